@@ -1,0 +1,2 @@
+//! The command `narrows`.
+fn main() {}

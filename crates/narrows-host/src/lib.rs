@@ -1,0 +1,1 @@
+//! Narrows on Linux.

@@ -1,0 +1,2 @@
+//! Message passing between the cores of asymmetric chips.
+#![no_std]
