@@ -1,2 +1,12 @@
-//! Message passing between the cores of asymmetric chips.
+//! Message passing between the cores of asymmetric chips: the stack, without an operating system
+//! and without allocation.
 #![no_std]
+
+pub mod link;
+pub mod memory;
+pub mod platform;
+pub mod span;
+pub mod strategy;
+
+#[cfg(test)]
+extern crate std;

@@ -1,0 +1,157 @@
+//! The descriptor: four words at the start of a slot, and room behind them for a short payload.
+
+use super::Corrupt;
+
+/// Bytes of payload that travel in a slot of a 64-byte line, and the most any slot carries.
+pub const IN_SLOT: usize = 48;
+/// The longest message in bytes.
+pub const MAX_MESSAGE: u32 = (1 << 24) - 1;
+
+/// What a descriptor carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A message to an endpoint.
+    Message = 1,
+    /// A request to a function.
+    Request = 2,
+    /// The response to a request.
+    Response = 3,
+    /// A word between the two stacks.
+    Control = 4,
+}
+
+/// How a receiver acknowledges a message, asked for by its sender in each descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ack {
+    /// Credit goes back when a batch of it has gathered, or the receiver is about to wait.
+    Batched = 0,
+    /// Credit goes back at once, in a status word that the sender looks at before its next send.
+    Lazy = 1,
+    /// Credit goes back at once and the sender's bell is rung.
+    Interrupt = 2,
+}
+
+/// A block of a pool: its class in the top four bits, its index in the class below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block(pub u16);
+
+impl Block {
+    /// The most blocks of one class.
+    pub const MAX_INDEX: u32 = 4095;
+    const NONE: u16 = u16::MAX;
+
+    pub(crate) fn new(class: usize, index: u32) -> Block {
+        Block(((class as u16) << 12) | (index as u16 & 0xfff))
+    }
+    pub(crate) fn class(self) -> usize {
+        usize::from(self.0 >> 12)
+    }
+    pub(crate) fn index(self) -> u32 {
+        u32::from(self.0 & 0xfff)
+    }
+}
+
+/// What a slot says of its message. A private copy: checked once, then trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// What it carries.
+    pub kind: Kind,
+    /// How its sender wants it acknowledged.
+    pub ack: Ack,
+    /// 0 is the most urgent, 7 the least.
+    pub priority: u8,
+    /// Payload bytes.
+    pub len: u32,
+    /// Where it comes from: a port, a function or a flow, by kind.
+    pub source: u16,
+    /// Where it goes.
+    pub target: u16,
+    /// The sender's own mark: a call's number, a message's tag.
+    pub tag: u16,
+    /// The block that holds the payload; none if it travels in the slot.
+    pub block: Option<Block>,
+}
+
+impl Descriptor {
+    /// Words one to three of the slot; word zero is the sequence number.
+    #[inline]
+    pub(crate) fn pack(&self) -> [u32; 3] {
+        [
+            self.len << 8
+                | (self.kind as u32) << 5
+                | u32::from(self.priority & 7) << 2
+                | self.ack as u32,
+            u32::from(self.source) << 16 | u32::from(self.target),
+            u32::from(self.block.map_or(Block::NONE, |b| b.0)) << 16 | u32::from(self.tag),
+        ]
+    }
+
+    /// Reads the words back. Length and block are checked by who knows the layout.
+    #[inline]
+    pub(crate) fn unpack([first, ports, last]: [u32; 3]) -> Result<Descriptor, Corrupt> {
+        let kind = match first >> 5 & 7 {
+            1 => Kind::Message,
+            2 => Kind::Request,
+            3 => Kind::Response,
+            4 => Kind::Control,
+            _ => return Err(Corrupt::Kind),
+        };
+        let ack = match first & 3 {
+            0 => Ack::Batched,
+            1 => Ack::Lazy,
+            2 => Ack::Interrupt,
+            _ => return Err(Corrupt::Kind),
+        };
+        let block = (last >> 16) as u16;
+        Ok(Descriptor {
+            kind,
+            ack,
+            priority: (first >> 2 & 7) as u8,
+            len: first >> 8,
+            source: (ports >> 16) as u16,
+            target: ports as u16,
+            tag: last as u16,
+            block: (block != Block::NONE).then_some(Block(block)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_survives_packing_at_its_extremes() {
+        for kind in [Kind::Message, Kind::Request, Kind::Response, Kind::Control] {
+            for ack in [Ack::Batched, Ack::Lazy, Ack::Interrupt] {
+                for (len, priority, port, tag, block) in [
+                    (0, 0, 0, 0, None),
+                    (48, 3, 9, 1, None),
+                    (65536, 5, 0x1234, 0xabcd, Some(Block::new(3, 17))),
+                    (MAX_MESSAGE, 7, u16::MAX, u16::MAX, Some(Block::new(15, 4094))),
+                ] {
+                    let d = Descriptor {
+                        kind,
+                        ack,
+                        priority,
+                        len,
+                        source: port,
+                        target: !port,
+                        tag,
+                        block,
+                    };
+                    assert_eq!(Descriptor::unpack(d.pack()), Ok(d));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_no_kind_are_refused() {
+        for first in [0, 5 << 5, 6 << 5, 7 << 5, 1 << 5 | 3] {
+            assert_eq!(Descriptor::unpack([first, 0, 0]), Err(Corrupt::Kind));
+        }
+    }
+}

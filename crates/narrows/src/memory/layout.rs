@@ -1,0 +1,331 @@
+//! Where things lie in a region. docs/WIRE.md specifies the bytes; a test holds the two together.
+
+use super::{Block, Corrupt};
+use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
+use crate::strategy::Placement;
+
+/// Up to eight block sizes of each of the two kinds of memory.
+pub const MAX_CLASSES: usize = 16;
+
+const MAGIC: u32 = 0x4e52_5731;
+const VERSION: u32 = 1;
+const HEADER_WORDS: u32 = 128;
+const CLASS_WORDS: u32 = 16;
+const ARMED: u32 = 512;
+const CREDIT: u32 = 640;
+const TAKEN: u32 = 768;
+const WANT: u32 = 896;
+const SLOTS: u32 = 1024;
+const MAX_SLOTS: u32 = 4096;
+
+/// Blocks of one size in one kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// The kind of memory they are in.
+    pub placement: Placement,
+    /// Bytes of a block.
+    pub size: u32,
+    /// Number of blocks.
+    pub count: u32,
+}
+
+/// Why a layout cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayoutError {
+    /// A line is a power of two from 32 to 128 bytes.
+    Line,
+    /// Slots are a power of two from 2 to 4096.
+    Slots,
+    /// No class, or more than eight of one placement.
+    Classes,
+    /// A class of no blocks, more than 4095, of size zero or over 16 MiB - 1, or out of order:
+    /// sizes of one placement must rise.
+    Class,
+    /// More than 65519 blocks, or a region over 1 GiB.
+    Size,
+}
+
+impl core::fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            LayoutError::Line => "a line must be a power of two from 32 to 128 bytes",
+            LayoutError::Slots => "slots must be a power of two from 2 to 4096",
+            LayoutError::Classes => "a pool needs one to eight block sizes of each placement",
+            LayoutError::Class => {
+                "a block size needs 1 to 4095 blocks of 1 byte to 16 MiB - 1, sizes rising"
+            }
+            LayoutError::Size => "a region must stay under 65520 blocks and 1 GiB",
+        })
+    }
+}
+
+/// The layout of one region: its ring, its return ring and its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    line: u32,
+    slots: u32,
+    start: u32,
+    classes: [Class; MAX_CLASSES],
+    offsets: [u32; MAX_CLASSES],
+    used: usize,
+    size: u32,
+}
+
+const UNUSED: Class = Class { placement: Placement::Internal, size: 0, count: 0 };
+
+fn rounded(bytes: u32, to: u32) -> u32 {
+    bytes.div_ceil(to) * to
+}
+
+impl Layout {
+    /// A layout of `slots` descriptor slots and the given block sizes.
+    ///
+    /// # Errors
+    /// See [`LayoutError`].
+    pub fn new(line: u32, slots: u32, classes: &[Class]) -> Result<Layout, LayoutError> {
+        if !matches!(line, 32 | 64 | 128) {
+            return Err(LayoutError::Line);
+        }
+        if !slots.is_power_of_two() || !(2..=MAX_SLOTS).contains(&slots) {
+            return Err(LayoutError::Slots);
+        }
+        if classes.is_empty() || classes.len() > MAX_CLASSES {
+            return Err(LayoutError::Classes);
+        }
+        let mut layout = Layout {
+            line,
+            slots,
+            start: 0,
+            classes: [UNUSED; MAX_CLASSES],
+            offsets: [0; MAX_CLASSES],
+            used: classes.len(),
+            size: 0,
+        };
+        let mut blocks = 0;
+        for (i, class) in classes.iter().enumerate() {
+            let before = &classes[..i];
+            let mut same = before.iter().filter(|c| c.placement == class.placement);
+            if same.clone().count() >= 8 {
+                return Err(LayoutError::Classes);
+            }
+            if class.size == 0
+                || class.size > super::MAX_MESSAGE
+                || class.count == 0
+                || class.count >= Block::MAX_INDEX
+                || same.any(|c| c.size >= class.size)
+            {
+                return Err(LayoutError::Class);
+            }
+            blocks += class.count;
+            layout.classes[i] = *class;
+        }
+        if blocks > 65519 {
+            return Err(LayoutError::Size);
+        }
+        let mut at = u64::from(rounded(layout.returns_offset() + layout.returns() * 4, 128));
+        for i in 0..layout.used {
+            let class = layout.classes[i];
+            layout.offsets[i] = u32::try_from(at).map_err(|_| LayoutError::Size)?;
+            at += u64::from(layout.stride(i)) * u64::from(class.count);
+        }
+        if at > 1 << 30 {
+            return Err(LayoutError::Size);
+        }
+        layout.size = rounded(at as u32, 4096);
+        Ok(layout)
+    }
+
+    /// The usual layout: 256 slots; internal blocks few enough to stay in a cache, external ones
+    /// enough of them that they do not.
+    ///
+    /// # Errors
+    /// The line is none.
+    pub fn standard(line: u32) -> Result<Layout, LayoutError> {
+        let class = |placement, size, count| Class { placement, size, count };
+        Layout::new(
+            line,
+            256,
+            &[
+                class(Placement::Internal, 64, 32),
+                class(Placement::Internal, 1024, 16),
+                class(Placement::Internal, 8192, 8),
+                class(Placement::Internal, 65536, 4),
+                class(Placement::External, 64, 256),
+                class(Placement::External, 1024, 256),
+                class(Placement::External, 8192, 64),
+                class(Placement::External, 65536, 40),
+            ],
+        )
+    }
+
+    /// The same layout whose first message has sequence number `start` + 1. Rings of several links
+    /// that start at different slots do not share a cache set.
+    #[must_use]
+    pub fn starting_at(mut self, start: u32) -> Layout {
+        self.start = start;
+        self
+    }
+
+    /// Bytes of the region.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+    /// Descriptor slots of the ring.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+    /// Bytes of a slot.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+    /// Bytes of payload that travel in a slot.
+    #[must_use]
+    pub fn in_slot(&self) -> u32 {
+        (self.line - 16).min(super::IN_SLOT as u32)
+    }
+    /// The block sizes.
+    #[must_use]
+    pub fn classes(&self) -> &[Class] {
+        &self.classes[..self.used]
+    }
+    /// Blocks of all classes.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.classes().iter().map(|c| c.count).sum()
+    }
+    /// The longest message that a block of this placement holds.
+    #[must_use]
+    pub fn longest(&self, placement: Placement) -> u32 {
+        let sizes = self.classes().iter().filter(|c| c.placement == placement).map(|c| c.size);
+        sizes.max().unwrap_or(0)
+    }
+    /// Bytes of this part of the region: header, control lines, slots, return ring, blocks.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, u32); 5] {
+        let blocks = self.offsets[0];
+        [
+            ("header", HEADER_WORDS * 4),
+            ("control lines", SLOTS - HEADER_WORDS * 4),
+            ("descriptor slots", self.slots * self.line),
+            ("return ring", blocks - self.returns_offset()),
+            ("blocks", self.size - blocks),
+        ]
+    }
+
+    pub(crate) fn start(&self) -> u32 {
+        self.start
+    }
+    /// Words of the return ring: every block can be on its way back at once.
+    pub(crate) fn returns(&self) -> u32 {
+        self.blocks().next_power_of_two().max(2)
+    }
+    fn returns_offset(&self) -> u32 {
+        SLOTS + self.slots * self.line
+    }
+    fn stride(&self, class: usize) -> u32 {
+        rounded(self.classes[class].size, self.line)
+    }
+
+    /// Where a block lies, if there is one of that name.
+    #[inline]
+    pub(crate) fn block(&self, block: Block) -> Option<(u32, u32)> {
+        let class = block.class();
+        let Class { size, count, .. } = self.classes[class];
+        (block.index() < count)
+            .then(|| (self.offsets[class] + block.index() * self.stride(class), size))
+    }
+
+    pub(crate) fn slots_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(SLOTS, self.slots * self.line / 4)
+    }
+    pub(crate) fn returns_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(self.returns_offset(), self.returns())
+    }
+    /// One word: the sequence number whose message the sleeping receiver wants to be rung for.
+    pub(crate) fn armed_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(ARMED, 1)
+    }
+    /// Two words: messages taken and given credit for; blocks returned.
+    pub(crate) fn credit_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(CREDIT, 2)
+    }
+    /// One word: messages taken, exact at any moment; read when its writer is dead.
+    pub(crate) fn taken_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(TAKEN, 1)
+    }
+    /// One word: set while the sender sleeps until it has credit or blocks again.
+    pub(crate) fn want_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(WANT, 1)
+    }
+
+    /// Writes the header and clears everything a peer looks at first. Done before the peer can see
+    /// the region.
+    ///
+    /// # Errors
+    /// The region is smaller than the layout.
+    pub fn format<M: OwnMemory>(&self, own: &M) -> Result<(), OutOfRange> {
+        if own.size() < self.size {
+            return Err(OutOfRange);
+        }
+        let header = own.words(0, HEADER_WORDS)?;
+        let fixed =
+            [MAGIC, VERSION, self.line, self.slots, self.start, self.used as u32, self.size];
+        for (i, value) in fixed.into_iter().enumerate() {
+            header.store(i as u32, value);
+        }
+        for (i, class) in self.classes().iter().enumerate() {
+            let at = CLASS_WORDS + 4 * i as u32;
+            header.store(at, class.placement.code());
+            header.store(at + 1, class.size);
+            header.store(at + 2, class.count);
+            header.store(at + 3, self.offsets[i]);
+        }
+        self.armed_in(own)?.store(0, 0);
+        self.want_in(own)?.store(0, 0);
+        let credit = self.credit_in(own)?;
+        credit.store(0, 0);
+        credit.store(1, 0);
+        self.taken_in(own)?.store(0, 0);
+        let slots = self.slots_in(own)?;
+        for slot in 0..self.slots {
+            // A slot that was never written must not look like the one waited for: the number
+            // before the first is the one number that no slot waits for in the first round.
+            slots.store(slot * self.line / 4, self.start);
+        }
+        Ok(())
+    }
+
+    /// Reads a peer's header: every figure is checked, and the layout is computed again from the
+    /// block sizes rather than believed.
+    ///
+    /// # Errors
+    /// [`Corrupt::Header`].
+    pub fn read<M: Memory>(peer: &M, line: u32) -> Result<Layout, Corrupt> {
+        let bad = |_| Corrupt::Header;
+        let header = peer.words(0, HEADER_WORDS).map_err(bad)?;
+        let word = |i| header.load(i);
+        if word(0) != MAGIC || word(1) != VERSION || word(2) != line {
+            return Err(Corrupt::Header);
+        }
+        let used = word(5) as usize;
+        if used > MAX_CLASSES {
+            return Err(Corrupt::Header);
+        }
+        let mut classes = [UNUSED; MAX_CLASSES];
+        for (i, class) in classes[..used].iter_mut().enumerate() {
+            let at = CLASS_WORDS + 4 * i as u32;
+            let placement = Placement::from_code(word(at)).ok_or(Corrupt::Header)?;
+            *class = Class { placement, size: word(at + 1), count: word(at + 2) };
+        }
+        let layout = Layout::new(line, word(3), &classes[..used])
+            .map_err(|_| Corrupt::Header)?
+            .starting_at(word(4));
+        if word(6) != layout.size || peer.size() < layout.size {
+            return Err(Corrupt::Header);
+        }
+        Ok(layout)
+    }
+}

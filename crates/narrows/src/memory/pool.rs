@@ -1,0 +1,183 @@
+//! The books of a pool: which block is free, held by the application, or lent to the peer.
+//!
+//! They are in the owner's private memory, so nothing a peer does can damage them, and its death
+//! gives back what it had been lent. Taking and returning a block is constant-time.
+
+use core::ops::DerefMut;
+
+use super::{Block, Corrupt, Layout, MAX_CLASSES};
+use crate::strategy::Placement;
+
+const NIL: u16 = 0xffff;
+const HELD: u16 = 0xfffe;
+const LENT: u16 = 0xfffd;
+
+/// Why there is no block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolError {
+    /// All blocks that are large enough are in use. Try again when some came back.
+    Empty,
+    /// No block of this placement is that large; `limit` is the longest that is.
+    TooLong {
+        /// Bytes of the largest block.
+        limit: u32,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct List {
+    first: u16,
+    last: u16,
+    base: u16,
+}
+
+/// The books over one region's blocks. `B` holds one entry a block.
+pub struct Pool<B> {
+    layout: Layout,
+    books: B,
+    lists: [List; MAX_CLASSES],
+    lent: u32,
+    held: u32,
+}
+
+impl<B: DerefMut<Target = [u16]>> Pool<B> {
+    /// Books that say every block is free. `books` has [`Layout::blocks`] entries.
+    pub fn new(layout: Layout, mut books: B) -> Pool<B> {
+        let mut lists = [List { first: NIL, last: NIL, base: 0 }; MAX_CLASSES];
+        let mut base = 0;
+        for (list, class) in lists.iter_mut().zip(layout.classes()) {
+            let count = class.count as u16;
+            *list = List { first: base, last: base + count - 1, base };
+            for at in base..base + count {
+                let next = if at + 1 < base + count { at + 1 } else { NIL };
+                if let Some(entry) = books.get_mut(usize::from(at)) {
+                    *entry = next;
+                }
+            }
+            base += count;
+        }
+        Pool { layout, books, lists, lent: 0, held: 0 }
+    }
+
+    /// The layout that the books are of.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+    /// Blocks that the peer has.
+    pub fn lent(&self) -> u32 {
+        self.lent
+    }
+    /// Blocks that the application has.
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+
+    fn entry(&mut self, block: Block) -> Option<&mut u16> {
+        self.layout.block(block)?;
+        let at = u32::from(self.lists[block.class()].base) + block.index();
+        self.books.get_mut(at as usize)
+    }
+
+    /// Takes the smallest free block of `placement` that holds `len` bytes.
+    ///
+    /// # Errors
+    /// See [`PoolError`].
+    #[inline]
+    pub fn take(&mut self, placement: Placement, len: u32) -> Result<Block, PoolError> {
+        let mut limit = 0;
+        for (class, c) in self.layout.classes().iter().enumerate() {
+            if c.placement != placement {
+                continue;
+            }
+            limit = c.size;
+            let list = &mut self.lists[class];
+            if c.size < len || list.first == NIL {
+                continue;
+            }
+            let at = list.first;
+            let Some(entry) = self.books.get_mut(usize::from(at)) else { continue };
+            list.first = core::mem::replace(entry, HELD);
+            if list.first == NIL {
+                list.last = NIL;
+            }
+            self.held += 1;
+            return Ok(Block::new(class, u32::from(at - list.base)));
+        }
+        if len > limit { Err(PoolError::TooLong { limit }) } else { Err(PoolError::Empty) }
+    }
+
+    /// Notes that a held block is now the peer's to read.
+    #[inline]
+    pub fn lend(&mut self, block: Block) {
+        if let Some(entry) = self.entry(block)
+            && *entry == HELD
+        {
+            *entry = LENT;
+            self.held -= 1;
+            self.lent += 1;
+        }
+    }
+
+    /// Puts back a block that the application held and did not send.
+    pub fn put_back(&mut self, block: Block) {
+        if self.entry(block).is_some_and(|e| *e == HELD) {
+            self.held -= 1;
+            self.free(block);
+        }
+    }
+
+    /// Takes back a block that the peer returns.
+    ///
+    /// # Errors
+    /// The block was not lent: [`Corrupt::Return`].
+    #[inline]
+    pub fn reclaim(&mut self, block: Block) -> Result<(), Corrupt> {
+        if self.entry(block).is_none_or(|e| *e != LENT) {
+            return Err(Corrupt::Return);
+        }
+        self.lent -= 1;
+        self.free(block);
+        Ok(())
+    }
+
+    /// Takes back everything that was lent, when the peer is gone.
+    pub fn reclaim_all(&mut self) {
+        for (class, c) in self.layout.classes().iter().enumerate() {
+            for index in 0..c.count {
+                let at = u32::from(self.lists[class].base) + index;
+                if self.books.get(at as usize) == Some(&LENT) {
+                    self.lent -= 1;
+                    free(&mut self.books, &mut self.lists[class], at as u16, c.placement);
+                }
+            }
+        }
+    }
+
+    fn free(&mut self, block: Block) {
+        let class = block.class();
+        let placement = self.layout.classes()[class].placement;
+        let list = &mut self.lists[class];
+        let at = list.base + block.index() as u16;
+        free(&mut self.books, list, at, placement);
+    }
+}
+
+/// Internal blocks are used again last in, first out, so that they stay in a cache; others in
+/// turn, so that a block rests as long as it can before it is written again.
+fn free(books: &mut [u16], list: &mut List, at: u16, placement: Placement) {
+    let next = if placement == Placement::Internal { list.first } else { NIL };
+    if let Some(entry) = books.get_mut(usize::from(at)) {
+        *entry = next;
+    }
+    if list.first == NIL {
+        list.first = at;
+        list.last = at;
+    } else if placement == Placement::Internal {
+        list.first = at;
+    } else {
+        if let Some(entry) = books.get_mut(usize::from(list.last)) {
+            *entry = at;
+        }
+        list.last = at;
+    }
+}

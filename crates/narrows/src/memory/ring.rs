@@ -1,0 +1,244 @@
+//! The ring of descriptors: the sender's slots, the receiver's credit, the armed doorbell.
+//!
+//! A slot is full when its first word holds the sequence number that the receiver waits for; no
+//! head is shared. Credit counts the messages taken and is read by the sender only when it has
+//! used what it knew of. A receiver that is about to sleep arms: it stores the sequence number it
+//! wants to be rung for. The sender looks at that word after a full fence behind each message, the
+//! receiver looks at the slot after a full fence behind arming, so one of them sees the other.
+
+use super::{Corrupt, Descriptor, Layout};
+use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
+
+/// Slots ahead that the sender asks for while it writes one.
+const AHEAD: u32 = 8;
+
+/// The sender's side of a ring.
+pub struct Producer<O: OwnMemory, Q: Memory> {
+    slots: O::Words,
+    want: O::Words,
+    credit: Q::Words,
+    armed: Q::Words,
+    slot_words: u32,
+    count: u32,
+    start: u32,
+    head: u32,
+    freed: u32,
+}
+
+impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
+    /// The ring in `own` memory, with the credit and armed words in the `peer`'s.
+    ///
+    /// # Errors
+    /// A region is smaller than its layout.
+    pub fn new(mine: &Layout, own: &O, theirs: &Layout, peer: &Q) -> Result<Self, OutOfRange> {
+        Ok(Producer {
+            slots: mine.slots_in(own)?,
+            want: mine.want_in(own)?,
+            credit: theirs.credit_in(peer)?,
+            armed: theirs.armed_in(peer)?,
+            slot_words: mine.line() / 4,
+            count: mine.slots(),
+            start: mine.start(),
+            head: mine.start(),
+            freed: mine.start(),
+        })
+    }
+
+    /// Whether a slot is free, looking at the peer's credit if need be.
+    ///
+    /// # Errors
+    /// The peer gave credit that it cannot have: [`Corrupt::Credit`].
+    #[inline]
+    pub fn room(&mut self) -> Result<bool, Corrupt> {
+        if self.head.wrapping_sub(self.freed) < self.count {
+            return Ok(true);
+        }
+        self.refresh()?;
+        Ok(self.head.wrapping_sub(self.freed) < self.count)
+    }
+
+    fn refresh(&mut self) -> Result<(), Corrupt> {
+        // Acquire: pairs with the release in `Consumer::give_credit`. The peer has finished
+        // reading the slots that are about to be written again.
+        let freed = self.start.wrapping_add(self.credit.load_acquire(0));
+        if freed.wrapping_sub(self.freed) > self.head.wrapping_sub(self.freed) {
+            return Err(Corrupt::Credit);
+        }
+        self.freed = freed;
+        Ok(())
+    }
+
+    /// Writes the next slot. There must be [room](Producer::room). `payload` is what travels in
+    /// the slot: nothing if a block carries it.
+    #[inline]
+    pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
+        let at = self.head.wrapping_mul(self.slot_words);
+        if !payload.is_empty() {
+            self.slots.write_bytes(at.wrapping_add(4), payload);
+        }
+        let [first, ports, last] = descriptor.pack();
+        self.slots.store(at.wrapping_add(1), first);
+        self.slots.store(at.wrapping_add(2), ports);
+        self.slots.store(at.wrapping_add(3), last);
+        self.head = self.head.wrapping_add(1);
+        // Release: pairs with the acquire in `Consumer::head`. Descriptor, payload in the slot and
+        // payload in a block come before the number that says they are there.
+        self.slots.store_release(at, self.head);
+        self.slots.prefetch(at.wrapping_add(AHEAD * self.slot_words));
+    }
+
+    /// Whether the receiver sleeps and wants to be rung by now. Behind a full fence after
+    /// [`Producer::publish`].
+    #[inline]
+    pub fn must_ring(&self) -> bool {
+        // Relaxed: the fence on each side orders it (module page).
+        let armed = self.armed.load(0);
+        armed != 0 && self.head.wrapping_sub(armed) as i32 >= 0
+    }
+
+    /// Says whether this sender sleeps until credit or blocks come. Before a full fence.
+    pub fn want(&self, wanted: bool) {
+        self.want.store(0, u32::from(wanted));
+    }
+
+    /// The credit word, to watch while the ring is full.
+    pub fn watched(&self) -> Watch<'_, Q::Words> {
+        Watch { words: &self.credit, index: 0, value: self.freed.wrapping_sub(self.start) }
+    }
+
+    /// Messages sent over this ring.
+    pub fn sent(&self) -> u32 {
+        self.head.wrapping_sub(self.start)
+    }
+
+    /// Reads message number `index` (from 0) of this ring back, if its slot still holds it.
+    pub fn recall(&self, index: u32, payload: &mut [u8]) -> Option<Descriptor> {
+        let position = self.start.wrapping_add(index);
+        let at = position.wrapping_mul(self.slot_words);
+        if self.slots.load(at) != position.wrapping_add(1) {
+            return None;
+        }
+        let words = [1, 2, 3].map(|i| self.slots.load(at.wrapping_add(i)));
+        let descriptor = Descriptor::unpack(words).ok()?;
+        self.slots.read_bytes(at.wrapping_add(4), payload);
+        Some(descriptor)
+    }
+}
+
+/// The receiver's side of a ring.
+pub struct Consumer<O: OwnMemory, Q: Memory> {
+    slots: Q::Words,
+    want: Q::Words,
+    credit: O::Words,
+    armed: O::Words,
+    taken: O::Words,
+    slot_words: u32,
+    start: u32,
+    next: u32,
+    credited: u32,
+}
+
+impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
+    /// The ring in the `peer`'s memory, with the credit, armed and taken words in `own`.
+    ///
+    /// # Errors
+    /// A region is smaller than its layout.
+    pub fn new(mine: &Layout, own: &O, theirs: &Layout, peer: &Q) -> Result<Self, OutOfRange> {
+        Ok(Consumer {
+            slots: theirs.slots_in(peer)?,
+            want: theirs.want_in(peer)?,
+            credit: mine.credit_in(own)?,
+            armed: mine.armed_in(own)?,
+            taken: mine.taken_in(own)?,
+            slot_words: theirs.line() / 4,
+            start: theirs.start(),
+            next: theirs.start(),
+            credited: theirs.start(),
+        })
+    }
+
+    fn at(&self) -> u32 {
+        self.next.wrapping_mul(self.slot_words)
+    }
+
+    /// The next message's descriptor, if it is there: a private copy whose kind is checked.
+    ///
+    /// # Errors
+    /// [`Corrupt::Kind`].
+    #[inline]
+    pub fn head(&self) -> Result<Option<Descriptor>, Corrupt> {
+        let at = self.at();
+        // Acquire: pairs with the release in `Producer::publish`. What the number announces is
+        // there.
+        if self.slots.load_acquire(at) != self.next.wrapping_add(1) {
+            return Ok(None);
+        }
+        let words = [1, 2, 3].map(|i| self.slots.load(at.wrapping_add(i)));
+        Descriptor::unpack(words).map(Some)
+    }
+
+    /// Copies the payload that travels in the slot of [`Consumer::head`].
+    #[inline]
+    pub fn payload(&self, to: &mut [u8]) {
+        self.slots.read_bytes(self.at().wrapping_add(4), to);
+    }
+
+    /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.next = self.next.wrapping_add(1);
+        // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
+        self.taken.store_release(0, self.next.wrapping_sub(self.start));
+    }
+
+    /// Messages taken whose credit the sender has not been given.
+    #[inline]
+    pub fn owed(&self) -> u32 {
+        self.next.wrapping_sub(self.credited)
+    }
+
+    /// Gives credit for everything taken.
+    #[inline]
+    pub fn give_credit(&mut self) {
+        if self.owed() != 0 {
+            // Release: pairs with the acquire in `Producer::refresh`. This core's reads of the
+            // slots come before the credit to write them again.
+            self.credit.store_release(0, self.next.wrapping_sub(self.start));
+            self.credited = self.next;
+        }
+    }
+
+    /// Whether the sender sleeps until it gets credit or blocks. Behind a full fence after
+    /// [`Consumer::give_credit`].
+    #[inline]
+    pub fn wanted(&self) -> bool {
+        // Relaxed: the fence on each side orders it, as with the armed word.
+        self.want.load(0) != 0
+    }
+
+    /// Asks to be rung when `messages` more are there. Before a full fence, behind which
+    /// [`Consumer::watched`] is looked at once more.
+    pub fn arm(&self, messages: u32) {
+        let threshold = self.next.wrapping_add(messages);
+        self.armed.store(0, if threshold == 0 { u32::MAX } else { threshold });
+    }
+
+    /// Asks not to be rung.
+    pub fn disarm(&self) {
+        self.armed.store(0, 0);
+    }
+
+    /// The next slot's number, to watch while the ring is empty.
+    pub fn watched(&self) -> Watch<'_, Q::Words> {
+        let index = self.at();
+        let now = self.slots.load(index);
+        let awaited = self.next.wrapping_add(1);
+        let value = if now == awaited { !now } else { now };
+        Watch { words: &self.slots, index, value }
+    }
+
+    /// Messages taken from this ring.
+    pub fn taken(&self) -> u32 {
+        self.next.wrapping_sub(self.start)
+    }
+}

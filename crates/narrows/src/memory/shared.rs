@@ -1,0 +1,293 @@
+//! What one link has in memory: this node's region and the peer's, with ring, pool and return
+//! ring over them.
+
+use super::{
+    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Pool, PoolError, Producer,
+    Reclaimer, Returner,
+};
+use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Words};
+use crate::strategy::Placement;
+
+/// Where a payload is when a descriptor may be published for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Placed<'a> {
+    /// It goes into the slot.
+    InSlot(&'a [u8]),
+    /// It is in a block of the own pool.
+    Block {
+        /// The block.
+        block: Block,
+        /// Bytes of payload in it.
+        len: u32,
+    },
+}
+
+/// Why two regions do not make a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetUpError {
+    /// The own region had not been formatted, or is of another line size.
+    Own,
+    /// The peer's header does not hold up.
+    Peer(Corrupt),
+    /// No storage for the pool's books.
+    Storage,
+}
+
+/// Both regions of a link.
+pub struct Shared<P: Platform> {
+    own: P::Own,
+    peer: P::Peer,
+    bell: P::Bell,
+    theirs: Layout,
+    /// The ring that this node sends on.
+    pub tx: Producer<P::Own, P::Peer>,
+    /// The ring that this node receives from.
+    pub rx: Consumer<P::Own, P::Peer>,
+    pool: Pool<P::Slice<u16>>,
+    returner: Returner<P::Own>,
+    reclaimer: Reclaimer<P::Peer>,
+    taken: <P::Peer as Memory>::Words,
+    batch: u32,
+}
+
+/// A message taken off the ring: its descriptor and, if it travelled in the slot, its payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The checked private copy.
+    pub descriptor: Descriptor,
+    /// The payload, if [`Descriptor::block`] is none; `len` bytes of it count.
+    pub in_slot: [u8; IN_SLOT],
+}
+
+impl<P: Platform> Shared<P> {
+    /// Puts the two halves of a link together. The peer's header is checked here.
+    ///
+    /// # Errors
+    /// See [`SetUpError`].
+    pub fn new(
+        platform: &P,
+        own: P::Own,
+        peer: P::Peer,
+        bell: P::Bell,
+    ) -> Result<Shared<P>, SetUpError> {
+        let mine = Layout::read(&own, P::LINE).map_err(|_| SetUpError::Own)?;
+        let theirs = Layout::read(&peer, P::LINE).map_err(SetUpError::Peer)?;
+        let range = |_: OutOfRange| SetUpError::Own;
+        let books =
+            platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
+        // A quarter of the fewest blocks and of the slots, so that what is withheld for a batch
+        // never starves a sender.
+        let fewest = theirs.classes().iter().map(|c| c.count).min().unwrap_or(1);
+        let batch = (fewest.min(theirs.slots()) / 4).clamp(1, 16);
+        Ok(Shared {
+            tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
+            rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,
+            returner: Returner::new(&mine, &own).map_err(range)?,
+            reclaimer: Reclaimer::new(&theirs, &peer).map_err(range)?,
+            taken: theirs.taken_in(&peer).map_err(range)?,
+            pool: Pool::new(mine, books),
+            theirs,
+            own,
+            peer,
+            bell,
+            batch,
+        })
+    }
+
+    /// Takes a block of the own pool, fetching returned ones if none is free.
+    ///
+    /// # Errors
+    /// No block; or the peer returned what it did not have.
+    #[inline]
+    pub fn take_block(
+        &mut self,
+        placement: Placement,
+        len: u32,
+    ) -> Result<Result<Block, PoolError>, Corrupt> {
+        let first = self.pool.take(placement, len);
+        if first == Err(PoolError::Empty) && self.reclaimer.reclaim(&mut self.pool)? > 0 {
+            return Ok(self.pool.take(placement, len));
+        }
+        Ok(first)
+    }
+
+    /// Puts back a block that was not sent.
+    pub fn put_back(&mut self, block: Block) {
+        self.pool.put_back(block);
+    }
+
+    /// The books of the own pool.
+    pub fn pool(&self) -> &Pool<P::Slice<u16>> {
+        &self.pool
+    }
+    /// The layout of the peer's region.
+    pub fn theirs(&self) -> &Layout {
+        &self.theirs
+    }
+    /// The own region.
+    pub fn own(&self) -> &P::Own {
+        &self.own
+    }
+    /// The peer's region.
+    pub fn peer(&self) -> &P::Peer {
+        &self.peer
+    }
+
+    /// Writes to a block of the own pool; false if that is outside the block.
+    #[inline]
+    pub fn write(&self, block: Block, at: u32, from: &[u8]) -> bool {
+        let Some(offset) = within(self.pool.layout(), block, at, from.len()) else { return false };
+        self.own.write(offset, from).is_ok()
+    }
+
+    /// Reads a block of the own pool; false if that is outside the block.
+    pub fn read_back(&self, block: Block, at: u32, to: &mut [u8]) -> bool {
+        let Some(offset) = within(self.pool.layout(), block, at, to.len()) else { return false };
+        self.own.read(offset, to).is_ok()
+    }
+
+    /// Reads a block of the peer's pool; false if that is outside the block. The peer may write
+    /// while this reads: the bytes are whatever was there, and the caller's from here on.
+    #[inline]
+    pub fn read(&self, block: Block, at: u32, to: &mut [u8]) -> bool {
+        let Some(offset) = within(&self.theirs, block, at, to.len()) else { return false };
+        self.peer.read(offset, to).is_ok()
+    }
+
+    /// Where a block of the own pool lies: offset and size in bytes.
+    #[inline]
+    pub fn own_block(&self, block: Block) -> Option<(u32, u32)> {
+        self.pool.layout().block(block)
+    }
+
+    /// Whether a message can be published now.
+    ///
+    /// # Errors
+    /// The peer broke the protocol.
+    #[inline]
+    pub fn room(&mut self, with_block: bool) -> Result<bool, Corrupt> {
+        if with_block && self.pool.lent() >= self.theirs.returns() {
+            self.reclaimer.reclaim(&mut self.pool)?;
+            if self.pool.lent() >= self.theirs.returns() {
+                return Ok(false);
+            }
+        }
+        self.tx.room()
+    }
+
+    /// Publishes a message; there must be [room](Shared::room). The bell is separate.
+    #[inline]
+    pub fn publish(&mut self, mut descriptor: Descriptor, placed: Placed<'_>) {
+        match placed {
+            Placed::InSlot(payload) => {
+                descriptor.len = payload.len() as u32;
+                descriptor.block = None;
+                self.tx.publish(&descriptor, payload);
+            }
+            Placed::Block { block, len } => {
+                if let Some((offset, _)) = self.own_block(block) {
+                    self.own.clean(offset, len);
+                }
+                self.pool.lend(block);
+                descriptor.len = len;
+                descriptor.block = Some(block);
+                self.tx.publish(&descriptor, &[]);
+            }
+        }
+    }
+
+    /// Rings the peer if it sleeps and wants to know.
+    #[inline]
+    pub fn ring_if_armed(&self, platform: &P) {
+        platform.fence();
+        if self.tx.must_ring() {
+            platform.ring(&self.bell);
+        }
+    }
+
+    /// Takes the next message off the ring, checked against the peer's layout.
+    ///
+    /// # Errors
+    /// The peer broke the protocol.
+    #[inline]
+    pub fn take(&mut self) -> Result<Option<Taken>, Corrupt> {
+        let Some(descriptor) = self.rx.head()? else { return Ok(None) };
+        let mut taken = Taken { descriptor, in_slot: [0; IN_SLOT] };
+        match descriptor.block {
+            None => {
+                if descriptor.len > self.theirs.in_slot() {
+                    return Err(Corrupt::Length);
+                }
+                self.rx.payload(&mut taken.in_slot);
+            }
+            Some(block) => {
+                let (offset, size) = self.theirs.block(block).ok_or(Corrupt::Block)?;
+                if descriptor.len > size {
+                    return Err(Corrupt::Length);
+                }
+                if descriptor.kind == Kind::Control {
+                    return Err(Corrupt::Control);
+                }
+                self.peer.invalidate(offset, descriptor.len);
+            }
+        }
+        self.rx.advance();
+        Ok(Some(taken))
+    }
+
+    /// Is done with a message: its block goes back, and its sender is told in the way it asked.
+    #[inline]
+    pub fn release(&mut self, platform: &P, descriptor: &Descriptor) {
+        if let Some(block) = descriptor.block {
+            self.returner.give(block);
+        }
+        match descriptor.ack {
+            Ack::Batched if self.rx.owed().max(self.returner.owed()) < self.batch => {}
+            Ack::Batched | Ack::Lazy => self.flush(platform),
+            Ack::Interrupt => {
+                self.returner.publish();
+                self.rx.give_credit();
+                platform.ring(&self.bell);
+            }
+        }
+    }
+
+    /// Lets the sender have all credit and blocks that were held back for a batch.
+    #[inline]
+    pub fn flush(&mut self, platform: &P) {
+        if self.rx.owed() == 0 && self.returner.owed() == 0 {
+            return;
+        }
+        self.returner.publish();
+        self.rx.give_credit();
+        platform.fence();
+        if self.rx.wanted() {
+            platform.ring(&self.bell);
+        }
+    }
+
+    /// The words to watch while waiting for credit and blocks.
+    pub fn starved(&self) -> [crate::platform::Watch<'_, <P::Peer as Memory>::Words>; 2] {
+        [self.tx.watched(), self.reclaimer.watched()]
+    }
+
+    /// The first message that a dead peer had not taken, counted from 0. Everything before it was
+    /// delivered to the peer's stack.
+    pub fn first_untaken(&self) -> u32 {
+        // Acquire: pairs with the release in `Consumer::advance`.
+        let taken = self.taken.load_acquire(0);
+        let oldest = self.tx.sent().saturating_sub(self.pool.layout().slots());
+        taken.clamp(oldest, self.tx.sent())
+    }
+
+    /// Takes back every block that was lent, once the peer is gone.
+    pub fn reclaim_all(&mut self) {
+        self.pool.reclaim_all();
+    }
+}
+
+fn within(layout: &Layout, block: Block, at: u32, len: usize) -> Option<u32> {
+    let (offset, size) = layout.block(block)?;
+    let end = u32::try_from(len).ok()?.checked_add(at)?;
+    (end <= size).then(|| offset + at)
+}

@@ -1,0 +1,312 @@
+//! The contract between the stack and the world: memory, waiting, doorbells, time, rendezvous.
+//!
+//! A host, a simulated chip and a board each implement [`Platform`] once; everything else in this
+//! crate is written against it and is monomorphised, so on a real machine a call costs what the
+//! hand-written access would.
+//!
+//! Two kinds of access exist, because chips without coherent caches need both:
+//! - [`Words`]: small shared words (sequence numbers, credits, slots). They bypass caches that are
+//!   not coherent, and carry the orderings of the protocol.
+//! - [`Memory::read`] and [`OwnMemory::write`]: payload in pool blocks, cached, made visible with
+//!   [`OwnMemory::clean`] and [`Memory::invalidate`], which do nothing where caches are coherent.
+
+use core::ops::{Add, DerefMut};
+use core::time::Duration;
+
+use crate::link::Name;
+use crate::span::{Edge, Span};
+
+/// An access outside the region, or a region too small for what it should hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfRange;
+
+/// A range of 32-bit words, resolved and checked once.
+///
+/// The number of words is a power of two and an index wraps round at it, so that no access can
+/// leave the range and none needs a check.
+pub trait Words {
+    /// Loads a word; orders nothing.
+    fn load(&self, index: u32) -> u32;
+    /// Loads a word; what its writer stored before the matching release is visible afterwards.
+    fn load_acquire(&self, index: u32) -> u32;
+    /// Copies bytes that start at word `index`; what does not fit before the range's end is left.
+    fn read_bytes(&self, index: u32, to: &mut [u8]);
+}
+
+/// Words of this node's own memory: the only ones it may store to.
+pub trait WordsMut: Words {
+    /// Stores a word; orders nothing.
+    fn store(&self, index: u32, value: u32);
+    /// Stores a word after everything this core stored or loaded before it.
+    fn store_release(&self, index: u32, value: u32);
+    /// Copies bytes to where word `index` starts; what does not fit before the range's end is left.
+    fn write_bytes(&self, index: u32, from: &[u8]);
+    /// Hints that word `index` will be stored to soon.
+    fn prefetch(&self, _index: u32) {}
+}
+
+/// A view of one region. Addresses are offsets in bytes from its start, never pointers.
+pub trait Memory {
+    /// Resolved words of this region.
+    type Words: Words;
+    /// The region's size in bytes.
+    fn size(&self) -> u32;
+    /// Resolves `count` words (a power of two) at `offset` (a multiple of four).
+    ///
+    /// # Errors
+    /// The range is not inside the region, or not of that form.
+    fn words(&self, offset: u32, count: u32) -> Result<Self::Words, OutOfRange>;
+    /// Copies payload out of the region.
+    ///
+    /// # Errors
+    /// The range is not inside the region.
+    fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange>;
+    /// Forgets cached copies of a range before it is read. Nothing to do on coherent machines.
+    fn invalidate(&self, _offset: u32, _len: u32) {}
+}
+
+/// A region that this node owns and alone may write.
+pub trait OwnMemory: Memory<Words: WordsMut> {
+    /// Copies payload into the region.
+    ///
+    /// # Errors
+    /// The range is not inside the region.
+    fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange>;
+    /// Writes cached changes of a range back before a peer reads it. Nothing to do on coherent
+    /// machines.
+    fn clean(&self, _offset: u32, _len: u32) {}
+}
+
+/// A moment on this platform's clock, in nanoseconds since an arbitrary start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(pub u64);
+
+impl Instant {
+    /// Time since `earlier`; zero if that is in the future.
+    #[must_use]
+    pub fn since(self, earlier: Instant) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    fn add(self, after: Duration) -> Instant {
+        Instant(self.0.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// How to pass the time until a watched word changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Look at the words again and again.
+    Spin,
+    /// Sleep until a peer rings, something happens at the rendezvous, or the deadline.
+    Bell,
+    /// Sleep until the deadline, whatever peers ring; the rendezvous still wakes.
+    Timer,
+}
+
+/// Why a wait ended. None of them promises that there is anything to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// A watched word differs from its value.
+    Word,
+    /// A doorbell was rung.
+    Bell,
+    /// The rendezvous has news: see [`Platform::event`].
+    Event,
+    /// The deadline passed.
+    Deadline,
+}
+
+/// A word of a peer's memory that a wait watches until it differs from `value`.
+#[derive(Debug)]
+pub struct Watch<'a, W> {
+    /// The words it is one of.
+    pub words: &'a W,
+    /// Which of them.
+    pub index: u32,
+    /// What it held when it was last looked at.
+    pub value: u32,
+}
+
+impl<W> Clone for Watch<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<W> Copy for Watch<'_, W> {}
+
+impl<W: Words> Watch<'_, W> {
+    /// Whether the word has changed.
+    #[inline]
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.words.load_acquire(self.index) != self.value
+    }
+}
+
+/// The two halves of a new link, as the rendezvous delivers them.
+pub struct Connected<P: Platform> {
+    /// The platform's own name for this link, quoted in [`Event::Lost`].
+    pub key: u32,
+    /// The peer's name.
+    pub name: Name,
+    /// Tells one life of the peer from the next under the same name.
+    pub incarnation: u64,
+    /// This node's half: formatted by [`Layout::format`](crate::memory::Layout::format) before the
+    /// peer could see it.
+    pub own: P::Own,
+    /// The peer's half, read-only.
+    pub peer: P::Peer,
+    /// The doorbell that wakes the peer.
+    pub bell: P::Bell,
+}
+
+/// Why a link ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The peer closed the link or its node.
+    Closed,
+    /// The peer died without a word.
+    Died,
+    /// The peer wrote something impossible: which check failed.
+    Corrupt(crate::memory::Corrupt),
+}
+
+/// News from the rendezvous.
+pub enum Event<P: Platform> {
+    /// A link is up.
+    Connected(Connected<P>),
+    /// The peer of a link is gone.
+    Lost {
+        /// The link's [`Connected::key`].
+        key: u32,
+        /// Why: [`Lost::Closed`] or [`Lost::Died`].
+        reason: Lost,
+    },
+}
+
+/// Why a hunt could not begin or went wrong for good. A name that is merely absent is no error:
+/// the hunt goes on until its deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HuntError {
+    /// The node of that name belongs to a user who is not allowed here.
+    Forbidden,
+    /// The peer speaks another version of the protocol or has another line size.
+    Incompatible,
+    /// This node's tables have no place for one more link.
+    TooManyLinks,
+    /// The name is this node's own.
+    Own,
+    /// The platform refused; its own error number.
+    System(i32),
+}
+
+/// The caller's storage is used up: nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoStorage;
+
+/// This platform has no copy engine, or the range was not inside the region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineError;
+
+/// A core, its memory and its way to other cores.
+pub trait Platform: Sized {
+    /// A region of this node's own.
+    type Own: OwnMemory;
+    /// A region of a peer's, read-only.
+    type Peer: Memory;
+    /// A peer's doorbell.
+    type Bell;
+    /// Storage for the stack's tables, given back when dropped.
+    type Slice<T>: DerefMut<Target = [T]>;
+
+    /// Bytes of a cache line, and so of a descriptor slot: a power of two from 32 to 128.
+    const LINE: u32;
+
+    /// Storage for a table of `len` entries. Called when a node opens and when a link comes up,
+    /// never afterwards.
+    ///
+    /// # Errors
+    /// No room is left.
+    fn storage<T>(
+        &self,
+        len: usize,
+        make: impl FnMut(usize) -> T,
+    ) -> Result<Self::Slice<T>, NoStorage>;
+
+    /// Waits until a word of `set` has changed, something else wakes it, or the deadline.
+    fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, <Self::Peer as Memory>::Words>> + Clone,
+        <Self::Peer as Memory>::Words: 'a;
+
+    /// Orders every store before it against every load after it.
+    fn fence(&self);
+
+    /// Rings a peer's doorbell. Bells coalesce: two rings may wake once.
+    fn ring(&self, bell: &Self::Bell);
+
+    /// The time.
+    fn now(&self) -> Instant;
+
+    /// Notes that a span begins or ends; `id` tells calls apart. Cheap when spans are off.
+    fn stamp(&self, span: Span, edge: Edge, id: u32);
+
+    /// Starts looking for a node by name; the link arrives as an [`Event::Connected`].
+    ///
+    /// # Errors
+    /// See [`HuntError`].
+    fn hunt(&self, name: &Name) -> Result<(), HuntError>;
+
+    /// Gives up a hunt that has not succeeded.
+    fn give_up(&self, name: &Name);
+
+    /// The next news from the rendezvous, without waiting.
+    fn event(&self) -> Option<Result<Event<Self>, (Name, HuntError)>>;
+
+    /// Tells the peer that the link of this key is closed, and forgets it.
+    fn close(&self, key: u32);
+
+    /// Whether this platform has a copy engine.
+    fn has_engine(&self) -> bool {
+        false
+    }
+
+    /// Has the copy engine write `from` to own memory, in descriptors of `fragment` bytes, and
+    /// waits until it is done.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    fn engine_store(
+        &self,
+        _own: &Self::Own,
+        _offset: u32,
+        _from: &[u8],
+        _fragment: u32,
+    ) -> Result<(), EngineError> {
+        Err(EngineError)
+    }
+
+    /// Has the copy engine read a peer's memory to `to`, in descriptors of `fragment` bytes, and
+    /// waits until it is done.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    fn engine_fetch(
+        &self,
+        _peer: &Self::Peer,
+        _offset: u32,
+        _to: &mut [u8],
+        _fragment: u32,
+    ) -> Result<(), EngineError> {
+        Err(EngineError)
+    }
+}
+
+/// Resolved words of a platform's own memory.
+pub type OwnWords<P> = <<P as Platform>::Own as Memory>::Words;
+/// Resolved words of a peer's memory.
+pub type PeerWords<P> = <<P as Platform>::Peer as Memory>::Words;
