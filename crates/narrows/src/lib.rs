@@ -2,8 +2,12 @@
 //! and without allocation.
 #![no_std]
 
+pub mod connection;
+pub mod driver;
+pub mod endpoint;
 pub mod link;
 pub mod memory;
+pub mod notify;
 pub mod platform;
 pub mod span;
 pub mod strategy;

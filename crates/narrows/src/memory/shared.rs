@@ -225,10 +225,16 @@ impl<P: Platform> Shared<P> {
                 if descriptor.len > size {
                     return Err(Corrupt::Length);
                 }
-                if descriptor.kind == Kind::Control {
-                    return Err(Corrupt::Control);
-                }
                 self.peer.invalidate(offset, descriptor.len);
+                if descriptor.kind == Kind::Control {
+                    // Where slots are short a control message comes in a block: it is taken out
+                    // here, so that above this layer it looks as if it had travelled in its slot.
+                    let to = taken.in_slot.get_mut(..descriptor.len as usize);
+                    let read = self.peer.read(offset, to.ok_or(Corrupt::Control)?);
+                    read.map_err(|_| Corrupt::Block)?;
+                    taken.descriptor.block = None;
+                    self.returner.give(block);
+                }
             }
         }
         self.rx.advance();
