@@ -32,13 +32,14 @@ pub struct Flags {
 
 const EXAMPLES: &str = "\
 Examples:
-  narrows run                             speech to the other core and back
-  narrows run --strategy all --out out    the same by every strategy
-  narrows bench pingpong --bytes 48,4096  round trips beside what is possible
-  narrows doctor                          what spoils measurements here";
+  narrows run                           speech to the other core and back
+  narrows run --strategy all --out out  the same by every strategy
+  narrows bench pingpong --bytes 48     round trips beside their limit
+  narrows doctor                        what spoils measurements here";
 
 /// Options of every subcommand.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Run with real-time priority N (1 to 99)
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
@@ -102,7 +103,7 @@ pub struct Run {
     pub workload: PathBuf,
     /// Strategies to run one after the other, instead of the workload's own
     #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
-    pub strategy: Vec<String>,
+    pub strategy: Vec<Choice>,
     /// How long each strategy runs, instead of the workload's own duration
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
@@ -110,6 +111,20 @@ pub struct Run {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
+
+impl Run {
+    /// The strategies that the command line asks for; none if it leaves that to the workload.
+    pub fn strategies(&self) -> Vec<Strategy> {
+        self.strategy
+            .iter()
+            .flat_map(|choice| choice.0.clone())
+            .collect()
+    }
+}
+
+/// The strategies that one name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice(pub Vec<Strategy>);
 
 /// What `bench` takes.
 #[derive(Debug, Args)]
@@ -240,11 +255,10 @@ fn bytes(text: &str) -> Result<usize, String> {
     }
 }
 
-fn strategy_name(text: &str) -> Result<String, String> {
-    match Strategy::parse(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(unknown) => Err(format!("expected {unknown}")),
-    }
+fn strategy_name(text: &str) -> Result<Choice, String> {
+    Strategy::parse(text)
+        .map(Choice)
+        .map_err(|unknown| format!("expected {unknown}"))
 }
 
 fn cores(text: &str) -> Result<Cores, String> {
@@ -291,6 +305,15 @@ mod tests {
         for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
             assert_eq!(duration(text), Ok(Duration::from_micros(expected)));
         }
+    }
+
+    #[test]
+    fn names_of_strategies_add_up() {
+        let flags = parse("narrows run --strategy copy,in_place/all").unwrap();
+        let Command::Run(run) = flags.command else {
+            panic!("not run");
+        };
+        assert_eq!(run.strategies().len(), 6);
     }
 
     #[test]

@@ -46,7 +46,8 @@ fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
     let machine = Machine::look(&root);
     let findings = doctor::examine(&root);
     if global.json {
-        return Report::new("doctor", machine, findings).print();
+        let rows = findings.into_iter().map(doctor::Row::Finding).collect();
+        return Report::new("doctor", machine, rows).print();
     }
     output::print(doctor::text(&machine, &findings).as_bytes())
 }

@@ -10,19 +10,18 @@ use crate::output;
 /// [`Kind::Output`] if a page cannot be written.
 pub fn man(args: &Man) -> Result<(), Failure> {
     let Some(directory) = &args.out else {
-        return output::print(&render(definition(), "narrows")?);
+        let main = definition().disable_help_subcommand(true);
+        return output::print(&render(main, "narrows")?);
     };
     output::make_directory(directory)?;
-    let mut main = definition();
-    main.build();
+    // Without a page of its own, `help` would be a reference to nothing.
+    let mut main = definition().disable_help_subcommand(true);
     output::write_file(
         &directory.join("narrows.1"),
-        &render(definition(), "narrows")?,
+        &render(main.clone(), "narrows")?,
     )?;
+    main.build();
     for sub in main.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        if sub.get_name() == "help" {
-            continue;
-        }
         let name = format!("narrows-{}", sub.get_name());
         let page = render(sub.clone(), &name)?;
         output::write_file(&directory.join(format!("{name}.1")), &page)?;
@@ -44,12 +43,18 @@ fn render(command: clap::Command, title: &str) -> Result<Vec<u8>, Failure> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .title(title.to_uppercase())
+        .source(concat!("narrows ", env!("CARGO_PKG_VERSION")))
+        .manual("Narrows")
         .render(&mut page)
         .map_err(|error| {
             Failure::new(
                 Kind::Internal,
-                format!("the manual page of {title}: {error}"),
+                format!("the manual page of {title} cannot be made: {error}"),
             )
         })?;
-    Ok(page)
+    // What follows the help becomes one section called EXTRA; its parts have names of their own.
+    let page = String::from_utf8_lossy(&page)
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
+        .replace("\nExit codes:\n", "\n.SH \"EXIT STATUS\"\n");
+    Ok(page.into_bytes())
 }

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::output::{self, without_code};
 use hound::{Error, SampleFormat, WavReader, WavSpec, WavWriter};
-use std::io::{self, BufReader, Cursor};
+use std::io::{BufReader, Cursor};
 use std::path::Path;
 
 /// Samples in a second.
@@ -32,13 +32,9 @@ pub fn read(path: &Path) -> Result<Vec<i16>, Failure> {
         ))
     })?;
     let reader = WavReader::new(BufReader::new(file)).map_err(|error| match error {
-        Error::IoError(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-            // hound itself reports a truncated header without an error kind of its own.
-            if error.raw_os_error().is_some() {
-                let cause = without_code(&error);
-                return fail(format!("cannot read {shown}: {cause}: name a WAV file"));
-            }
-            wanted(path, "it is not a WAV file, or is cut short")
+        Error::IoError(error) if error.raw_os_error().is_some() => {
+            let cause = without_code(&error);
+            fail(format!("cannot read {shown}: {cause}: name a WAV file"))
         }
         Error::IoError(_) => wanted(path, "it is not a WAV file, or is cut short"),
         Error::Unsupported => wanted(path, "its coding is not PCM"),

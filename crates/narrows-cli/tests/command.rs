@@ -80,7 +80,7 @@ fn a_wrong_command_line_is_code_two() {
 fn the_manual_is_on_the_screen_or_in_files() {
     let text = stdout(&narrows(&["man"]));
     assert!(
-        text.contains(".TH NARROWS 1") && text.contains("Exit codes"),
+        text.contains(".TH NARROWS 1") && text.contains(".SH \"EXIT STATUS\""),
         "{text}"
     );
     let place = Place::new();
@@ -96,7 +96,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));
     let run = std::fs::read_to_string(directory.join("narrows-run.1")).unwrap();
     assert!(
-        run.contains(".TH NARROWS-RUN 1") && run.contains("Examples"),
+        run.contains(".TH NARROWS-RUN 1") && run.contains(".SH EXAMPLES"),
         "{run}"
     );
 }

@@ -4,6 +4,7 @@
 //! say less, never fail.
 
 mod checks;
+mod limits;
 #[cfg(test)]
 mod tests;
 
@@ -88,6 +89,16 @@ pub struct Memory {
     pub name: String,
     /// How many.
     pub bytes: u64,
+}
+
+/// A row of the report: a finding, or with `--memory` a part of a link's memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Row {
+    /// One thing that was looked at.
+    Finding(Finding),
+    /// A part of a link's memory.
+    Memory(Memory),
 }
 
 /// The memory of a link for a screen: a row for each part, and their sum.

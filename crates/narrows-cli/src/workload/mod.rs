@@ -6,8 +6,11 @@
 
 mod check;
 mod parse;
+mod requests;
 #[cfg(test)]
 mod tests;
+
+pub use requests::Requests;
 
 use crate::failure::{Failure, Kind};
 use crate::functions::g711::Law;
@@ -111,6 +114,21 @@ impl Workload {
             _ => Ok(None),
         };
         self.flows.iter().map(read).collect()
+    }
+}
+
+impl Work {
+    /// The name of the function on the link, as in [`crate::functions::LIBRARY`].
+    pub fn entry(self) -> &'static str {
+        match self {
+            Work::Echo => "echo",
+            Work::Busy(_) => "busy",
+            Work::Encode(Law::A) => "g711.encode.a",
+            Work::Encode(Law::Mu) => "g711.encode.mu",
+            Work::Decode(Law::A) => "g711.decode.a",
+            Work::Decode(Law::Mu) => "g711.decode.mu",
+            Work::Log => "log",
+        }
     }
 }
 

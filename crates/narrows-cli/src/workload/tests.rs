@@ -328,3 +328,44 @@ fn columns_count_characters() {
         "columns are not bytes"
     );
 }
+
+#[test]
+fn requests_are_cut_from_the_input_and_begin_again() {
+    let text = "[[flow]]\nname='a'\nfunction='g711.encode'\ninput='a.wav'\nrequest=4";
+    let workload = read_text(text).unwrap();
+    let requests = Requests::new(&workload.flows[0], Some(&[1, 2, 3]));
+    assert_eq!(requests.in_a_pass(), Some(2));
+    for (call, expected) in [(0, [1, 0, 2, 0]), (1, [3, 0, 0, 0]), (2, [1, 0, 2, 0])] {
+        let mut room = [0xff; 4];
+        requests.write(call, &mut room);
+        assert_eq!(room, expected, "{call}");
+    }
+}
+
+#[test]
+fn every_flow_of_the_shipped_files_is_answered_as_it_says() {
+    for name in ["voice.toml", "mixed.toml"] {
+        let workload = shipped(name);
+        let inputs = workload.inputs().unwrap();
+        for (flow, samples) in workload.flows.iter().zip(&inputs) {
+            let mut request = vec![0; flow.request];
+            Requests::new(flow, samples.as_deref()).write(7, &mut request);
+            let mut response = vec![0; flow.response];
+            let entry = crate::functions::find(flow.work.entry()).unwrap();
+            let answered = (entry.answer)(&request, &mut response);
+            assert_eq!(answered, Ok(flow.response), "{name} {}", flow.name);
+        }
+    }
+}
+
+#[test]
+fn no_part_of_a_file_makes_it_panic() {
+    let voice = include_str!("../../../../workloads/voice.toml");
+    let mixed = include_str!("../../../../workloads/mixed.toml");
+    for text in [voice, mixed] {
+        for (cut, _) in text.char_indices() {
+            let _ = read_text(&text[..cut]);
+            let _ = read_text(&text[cut..]);
+        }
+    }
+}
