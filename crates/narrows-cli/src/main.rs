@@ -7,16 +7,32 @@ use narrows_cli::flags::{Command, Doctor, Flags, Global, Run};
 use narrows_cli::machine::{Machine, Root};
 use narrows_cli::report::Report;
 use narrows_cli::{doctor, manual, output, workload};
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match dispatch(&Flags::parse()) {
+    let done = match Flags::try_parse() {
+        Ok(flags) => dispatch(&flags),
+        Err(error) => refuse(&error),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("narrows: {failure}");
+            // Where standard error is closed, the exit code still says what happened.
+            let _ = writeln!(std::io::stderr(), "narrows: {failure}");
             ExitCode::from(failure.kind.code())
         }
     }
+}
+
+/// Help and version, or what is wrong with the command line.
+fn refuse(error: &clap::Error) -> Result<(), Failure> {
+    if !error.use_stderr() {
+        return output::print(error.to_string().as_bytes());
+    }
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    Err(Failure::new(Kind::Usage, text.trim_end()))
 }
 
 fn dispatch(flags: &Flags) -> Result<(), Failure> {

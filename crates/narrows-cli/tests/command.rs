@@ -72,6 +72,7 @@ fn a_wrong_command_line_is_code_two() {
     for arguments in [&["walk"][..], &["run", "--duration", "0s"], &[]] {
         let output = narrows(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).starts_with("narrows: "), "{arguments:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty());
     }
 }

@@ -167,4 +167,14 @@ fn memory_adds_up() {
         text.contains("together") && text.contains("69632"),
         "{text}"
     );
+    let rows = [
+        Row::Memory(part("pool", 65536)),
+        Row::Finding(examine(&Root::default()).remove(0)),
+    ];
+    let json = serde_json::to_string(&rows).unwrap();
+    assert!(
+        json.starts_with(r#"[{"name":"pool","bytes":65536},{"check":"#),
+        "{json}"
+    );
+    assert_eq!(serde_json::from_str::<Vec<Row>>(&json).unwrap(), rows);
 }
