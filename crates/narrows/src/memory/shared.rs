@@ -218,7 +218,9 @@ impl<P: Platform> Shared<P> {
                 if descriptor.len > self.theirs.in_slot() {
                     return Err(Corrupt::Length);
                 }
-                self.rx.payload(&mut taken.in_slot);
+                // Not a byte of the next slot: its writer may be at it.
+                let room = (P::LINE as usize - 16).min(IN_SLOT);
+                self.rx.payload(taken.in_slot.get_mut(..room).unwrap_or_default());
             }
             Some(block) => {
                 let (offset, size) = self.theirs.block(block).ok_or(Corrupt::Block)?;
