@@ -14,6 +14,8 @@ mod pool;
 mod ring;
 mod shared;
 mod strategy;
+#[path = "../../../tests/common/tables.rs"]
+mod tables;
 
 pub(super) use heap::{Core, Heap};
 

@@ -3,6 +3,7 @@ use std::string::ToString;
 
 use proptest::prelude::{Just, Strategy as Values, any, prop_assert_eq, prop_oneof, proptest};
 
+use super::tables::{find, number, table};
 use crate::strategy::{
     Acknowledgement, ENCODED, Notification, Placement, Strategy, StrategyError, Transfer,
 };
@@ -105,5 +106,40 @@ fn impossible_text_is_refused_with_its_reason() {
         ("fragment=63", StrategyError::Fragment),
     ] {
         assert_eq!(text.parse::<Strategy>(), Err(error), "{text:?}");
+    }
+}
+
+#[test]
+fn the_bytes_of_a_strategy_are_as_documented() {
+    let field = |bytes: &[u8; ENCODED], name: &str| {
+        let rows = table("Strategies", "byte");
+        let row = rows.iter().find(|row| row[2] == name).expect("the page has the field");
+        let (from, len) = (number(&row[0]) as usize, number(&row[1]) as usize);
+        bytes[from..from + len].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    for (text, messages, time) in [
+        ("copy+interrupt+internal+ack-interrupt", 0, 0),
+        ("single-copy+spin+external+ack-lazy", 0, 0),
+        ("in-place+poll=5ms+region=0+ack-batched", 0, 5_000_000),
+        ("copy-engine+hybrid=50us+region=5+ack-lazy", 0, 50_000),
+        ("copy+coalesced=770/1s+internal+ack-lazy", 770, 1_000_000_000),
+    ] {
+        let text = text.to_string() + "+granularity=300+fragment=70000";
+        let bytes = text.parse::<Strategy>().expect("possible").encode();
+        let mut words = text.split(['+']);
+        for (name, section, column) in [
+            ("transfer", "Strategies", "transfer"),
+            ("notification", "Strategies", "notification"),
+            ("placement", "Placements", "code"),
+            ("acknowledgement", "Descriptors", "acknowledgement"),
+        ] {
+            let word = words.next().expect("a word a choice").trim_start_matches("ack-");
+            let word = if name == "placement" { word } else { word.split('=').next().unwrap() };
+            let code = find(&table(section, column), 1, word);
+            assert_eq!(field(&bytes, name), u64::from(code), "{name} of {text}");
+        }
+        let figures = ["messages", "time", "granularity", "fragment", "zero"];
+        let figures = figures.map(|name| field(&bytes, name));
+        assert_eq!(figures, [messages, time, 300, 70000, 0], "{text}");
     }
 }
