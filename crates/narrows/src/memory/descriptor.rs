@@ -39,7 +39,7 @@ pub struct Block(pub u16);
 
 impl Block {
     /// The most blocks of one class.
-    pub const MAX_INDEX: u32 = 4095;
+    pub const MAX_COUNT: u32 = 4095;
     const NONE: u16 = u16::MAX;
 
     pub(crate) fn new(class: usize, index: u32) -> Block {

@@ -38,8 +38,8 @@ pub enum LayoutError {
     Slots,
     /// No class, or more than eight of one placement.
     Classes,
-    /// A class of no blocks, more than 4095, of size zero or over 16 MiB - 1, or out of order:
-    /// sizes of one placement must rise.
+    /// A class of no blocks, more than 4095, of size zero or over 16 MiB - 1, of a region over 5,
+    /// or out of order: sizes of one placement must rise.
     Class,
     /// More than 65519 blocks, or a region over 1 GiB.
     Size,
@@ -52,7 +52,8 @@ impl core::fmt::Display for LayoutError {
             LayoutError::Slots => "slots must be a power of two from 2 to 4096",
             LayoutError::Classes => "a pool needs one to eight block sizes of each placement",
             LayoutError::Class => {
-                "a block size needs 1 to 4095 blocks of 1 byte to 16 MiB - 1, sizes rising"
+                "a block size needs 1 to 4095 blocks of 1 byte to 16 MiB - 1, sizes rising, in \
+                 internal or external memory or a region from 0 to 5"
             }
             LayoutError::Size => "a region must stay under 65520 blocks and 1 GiB",
         })
@@ -111,7 +112,8 @@ impl Layout {
             if class.size == 0
                 || class.size > super::MAX_MESSAGE
                 || class.count == 0
-                || class.count >= Block::MAX_INDEX
+                || class.count > Block::MAX_COUNT
+                || Placement::from_code(class.placement.code()) != Some(class.placement)
                 || same.any(|c| c.size >= class.size)
             {
                 return Err(LayoutError::Class);

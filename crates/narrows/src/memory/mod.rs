@@ -52,3 +52,6 @@ impl core::fmt::Display for Corrupt {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,7 +69,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     }
 
     /// Writes the next slot. There must be [room](Producer::room). `payload` is what travels in
-    /// the slot: nothing if a block carries it.
+    /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
         let at = self.head.wrapping_mul(self.slot_words);
@@ -109,6 +109,14 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// Messages sent over this ring.
     pub fn sent(&self) -> u32 {
         self.head.wrapping_sub(self.start)
+    }
+
+    /// The first message not taken, as the receiver's `taken` word says. The word is believed only
+    /// between the last credit and the last message: with one outside, all since the last credit
+    /// count as not taken. Numbers wrap round, so distances are compared, not numbers.
+    pub(crate) fn first_untaken(&self, taken: u32) -> u32 {
+        let sent = self.sent();
+        sent.wrapping_sub(sent.wrapping_sub(taken).min(self.head.wrapping_sub(self.freed)))
     }
 
     /// Reads message number `index` (from 0) of this ring back, if its slot still holds it.
@@ -242,5 +250,30 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// Messages taken from this ring.
     pub fn taken(&self) -> u32 {
         self.next.wrapping_sub(self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{class, formatted};
+    use super::*;
+    use crate::strategy::Placement;
+
+    #[test]
+    fn what_a_dead_receiver_took_is_known_when_the_count_of_messages_wraps() {
+        let class = class(Placement::Internal, 64, 1);
+        let layout = Layout::new(64, 4, &[class]).expect("possible").starting_at(9);
+        let region = formatted(&layout);
+        let mut tx = Producer::new(&layout, &region, &layout, &region).expect("fits");
+        for freed in [0, 10, u32::MAX - 1, u32::MAX] {
+            tx.freed = freed.wrapping_add(9);
+            tx.head = tx.freed.wrapping_add(3);
+            for taken in 0..=3 {
+                let taken = freed.wrapping_add(taken);
+                assert_eq!(tx.first_untaken(taken), taken, "freed {freed}");
+            }
+            assert_eq!(tx.first_untaken(freed.wrapping_sub(1)), freed);
+            assert_eq!(tx.first_untaken(freed.wrapping_add(4)), freed);
+        }
     }
 }

@@ -75,10 +75,10 @@ impl<P: Platform> Shared<P> {
         let range = |_: OutOfRange| SetUpError::Own;
         let books =
             platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
-        // A quarter of the fewest blocks and of the slots, so that what is withheld for a batch
-        // never starves a sender.
+        // A quarter of the fewest blocks, of the slots and of the ring that blocks return by, so
+        // that what is withheld for a batch never starves a sender.
         let fewest = theirs.classes().iter().map(|c| c.count).min().unwrap_or(1);
-        let batch = (fewest.min(theirs.slots()) / 4).clamp(1, 16);
+        let batch = (fewest.min(theirs.slots()).min(mine.returns()) / 4).clamp(1, 16);
         Ok(Shared {
             tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,
@@ -175,11 +175,13 @@ impl<P: Platform> Shared<P> {
         self.tx.room()
     }
 
-    /// Publishes a message; there must be [room](Shared::room). The bell is separate.
+    /// Publishes a message; there must be [room](Shared::room), and a payload in the slot is at
+    /// most [`Layout::in_slot`] bytes. The bell is separate.
     #[inline]
     pub fn publish(&mut self, mut descriptor: Descriptor, placed: Placed<'_>) {
         match placed {
             Placed::InSlot(payload) => {
+                debug_assert!(payload.len() <= self.pool.layout().in_slot() as usize);
                 descriptor.len = payload.len() as u32;
                 descriptor.block = None;
                 self.tx.publish(&descriptor, payload);
@@ -218,7 +220,9 @@ impl<P: Platform> Shared<P> {
                 if descriptor.len > self.theirs.in_slot() {
                     return Err(Corrupt::Length);
                 }
-                self.rx.payload(&mut taken.in_slot);
+                // Not a byte of the next slot: its writer may be at it.
+                let room = (P::LINE as usize - 16).min(IN_SLOT);
+                self.rx.payload(taken.in_slot.get_mut(..room).unwrap_or_default());
             }
             Some(block) => {
                 let (offset, size) = self.theirs.block(block).ok_or(Corrupt::Block)?;
@@ -281,9 +285,7 @@ impl<P: Platform> Shared<P> {
     /// delivered to the peer's stack.
     pub fn first_untaken(&self) -> u32 {
         // Acquire: pairs with the release in `Consumer::advance`.
-        let taken = self.taken.load_acquire(0);
-        let oldest = self.tx.sent().saturating_sub(self.pool.layout().slots());
-        taken.clamp(oldest, self.tx.sent())
+        self.tx.first_untaken(self.taken.load_acquire(0))
     }
 
     /// Takes back every block that was lent, once the peer is gone.

@@ -1,0 +1,215 @@
+use super::{Core, Heap, Pair, class, formatted, message, pair};
+use crate::memory::{
+    Ack, Block, Corrupt, Descriptor, Kind, Layout, Placed, PoolError, SetUpError, Shared,
+};
+use crate::strategy::Placement;
+
+const FIRST_SLOT: u32 = 1024;
+const TAKEN: u32 = 768;
+
+fn layout(slots: u32, blocks: u32) -> Layout {
+    Layout::new(64, slots, &[class(Placement::External, 100, blocks)]).expect("possible")
+}
+
+fn small() -> Pair {
+    pair(&layout(4, 4), &layout(4, 4))
+}
+
+fn send_block(pair: &mut Pair, payload: &[u8], ack: Ack) -> Block {
+    let len = payload.len() as u32;
+    let block = pair.a.take_block(Placement::External, len).expect("honest").expect("free");
+    assert!(pair.a.write(block, 0, payload));
+    assert_eq!(pair.a.room(true), Ok(true));
+    pair.a.publish(Descriptor { ack, ..message(1) }, Placed::Block { block, len });
+    block
+}
+
+#[test]
+fn a_block_travels_and_comes_back() {
+    let mut pair = small();
+    let sent = send_block(&mut pair, b"in a block", Ack::Lazy);
+    let taken = pair.b.take().expect("honest").expect("sent");
+    let mut bytes = [0; 10];
+    assert!(pair.b.read(taken.descriptor.block.expect("in a block"), 0, &mut bytes));
+    assert_eq!((&bytes, taken.descriptor.len), (b"in a block", 10));
+    assert_eq!(pair.a.pool().lent(), 1);
+    pair.b.release(&Core, &taken.descriptor);
+    for _ in 0..3 {
+        let other = pair.a.take_block(Placement::External, 1).expect("honest").expect("free");
+        assert_ne!(other, sent);
+    }
+    assert_eq!(pair.a.take_block(Placement::External, 1), Ok(Ok(sent)));
+    assert_eq!(pair.a.take_block(Placement::External, 1), Ok(Err(PoolError::Empty)));
+    let long = pair.a.take_block(Placement::External, 101);
+    assert_eq!(long, Ok(Err(PoolError::TooLong { limit: 100 })));
+}
+
+#[test]
+fn reads_and_writes_stay_inside_their_block() {
+    let pair = small();
+    let last = Block::new(0, 3);
+    for (at, len, inside) in [(0, 100, true), (99, 1, true), (100, 0, true), (99, 2, false)] {
+        assert_eq!(pair.a.write(last, at, &[0; 100][..len]), inside);
+        assert_eq!(pair.a.read_back(last, at, &mut [0; 100][..len]), inside);
+        assert_eq!(pair.b.read(last, at, &mut [0; 100][..len]), inside);
+    }
+    assert!(!pair.a.write(last, u32::MAX, &[0; 2]));
+    assert!(!pair.a.write(Block::new(0, 4), 0, &[0]));
+    assert!(!pair.b.read(Block::new(1, 0), 0, &mut [0]));
+}
+
+#[test]
+fn an_impossible_descriptor_ends_the_link() {
+    let block = |class, index| u32::from(Block::new(class, index).0) << 16;
+    let kind = |kind: Kind, len: u32| len << 8 | (kind as u32) << 5;
+    let none = 0xffff << 16;
+    for (first, last, error) in [
+        (kind(Kind::Message, 48), none, None),
+        (kind(Kind::Message, 49), none, Some(Corrupt::Length)),
+        (kind(Kind::Message, 100), block(0, 3), None),
+        (kind(Kind::Message, 101), block(0, 3), Some(Corrupt::Length)),
+        (kind(Kind::Message, 1), block(0, 4), Some(Corrupt::Block)),
+        (kind(Kind::Message, 1), block(1, 0), Some(Corrupt::Block)),
+        (kind(Kind::Message, 1), block(15, 4094), Some(Corrupt::Block)),
+        (kind(Kind::Control, 1), block(0, 0), Some(Corrupt::Control)),
+        (kind(Kind::Control, 24), none, None),
+        (0, none, Some(Corrupt::Kind)),
+    ] {
+        let Pair { mut b, of_a, .. } = small();
+        for (word, value) in [(1, first), (2, 0), (3, last), (0, 1)] {
+            of_a.poke(FIRST_SLOT + word * 4, value);
+        }
+        assert_eq!(b.take().err(), error, "{first:#x} {last:#x}");
+    }
+}
+
+#[test]
+fn a_block_that_was_not_lent_cannot_come_back() {
+    let returns = FIRST_SLOT + 4 * 64;
+    for (name, count) in [(0, 2), (1, 1), (0x0fff, 1), (0x1000, 1), (0xffff, 1), (0x1_0000, 1)] {
+        let mut pair = small();
+        assert_eq!(send_block(&mut pair, b"x", Ack::Batched), Block(0));
+        while let Ok(Ok(_)) = pair.a.take_block(Placement::External, 1) {}
+        pair.of_b.poke(returns, name);
+        pair.of_b.poke(644, count);
+        let taken = pair.a.take_block(Placement::External, 1);
+        assert_eq!(taken, Err(Corrupt::Return), "{count} of {name:#x}");
+        assert_eq!(pair.a.pool().lent(), 1, "a lie about {name:#x} gives nothing back");
+    }
+}
+
+#[test]
+fn the_sender_is_told_in_the_way_it_asked() {
+    for (ack, credit, rings) in [(Ack::Batched, 0, 0), (Ack::Lazy, 1, 0), (Ack::Interrupt, 1, 1)] {
+        let mut pair = pair(&layout(64, 64), &layout(64, 64));
+        send_block(&mut pair, b"x", ack);
+        let taken = pair.b.take().expect("honest").expect("sent");
+        pair.b.release(&Core, &taken.descriptor);
+        let words = (pair.of_b.word(640), pair.of_b.word(644), pair.bell_of_a.get());
+        assert_eq!(words, (credit, credit, rings), "{ack:?}");
+        pair.b.flush(&Core);
+        assert_eq!((pair.of_b.word(640), pair.of_b.word(644)), (1, 1));
+    }
+}
+
+#[test]
+fn a_sender_that_sleeps_for_credit_is_rung_and_others_are_not() {
+    for wanted in [false, true] {
+        let mut pair = small();
+        pair.a.publish(message(0), Placed::InSlot(b"x"));
+        pair.a.tx.want(wanted);
+        let taken = pair.b.take().expect("honest").expect("sent");
+        pair.b.release(&Core, &taken.descriptor);
+        assert_eq!(pair.bell_of_a.get(), u32::from(wanted));
+    }
+}
+
+#[test]
+fn a_receiver_is_rung_only_if_it_is_armed() {
+    let mut pair = small();
+    pair.a.publish(message(0), Placed::InSlot(b"x"));
+    pair.a.ring_if_armed(&Core);
+    assert_eq!(pair.bell_of_b.get(), 0);
+    pair.b.rx.arm(1);
+    pair.a.ring_if_armed(&Core);
+    assert_eq!(pair.bell_of_b.get(), 1);
+}
+
+#[test]
+fn what_is_held_back_for_a_batch_starves_no_sender() {
+    for (slots, senders, receivers) in [(256, 64, 2), (256, 2, 64), (2, 64, 64), (256, 64, 64)] {
+        let mut pair = pair(&layout(slots, senders), &layout(slots, receivers));
+        for round in 0..300 {
+            send_block(&mut pair, b"x", Ack::Batched);
+            let taken = pair.b.take().expect("honest").expect("sent");
+            pair.b.release(&Core, &taken.descriptor);
+            assert_eq!(pair.a.room(true), Ok(true), "round {round}, {receivers} blocks opposite");
+        }
+    }
+}
+
+#[test]
+fn a_return_ring_smaller_than_the_pool_does_not_overflow() {
+    let mut pair = pair(&layout(256, 64), &layout(256, 2));
+    send_block(&mut pair, b"x", Ack::Batched);
+    send_block(&mut pair, b"x", Ack::Batched);
+    assert_eq!(pair.a.room(true), Ok(false));
+    assert_eq!(pair.a.room(false), Ok(true));
+}
+
+#[test]
+fn what_a_dead_peer_had_not_taken_is_known_and_its_blocks_come_back() {
+    let mut pair = small();
+    for _ in 0..3 {
+        send_block(&mut pair, b"x", Ack::Batched);
+    }
+    assert!(matches!(pair.b.take(), Ok(Some(_))));
+    assert_eq!(pair.a.first_untaken(), 1);
+    for (claim, believed) in [(0, 0), (3, 3)] {
+        pair.of_b.poke(TAKEN, claim);
+        assert_eq!(pair.a.first_untaken(), believed);
+    }
+    for claim in [4, 1000, u32::MAX] {
+        pair.of_b.poke(TAKEN, claim);
+        assert!(pair.a.first_untaken() <= 3);
+    }
+    assert_eq!(pair.a.pool().lent(), 3);
+    pair.a.reclaim_all();
+    assert_eq!((pair.a.pool().lent(), pair.a.pool().held()), (0, 0));
+}
+
+#[test]
+fn halves_that_do_not_fit_make_no_link() {
+    let good = formatted(&layout(2, 1));
+    let bad = Heap::new(good.bytes().len() as u32);
+    let link = |own: &Heap, peer: &Heap| {
+        Shared::new(&Core::<64>, own.clone(), peer.clone(), Default::default()).err()
+    };
+    assert_eq!(link(&bad, &good), Some(SetUpError::Own));
+    assert_eq!(link(&good, &bad), Some(SetUpError::Peer(Corrupt::Header)));
+    assert_eq!(link(&good, &formatted(&layout(4, 2))), None);
+}
+
+#[test]
+fn a_payload_fills_a_slot_of_each_line_and_no_more() {
+    fn check<const L: u32>(room: u32) {
+        let class = class(Placement::Internal, 64, 1);
+        let layout = Layout::new(L, 2, &[class]).expect("possible");
+        assert_eq!(layout.in_slot(), room);
+        let (of_a, of_b) = (formatted(&layout), formatted(&layout));
+        let end = |own: &Heap, peer: &Heap| {
+            Shared::new(&Core::<L>, own.clone(), peer.clone(), Default::default()).expect("a link")
+        };
+        let (mut a, mut b) = (end(&of_a, &of_b), end(&of_b, &of_a));
+        let payload = &[7; 48][..room as usize];
+        let beside = of_a.word(FIRST_SLOT + L);
+        a.publish(message(0), Placed::InSlot(payload));
+        assert_eq!(of_a.word(FIRST_SLOT + L), beside);
+        let taken = b.take().expect("honest").expect("sent");
+        assert_eq!((&taken.in_slot[..room as usize], taken.descriptor.len), (payload, room));
+        assert!(taken.in_slot[room as usize..].iter().all(|byte| *byte == 0));
+    }
+    check::<32>(16);
+    check::<64>(48);
+    check::<128>(48);
+}

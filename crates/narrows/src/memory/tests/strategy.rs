@@ -1,0 +1,145 @@
+use core::time::Duration;
+use std::string::ToString;
+
+use proptest::prelude::{Just, Strategy as Values, any, prop_assert_eq, prop_oneof, proptest};
+
+use super::tables::{find, number, table};
+use crate::strategy::{
+    Acknowledgement, ENCODED, Notification, Placement, Strategy, StrategyError, Transfer,
+};
+
+const HOUR: u64 = 3_600_000_000_000;
+
+fn time() -> impl Values<Value = Duration> {
+    let round = |unit: u64| (1..=HOUR / unit).prop_map(move |n| Duration::from_nanos(n * unit));
+    prop_oneof![round(1), round(1_000), round(1_000_000), round(1_000_000_000)]
+}
+
+fn strategies() -> impl Values<Value = Strategy> {
+    let placement = prop_oneof![
+        Just(Placement::Internal),
+        Just(Placement::External),
+        (0..6u8).prop_map(Placement::Region),
+    ];
+    let transfer = prop_oneof![
+        Just(Transfer::Copy),
+        Just(Transfer::SingleCopy),
+        Just(Transfer::InPlace),
+        Just(Transfer::CopyEngine),
+    ];
+    let notification = prop_oneof![
+        Just(Notification::Interrupt),
+        Just(Notification::Spin),
+        time().prop_map(|every| Notification::Poll { every }),
+        time().prop_map(|longest| Notification::Hybrid { longest }),
+        (1u16.., time())
+            .prop_map(|(messages, within)| Notification::Coalesced { messages, within }),
+    ];
+    let acknowledgement = prop_oneof![
+        Just(Acknowledgement::Interrupt),
+        Just(Acknowledgement::Lazy),
+        Just(Acknowledgement::Batched),
+    ];
+    let figures = (1u16.., 64u32..);
+    (placement, transfer, notification, acknowledgement, figures).prop_map(
+        |(placement, transfer, notification, acknowledgement, (granularity, fragment))| Strategy {
+            placement,
+            transfer,
+            notification,
+            acknowledgement,
+            granularity,
+            fragment,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_strategy_survives_its_bytes(strategy in strategies()) {
+        prop_assert_eq!(Strategy::decode(&strategy.encode()), Some(strategy));
+    }
+
+    #[test]
+    fn a_strategy_survives_its_text(mut strategy in strategies()) {
+        // Nothing but the copy engine looks at the fragment, so the text of others has none.
+        if strategy.transfer != Transfer::CopyEngine {
+            strategy.fragment = Strategy::default().fragment;
+        }
+        prop_assert_eq!(strategy.to_string().parse(), Ok(strategy));
+    }
+
+    #[test]
+    fn any_bytes_are_a_possible_strategy_or_none(bytes in any::<[u8; ENCODED]>(), small: bool) {
+        let bytes = if small { bytes.map(|b| b % 6) } else { bytes };
+        if let Some(strategy) = Strategy::decode(&bytes) {
+            prop_assert_eq!(strategy.check(), Ok(strategy));
+            prop_assert_eq!(Strategy::decode(&strategy.encode()), Some(strategy));
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_strategy_or_an_error(text in "[a-z0-9=+/-]{0,40}") {
+        if let Ok(strategy) = text.parse::<Strategy>() {
+            prop_assert_eq!(strategy.to_string().parse::<Strategy>().is_ok(), true);
+        }
+    }
+}
+
+#[test]
+fn impossible_text_is_refused_with_its_reason() {
+    for (text, error) in [
+        ("", StrategyError::Word),
+        ("copy+", StrategyError::Word),
+        ("Copy", StrategyError::Word),
+        ("copy=1", StrategyError::Word),
+        ("copy=", StrategyError::Word),
+        ("region=6", StrategyError::Word),
+        ("poll=0ms", StrategyError::Time),
+        ("poll=2h", StrategyError::Time),
+        ("poll=3601s", StrategyError::Time),
+        ("poll=99999999999999999999s", StrategyError::Time),
+        ("coalesced=0/1ms", StrategyError::Messages),
+        ("coalesced=8", StrategyError::Messages),
+        ("coalesced=65536/1ms", StrategyError::Messages),
+        ("granularity=0", StrategyError::Granularity),
+        ("granularity=65536", StrategyError::Granularity),
+        ("fragment=63", StrategyError::Fragment),
+    ] {
+        assert_eq!(text.parse::<Strategy>(), Err(error), "{text:?}");
+    }
+}
+
+#[test]
+fn the_bytes_of_a_strategy_are_as_documented() {
+    let field = |bytes: &[u8; ENCODED], name: &str| {
+        let rows = table("Strategies", "byte");
+        let row = rows.iter().find(|row| row[2] == name).expect("the page has the field");
+        let (from, len) = (number(&row[0]) as usize, number(&row[1]) as usize);
+        bytes[from..from + len].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    for (text, messages, time) in [
+        ("copy+interrupt+internal+ack-interrupt", 0, 0),
+        ("single-copy+spin+external+ack-lazy", 0, 0),
+        ("in-place+poll=5ms+region=0+ack-batched", 0, 5_000_000),
+        ("copy-engine+hybrid=50us+region=5+ack-lazy", 0, 50_000),
+        ("copy+coalesced=770/1s+internal+ack-lazy", 770, 1_000_000_000),
+    ] {
+        let text = text.to_string() + "+granularity=300+fragment=70000";
+        let bytes = text.parse::<Strategy>().expect("possible").encode();
+        let mut words = text.split(['+']);
+        for (name, section, column) in [
+            ("transfer", "Strategies", "transfer"),
+            ("notification", "Strategies", "notification"),
+            ("placement", "Placements", "code"),
+            ("acknowledgement", "Descriptors", "acknowledgement"),
+        ] {
+            let word = words.next().expect("a word a choice").trim_start_matches("ack-");
+            let word = if name == "placement" { word } else { word.split('=').next().unwrap() };
+            let code = find(&table(section, column), 1, word);
+            assert_eq!(field(&bytes, name), u64::from(code), "{name} of {text}");
+        }
+        let figures = ["messages", "time", "granularity", "fragment", "zero"];
+        let figures = figures.map(|name| field(&bytes, name));
+        assert_eq!(figures, [messages, time, 300, 70000, 0], "{text}");
+    }
+}

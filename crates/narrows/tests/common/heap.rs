@@ -1,0 +1,146 @@
+//! Regions on the heap and a core without a world around it, for tests in one thread.
+
+use std::boxed::Box;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::vec::Vec;
+
+use super::link::Name;
+use super::platform::{
+    Event, HuntError, Instant, Memory, NoStorage, OutOfRange, OwnMemory, Platform, Wait, Watch,
+    Woken, Words, WordsMut,
+};
+use super::span::{Edge, Span};
+
+/// A region.
+#[derive(Clone)]
+pub struct Heap(Rc<[Cell<u8>]>);
+
+/// Resolved words of a [`Heap`].
+pub struct HeapWords {
+    bytes: Rc<[Cell<u8>]>,
+    base: usize,
+    count: u32,
+}
+
+impl Heap {
+    /// A region of `size` bytes that hold what a careless owner might leave in them.
+    pub fn new(size: u32) -> Heap {
+        Heap((0..size).map(|_| Cell::new(0xa5)).collect())
+    }
+    /// The bytes, as a peer in another language would see them.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.iter().map(Cell::get).collect()
+    }
+    /// The little-endian word at `offset` bytes.
+    pub fn word(&self, offset: u32) -> u32 {
+        let at = offset as usize;
+        u32::from_le_bytes([0, 1, 2, 3].map(|i| self.0[at + i].get()))
+    }
+    /// Writes a word as a hostile peer would: anywhere.
+    pub fn poke(&self, offset: u32, value: u32) {
+        for (i, byte) in value.to_le_bytes().into_iter().enumerate() {
+            self.0[offset as usize + i].set(byte);
+        }
+    }
+    fn range(&self, offset: u32, len: usize) -> Result<&[Cell<u8>], OutOfRange> {
+        self.0.get(offset as usize..).and_then(|bytes| bytes.get(..len)).ok_or(OutOfRange)
+    }
+}
+
+impl HeapWords {
+    fn rest(&self, index: u32) -> &[Cell<u8>] {
+        let end = self.base + self.count as usize * 4;
+        &self.bytes[self.base + (index & (self.count - 1)) as usize * 4..end]
+    }
+}
+
+impl Words for HeapWords {
+    fn load(&self, index: u32) -> u32 {
+        let mut bytes = [0; 4];
+        self.read_bytes(index, &mut bytes);
+        u32::from_le_bytes(bytes)
+    }
+    fn load_acquire(&self, index: u32) -> u32 {
+        self.load(index)
+    }
+    fn read_bytes(&self, index: u32, to: &mut [u8]) {
+        to.iter_mut().zip(self.rest(index)).for_each(|(to, from)| *to = from.get());
+    }
+}
+
+impl WordsMut for HeapWords {
+    fn store(&self, index: u32, value: u32) {
+        self.write_bytes(index, &value.to_le_bytes());
+    }
+    fn store_release(&self, index: u32, value: u32) {
+        self.store(index, value);
+    }
+    fn write_bytes(&self, index: u32, from: &[u8]) {
+        from.iter().zip(self.rest(index)).for_each(|(from, to)| to.set(*from));
+    }
+}
+
+impl Memory for Heap {
+    type Words = HeapWords;
+    fn size(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn words(&self, offset: u32, count: u32) -> Result<HeapWords, OutOfRange> {
+        if !offset.is_multiple_of(4) || !count.is_power_of_two() {
+            return Err(OutOfRange);
+        }
+        self.range(offset, count as usize * 4)?;
+        Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count })
+    }
+    fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
+        let from = self.range(offset, to.len())?;
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = from.get());
+        Ok(())
+    }
+}
+
+impl OwnMemory for Heap {
+    fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
+        let to = self.range(offset, from.len())?;
+        from.iter().zip(to).for_each(|(from, to)| to.set(*from));
+        Ok(())
+    }
+}
+
+/// A core with lines of `L` bytes. Its doorbells count how often they were rung.
+pub struct Core<const L: u32>;
+
+impl<const L: u32> Platform for Core<L> {
+    type Own = Heap;
+    type Peer = Heap;
+    type Bell = Rc<Cell<u32>>;
+    type Slice<T> = Box<[T]>;
+    const LINE: u32 = L;
+
+    fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
+        Ok((0..n).map(make).collect())
+    }
+    fn wait<'a, S>(&self, _: S, _: Wait, _: Option<Instant>) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, HeapWords>> + Clone,
+    {
+        Woken::Deadline
+    }
+    fn fence(&self) {}
+    fn ring(&self, bell: &Rc<Cell<u32>>) {
+        bell.set(bell.get() + 1);
+    }
+    fn now(&self) -> Instant {
+        Instant(0)
+    }
+    fn stamp(&self, _: Span, _: Edge, _: u32) {}
+    fn hunt(&self, _: &Name) -> Result<(), HuntError> {
+        Err(HuntError::Own)
+    }
+    fn give_up(&self, _: &Name) {}
+    fn event(&self) -> Option<Result<Event<Self>, (Name, HuntError)>> {
+        None
+    }
+    fn close(&self, _: u32) {}
+}

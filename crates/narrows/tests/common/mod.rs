@@ -1,0 +1,6 @@
+//! What several test programs use.
+
+use narrows::{link, platform, span};
+
+pub mod heap;
+pub mod tables;

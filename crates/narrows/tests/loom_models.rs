@@ -1,0 +1,259 @@
+//! The protocol in shared memory under the model checker: every interleaving and every stale value
+//! that its orderings allow.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p narrows --release --test 'loom*'`
+#![cfg(loom)]
+
+mod loom_memory;
+
+use loom::model;
+use loom::thread::{spawn, yield_now};
+use loom_memory::{End, LINE, SLOTS, link};
+use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken};
+use narrows::platform::{Memory, Platform, Wait, WordsMut};
+use narrows::strategy::Placement;
+
+fn message(number: u32, ack: Ack) -> Descriptor {
+    Descriptor {
+        kind: Kind::Message,
+        ack,
+        priority: 3,
+        len: 0,
+        source: 1,
+        target: 2,
+        tag: number as u16,
+        block: None,
+    }
+}
+
+fn content(number: u32) -> [u8; 8] {
+    (u64::from(number + 1) * 0x0101_0101_0101_0101).to_le_bytes()
+}
+
+fn publish(end: &mut End, number: u32) {
+    end.shared.publish(message(number, Ack::Batched), Placed::InSlot(&content(number)));
+    end.shared.ring_if_armed(&end.core);
+}
+
+fn block(end: &mut End) -> Option<Block> {
+    let block = end.shared.take_block(Placement::Internal, 8);
+    block.expect("an honest peer").ok()
+}
+
+fn publish_block(end: &mut End, block: Block, number: u32) {
+    assert!(end.shared.write(block, 0, &content(number)));
+    assert_eq!(end.shared.room(true), Ok(true));
+    end.shared.publish(message(number, Ack::Batched), Placed::Block { block, len: 8 });
+    end.shared.ring_if_armed(&end.core);
+}
+
+fn take(end: &mut End) -> Option<Taken> {
+    end.shared.take().expect("an honest peer")
+}
+
+fn take_spinning(end: &mut End) -> Taken {
+    loop {
+        match take(end) {
+            Some(taken) => return taken,
+            None => yield_now(),
+        }
+    }
+}
+
+/// Sleeps until a message is there, to be rung by the `threshold`-th.
+fn take_sleeping(end: &mut End, threshold: u32) -> Taken {
+    loop {
+        if let Some(taken) = take(end) {
+            return taken;
+        }
+        end.shared.rx.arm(threshold);
+        end.core.fence();
+        end.core.wait([end.shared.rx.watched()].into_iter(), Wait::Bell, None);
+        end.shared.rx.disarm();
+    }
+}
+
+fn check_in_slot(taken: &Taken, number: u32) {
+    assert_eq!(taken.descriptor.tag, number as u16);
+    assert_eq!(taken.descriptor.len, 8);
+    assert_eq!(taken.in_slot[..8], content(number));
+}
+
+fn check_block(end: &End, taken: &Taken, number: u32) {
+    let mut bytes = [0; 8];
+    let block = taken.descriptor.block.expect("it came in a block");
+    assert!(end.shared.read(block, 0, &mut bytes));
+    assert_eq!((taken.descriptor.tag, bytes), (number as u16, content(number)));
+}
+
+fn release(end: &mut End, taken: &Taken) {
+    end.shared.release(&end.core, &taken.descriptor);
+}
+
+#[test]
+fn messages_arrive_whole_and_in_order_and_slots_are_used_again() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..3 {
+                while !sender.shared.room(false).expect("an honest peer") {
+                    yield_now();
+                }
+                publish(&mut sender, number);
+            }
+        });
+        for number in 0..3 {
+            let taken = take_spinning(&mut receiver);
+            check_in_slot(&taken, number);
+            release(&mut receiver, &taken);
+        }
+        assert!(take(&mut receiver).is_none());
+    });
+}
+
+#[test]
+fn a_block_is_written_again_only_after_it_was_read() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..2 {
+                let free = loop {
+                    match block(&mut sender) {
+                        Some(block) => break block,
+                        None => yield_now(),
+                    }
+                };
+                publish_block(&mut sender, free, number);
+            }
+        });
+        for number in 0..2 {
+            let taken = take_spinning(&mut receiver);
+            check_block(&receiver, &taken, number);
+            release(&mut receiver, &taken);
+        }
+    });
+}
+
+#[test]
+fn a_sleeping_receiver_is_rung_for_the_first_message() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..2 {
+                publish(&mut sender, number);
+            }
+        });
+        for number in 0..2 {
+            check_in_slot(&take_sleeping(&mut receiver, 1), number);
+        }
+    });
+}
+
+#[test]
+fn a_sleeping_receiver_is_rung_for_the_message_it_named() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..2 {
+                publish(&mut sender, number);
+            }
+        });
+        for number in 0..2 {
+            check_in_slot(&take_sleeping(&mut receiver, 2 - number), number);
+        }
+    });
+}
+
+#[test]
+fn a_sender_that_sleeps_for_credit_is_rung() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..3 {
+                while !sender.shared.room(false).expect("an honest peer") {
+                    sender.shared.tx.want(true);
+                    sender.core.fence();
+                    sender.core.wait(sender.shared.starved().into_iter(), Wait::Bell, None);
+                    sender.shared.tx.want(false);
+                }
+                publish(&mut sender, number);
+            }
+        });
+        for number in 0..3 {
+            let taken = take_spinning(&mut receiver);
+            check_in_slot(&taken, number);
+            release(&mut receiver, &taken);
+        }
+    });
+}
+
+#[test]
+fn a_sender_that_sleeps_for_a_block_is_rung() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..2 {
+                let free = loop {
+                    if let Some(block) = block(&mut sender) {
+                        break block;
+                    }
+                    sender.shared.tx.want(true);
+                    sender.core.fence();
+                    sender.core.wait(sender.shared.starved().into_iter(), Wait::Bell, None);
+                    sender.shared.tx.want(false);
+                };
+                publish_block(&mut sender, free, number);
+            }
+        });
+        for number in 0..2 {
+            let taken = take_spinning(&mut receiver);
+            check_block(&receiver, &taken, number);
+            release(&mut receiver, &taken);
+        }
+    });
+}
+
+#[test]
+fn a_sender_that_asked_to_be_told_is_rung_for_each_message() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            for number in 0..2 {
+                let taken = take_spinning(&mut receiver);
+                check_in_slot(&taken, number);
+                release(&mut receiver, &taken);
+            }
+        });
+        for number in 0..2 {
+            let descriptor = message(number, Ack::Interrupt);
+            sender.shared.publish(descriptor, Placed::InSlot(&content(number)));
+        }
+        let known = [sender.shared.tx.watched()];
+        sender.core.wait(known.into_iter(), Wait::Bell, None);
+    });
+}
+
+#[test]
+fn what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more() {
+    model(|| {
+        let (mut sender, mut receiver) = link(1);
+        publish(&mut sender, 0);
+        publish(&mut sender, 1);
+        spawn(move || {
+            for number in 0..2 {
+                check_in_slot(&take_spinning(&mut receiver), number);
+            }
+        });
+        let first = sender.shared.first_untaken();
+        let own = sender.shared.own();
+        for number in 0..2 {
+            let mut bytes = [0; 8];
+            let back = sender.shared.tx.recall(number, &mut bytes).expect("its slot holds it");
+            assert_eq!((back.tag, bytes), (number as u16, content(number)));
+            if number < first {
+                let slot = own.words(SLOTS * 4 + number * LINE, LINE / 4).expect("a slot");
+                slot.write_bytes(4, &[0xee; 8]);
+            }
+        }
+    });
+}
