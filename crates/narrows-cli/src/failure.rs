@@ -76,10 +76,7 @@ pub struct Failure {
 impl Failure {
     /// A failure with the sentence that says what happened, where, and what to do.
     pub fn new(kind: Kind, sentence: impl Into<String>) -> Self {
-        Self {
-            kind,
-            sentence: sentence.into(),
-        }
+        Self { kind, sentence: sentence.into() }
     }
 }
 

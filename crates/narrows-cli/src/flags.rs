@@ -115,10 +115,7 @@ pub struct Run {
 impl Run {
     /// The strategies that the command line asks for; none if it leaves that to the workload.
     pub fn strategies(&self) -> Vec<Strategy> {
-        self.strategy
-            .iter()
-            .flat_map(|choice| choice.0.clone())
-            .collect()
+        self.strategy.iter().flat_map(|choice| choice.0.clone()).collect()
     }
 }
 
@@ -256,9 +253,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 }
 
 fn strategy_name(text: &str) -> Result<Choice, String> {
-    Strategy::parse(text)
-        .map(Choice)
-        .map_err(|unknown| format!("expected {unknown}"))
+    Strategy::parse(text).map(Choice).map_err(|unknown| format!("expected {unknown}"))
 }
 
 fn cores(text: &str) -> Result<Cores, String> {
@@ -335,11 +330,7 @@ mod tests {
     #[test]
     fn help_fits_eighty_columns() {
         let mut names: Vec<String> = vec![String::new()];
-        names.extend(
-            definition()
-                .get_subcommands()
-                .map(|sub| sub.get_name().to_owned()),
-        );
+        names.extend(definition().get_subcommands().map(|sub| sub.get_name().to_owned()));
         for name in names {
             for flag in ["-h", "--help"] {
                 let error = parse(&format!("narrows {name} {flag}")).unwrap_err();

@@ -23,24 +23,15 @@ impl Machine {
         Machine {
             cpu: root.cpu_model().unwrap_or_else(unknown),
             cores: root.online().len(),
-            kernel: root
-                .text("proc/sys/kernel/osrelease")
-                .unwrap_or_else(unknown),
+            kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(unknown),
             virtualised: root.hypervisor().is_some(),
         }
     }
 
     /// One line for the end of a table.
     pub fn line(&self) -> String {
-        let how = if self.virtualised {
-            "virtualised"
-        } else {
-            "not virtualised"
-        };
-        format!(
-            "{}, {} cores, Linux {}, {how}",
-            self.cpu, self.cores, self.kernel
-        )
+        let how = if self.virtualised { "virtualised" } else { "not virtualised" };
+        format!("{}, {} cores, Linux {}, {how}", self.cpu, self.cores, self.kernel)
     }
 }
 
@@ -59,19 +50,13 @@ impl Default for Root {
 impl Root {
     /// A tree that has `proc` and `sys` below `path`.
     pub fn at(path: &Path) -> Root {
-        Root {
-            path: path.to_owned(),
-        }
+        Root { path: path.to_owned() }
     }
 
     /// A file's text without white space around it; `None` if it cannot be read.
     pub fn text(&self, file: &str) -> Option<String> {
         let bytes = std::fs::read(self.path.join(file)).ok()?;
-        Some(
-            String::from_utf8_lossy(&bytes)
-                .trim_matches(['\0', ' ', '\n', '\t'])
-                .to_owned(),
-        )
+        Some(String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\n', '\t']).to_owned())
     }
 
     /// A file that holds one number.
@@ -116,54 +101,31 @@ impl Root {
 
     /// The cores that are online; at least one.
     pub fn online(&self) -> Vec<usize> {
-        let listed = self
-            .text("sys/devices/system/cpu/online")
-            .map(|text| cores(&text));
+        let listed = self.text("sys/devices/system/cpu/online").map(|text| cores(&text));
         let counted = || {
             let count = self.text("proc/cpuinfo").map_or(0, |text| {
-                text.lines()
-                    .filter(|line| line.starts_with("processor"))
-                    .count()
+                text.lines().filter(|line| line.starts_with("processor")).count()
             });
             (0..count.max(1)).collect()
         };
-        listed
-            .filter(|cores| !cores.is_empty())
-            .unwrap_or_else(counted)
+        listed.filter(|cores| !cores.is_empty()).unwrap_or_else(counted)
     }
 
     /// What says that this machine is virtual, if anything does.
     pub fn hypervisor(&self) -> Option<String> {
-        if let Some(kind) = self
-            .text("sys/hypervisor/type")
-            .filter(|kind| !kind.is_empty())
-        {
+        if let Some(kind) = self.text("sys/hypervisor/type").filter(|kind| !kind.is_empty()) {
             return Some(kind);
         }
         if let Some(kind) = self.text("proc/device-tree/hypervisor/compatible") {
             return Some(kind);
         }
         let vendor = self.text("sys/class/dmi/id/sys_vendor").unwrap_or_default();
-        let product = self
-            .text("sys/class/dmi/id/product_name")
-            .unwrap_or_default();
-        let names = [
-            "QEMU",
-            "KVM",
-            "VMware",
-            "VirtualBox",
-            "Xen",
-            "Bochs",
-            "Virtual Machine",
-        ];
-        let named = names
-            .iter()
-            .find(|name| vendor.contains(*name) || product.contains(*name));
+        let product = self.text("sys/class/dmi/id/product_name").unwrap_or_default();
+        let names = ["QEMU", "KVM", "VMware", "VirtualBox", "Xen", "Bochs", "Virtual Machine"];
+        let named = names.iter().find(|name| vendor.contains(*name) || product.contains(*name));
         match named {
             Some(name) => Some((*name).to_owned()),
-            None => self
-                .cpu_flag("hypervisor")
-                .then(|| "a hypervisor".to_owned()),
+            None => self.cpu_flag("hypervisor").then(|| "a hypervisor".to_owned()),
         }
     }
 }

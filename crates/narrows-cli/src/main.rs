@@ -69,8 +69,5 @@ fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
 }
 
 fn not_in_this_build(what: &str) -> Failure {
-    Failure::new(
-        Kind::Internal,
-        format!("{what} is not part of this build; use a complete one"),
-    )
+    Failure::new(Kind::Internal, format!("{what} is not part of this build; use a complete one"))
 }

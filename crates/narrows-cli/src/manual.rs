@@ -16,10 +16,7 @@ pub fn man(args: &Man) -> Result<(), Failure> {
     output::make_directory(directory)?;
     // Without a page of its own, `help` would be a reference to nothing.
     let mut main = definition().disable_help_subcommand(true);
-    output::write_file(
-        &directory.join("narrows.1"),
-        &render(main.clone(), "narrows")?,
-    )?;
+    output::write_file(&directory.join("narrows.1"), &render(main.clone(), "narrows")?)?;
     main.build();
     for sub in main.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         let name = format!("narrows-{}", sub.get_name());

@@ -80,10 +80,7 @@ fn refusal(what: &str, path: &Path, error: &io::Error) -> Failure {
         _ => "write elsewhere",
     };
     let cause = without_code(error);
-    Failure::new(
-        Kind::Output,
-        format!("cannot {what} {}: {cause}: {advice}", path.display()),
-    )
+    Failure::new(Kind::Output, format!("cannot {what} {}: {cause}: {advice}", path.display()))
 }
 
 /// The system's own words, without the number that the standard library appends.
@@ -124,10 +121,7 @@ mod tests {
         })
         .unwrap_err();
         assert_eq!(failure.kind, Kind::Output);
-        assert!(
-            failure.to_string().contains("the disk is full"),
-            "{failure}"
-        );
+        assert!(failure.to_string().contains("the disk is full"), "{failure}");
         assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(entries(place.path()), 1);
     }

@@ -21,11 +21,7 @@ pub struct Report<R> {
 impl<R: Serialize> Report<R> {
     /// A report of these rows.
     pub fn new(command: &str, machine: Machine, results: Vec<R>) -> Report<R> {
-        Report {
-            command: command.to_owned(),
-            machine,
-            results,
-        }
+        Report { command: command.to_owned(), machine, results }
     }
 
     /// Prints the report as one JSON object.
@@ -34,10 +30,7 @@ impl<R: Serialize> Report<R> {
     /// [`Kind::Output`] if standard output refuses it.
     pub fn print(&self) -> Result<(), Failure> {
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| {
-            Failure::new(
-                Kind::Internal,
-                format!("the report does not fit into JSON: {error}"),
-            )
+            Failure::new(Kind::Internal, format!("the report does not fit into JSON: {error}"))
         })?;
         text.push(b'\n');
         output::print(&text)
@@ -156,11 +149,7 @@ pub fn bench_text(rows: &[BenchRow]) -> String {
     ]);
     let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
     for row in rows {
-        let bytes = if row.bytes == 0 {
-            "-".to_owned()
-        } else {
-            row.bytes.to_string()
-        };
+        let bytes = if row.bytes == 0 { "-".to_owned() } else { row.bytes.to_string() };
         table.row(vec![
             row.name.clone(),
             bytes,
@@ -204,9 +193,7 @@ pub fn run_text(rows: &[RunRow]) -> String {
 }
 
 fn round_trips(rows: &[&RunRow]) -> String {
-    let mut table = right(&[
-        "strategy", "median", "p99", "max", "jitter", "±", "lost", "late",
-    ]);
+    let mut table = right(&["strategy", "median", "p99", "max", "jitter", "±", "lost", "late"]);
     for row in rows {
         table.row(vec![
             row.strategy.clone(),
@@ -233,18 +220,9 @@ fn phases(rows: &[&RunRow]) -> String {
             ("max", phases.map(|phase| phase.max)),
         ];
         for (line, (name, figures)) in figures.into_iter().enumerate() {
-            let strategy = if line == 0 {
-                row.strategy.clone()
-            } else {
-                String::new()
-            };
+            let strategy = if line == 0 { row.strategy.clone() } else { String::new() };
             let cells = figures.map(number);
-            table.row(
-                [strategy, name.to_owned()]
-                    .into_iter()
-                    .chain(cells)
-                    .collect(),
-            );
+            table.row([strategy, name.to_owned()].into_iter().chain(cells).collect());
         }
     }
     table.render()
@@ -272,15 +250,8 @@ fn audio(rows: &[&RunRow]) -> String {
             0 => "all as the codec's reference".to_owned(),
             differing => format!("{differing} differ from the codec's reference"),
         };
-        let place = audio
-            .file
-            .as_ref()
-            .map(|file| format!(", in {file}"))
-            .unwrap_or_default();
-        let line = format!(
-            "{}: {} samples back, {verdict}{place}",
-            row.strategy, audio.samples
-        );
+        let place = audio.file.as_ref().map(|file| format!(", in {file}")).unwrap_or_default();
+        let line = format!("{}: {} samples back, {verdict}{place}", row.strategy, audio.samples);
         text.push_str(&crate::table::wrap("", &line));
     }
     text

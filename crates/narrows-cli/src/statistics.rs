@@ -50,10 +50,7 @@ pub fn spread(values: &mut [f64]) -> Option<f64> {
 
 /// The absolute difference of each latency to the one before it.
 pub fn jitter(latencies: &[f64]) -> Vec<f64> {
-    latencies
-        .windows(2)
-        .filter_map(|pair| Some((pair.last()? - pair.first()?).abs()))
-        .collect()
+    latencies.windows(2).filter_map(|pair| Some((pair.last()? - pair.first()?).abs())).collect()
 }
 
 /// The standard deviation of all values, taken as the whole population; 0 if there are none.
@@ -75,14 +72,7 @@ mod tests {
     fn percentiles_are_measured_values() {
         let mut values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
         let summary = Summary::of(&mut values).unwrap();
-        assert_eq!(
-            summary,
-            Summary {
-                median: 50.0,
-                p99: 99.0,
-                max: 100.0
-            }
-        );
+        assert_eq!(summary, Summary { median: 50.0, p99: 99.0, max: 100.0 });
         assert_eq!(spread(&mut values), Some(80.0));
         assert_eq!(percentile(&values, 0), Some(1.0));
         assert_eq!(percentile(&values, 100), Some(100.0));
@@ -92,14 +82,7 @@ mod tests {
     #[test]
     fn few_values_and_none() {
         let one = Summary::of(&mut [3.0]).unwrap();
-        assert_eq!(
-            one,
-            Summary {
-                median: 3.0,
-                p99: 3.0,
-                max: 3.0
-            }
-        );
+        assert_eq!(one, Summary { median: 3.0, p99: 3.0, max: 3.0 });
         assert_eq!(median(&mut [2.0, 1.0]), Some(1.0));
         assert_eq!(spread(&mut [3.0]), Some(0.0));
         assert_eq!(Summary::of(&mut []), None);

@@ -102,11 +102,7 @@ impl Strategy {
         let part = |at: usize| parts.get(at).copied();
         let everything = parts == ["all"];
         let transfers = choose(part(0), Transfer::ALL, &[], "a transfer")?;
-        let notify: &[Notify] = if everything {
-            Notify::ALL
-        } else {
-            &[Notify::Hybrid]
-        };
+        let notify: &[Notify] = if everything { Notify::ALL } else { &[Notify::Hybrid] };
         let notifications = choose(part(1), Notify::ALL, notify, "a notification")?;
         let inside = &[Placement::Internal];
         let placements = choose(part(2), Placement::ALL, inside, "a placement")?;
@@ -114,11 +110,7 @@ impl Strategy {
         for &transfer in &transfers {
             for &notify in &notifications {
                 for &placement in &placements {
-                    found.push(Strategy {
-                        transfer,
-                        notify,
-                        placement,
-                    });
+                    found.push(Strategy { transfer, notify, placement });
                 }
             }
         }
@@ -140,9 +132,7 @@ pub struct Unknown {
 
 impl Unknown {
     fn new(what: &str, choices: &str) -> Self {
-        Self {
-            expected: format!("{what}: {choices}"),
-        }
+        Self { expected: format!("{what}: {choices}") }
     }
 }
 
@@ -204,10 +194,7 @@ mod tests {
     #[test]
     fn unknown_names_say_what_was_expected() {
         let text = Strategy::parse("copy/shout").unwrap_err().to_string();
-        assert!(
-            text.starts_with("a notification: interrupt, spin"),
-            "{text}"
-        );
+        assert!(text.starts_with("a notification: interrupt, spin"), "{text}");
         assert!(Strategy::parse("a/b/c/d").is_err());
         assert!(Strategy::parse("").is_err());
     }

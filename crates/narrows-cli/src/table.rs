@@ -21,14 +21,8 @@ pub struct Table {
 impl Table {
     /// A table with these columns.
     pub fn new(columns: &[(&str, Align)]) -> Table {
-        let columns = columns
-            .iter()
-            .map(|(name, align)| ((*name).to_owned(), *align))
-            .collect();
-        Table {
-            columns,
-            rows: Vec::new(),
-        }
+        let columns = columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
+        Table { columns, rows: Vec::new() }
     }
 
     /// Adds a row; cells that are missing stay empty.
@@ -77,9 +71,7 @@ impl Table {
 /// Lines of at most [`WIDTH`] columns; all but the first are indented as far as `first` is long.
 pub fn wrap(first: &str, words: &str) -> String {
     let rest = " ".repeat(length(first));
-    let options = textwrap::Options::new(WIDTH)
-        .initial_indent(first)
-        .subsequent_indent(&rest);
+    let options = textwrap::Options::new(WIDTH).initial_indent(first).subsequent_indent(&rest);
     textwrap::fill(words, options) + "\n"
 }
 
@@ -100,10 +92,7 @@ fn shorten(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_owned();
     }
-    text.chars()
-        .take(width.saturating_sub(1))
-        .chain(['…'])
-        .collect()
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]

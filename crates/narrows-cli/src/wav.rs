@@ -27,9 +27,7 @@ pub fn read(path: &Path) -> Result<Vec<i16>, Failure> {
     let shown = path.display();
     let file = std::fs::File::open(path).map_err(|error| {
         let cause = without_code(&error);
-        fail(format!(
-            "cannot read {shown}: {cause}: name a WAV file that is there"
-        ))
+        fail(format!("cannot read {shown}: {cause}: name a WAV file that is there"))
     })?;
     let reader = WavReader::new(BufReader::new(file)).map_err(|error| match error {
         Error::IoError(error) if error.raw_os_error().is_some() => {
@@ -52,9 +50,7 @@ pub fn read(path: &Path) -> Result<Vec<i16>, Failure> {
     let samples: Result<Vec<i16>, Error> = reader.into_samples().collect();
     let samples = samples.map_err(|_| wanted(path, "it ends before its header says so"))?;
     if samples.is_empty() {
-        return Err(fail(format!(
-            "{shown} holds no samples; record some speech first"
-        )));
+        return Err(fail(format!("{shown} holds no samples; record some speech first")));
     }
     Ok(samples)
 }
@@ -72,10 +68,7 @@ pub fn write(path: &Path, samples: &[i16]) -> Result<(), Failure> {
         writer.finalize()
     });
     written.map_err(|error| {
-        let sentence = format!(
-            "cannot write {}: {error}: use a shorter run",
-            path.display()
-        );
+        let sentence = format!("cannot write {}: {error}: use a shorter run", path.display());
         Failure::new(Kind::Output, sentence)
     })?;
     output::write_file(path, &bytes.into_inner())
@@ -133,27 +126,9 @@ mod tests {
     #[test]
     fn another_kind_is_described_and_converted() {
         for (spec, found) in [
-            (
-                WavSpec {
-                    sample_rate: 44_100,
-                    ..SPEECH
-                },
-                "1 channel, 44100 Hz and 16-bit integer",
-            ),
-            (
-                WavSpec {
-                    channels: 2,
-                    ..SPEECH
-                },
-                "2 channels, 8000 Hz",
-            ),
-            (
-                WavSpec {
-                    bits_per_sample: 8,
-                    ..SPEECH
-                },
-                "8-bit integer",
-            ),
+            (WavSpec { sample_rate: 44_100, ..SPEECH }, "1 channel, 44100 Hz and 16-bit integer"),
+            (WavSpec { channels: 2, ..SPEECH }, "2 channels, 8000 Hz"),
+            (WavSpec { bits_per_sample: 8, ..SPEECH }, "8-bit integer"),
         ] {
             let place = written(spec);
             let failure = read(&place.path().join("a.wav")).unwrap_err();
@@ -167,11 +142,7 @@ mod tests {
     fn what_is_no_wav_is_said_so() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.wav");
-        for contents in [
-            &b""[..],
-            b"RIFF",
-            b"no audio in here, only a longer piece of text ....",
-        ] {
+        for contents in [&b""[..], b"RIFF", b"no audio in here, only a longer piece of text ...."] {
             std::fs::write(&path, contents).unwrap();
             let text = read(&path).unwrap_err().to_string();
             assert!(text.contains("it is not a WAV file"), "{text}");
@@ -183,9 +154,7 @@ mod tests {
         write(&path, &[]).unwrap();
         assert!(read(&path).unwrap_err().to_string().contains("no samples"));
         assert!(read(place.path()).is_err());
-        let text = read(&place.path().join("none.wav"))
-            .unwrap_err()
-            .to_string();
+        let text = read(&place.path().join("none.wav")).unwrap_err().to_string();
         assert!(text.contains("no such file"), "{text}");
     }
 }

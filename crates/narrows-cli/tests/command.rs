@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn narrows(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(arguments)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_narrows")).args(arguments).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -24,10 +21,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     let output = narrows(arguments);
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
-    assert!(
-        text.starts_with("narrows: ") && text.lines().count() == 1,
-        "{text}"
-    );
+    assert!(text.starts_with("narrows: ") && text.lines().count() == 1, "{text}");
     assert!(output.stdout.is_empty());
     text
 }
@@ -54,16 +48,10 @@ fn help_has_examples_and_exit_codes() {
     let output = narrows(&["--help"]);
     assert!(output.status.success());
     let text = stdout(&output);
-    assert!(
-        text.contains("Examples:") && text.contains("Exit codes:"),
-        "{text}"
-    );
+    assert!(text.contains("Examples:") && text.contains("Exit codes:"), "{text}");
     assert!(!text.contains("\n  callee"), "{text}");
     for name in ["run", "bench", "doctor", "man", "completions"] {
-        assert!(
-            stdout(&narrows(&[name, "--help"])).contains("Examples:"),
-            "{name}"
-        );
+        assert!(stdout(&narrows(&[name, "--help"])).contains("Examples:"), "{name}");
     }
 }
 
@@ -80,10 +68,7 @@ fn a_wrong_command_line_is_code_two() {
 #[test]
 fn the_manual_is_on_the_screen_or_in_files() {
     let text = stdout(&narrows(&["man"]));
-    assert!(
-        text.contains(".TH NARROWS 1") && text.contains(".SH \"EXIT STATUS\""),
-        "{text}"
-    );
+    assert!(text.contains(".TH NARROWS 1") && text.contains(".SH \"EXIT STATUS\""), "{text}");
     let place = Place::new();
     let directory = place.path("man1");
     let output = narrows(&["man", "--out", directory.to_str().unwrap()]);
@@ -96,20 +81,14 @@ fn the_manual_is_on_the_screen_or_in_files() {
     let names = ["-bench", "-completions", "-doctor", "-man", "-run", ""];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));
     let run = std::fs::read_to_string(directory.join("narrows-run.1")).unwrap();
-    assert!(
-        run.contains(".TH NARROWS-RUN 1") && run.contains(".SH EXAMPLES"),
-        "{run}"
-    );
+    assert!(run.contains(".TH NARROWS-RUN 1") && run.contains(".SH EXAMPLES"), "{run}");
 }
 
 #[test]
 fn completions_know_the_subcommands() {
     for shell in ["bash", "fish", "zsh"] {
         let text = stdout(&narrows(&["completions", shell]));
-        assert!(
-            text.contains("bench") && text.contains("strategy"),
-            "{shell}"
-        );
+        assert!(text.contains("bench") && text.contains("strategy"), "{shell}");
     }
 }
 
@@ -119,10 +98,7 @@ fn doctor_finds_something_on_every_machine() {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(text.contains("cores") && text.contains("counter"), "{text}");
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let value: Value = serde_json::from_str(&stdout(&narrows(&["doctor", "--json"]))).unwrap();
     assert_eq!(value["command"], "doctor");
     assert!(value["machine"]["cores"].as_u64().unwrap() >= 1);
@@ -139,10 +115,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        (output.status.code(), stderr(&output).as_str()),
-        (Some(0), "")
-    );
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
 
 #[test]
@@ -150,15 +123,9 @@ fn a_full_disk_is_a_sentence() {
     if !Path::new("/dev/full").exists() {
         return;
     }
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .arg("doctor")
-        .stdout(full)
-        .output()
-        .unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_narrows")).arg("doctor").stdout(full).output().unwrap();
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(5), "{text}");
     assert!(text.contains("the disk is full"), "{text}");
@@ -184,15 +151,9 @@ fn an_input_of_the_wrong_kind_is_code_four() {
     let workload = b"[[flow]]\nname = \"a\"\nfunction = \"g711.encode\"\ninput = \"a.wav\"\n";
     let file = place.write("x.toml", workload);
     assert!(fails(&["run", &file], 4).contains("a.wav: no such file or directory"));
-    place.write(
-        "a.wav",
-        b"this is no audio, whatever its name says; only text for the test",
-    );
+    place.write("a.wav", b"this is no audio, whatever its name says; only text for the test");
     let text = fails(&["run", &file], 4);
-    assert!(
-        text.contains("it is not a WAV file") && text.contains("sox "),
-        "{text}"
-    );
+    assert!(text.contains("it is not a WAV file") && text.contains("sox "), "{text}");
 }
 
 #[test]

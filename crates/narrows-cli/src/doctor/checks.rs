@@ -77,10 +77,7 @@ fn siblings(root: &Root) -> Finding {
         .filter(|list| cores(list).len() > 1)
         .collect();
     match shared.first() {
-        None => good(
-            "siblings",
-            "no two cores share one physical core, as far as visible",
-        ),
+        None => good("siblings", "no two cores share one physical core, as far as visible"),
         Some(pair) => finding(
             "siblings",
             Level::Note,
@@ -93,14 +90,8 @@ fn siblings(root: &Root) -> Finding {
 }
 
 fn isolation(root: &Root) -> Finding {
-    match root
-        .text(&format!("{CPU}/isolated"))
-        .filter(|list| !list.is_empty())
-    {
-        Some(list) => good(
-            "isolation",
-            format!("cores {list} are isolated; use them: --cores"),
-        ),
+    match root.text(&format!("{CPU}/isolated")).filter(|list| !list.is_empty()) {
+        Some(list) => good("isolation", format!("cores {list} are isolated; use them: --cores")),
         None => finding(
             "isolation",
             Level::Note,
@@ -137,11 +128,7 @@ fn idle(root: &Root) -> Finding {
     let deepest = root
         .list(&directory)
         .iter()
-        .filter(|state| {
-            root.text(&format!("{directory}/{state}/disable"))
-                .as_deref()
-                != Some("1")
-        })
+        .filter(|state| root.text(&format!("{directory}/{state}/disable")).as_deref() != Some("1"))
         .filter_map(|state| root.number::<u64>(&format!("{directory}/{state}/latency")))
         .max();
     match deepest {
@@ -191,11 +178,7 @@ fn steal(root: &Root) -> Finding {
     if percent < 0.1 {
         return good("steal time", found);
     }
-    let level = if percent < 2.0 {
-        Level::Note
-    } else {
-        Level::Bad
-    };
+    let level = if percent < 2.0 { Level::Note } else { Level::Bad };
     finding(
         "steal time",
         level,
@@ -217,12 +200,7 @@ fn counter(root: &Root) -> Finding {
         (true, false) => "time-stamp counter neither constant nor nonstop for sure".to_owned(),
     };
     let found = format!("{words}; clock source {source}");
-    let direct = [
-        "tsc",
-        "kvm-clock",
-        "hyperv_clocksource_tsc_page",
-        "arch_sys_counter",
-    ];
+    let direct = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
     if x86 && !steady {
         return finding(
             "counter",
@@ -246,11 +224,7 @@ fn counter(root: &Root) -> Finding {
 
 fn load(root: &Root) -> Finding {
     let text = root.text("proc/loadavg").unwrap_or_default();
-    let Some(load) = text
-        .split_whitespace()
-        .next()
-        .and_then(|one| one.parse::<f64>().ok())
-    else {
+    let Some(load) = text.split_whitespace().next().and_then(|one| one.parse::<f64>().ok()) else {
         return good("load", "not reported here");
     };
     let found = format!("{load:.2} processes on average wanted to run in the last minute");
@@ -267,13 +241,8 @@ fn load(root: &Root) -> Finding {
 }
 
 fn huge_pages(root: &Root) -> Finding {
-    let text = root
-        .text("sys/kernel/mm/transparent_hugepage/enabled")
-        .unwrap_or_default();
-    let chosen = text
-        .split(['[', ']'])
-        .nth(1)
-        .unwrap_or("not to be seen from here");
+    let text = root.text("sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    let chosen = text.split(['[', ']']).nth(1).unwrap_or("not to be seen from here");
     if chosen != "always" {
         return good("huge pages", format!("transparent huge pages: {chosen}"));
     }

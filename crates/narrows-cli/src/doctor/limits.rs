@@ -39,11 +39,10 @@ fn limit_of_group(root: &Root) -> Option<(u64, u64)> {
                 root.number(&format!("{directory}/cpu.cfs_quota_us"))
                     .zip(root.number(&format!("{directory}/cpu.cfs_period_us")))
             } else {
-                root.text(&format!("sys/fs/cgroup{path}/cpu.max"))
-                    .and_then(|text| {
-                        let (quota, period) = text.split_once(' ')?;
-                        Some((quota.parse().ok()?, period.parse().ok()?))
-                    })
+                root.text(&format!("sys/fs/cgroup{path}/cpu.max")).and_then(|text| {
+                    let (quota, period) = text.split_once(' ')?;
+                    Some((quota.parse().ok()?, period.parse().ok()?))
+                })
             };
             if let Some((quota, period)) = found.filter(|(_, period)| *period > 0) {
                 let share = |(quota, period): (u64, u64)| quota as f64 / period as f64;
@@ -93,23 +92,11 @@ pub(super) fn locked_memory(root: &Root) -> Finding {
 pub(super) fn real_time(root: &Root) -> Finding {
     let effect = "--priority is refused unless run as root; any process may interrupt";
     let advice = "ulimit -r 99, or rtprio in /etc/security/limits.conf";
-    limited(
-        "rtprio",
-        limit(root, "Max realtime priority"),
-        1,
-        "",
-        [effect, advice],
-    )
+    limited("rtprio", limit(root, "Max realtime priority"), 1, "", [effect, advice])
 }
 
 pub(super) fn descriptors(root: &Root) -> Finding {
     let effect = "each link takes several descriptors, so few links can be open at once";
     let advice = "ulimit -n 4096";
-    limited(
-        "nofile",
-        limit(root, "Max open files"),
-        1024,
-        " files",
-        [effect, advice],
-    )
+    limited("nofile", limit(root, "Max open files"), 1024, " files", [effect, advice])
 }

@@ -59,20 +59,14 @@ pub fn text(machine: &Machine, findings: &[Finding]) -> String {
         for one in findings.iter().filter(|one| one.level == level) {
             let mark = if level == Level::Bad { "!" } else { "-" };
             text.push('\n');
-            text.push_str(&table::wrap(
-                &format!("{mark} {:<12} ", one.check),
-                &one.found,
-            ));
+            text.push_str(&table::wrap(&format!("{mark} {:<12} ", one.check), &one.found));
             text.push_str(&table::wrap("    so: ", &one.effect));
             if !one.advice.is_empty() {
                 text.push_str(&table::wrap("    do: ", &one.advice));
             }
         }
     }
-    let mut good = findings
-        .iter()
-        .filter(|one| one.level == Level::Good)
-        .peekable();
+    let mut good = findings.iter().filter(|one| one.level == Level::Good).peekable();
     if good.peek().is_some() {
         text.push_str("\nAs it should be:\n");
     }

@@ -23,11 +23,7 @@ impl Tree {
     }
 
     fn level(&self, check: &str) -> Level {
-        self.examine()
-            .into_iter()
-            .find(|one| one.check == check)
-            .unwrap()
-            .level
+        self.examine().into_iter().find(|one| one.check == check).unwrap().level
     }
 }
 
@@ -51,26 +47,11 @@ const SPOILED: &[(&str, &str)] = &[
     ("proc/sys/kernel/numa_balancing", "1\n"),
     ("sys/devices/system/cpu/online", "0-1\n"),
     ("sys/devices/system/cpu/isolated", "\n"),
-    (
-        "sys/devices/system/cpu/cpu0/topology/thread_siblings_list",
-        "0-1\n",
-    ),
-    (
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        "powersave\n",
-    ),
-    (
-        "sys/devices/system/cpu/cpu0/cpuidle/state3/latency",
-        "133\n",
-    ),
-    (
-        "sys/devices/system/clocksource/clocksource0/current_clocksource",
-        "acpi_pm\n",
-    ),
-    (
-        "sys/kernel/mm/transparent_hugepage/enabled",
-        "[always] madvise never\n",
-    ),
+    ("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n"),
+    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
+    ("sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "133\n"),
+    ("sys/devices/system/clocksource/clocksource0/current_clocksource", "acpi_pm\n"),
+    ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
 ];
 
 #[test]
@@ -91,29 +72,17 @@ fn a_spoiled_machine_is_all_findings() {
 #[test]
 fn a_good_machine_has_none() {
     let tree = Tree::new(&[
-        (
-            "proc/cpuinfo",
-            "model name : Fast 1\nflags : tsc constant_tsc nonstop_tsc\n",
-        ),
+        ("proc/cpuinfo", "model name : Fast 1\nflags : tsc constant_tsc nonstop_tsc\n"),
         ("proc/stat", "cpu  50 0 30 1000 0 0 0 0 0 0\n"),
         ("proc/loadavg", "0.00 0.00 0.00 1/80 123\n"),
         ("proc/self/cgroup", "1:cpu,cpuacct:/\n"),
         ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
         ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
-        (
-            "proc/self/limits",
-            "Max locked memory unlimited unlimited bytes\n",
-        ),
+        ("proc/self/limits", "Max locked memory unlimited unlimited bytes\n"),
         ("sys/devices/system/cpu/online", "0-7\n"),
         ("sys/devices/system/cpu/isolated", "6-7\n"),
-        (
-            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-            "performance\n",
-        ),
-        (
-            "sys/devices/system/clocksource/clocksource0/current_clocksource",
-            "tsc\n",
-        ),
+        ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+        ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
     ]);
     for one in tree.examine() {
         assert_eq!(one.level, Level::Good, "{one:?}");
@@ -134,10 +103,8 @@ fn quota_of_the_first_version_is_found() {
 fn missing_and_nonsensical_files_are_survived() {
     let empty = Tree::new(&[]);
     assert_eq!(empty.examine().len(), checks::ALL.len());
-    let nonsense: Vec<(&str, &str)> = SPOILED
-        .iter()
-        .map(|(path, _)| (*path, "\u{1}? : -\n"))
-        .collect();
+    let nonsense: Vec<(&str, &str)> =
+        SPOILED.iter().map(|(path, _)| (*path, "\u{1}? : -\n")).collect();
     assert_eq!(Tree::new(&nonsense).examine().len(), checks::ALL.len());
 }
 
@@ -146,10 +113,7 @@ fn the_text_fits_eighty_columns_and_says_the_worst_first() {
     let tree = Tree::new(SPOILED);
     let machine = Machine::look(&Root::at(Path::new("/")));
     let text = text(&machine, &tree.examine());
-    assert!(
-        text.starts_with("5 that spoil measurements, 10 to know"),
-        "{text}"
-    );
+    assert!(text.starts_with("5 that spoil measurements, 10 to know"), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -158,23 +122,12 @@ fn the_text_fits_eighty_columns_and_says_the_worst_first() {
 
 #[test]
 fn memory_adds_up() {
-    let part = |name: &str, bytes| Memory {
-        name: name.to_owned(),
-        bytes,
-    };
+    let part = |name: &str, bytes| Memory { name: name.to_owned(), bytes };
     let text = memory_text(&[part("slots", 4096), part("pool", 65536)]);
-    assert!(
-        text.contains("together") && text.contains("69632"),
-        "{text}"
-    );
-    let rows = [
-        Row::Memory(part("pool", 65536)),
-        Row::Finding(examine(&Root::default()).remove(0)),
-    ];
+    assert!(text.contains("together") && text.contains("69632"), "{text}");
+    let rows =
+        [Row::Memory(part("pool", 65536)), Row::Finding(examine(&Root::default()).remove(0))];
     let json = serde_json::to_string(&rows).unwrap();
-    assert!(
-        json.starts_with(r#"[{"name":"pool","bytes":65536},{"check":"#),
-        "{json}"
-    );
+    assert!(json.starts_with(r#"[{"name":"pool","bytes":65536},{"check":"#), "{json}");
     assert_eq!(serde_json::from_str::<Vec<Row>>(&json).unwrap(), rows);
 }

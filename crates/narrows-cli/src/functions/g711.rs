@@ -67,11 +67,7 @@ pub fn decode_sample(law: Law, code: u8) -> i16 {
                 0 => (within << 4) + 8,
                 _ => ((within << 4) + 0x108) << (segment - 1),
             };
-            if code & SIGN == 0 {
-                -magnitude
-            } else {
-                magnitude
-            }
+            if code & SIGN == 0 { -magnitude } else { magnitude }
         }
         Law::Mu => {
             let code = !code;
@@ -79,11 +75,7 @@ pub fn decode_sample(law: Law, code: u8) -> i16 {
             let within = i16::from(code & 0xf);
             let biased = ((within << 3) + 0x84) << segment;
             let magnitude = biased - (MU_BIAS << 2).cast_signed();
-            if code & SIGN == 0 {
-                magnitude
-            } else {
-                -magnitude
-            }
+            if code & SIGN == 0 { magnitude } else { -magnitude }
         }
     }
 }

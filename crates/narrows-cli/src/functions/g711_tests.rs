@@ -18,11 +18,7 @@ fn intervals(lines: &[(usize, i32)], unit: i32) -> Vec<Interval> {
         for _ in 0..count {
             let end = begin + width * unit;
             let middle = (begin + end) / 2;
-            all.push(Interval {
-                begin,
-                end,
-                value: i16::try_from(middle).unwrap(),
-            });
+            all.push(Interval { begin, end, value: i16::try_from(middle).unwrap() });
             begin = end;
         }
     }
@@ -32,15 +28,7 @@ fn intervals(lines: &[(usize, i32)], unit: i32) -> Vec<Interval> {
 fn table(law: Law) -> Vec<Interval> {
     match law {
         Law::A => {
-            let lines = [
-                (32, 2),
-                (16, 4),
-                (16, 8),
-                (16, 16),
-                (16, 32),
-                (16, 64),
-                (16, 128),
-            ];
+            let lines = [(32, 2), (16, 4), (16, 8), (16, 16), (16, 32), (16, 64), (16, 128)];
             intervals(&lines, 8)
         }
         Law::Mu => {
@@ -87,20 +75,10 @@ fn every_sample_gets_the_code_of_its_interval() {
         let table = table(law);
         for sample in i16::MIN..=i16::MAX {
             let negative = sample < 0;
-            let size = if negative {
-                -1 - i32::from(sample)
-            } else {
-                i32::from(sample)
-            };
-            let n = table
-                .iter()
-                .position(|one| (one.begin..one.end).contains(&size))
-                .unwrap_or(127);
-            assert_eq!(
-                encode_sample(law, sample),
-                signal(law, n, negative),
-                "{law:?} {sample}"
-            );
+            let size = if negative { -1 - i32::from(sample) } else { i32::from(sample) };
+            let n =
+                table.iter().position(|one| (one.begin..one.end).contains(&size)).unwrap_or(127);
+            assert_eq!(encode_sample(law, sample), signal(law, n, negative), "{law:?} {sample}");
         }
     }
 }
@@ -109,16 +87,8 @@ fn every_sample_gets_the_code_of_its_interval() {
 fn every_code_gets_the_value_of_its_interval() {
     for law in [Law::A, Law::Mu] {
         for (n, one) in table(law).iter().enumerate() {
-            assert_eq!(
-                decode_sample(law, signal(law, n, false)),
-                one.value,
-                "{law:?} {n}"
-            );
-            assert_eq!(
-                decode_sample(law, signal(law, n, true)),
-                -one.value,
-                "{law:?} -{n}"
-            );
+            assert_eq!(decode_sample(law, signal(law, n, false)), one.value, "{law:?} {n}");
+            assert_eq!(decode_sample(law, signal(law, n, true)), -one.value, "{law:?} -{n}");
         }
     }
 }
@@ -129,11 +99,7 @@ fn decoding_and_encoding_again_changes_nothing() {
         for code in 0..=u8::MAX {
             let again = encode_sample(law, decode_sample(law, code));
             // Mu-law has two codes for zero; the negative one comes back as the positive one.
-            let expected = if (law, code) == (Law::Mu, 0x7f) {
-                0xff
-            } else {
-                code
-            };
+            let expected = if (law, code) == (Law::Mu, 0x7f) { 0xff } else { code };
             assert_eq!(again, expected, "{law:?} {code:#04x}");
         }
     }
@@ -166,10 +132,7 @@ fn the_reference_sine_is_a_sine() {
         for (turn, value) in found.iter().enumerate() {
             let angle = (turn as f64 + 0.5) * std::f64::consts::FRAC_PI_4;
             let ideal = -angle.sin() * found[5] / (std::f64::consts::FRAC_PI_8 * 3.0).sin();
-            assert!(
-                (value - ideal).abs() < 0.05 * found[5],
-                "{law:?} {turn}: {value} {ideal}"
-            );
+            assert!((value - ideal).abs() < 0.05 * found[5], "{law:?} {turn}: {value} {ideal}");
         }
     }
 }
@@ -177,10 +140,7 @@ fn the_reference_sine_is_a_sine() {
 #[test]
 fn frames_are_samples_one_after_the_other() {
     let samples: Vec<i16> = (0..160).map(|n| n * 200 - 16_000).collect();
-    let bytes: Vec<u8> = samples
-        .iter()
-        .flat_map(|sample| sample.to_le_bytes())
-        .collect();
+    let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
     for law in [Law::A, Law::Mu] {
         let mut codes = [0; 160];
         assert_eq!(encode(law, &bytes, &mut codes), Ok(160));

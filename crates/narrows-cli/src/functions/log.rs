@@ -27,10 +27,7 @@ mod tests {
         for size in 0..200 {
             let mut text = vec![0; size];
             write(42, &mut text);
-            assert!(
-                text.iter()
-                    .all(|byte| *byte == b'\n' || (32..127).contains(byte))
-            );
+            assert!(text.iter().all(|byte| *byte == b'\n' || (32..127).contains(byte)));
             assert!(text.is_empty() || text.ends_with(b"\n"));
         }
         let mut text = vec![0; 100];

@@ -28,13 +28,8 @@ pub enum Function {
 
 impl Function {
     /// Every function.
-    pub const ALL: [Function; 5] = [
-        Function::Echo,
-        Function::Busy,
-        Function::G711Encode,
-        Function::G711Decode,
-        Function::Log,
-    ];
+    pub const ALL: [Function; 5] =
+        [Function::Echo, Function::Busy, Function::G711Encode, Function::G711Decode, Function::Log];
 
     /// Its name in workload files.
     pub fn name(self) -> &'static str {
@@ -131,34 +126,13 @@ pub struct Entry {
 
 /// Everything the other core offers.
 pub const LIBRARY: [Entry; 7] = [
-    Entry {
-        name: "echo",
-        answer: echo,
-    },
-    Entry {
-        name: "busy",
-        answer: busy,
-    },
-    Entry {
-        name: "g711.encode.a",
-        answer: |from, to| g711::encode(Law::A, from, to),
-    },
-    Entry {
-        name: "g711.encode.mu",
-        answer: |from, to| g711::encode(Law::Mu, from, to),
-    },
-    Entry {
-        name: "g711.decode.a",
-        answer: |from, to| g711::decode(Law::A, from, to),
-    },
-    Entry {
-        name: "g711.decode.mu",
-        answer: |from, to| g711::decode(Law::Mu, from, to),
-    },
-    Entry {
-        name: "log",
-        answer: log,
-    },
+    Entry { name: "echo", answer: echo },
+    Entry { name: "busy", answer: busy },
+    Entry { name: "g711.encode.a", answer: |from, to| g711::encode(Law::A, from, to) },
+    Entry { name: "g711.encode.mu", answer: |from, to| g711::encode(Law::Mu, from, to) },
+    Entry { name: "g711.decode.a", answer: |from, to| g711::decode(Law::A, from, to) },
+    Entry { name: "g711.decode.mu", answer: |from, to| g711::decode(Law::Mu, from, to) },
+    Entry { name: "log", answer: log },
 ];
 
 /// The entry of that name.
@@ -204,55 +178,32 @@ mod tests {
 
     #[test]
     fn orders_go_there_and_back() {
-        let order = Order {
-            busy_ns: 1 << 40,
-            response: 300,
-            call: 7,
-        };
+        let order = Order { busy_ns: 1 << 40, response: 300, call: 7 };
         assert_eq!(Order::from_bytes(&order.to_bytes()), Some(order));
         assert_eq!(Order::from_bytes(&[0; ORDER_BYTES - 1]), None);
     }
 
     #[test]
     fn every_function_answers_with_the_length_it_promises() {
-        let order = Order {
-            busy_ns: 1,
-            response: 33,
-            call: 1,
-        }
-        .to_bytes();
+        let order = Order { busy_ns: 1, response: 33, call: 1 }.to_bytes();
         let expected = [16, 33, 8, 8, 32, 32, 33];
         for (entry, expected) in LIBRARY.iter().zip(expected) {
             let mut room = [0xff; 64];
             let found = (find(entry.name).unwrap().answer)(&order, &mut room);
             assert_eq!(found, Ok(expected), "{}", entry.name);
-            assert!(
-                room[expected..].iter().all(|byte| *byte == 0xff),
-                "{}",
-                entry.name
-            );
+            assert!(room[expected..].iter().all(|byte| *byte == 0xff), "{}", entry.name);
         }
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let order = Order {
-            busy_ns: 1,
-            response: u32::MAX,
-            call: 1,
-        }
-        .to_bytes();
+        let order = Order { busy_ns: 1, response: u32::MAX, call: 1 }.to_bytes();
         for entry in &LIBRARY {
             let refusal = (entry.answer)(&order, &mut [0; 4]);
             assert_eq!(refusal, Err(Refusal::Response), "{}", entry.name);
         }
         assert_eq!(busy(&[1, 2], &mut [0; 64]), Err(Refusal::Request));
-        let forever = Order {
-            busy_ns: u64::MAX,
-            response: 1,
-            call: 1,
-        }
-        .to_bytes();
+        let forever = Order { busy_ns: u64::MAX, response: 1, call: 1 }.to_bytes();
         assert_eq!(busy(&forever, &mut [0; 64]), Err(Refusal::TooLong));
     }
 }

@@ -113,12 +113,7 @@ fn named_flow<'a>(reader: &Reader<'_>, raw: &'a RawFlow) -> Result<Named<'a>, Fa
         );
         return Err(reader.fail(&after.span, &sentence));
     }
-    Ok(Named {
-        name: &name.value,
-        at: name.span.clone(),
-        function: function.value,
-        raw,
-    })
+    Ok(Named { name: &name.value, at: name.span.clone(), function: function.value, raw })
 }
 
 fn resolve(
@@ -223,13 +218,10 @@ fn request(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Resul
             return Err(missing(reader, one, "request", "its bytes, or after"));
         }
     };
-    let span = [
-        &raw.request.as_ref().map(|at| &at.span),
-        &raw.after.as_ref().map(|at| &at.span),
-    ]
-    .into_iter()
-    .find_map(|span| *span)
-    .unwrap_or(&raw.span);
+    let span = [&raw.request.as_ref().map(|at| &at.span), &raw.after.as_ref().map(|at| &at.span)]
+        .into_iter()
+        .find_map(|span| *span)
+        .unwrap_or(&raw.span);
     match one.function {
         Function::G711Encode if bytes % 2 != 0 => {
             let sentence = format!(
@@ -284,10 +276,7 @@ fn missing(reader: &Reader<'_>, one: &Named<'_>, key: &str, what: &str) -> Failu
     let function = one.function.name();
     reader.fail(
         &one.raw.span,
-        &format!(
-            "flow {} has no {key}; function {function} expects {what}",
-            one.name
-        ),
+        &format!("flow {} has no {key}; function {function} expects {what}", one.name),
     )
 }
 

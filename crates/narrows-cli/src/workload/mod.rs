@@ -108,9 +108,7 @@ impl Workload {
     /// [`Kind::Input`] for a file that is missing or of the wrong kind.
     pub fn inputs(&self) -> Result<Vec<Option<Vec<i16>>>, Failure> {
         let read = |flow: &Flow| match &flow.source {
-            Source::Own {
-                input: Some(path), ..
-            } => wav::read(path).map(Some),
+            Source::Own { input: Some(path), .. } => wav::read(path).map(Some),
             _ => Ok(None),
         };
         self.flows.iter().map(read).collect()
@@ -170,9 +168,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Workload, Failure> {
 /// A duration as written in files and on the command line, if it is above zero and at most
 /// [`MAX_DURATION`].
 pub fn parse_duration(text: &str) -> Option<Duration> {
-    humantime::parse_duration(text)
-        .ok()
-        .filter(|time| !time.is_zero() && *time <= MAX_DURATION)
+    humantime::parse_duration(text).ok().filter(|time| !time.is_zero() && *time <= MAX_DURATION)
 }
 
 const MAX_FILE: u64 = 1 << 20;

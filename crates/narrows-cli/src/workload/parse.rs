@@ -81,10 +81,7 @@ impl Reader<'_> {
         let line = before.matches('\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let column = before.get(start..).map_or(0, |rest| rest.chars().count()) + 1;
-        Failure::new(
-            Kind::Workload,
-            format!("{}:{line}:{column}: {sentence}", self.path.display()),
-        )
+        Failure::new(Kind::Workload, format!("{}:{line}:{column}: {sentence}", self.path.display()))
     }
 
     /// A value that is not what it should be; `span` is the value's.
@@ -285,8 +282,5 @@ impl Reader<'_> {
 }
 
 fn at<T>(place: &Spanned<DeValue<'_>>, value: T) -> At<T> {
-    At {
-        value,
-        span: place.span(),
-    }
+    At { value, span: place.span() }
 }

@@ -19,9 +19,7 @@ fn shipped(name: &str) -> Workload {
 fn the_voice_goes_there_and_back() {
     let voice = shipped("voice.toml");
     assert_eq!(voice.flows.len(), 2);
-    let [encode, decode] = &voice.flows[..] else {
-        panic!()
-    };
+    let [encode, decode] = &voice.flows[..] else { panic!() };
     assert_eq!(encode.work, Work::Encode(Law::A));
     assert_eq!((encode.request, encode.response), (320, 160));
     assert_eq!(decode.work, Work::Decode(Law::A));
@@ -47,22 +45,14 @@ fn the_mixture_has_every_other_function() {
 #[test]
 fn what_is_left_out_has_its_default() {
     let workload = read_text("[[flow]]\nname='a'\nfunction='echo'\nrequest=8").unwrap();
-    assert_eq!(
-        (workload.name.as_str(), workload.duration),
-        ("x", DEFAULT_DURATION)
-    );
+    assert_eq!((workload.name.as_str(), workload.duration), ("x", DEFAULT_DURATION));
     let default = Strategy {
         transfer: Transfer::Copy,
         notify: Notify::Hybrid,
         placement: Placement::Internal,
     };
     assert_eq!(workload.strategies, [default]);
-    let own = Source::Own {
-        input: None,
-        period: None,
-        count: None,
-        depth: 1,
-    };
+    let own = Source::Own { input: None, period: None, count: None, depth: 1 };
     assert_eq!(workload.flows[0].source, own);
 }
 
@@ -76,9 +66,7 @@ fn inputs_are_beside_the_file_and_followers_may_come_first() {
     assert_eq!(workload.flows[0].work, Work::Decode(Law::Mu));
     assert_eq!(workload.flows[0].request, 80);
     assert_eq!(workload.flows[0].source, Source::After(1));
-    let Source::Own { input, .. } = &workload.flows[1].source else {
-        panic!()
-    };
+    let Source::Own { input, .. } = &workload.flows[1].source else { panic!() };
     assert_eq!(input.as_deref(), Some(Path::new("dir/a.wav")));
 }
 
@@ -88,141 +76,57 @@ const WRONG: &[(&str, &str)] = &[
     ("", "1:1: no flow; expected one or more [[flow]] tables"),
     ("name = 'a'\n\n", "1:11: no flow;"),
     ("name = ", "1:8: "),
-    (
-        "a = 1",
-        "1:1: unknown key a; expected name, duration, strategy or [[flow]]",
-    ),
-    (
-        "flow = 1",
-        "1:8: flow is 1; expected one or more [[flow]] tables",
-    ),
+    ("a = 1", "1:1: unknown key a; expected name, duration, strategy or [[flow]]"),
+    ("flow = 1", "1:8: flow is 1; expected one or more [[flow]] tables"),
     ("flow = [1]", "1:9: flow is 1;"),
     ("flow = []", "1:10: no flow;"),
     ("name = ''", "1:8: name is ''; expected a name of 1 to 40"),
     ("name = 'a b'", "1:8: name is a b;"),
-    (
-        "duration = 3",
-        "1:12: duration is 3; expected a duration above zero",
-    ),
-    (
-        "duration = '2d'",
-        "1:12: duration is 2d; expected at most 24h",
-    ),
-    (
-        "strategy = 'fast'",
-        "1:12: strategy is fast; expected a transfer: copy, copy_lazy,",
-    ),
-    (
-        "strategy = ['copy', 'copy/x']",
-        "1:21: strategy is copy/x; expected a notification:",
-    ),
-    (
-        "strategy = []",
-        "1:12: strategy is []; expected the name of a strategy",
-    ),
+    ("duration = 3", "1:12: duration is 3; expected a duration above zero"),
+    ("duration = '2d'", "1:12: duration is 2d; expected at most 24h"),
+    ("strategy = 'fast'", "1:12: strategy is fast; expected a transfer: copy, copy_lazy,"),
+    ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a notification:"),
+    ("strategy = []", "1:12: strategy is []; expected the name of a strategy"),
     ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
-    (
-        "[[flow]]\nname='a'",
-        "1:1: flow a has no function; expected echo, busy,",
-    ),
-    (
-        "[[flow]]\nname='a'\nfunction='x'",
-        "3:10: function is x; expected echo, busy,",
-    ),
+    ("[[flow]]\nname='a'", "1:1: flow a has no function; expected echo, busy,"),
+    ("[[flow]]\nname='a'\nfunction='x'", "3:10: function is x; expected echo, busy,"),
     (
         "ECHO request=8\nperiod = \"-3ms\"",
         "2:10: period is -3ms; expected a duration above zero, such as \"20ms\"",
     ),
     ("ECHO request=8\nperiod = '0s'", "2:10: period is 0s;"),
     ("ECHO request=8\nperiod = 20", "2:10: period is 20;"),
-    (
-        "ECHO request=8\nperoid = 20",
-        "2:1: unknown key peroid; expected name, function, period,",
-    ),
-    (
-        "ECHO request=0",
-        "request is 0; expected a whole number from 1 to 16777215",
-    ),
+    ("ECHO request=8\nperoid = 20", "2:1: unknown key peroid; expected name, function, period,"),
+    ("ECHO request=0", "request is 0; expected a whole number from 1 to 16777215"),
     ("ECHO request=16777216", "request is 16777216;"),
     ("ECHO request=-1", "request is -1;"),
     ("ECHO request='8'", "request is 8;"),
     ("ECHO request=8.0", "request is 8.0;"),
     ("ECHO request=99999999999999999999999", "request is 9999"),
-    (
-        "ECHO",
-        "1:1: flow a has no request; function echo expects its bytes, or after",
-    ),
-    (
-        "ECHO request=8, count=0",
-        "count is 0; expected a whole number from 1 up",
-    ),
-    (
-        "ECHO request=8, depth=257",
-        "depth is 257; expected a whole number from 1 to 256",
-    ),
+    ("ECHO", "1:1: flow a has no request; function echo expects its bytes, or after"),
+    ("ECHO request=8, count=0", "count is 0; expected a whole number from 1 up"),
+    ("ECHO request=8, depth=257", "depth is 257; expected a whole number from 1 to 256"),
     (
         "ECHO request=8, response=8",
         "response does not go with function echo; expected it only with busy or log",
     ),
-    (
-        "ECHO request=8, input='a'",
-        "input does not go with function echo",
-    ),
-    (
-        "ECHO request=8, law='a'",
-        "law does not go with function echo",
-    ),
-    (
-        "ECHO request=8, busy='1ms'",
-        "busy does not go with function echo",
-    ),
-    (
-        "ECHO request=8, output='a'",
-        "output does not go with function echo",
-    ),
-    (
-        "ECHO after='b'",
-        "after is b; expected the name of a flow: a",
-    ),
-    (
-        "ECHO after='a'",
-        "after is a; expected a flow that does not itself come after",
-    ),
+    ("ECHO request=8, input='a'", "input does not go with function echo"),
+    ("ECHO request=8, law='a'", "law does not go with function echo"),
+    ("ECHO request=8, busy='1ms'", "busy does not go with function echo"),
+    ("ECHO request=8, output='a'", "output does not go with function echo"),
+    ("ECHO after='b'", "after is b; expected the name of a flow: a"),
+    ("ECHO after='a'", "after is a; expected a flow that does not itself come after"),
     ("BUSY request=16", "flow a has no busy"),
-    (
-        "BUSY busy='1ms', request=15",
-        "request is 15; expected at least 16 for function busy",
-    ),
-    (
-        "BUSY busy='1ms', after='a'",
-        "after does not go with function busy",
-    ),
+    ("BUSY busy='1ms', request=15", "request is 15; expected at least 16 for function busy"),
+    ("BUSY busy='1ms', after='a'", "after does not go with function busy"),
     ("LOG request=16", "flow a has no response"),
     ("ENCODE request=320", "flow a has no input"),
-    (
-        "ENCODE input='a.wav', request=3",
-        "requests of flow a have 3 bytes; expected an even",
-    ),
-    (
-        "ENCODE input=''",
-        "input is ''; expected the path of a WAV file",
-    ),
-    (
-        "ENCODE input='a.wav', law='b'",
-        "law is b; expected \"a\" or \"mu\"",
-    ),
-    (
-        "DECODE request=16777215",
-        "responses of 33554430 bytes; expected at most 16777215",
-    ),
-    (
-        "DECODE request=8, output='a/b'",
-        "output is a/b; expected a file name without",
-    ),
-    (
-        "DECODE request=8, output='..'",
-        "output is ..; expected a file name",
-    ),
+    ("ENCODE input='a.wav', request=3", "requests of flow a have 3 bytes; expected an even"),
+    ("ENCODE input=''", "input is ''; expected the path of a WAV file"),
+    ("ENCODE input='a.wav', law='b'", "law is b; expected \"a\" or \"mu\""),
+    ("DECODE request=16777215", "responses of 33554430 bytes; expected at most 16777215"),
+    ("DECODE request=8, output='a/b'", "output is a/b; expected a file name without"),
+    ("DECODE request=8, output='..'", "output is ..; expected a file name"),
 ];
 
 #[test]
@@ -247,13 +151,8 @@ fn mistakes_are_told_where_they_are() {
             }
         }
         let message = read_text(&text).unwrap_err();
-        let place = message
-            .strip_prefix("dir/x.toml:")
-            .unwrap_or_else(|| panic!("{message}"));
-        assert!(
-            place.contains(expected),
-            "{text}\nfound    {place}\nexpected {expected}"
-        );
+        let place = message.strip_prefix("dir/x.toml:").unwrap_or_else(|| panic!("{message}"));
+        assert!(place.contains(expected), "{text}\nfound    {place}\nexpected {expected}");
         assert!(!message.contains('\n'), "{message}");
     }
 }
@@ -264,35 +163,21 @@ fn flows_are_checked_against_each_other() {
         |one: &str, two: &str| read_text(&format!("[[flow]]\n{one}\n[[flow]]\n{two}")).unwrap_err();
     let echo = "name='a'\nfunction='echo'\nrequest=8";
     assert!(pair(echo, echo).contains("6:6: name is a; expected a name that no other flow has"));
-    let cycle = pair(
-        "name='a'\nfunction='echo'\nafter='b'",
-        "name='b'\nfunction='echo'\nafter='a'",
-    );
+    let cycle =
+        pair("name='a'\nfunction='echo'\nafter='b'", "name='b'\nfunction='echo'\nafter='a'");
     assert!(
         cycle.contains("4:7: after is b; expected a flow that does not itself come"),
         "{cycle}"
     );
     let follower = pair(echo, "name='b'\nfunction='echo'\nafter='a'\nperiod='1ms'");
-    assert!(
-        follower.contains("9:8: period does not go with after"),
-        "{follower}"
-    );
+    assert!(follower.contains("9:8: period does not go with after"), "{follower}");
     let encode = "name='a'\nfunction='g711.encode'\ninput='a.wav'\nlaw='mu'";
     let decode = "name='b'\nfunction='g711.decode'\nafter='a'\nlaw='a'";
     let laws = pair(encode, decode);
-    assert!(
-        laws.contains("10:5: law is a; expected \"mu\", the law of the flow before"),
-        "{laws}"
-    );
+    assert!(laws.contains("10:5: law is a; expected \"mu\", the law of the flow before"), "{laws}");
     let written = "function='g711.decode'\nrequest=8\noutput='o.wav'";
-    let twice = pair(
-        &format!("name='a'\n{written}"),
-        &format!("name='b'\n{written}"),
-    );
-    assert!(
-        twice.contains("output is o.wav; expected a file name that no other"),
-        "{twice}"
-    );
+    let twice = pair(&format!("name='a'\n{written}"), &format!("name='b'\n{written}"));
+    assert!(twice.contains("output is o.wav; expected a file name that no other"), "{twice}");
 }
 
 #[test]
@@ -300,11 +185,7 @@ fn too_many_flows_are_refused() {
     let flows: String = (0..=MAX_FLOWS)
         .map(|n| format!("[[flow]]\nname='f{n}'\nfunction='echo'\nrequest=8\n"))
         .collect();
-    assert!(
-        read_text(&flows)
-            .unwrap_err()
-            .contains("65 flows; expected at most 64")
-    );
+    assert!(read_text(&flows).unwrap_err().contains("65 flows; expected at most 64"));
 }
 
 #[test]
@@ -323,10 +204,7 @@ fn a_file_that_cannot_be_read_is_named() {
 #[test]
 fn columns_count_characters() {
     let message = read_text("flow = [{ name = 'a', function = 'echo', input = 'ä', x = 1 }]");
-    assert!(
-        message.unwrap_err().contains(":1:55: unknown key x"),
-        "columns are not bytes"
-    );
+    assert!(message.unwrap_err().contains(":1:55: unknown key x"), "columns are not bytes");
 }
 
 #[test]

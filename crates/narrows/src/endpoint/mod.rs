@@ -14,7 +14,7 @@ pub use flow::{FlowError, FlowId, Payload, Reserved};
 pub use message::{Address, Message, Port, PortError, SendError, What};
 pub use node::{Limits, LinkError, Node, NodeError};
 pub use queue::Select;
-pub use serve::{Failure, Function};
+pub use serve::{Body, Failure, Function};
 
 use crate::driver;
 use crate::memory::{Block, Shared, Taken};

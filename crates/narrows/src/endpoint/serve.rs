@@ -29,9 +29,12 @@ pub(super) fn padded(len: u32) -> u32 {
 pub struct Function<'a> {
     /// What it is looked up by.
     pub name: Name,
-    /// What it does: reads the request, writes the response.
-    pub run: &'a mut dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>,
+    /// What it does.
+    pub run: &'a mut Body<'a>,
 }
+
+/// What a function does: reads the request, writes the response.
+pub type Body<'a> = dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure> + 'a;
 
 /// Why a function gave no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
