@@ -35,3 +35,6 @@ pub use host::Host;
 pub use memory::{OwnWords, PeerRegion, PeerWords, Region};
 pub use options::Options;
 pub use trace::{Record, Trace, stamp_cost};
+
+/// A node of the stack on this platform.
+pub type Node = narrows::endpoint::Node<Host>;

@@ -133,7 +133,7 @@ fn the_bytes_of_a_strategy_are_as_documented() {
             ("placement", "Placements", "code"),
             ("acknowledgement", "Descriptors", "acknowledgement"),
         ] {
-            let word = words.next().expect("a word a choice").trim_start_matches("ack-");
+            let word = words.next().expect("a word a choice").trim_start_matches("ack_");
             let word = if name == "placement" { word } else { word.split('=').next().unwrap() };
             let code = find(&table(section, column), 1, word);
             assert_eq!(field(&bytes, name), u64::from(code), "{name} of {text}");
