@@ -105,10 +105,18 @@ impl<P: Platform> Shared<P> {
         len: u32,
     ) -> Result<Result<Block, PoolError>, Corrupt> {
         let first = self.pool.take(placement, len);
-        if first == Err(PoolError::Empty) && self.reclaimer.reclaim(&mut self.pool)? > 0 {
+        if first == Err(PoolError::Empty) && self.reclaim()? > 0 {
             return Ok(self.pool.take(placement, len));
         }
         Ok(first)
+    }
+
+    /// Takes back the blocks that the peer has returned.
+    ///
+    /// # Errors
+    /// It returned what it did not have.
+    pub fn reclaim(&mut self) -> Result<u32, Corrupt> {
+        self.reclaimer.reclaim(&mut self.pool)
     }
 
     /// Puts back a block that was not sent.
@@ -167,7 +175,7 @@ impl<P: Platform> Shared<P> {
     #[inline]
     pub fn room(&mut self, with_block: bool) -> Result<bool, Corrupt> {
         if with_block && self.pool.lent() >= self.theirs.returns() {
-            self.reclaimer.reclaim(&mut self.pool)?;
+            self.reclaim()?;
             if self.pool.lent() >= self.theirs.returns() {
                 return Ok(false);
             }
