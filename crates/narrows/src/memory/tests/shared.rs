@@ -230,3 +230,40 @@ fn a_payload_fills_a_slot_of_each_line_and_no_more() {
     check::<64>(48);
     check::<128>(48);
 }
+
+fn would_sleep(end: &super::End) -> bool {
+    !end.starved().iter().any(|watch| watch.changed())
+}
+
+#[test]
+fn a_sender_out_of_slots_sleeps_whatever_blocks_came_back() {
+    let mut pair = pair(&layout(4, 8), &layout(4, 8));
+    for _ in 0..2 {
+        send_block(&mut pair, b"x", Ack::Lazy);
+        let taken = pair.b.take().expect("honest").expect("sent");
+        pair.b.release(&Core, &taken.descriptor);
+    }
+    for _ in 0..4 {
+        send_block(&mut pair, b"x", Ack::Lazy);
+    }
+    assert_eq!(pair.a.room(true), Ok(false));
+    assert!(would_sleep(&pair.a));
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+    assert!(!would_sleep(&pair.a));
+}
+
+#[test]
+fn a_sender_out_of_blocks_sleeps_whatever_credit_came_back() {
+    let mut pair = pair(&layout(64, 2), &layout(64, 2));
+    pair.a.publish(Descriptor { ack: Ack::Lazy, ..message(0) }, Placed::InSlot(b"x"));
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+    send_block(&mut pair, b"x", Ack::Lazy);
+    send_block(&mut pair, b"x", Ack::Lazy);
+    assert_eq!(pair.a.take_block(Placement::External, 1), Ok(Err(PoolError::Empty)));
+    assert!(would_sleep(&pair.a));
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+    assert!(!would_sleep(&pair.a));
+}
