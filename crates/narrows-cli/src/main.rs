@@ -1,2 +1,73 @@
 //! The command `narrows`.
-fn main() {}
+#![deny(unsafe_code)]
+
+use clap::Parser;
+use narrows_cli::failure::{Failure, Kind};
+use narrows_cli::flags::{Command, Doctor, Flags, Global, Run};
+use narrows_cli::machine::{Machine, Root};
+use narrows_cli::report::Report;
+use narrows_cli::{doctor, manual, output, workload};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let done = match Flags::try_parse() {
+        Ok(flags) => dispatch(&flags),
+        Err(error) => refuse(&error),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Where standard error is closed, the exit code still says what happened.
+            let _ = writeln!(std::io::stderr(), "narrows: {failure}");
+            ExitCode::from(failure.kind.code())
+        }
+    }
+}
+
+/// Help and version, or what is wrong with the command line.
+fn refuse(error: &clap::Error) -> Result<(), Failure> {
+    if !error.use_stderr() {
+        return output::print(error.to_string().as_bytes());
+    }
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    Err(Failure::new(Kind::Usage, text.trim_end()))
+}
+
+fn dispatch(flags: &Flags) -> Result<(), Failure> {
+    match &flags.command {
+        Command::Run(args) => run(args),
+        Command::Doctor(args) => examine(&flags.global, args),
+        Command::Man(args) => manual::man(args),
+        Command::Completions(args) => manual::completions(args),
+        Command::Bench(_) => Err(not_in_this_build("bench")),
+        Command::Callee(_) => Err(not_in_this_build("callee")),
+    }
+}
+
+fn run(args: &Run) -> Result<(), Failure> {
+    workload::read(&args.workload)?.inputs()?;
+    if let Some(directory) = &args.out {
+        output::make_directory(directory)?;
+    }
+    Err(not_in_this_build("run"))
+}
+
+fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
+    if args.memory {
+        return Err(not_in_this_build("doctor --memory"));
+    }
+    let root = Root::default();
+    let machine = Machine::look(&root);
+    let findings = doctor::examine(&root);
+    if global.json {
+        let rows = findings.into_iter().map(doctor::Row::Finding).collect();
+        return Report::new("doctor", machine, rows).print();
+    }
+    output::print(doctor::text(&machine, &findings).as_bytes())
+}
+
+fn not_in_this_build(what: &str) -> Failure {
+    Failure::new(Kind::Internal, format!("{what} is not part of this build; use a complete one"))
+}

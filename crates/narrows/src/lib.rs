@@ -2,8 +2,14 @@
 //! and without allocation.
 #![no_std]
 
+#[cfg(feature = "_conformance")]
+pub mod conformance;
+pub mod connection;
+pub mod driver;
+pub mod endpoint;
 pub mod link;
 pub mod memory;
+pub mod notify;
 pub mod platform;
 pub mod span;
 pub mod strategy;

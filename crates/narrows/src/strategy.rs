@@ -1,7 +1,9 @@
 //! What can be chosen for a flow, and how a choice is written down.
 //!
-//! As text a strategy is its choices joined by `+`; what is not named keeps its default:
-//! `in-place+spin+internal`, `copy+poll=5ms+external+ack-lazy`, `copy-engine+fragment=4096`.
+//! As text a strategy is its choices joined by `/`, the driver first; what is not named keeps its
+//! default: `in_place/spin/internal`, `copy_lazy/poll=5ms`, `copy_engine/fragment=4096`. The
+//! drivers that copy are named together with their acknowledgement: `copy` (by interrupt),
+//! `copy_lazy`, `copy_batched`.
 
 use core::fmt;
 use core::str::FromStr;
@@ -106,15 +108,21 @@ pub struct Strategy {
     pub fragment: u32,
 }
 
+/// What a word of a strategy stands for without a figure.
+const HYBRID: Duration = Duration::from_micros(50);
+const POLL: Duration = Duration::from_millis(1);
+const COALESCED: (u16, Duration) = (8, Duration::from_millis(1));
+const FRAGMENT: u32 = 8192;
+
 impl Default for Strategy {
     fn default() -> Strategy {
         Strategy {
             placement: Placement::External,
             transfer: Transfer::Copy,
-            notification: Notification::Hybrid { longest: Duration::from_micros(50) },
+            notification: Notification::Hybrid { longest: HYBRID },
             acknowledgement: Acknowledgement::Batched,
             granularity: 1,
-            fragment: 8192,
+            fragment: FRAGMENT,
         }
     }
 }
@@ -228,19 +236,22 @@ impl fmt::Display for StrategyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             StrategyError::Word => {
-                "a strategy is words joined by '+': copy, single-copy, in-place or copy-engine; \
-                 interrupt, spin, poll=TIME, hybrid=TIME or coalesced=N/TIME; internal, external \
-                 or region=N; ack-interrupt, ack-lazy or ack-batched; granularity=K; fragment=BYTES"
+                "a strategy is words joined by '/': copy, copy_lazy, copy_batched, single_copy, \
+                 in_place or copy_engine; interrupt, spin, poll=TIME, hybrid=TIME or \
+                 coalesced=N:TIME; internal, external or region=N; ack_interrupt, ack_lazy or \
+                 ack_batched; granularity=K; fragment=BYTES"
             }
             StrategyError::Time => {
                 "a time in a strategy is like 50us, 5ms or 1s: above zero, at most an hour"
             }
-            StrategyError::Messages => "coalesced=N/TIME needs N from 1 to 65535",
+            StrategyError::Messages => "coalesced=N:TIME needs N from 1 to 65535",
             StrategyError::Granularity => "granularity=K needs K from 1 to 65535",
             StrategyError::Fragment => "fragment=BYTES needs at least 64 bytes",
         })
     }
 }
+
+impl core::error::Error for StrategyError {}
 
 fn time(text: &str) -> Result<Duration, StrategyError> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -261,18 +272,24 @@ impl FromStr for Strategy {
 
     fn from_str(text: &str) -> Result<Strategy, StrategyError> {
         let mut s = Strategy::default();
-        for word in text.split('+') {
+        for word in text.split('/') {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             let plain = value.is_empty() && !word.contains('=');
+            let mut driver = |transfer, acknowledgement| {
+                s.transfer = transfer;
+                s.acknowledgement = acknowledgement;
+            };
             match (name, plain) {
-                ("copy", true) => s.transfer = Transfer::Copy,
-                ("single-copy", true) => s.transfer = Transfer::SingleCopy,
-                ("in-place", true) => s.transfer = Transfer::InPlace,
-                ("copy-engine", true) => s.transfer = Transfer::CopyEngine,
+                ("copy", true) => driver(Transfer::Copy, Acknowledgement::Interrupt),
+                ("copy_lazy", true) => driver(Transfer::Copy, Acknowledgement::Lazy),
+                ("copy_batched", true) => driver(Transfer::Copy, Acknowledgement::Batched),
+                ("single_copy", true) => driver(Transfer::SingleCopy, Acknowledgement::Batched),
+                ("in_place", true) => driver(Transfer::InPlace, Acknowledgement::Batched),
+                ("copy_engine", true) => driver(Transfer::CopyEngine, Acknowledgement::Batched),
                 ("interrupt", true) => s.notification = Notification::Interrupt,
                 ("spin", true) => s.notification = Notification::Spin,
                 ("poll", true) => {
-                    s.notification = Notification::Poll { every: Duration::from_millis(1) };
+                    s.notification = Notification::Poll { every: POLL };
                 }
                 ("poll", false) => s.notification = Notification::Poll { every: time(value)? },
                 ("hybrid", true) => s.notification = Strategy::default().notification,
@@ -280,11 +297,11 @@ impl FromStr for Strategy {
                     s.notification = Notification::Hybrid { longest: time(value)? }
                 }
                 ("coalesced", true) => {
-                    let within = Duration::from_millis(1);
-                    s.notification = Notification::Coalesced { messages: 8, within };
+                    let (messages, within) = COALESCED;
+                    s.notification = Notification::Coalesced { messages, within };
                 }
                 ("coalesced", false) => {
-                    let (n, within) = value.split_once('/').ok_or(StrategyError::Messages)?;
+                    let (n, within) = value.split_once(':').ok_or(StrategyError::Messages)?;
                     let messages = n.parse().map_err(|_| StrategyError::Messages)?;
                     let within = time(within)?;
                     s.notification = Notification::Coalesced { messages, within };
@@ -295,9 +312,9 @@ impl FromStr for Strategy {
                     let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Word)?;
                     s.placement = Placement::Region(n);
                 }
-                ("ack-interrupt", true) => s.acknowledgement = Acknowledgement::Interrupt,
-                ("ack-lazy", true) => s.acknowledgement = Acknowledgement::Lazy,
-                ("ack-batched", true) => s.acknowledgement = Acknowledgement::Batched,
+                ("ack_interrupt", true) => s.acknowledgement = Acknowledgement::Interrupt,
+                ("ack_lazy", true) => s.acknowledgement = Acknowledgement::Lazy,
+                ("ack_batched", true) => s.acknowledgement = Acknowledgement::Batched,
                 ("granularity", false) => {
                     s.granularity = value.parse().map_err(|_| StrategyError::Granularity)?;
                 }
@@ -338,9 +355,9 @@ impl fmt::Display for Transfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Transfer::Copy => "copy",
-            Transfer::SingleCopy => "single-copy",
-            Transfer::InPlace => "in-place",
-            Transfer::CopyEngine => "copy-engine",
+            Transfer::SingleCopy => "single_copy",
+            Transfer::InPlace => "in_place",
+            Transfer::CopyEngine => "copy_engine",
         })
     }
 }
@@ -350,10 +367,15 @@ impl fmt::Display for Notification {
         match self {
             Notification::Interrupt => f.write_str("interrupt"),
             Notification::Spin => f.write_str("spin"),
+            Notification::Poll { every: POLL } => f.write_str("poll"),
             Notification::Poll { every } => write!(f, "poll={}", Short(*every)),
+            Notification::Hybrid { longest: HYBRID } => f.write_str("hybrid"),
             Notification::Hybrid { longest } => write!(f, "hybrid={}", Short(*longest)),
+            Notification::Coalesced { messages, within } if (*messages, *within) == COALESCED => {
+                f.write_str("coalesced")
+            }
             Notification::Coalesced { messages, within } => {
-                write!(f, "coalesced={messages}/{}", Short(*within))
+                write!(f, "coalesced={messages}:{}", Short(*within))
             }
         }
     }
@@ -362,25 +384,35 @@ impl fmt::Display for Notification {
 impl fmt::Display for Acknowledgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Acknowledgement::Interrupt => "ack-interrupt",
-            Acknowledgement::Lazy => "ack-lazy",
-            Acknowledgement::Batched => "ack-batched",
+            Acknowledgement::Interrupt => "ack_interrupt",
+            Acknowledgement::Lazy => "ack_lazy",
+            Acknowledgement::Batched => "ack_batched",
         })
     }
 }
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}+{}+{}+{}",
-            self.transfer, self.notification, self.placement, self.acknowledgement
-        )?;
-        if self.granularity != 1 {
-            write!(f, "+granularity={}", self.granularity)?;
+        let usual = match self.transfer {
+            Transfer::Copy => Acknowledgement::Interrupt,
+            _ => Acknowledgement::Batched,
+        };
+        write!(f, "{}", self.transfer)?;
+        let copied = self.transfer == Transfer::Copy;
+        match self.acknowledgement {
+            Acknowledgement::Lazy if copied => f.write_str("_lazy")?,
+            Acknowledgement::Batched if copied => f.write_str("_batched")?,
+            _ => {}
         }
-        if self.transfer == Transfer::CopyEngine {
-            write!(f, "+fragment={}", self.fragment)?;
+        write!(f, "/{}/{}", self.notification, self.placement)?;
+        if !copied && self.acknowledgement != usual {
+            write!(f, "/{}", self.acknowledgement)?;
+        }
+        if self.granularity != 1 {
+            write!(f, "/granularity={}", self.granularity)?;
+        }
+        if self.fragment != FRAGMENT {
+            write!(f, "/fragment={}", self.fragment)?;
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ fn take_sleeping(end: &mut End, threshold: u32) -> Taken {
         }
         end.shared.rx.arm(threshold);
         end.core.fence();
-        end.core.wait([end.shared.rx.watched()].into_iter(), Wait::Bell, None);
+        end.core.wait([end.shared.rx.watched(1)].into_iter(), Wait::Bell, None);
         end.shared.rx.disarm();
     }
 }

@@ -1,5 +1,130 @@
-//! Names, hunting, attaching, and what is left when a peer dies.
+//! Links: names, hunting, attaching, and what is left when a peer dies.
 
+mod inbox;
 mod name;
+mod table;
 
+pub use inbox::{Entry, EntryId, Inbox};
 pub use name::{Name, NameError};
+pub use table::{Links, News};
+
+use crate::connection::direct;
+use crate::driver::{self, DriverError, Payload};
+use crate::memory::{Corrupt, Descriptor, Kind, Shared, Taken};
+use crate::platform::{Lost, Platform};
+use crate::span::{Edge, Span};
+use crate::strategy::Strategy;
+
+/// A link of this node. Stays valid as a name after the link has ended: it then names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LinkId {
+    pub(crate) index: u16,
+    pub(crate) life: u16,
+}
+
+/// What a peer has opened on this node over one link: a flow of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// Where the flow goes.
+    pub target: Target,
+    /// What was agreed for it.
+    pub strategy: Strategy,
+    /// The longest response that its caller takes, in bytes.
+    pub longest_response: u32,
+    /// An answer that the peer waits for.
+    pub owed: Option<Reply>,
+}
+
+/// Where a flow goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To a function, by its place in the library.
+    Function(u16),
+    /// To an endpoint, by its port.
+    Port(u16),
+    /// To a function that has not been looked up yet.
+    Named(Name),
+    /// Nowhere: the flow is not open.
+    Nowhere,
+}
+
+/// An answer to a control message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The function's place, or nothing if there is none of that name.
+    Opened(Option<u16>),
+    /// Whether a strategy is agreed to.
+    Agreed(bool),
+}
+
+/// One link.
+pub struct Link<P: Platform> {
+    /// Regions, rings and pool.
+    pub shared: Shared<P>,
+    /// The platform's name for it.
+    pub key: u32,
+    /// The peer.
+    pub name: Name,
+    /// Which life of the peer.
+    pub incarnation: u64,
+    /// Why it ended, if it has.
+    pub lost: Option<Lost>,
+    /// Messages waiting.
+    pub inbox: Inbox<P::Slice<Entry>>,
+    /// The peer's flows, by the peer's number for them.
+    pub served: P::Slice<Served>,
+    /// Entries that are delivered to attached endpoints when the link ends.
+    pub attached: Option<EntryId>,
+    /// Answers that the peer waits for, among [`Link::served`].
+    pub replies: u16,
+    /// Whether the flows and the attached endpoints have been told that it ended.
+    pub told: bool,
+    pub(crate) life: u16,
+}
+
+/// Sends one message over a link.
+///
+/// # Errors
+/// See [`DriverError`]; nothing was sent.
+#[inline]
+pub fn send<P: Platform>(
+    platform: &P,
+    link: &mut Link<P>,
+    strategy: &Strategy,
+    descriptor: Descriptor,
+    payload: Payload<'_>,
+) -> Result<(), DriverError> {
+    let id = driver::call_id(&descriptor);
+    platform.stamp(Span::Link, Edge::Enter, id);
+    let sent = direct::send(platform, &mut link.shared, strategy, descriptor, payload);
+    platform.stamp(Span::Link, Edge::Leave, id);
+    sent
+}
+
+/// Takes the next message off a link, unless its inbox is full.
+///
+/// # Errors
+/// The peer broke the protocol.
+#[inline]
+pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
+    if !link.inbox.room() {
+        return Ok(None);
+    }
+    direct::take(&mut link.shared)
+}
+
+/// Calls `each` for every message that was sent and not taken before the link ended, in order:
+/// what the peer never had. Returns how many there were.
+pub fn undelivered<P: Platform>(link: &Link<P>, mut each: impl FnMut(&Taken, &Shared<P>)) -> u32 {
+    let shared = &link.shared;
+    let mut found = 0;
+    for index in shared.first_untaken()..shared.tx.sent() {
+        let mut in_slot = [0; crate::memory::IN_SLOT];
+        let Some(descriptor) = shared.tx.recall(index, &mut in_slot) else { continue };
+        if descriptor.kind != Kind::Control {
+            found += 1;
+            each(&Taken { descriptor, in_slot }, shared);
+        }
+    }
+    found
+}

@@ -240,11 +240,13 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.armed.store(0, 0);
     }
 
-    /// The next slot's number, to watch while the ring is empty.
-    pub fn watched(&self) -> Watch<'_, Q::Words> {
-        let index = self.at();
+    /// The number of the slot that will hold the `ahead`-th message from now (1 is the next), to
+    /// watch until it is there.
+    #[inline]
+    pub fn watched(&self, ahead: u32) -> Watch<'_, Q::Words> {
+        let awaited = self.next.wrapping_add(ahead);
+        let index = awaited.wrapping_sub(1).wrapping_mul(self.slot_words);
         let now = self.slots.load(index);
-        let awaited = self.next.wrapping_add(1);
         let value = if now == awaited { !now } else { now };
         Watch { words: &self.slots, index, value }
     }

@@ -108,13 +108,21 @@ impl<P: Platform> Shared<P> {
         if first != Err(PoolError::Empty) {
             return Ok(first);
         }
-        self.reclaimer.reclaim(&mut self.pool)?;
+        self.reclaim()?;
         let second = self.pool.take(placement, len);
         if second == Err(PoolError::Empty) {
             // Whoever waits now watches credit too: what came before is no news.
             self.tx.refresh()?;
         }
         Ok(second)
+    }
+
+    /// Takes back the blocks that the peer has returned.
+    ///
+    /// # Errors
+    /// It returned what it did not have.
+    pub fn reclaim(&mut self) -> Result<u32, Corrupt> {
+        self.reclaimer.reclaim(&mut self.pool)
     }
 
     /// Puts back a block that was not sent.
@@ -177,7 +185,7 @@ impl<P: Platform> Shared<P> {
             return Ok(true);
         }
         // Blocks and credit are fetched even if one alone is short: whoever waits watches both.
-        self.reclaimer.reclaim(&mut self.pool)?;
+        self.reclaim()?;
         self.tx.refresh()?;
         Ok(self.tx.room()? && !full(&self.pool, &self.theirs))
     }
@@ -236,10 +244,16 @@ impl<P: Platform> Shared<P> {
                 if descriptor.len > size {
                     return Err(Corrupt::Length);
                 }
-                if descriptor.kind == Kind::Control {
-                    return Err(Corrupt::Control);
-                }
                 self.peer.invalidate(offset, descriptor.len);
+                if descriptor.kind == Kind::Control {
+                    // Where slots are short a control message comes in a block: it is taken out
+                    // here, so that above this layer it looks as if it had travelled in its slot.
+                    let to = taken.in_slot.get_mut(..descriptor.len as usize);
+                    let read = self.peer.read(offset, to.ok_or(Corrupt::Control)?);
+                    read.map_err(|_| Corrupt::Block)?;
+                    taken.descriptor.block = None;
+                    self.returner.give(block);
+                }
             }
         }
         self.rx.advance();

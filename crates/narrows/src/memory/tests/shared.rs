@@ -71,8 +71,9 @@ fn an_impossible_descriptor_ends_the_link() {
         (kind(Kind::Message, 1), block(0, 4), Some(Corrupt::Block)),
         (kind(Kind::Message, 1), block(1, 0), Some(Corrupt::Block)),
         (kind(Kind::Message, 1), block(15, 4094), Some(Corrupt::Block)),
-        (kind(Kind::Control, 1), block(0, 0), Some(Corrupt::Control)),
-        (kind(Kind::Control, 24), none, None),
+        (kind(Kind::Control, 48), block(0, 0), None),
+        (kind(Kind::Control, 49), block(0, 0), Some(Corrupt::Control)),
+        (kind(Kind::Control, 48), none, None),
         (0, none, Some(Corrupt::Kind)),
     ] {
         let Pair { mut b, of_a, .. } = small();
@@ -81,6 +82,22 @@ fn an_impossible_descriptor_ends_the_link() {
         }
         assert_eq!(b.take().err(), error, "{first:#x} {last:#x}");
     }
+}
+
+#[test]
+fn a_control_message_that_came_in_a_block_looks_as_if_it_had_come_in_its_slot() {
+    let mut pair = small();
+    let block = pair.a.take_block(Placement::External, 20).expect("honest").expect("free");
+    assert!(pair.a.write(block, 0, b"of two stacks, aside"));
+    let control = Descriptor { kind: Kind::Control, ..message(1) };
+    pair.a.publish(control, Placed::Block { block, len: 20 });
+    let taken = pair.b.take().expect("honest").expect("sent");
+    assert_eq!((taken.descriptor.block, taken.descriptor.len), (None, 20));
+    assert_eq!(&taken.in_slot[..20], b"of two stacks, aside");
+    pair.b.release(&Core, &taken.descriptor);
+    pair.b.flush(&Core);
+    while let Ok(Ok(_)) = pair.a.take_block(Placement::External, 1) {}
+    assert_eq!((pair.a.pool().lent(), pair.a.pool().held()), (0, 4), "its block came back");
 }
 
 #[test]

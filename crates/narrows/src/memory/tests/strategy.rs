@@ -98,9 +98,9 @@ fn impossible_text_is_refused_with_its_reason() {
         ("poll=2h", StrategyError::Time),
         ("poll=3601s", StrategyError::Time),
         ("poll=99999999999999999999s", StrategyError::Time),
-        ("coalesced=0/1ms", StrategyError::Messages),
+        ("coalesced=0:1ms", StrategyError::Messages),
         ("coalesced=8", StrategyError::Messages),
-        ("coalesced=65536/1ms", StrategyError::Messages),
+        ("coalesced=65536:1ms", StrategyError::Messages),
         ("granularity=0", StrategyError::Granularity),
         ("granularity=65536", StrategyError::Granularity),
         ("fragment=63", StrategyError::Fragment),
@@ -118,22 +118,22 @@ fn the_bytes_of_a_strategy_are_as_documented() {
         bytes[from..from + len].iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte))
     };
     for (text, messages, time) in [
-        ("copy+interrupt+internal+ack-interrupt", 0, 0),
-        ("single-copy+spin+external+ack-lazy", 0, 0),
-        ("in-place+poll=5ms+region=0+ack-batched", 0, 5_000_000),
-        ("copy-engine+hybrid=50us+region=5+ack-lazy", 0, 50_000),
-        ("copy+coalesced=770/1s+internal+ack-lazy", 770, 1_000_000_000),
+        ("copy/interrupt/internal/ack_interrupt", 0, 0),
+        ("single_copy/spin/external/ack_lazy", 0, 0),
+        ("in_place/poll=5ms/region=0/ack_batched", 0, 5_000_000),
+        ("copy_engine/hybrid=50us/region=5/ack_lazy", 0, 50_000),
+        ("copy/coalesced=770:1s/internal/ack_lazy", 770, 1_000_000_000),
     ] {
-        let text = text.to_string() + "+granularity=300+fragment=70000";
+        let text = text.to_string() + "/granularity=300/fragment=70000";
         let bytes = text.parse::<Strategy>().expect("possible").encode();
-        let mut words = text.split(['+']);
+        let mut words = text.split(['/']);
         for (name, section, column) in [
             ("transfer", "Strategies", "transfer"),
             ("notification", "Strategies", "notification"),
             ("placement", "Placements", "code"),
             ("acknowledgement", "Descriptors", "acknowledgement"),
         ] {
-            let word = words.next().expect("a word a choice").trim_start_matches("ack-");
+            let word = words.next().expect("a word a choice").trim_start_matches("ack_");
             let word = if name == "placement" { word } else { word.split('=').next().unwrap() };
             let code = find(&table(section, column), 1, word);
             assert_eq!(field(&bytes, name), u64::from(code), "{name} of {text}");

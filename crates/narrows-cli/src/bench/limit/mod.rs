@@ -1,0 +1,163 @@
+//! What the machine itself allows between two processes, without any messaging: the figures
+//! that every other bench is divided by.
+//!
+//! Both processes map the same anonymous memory and hold the same two eventfds. The *caller*
+//! measures; the *callee* waits, asleep, for the next batch. Batches are short, so a bench can
+//! take turns with them in the same two processes, on the same two cores. Each side pins itself
+//! before the first batch; nothing here does.
+//!
+//! ```no_run
+//! use std::process::Command;
+//! use std::time::Duration;
+//! use narrows_cli::bench::limit::{Kind, Limits};
+//!
+//! // In the caller:
+//! let (mut limits, argument) = Limits::create()?;
+//! let mut callee = Command::new("narrows");
+//! callee.args(["callee", "--limits", &argument]);
+//! let mut child = limits.lend(|| callee.spawn())?;
+//! let ns = limits.caller_batch(Kind::LineEachWay, 0, 1_000)?; // one figure
+//! let all = limits.sample(Kind::Copy, 4096, 30)?; // thirty, for a median
+//! drop(limits); // lets the callee go
+//! child.wait()?;
+//!
+//! // In the callee, before it opens anything else:
+//! let mut callee = Limits::inherit(&argument)?;
+//! callee.serve(Duration::from_secs(60))?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! A counterpart that dies, stops or answers nonsense makes the batch fail within the
+//! [patience](Limits::set_patience); it cannot make this side wait for ever, nor reach memory
+//! outside the mapping.
+
+mod bells;
+mod callee;
+mod caller;
+mod clock;
+mod raw;
+mod side;
+mod turns;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::time::Duration;
+
+pub use callee::{Callee, Served};
+pub use caller::Limits;
+pub use raw::{MAX_BYTES, SLOT_PAYLOAD};
+
+/// The most iterations of one batch.
+pub const MAX_ITERATIONS: u64 = 1 << 24;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Iterations before the clock starts: they bring both cores out of sleep and the memory in.
+const WARM_UP: u64 = 64;
+
+/// What can be measured. Times are nanoseconds per iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Round trip; each side writes a line of its own. The floor where every word has one writer.
+    LineEachWay,
+    /// Round trip; both sides write the same line in turn.
+    SharedLine,
+    /// Round trip; the payload is copied in and, on the other core, out; a line answers.
+    Copy,
+    /// Round trip; as `Copy`, and the callee copies the payload back the same way.
+    CopyBothWays,
+    /// One way; the payload is copied in and, on the other core, out, several being under way.
+    CopyRate,
+    /// One way; [`SLOT_PAYLOAD`] bytes in a slot of one line, through a ring. Takes no size.
+    SlotRate,
+    /// Round trip of bare blocking reads and writes of two eventfds.
+    Eventfd,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::LineEachWay,
+        Self::SharedLine,
+        Self::Copy,
+        Self::CopyBothWays,
+        Self::CopyRate,
+        Self::SlotRate,
+        Self::Eventfd,
+    ];
+
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LineEachWay => "line each way",
+            Self::SharedLine => "line both write",
+            Self::Copy => "copy, answered by a line",
+            Self::CopyBothWays => "copy both ways",
+            Self::CopyRate => "copy, one way",
+            Self::SlotRate => "slot ring, one way",
+            Self::Eventfd => "eventfd",
+        }
+    }
+
+    /// Whether the number of bytes matters.
+    pub fn has_payload(self) -> bool {
+        matches!(self, Self::Copy | Self::CopyBothWays | Self::CopyRate)
+    }
+
+    /// Iterations that make a batch of a fraction of a millisecond to a few milliseconds: long
+    /// enough to time, short enough to fall between two disturbances.
+    pub fn iterations(self, bytes: usize) -> u64 {
+        match self {
+            Self::LineEachWay | Self::SharedLine => 1_000,
+            Self::Copy | Self::CopyBothWays | Self::CopyRate => {
+                ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
+            }
+            Self::SlotRate => 16_384,
+            Self::Eventfd => 100,
+        }
+    }
+
+    /// Bytes of private memory that an iteration reads or fills.
+    fn bytes(self, asked: usize) -> io::Result<usize> {
+        match self {
+            Self::SlotRate => Ok(SLOT_PAYLOAD),
+            _ if !self.has_payload() => Ok(0),
+            _ if asked <= MAX_BYTES => Ok(asked),
+            _ => Err(turns::too_long(asked)),
+        }
+    }
+
+    fn from_code(code: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u64 == code)
+    }
+}
+
+/// How both sides poll. Nothing else moves a floor as much, by half and more, so the lowest of
+/// several is quoted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Pause instructions between two polls.
+    pub pauses: u8,
+    /// Whether a full fence, which empties the store buffer, follows each word published.
+    pub fence: bool,
+}
+
+impl Pace {
+    /// Those that [`Limits::settle`] tries. The plain ones come first; the rest differ by how
+    /// late the second poll is: a poll just before the answer arrives delays it.
+    pub const TRIED: [Self; 9] = [
+        Self::of(0, false),
+        Self::of(1, false),
+        Self::of(3, false),
+        Self::of(0, true),
+        Self::of(1, true),
+        Self::of(3, true),
+        Self::of(5, true),
+        Self::of(8, true),
+        Self::of(16, true),
+    ];
+
+    const fn of(pauses: u8, fence: bool) -> Self {
+        Self { pauses, fence }
+    }
+}

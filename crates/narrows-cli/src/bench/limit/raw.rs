@@ -1,0 +1,262 @@
+//! The memory both sides of a limit share, and the three instructions that safe Rust lacks.
+//!
+//! Nothing here trusts the other side: it may write any byte of the mapping at any time, so
+//! words are atomics, bytes are only ever copied, and every offset is this side's own.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU64;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Slots in the ring, a power of two: enough that credits in batches never empty it.
+pub const SLOTS: u64 = 256;
+/// Bytes that travel in a slot, beside its sequence number.
+pub const SLOT_PAYLOAD: usize = 48;
+/// The largest payload in bytes.
+pub const MAX_BYTES: usize = 256 << 10;
+
+/// Lines sit this far apart in bytes, so that a prefetcher that fetches neighbours in pairs
+/// does not tie two of them together.
+const LINE_STRIDE: usize = 256;
+const SLOT_STRIDE: usize = 64;
+/// Bytes that no two areas share, and no two buffers: a prefetcher does not cross them, so
+/// reading one buffer does not disturb the writing of the next.
+pub const PAGE: usize = 4096;
+/// Bytes between a buffer and the next one's page, so that they do not share a cache set.
+const STAGGER: usize = 256;
+const SLOTS_AT: usize = PAGE;
+const THERE_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
+const THERE_LEN: usize = 8 * (MAX_BYTES + STAGGER);
+const BACK_AT: usize = THERE_AT + THERE_LEN;
+const BACK_LEN: usize = MAX_BYTES + STAGGER;
+/// Length of the shared memory in bytes.
+pub const LENGTH: usize = BACK_AT + BACK_LEN;
+
+const _: () = assert!((Line::Credit as usize + 1) * LINE_STRIDE <= SLOTS_AT);
+const _: () = assert!(SLOTS.is_power_of_two() && 8 + SLOT_PAYLOAD <= SLOT_STRIDE);
+
+/// The lines of words. All but `Both` have one writer.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub enum Line {
+    /// What the caller asks for; written by the caller.
+    Command,
+    /// The command the callee has begun; written by the callee.
+    Begun,
+    /// The command the callee has ended, and how; written by the callee.
+    Ended,
+    /// The caller's turn; written by the caller.
+    There,
+    /// The callee's turn; written by the callee.
+    Back,
+    /// One line written by both sides in turn.
+    Both,
+    /// Messages taken out of the ring or the stream; written by the callee.
+    Credit,
+}
+
+/// Which of the two areas of payload.
+#[derive(Clone, Copy)]
+pub enum Area {
+    /// Written by the caller.
+    There,
+    /// Written by the callee.
+    Back,
+}
+
+/// A writable mapping of [`LENGTH`] bytes, shared with the other side.
+pub struct Mapping {
+    base: NonNull<u8>,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread; it goes away in `drop` only.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `memory`, whose length the caller has checked to be [`LENGTH`] and sealed.
+    ///
+    /// # Errors
+    /// What the system says of the mapping.
+    pub fn new(memory: impl AsFd) -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a null hint lets the kernel place it, so no existing mapping is replaced.
+        let base = unsafe { mmap(ptr::null_mut(), LENGTH, access, flags, memory, 0) }?;
+        NonNull::new(base.cast())
+            .map(|base| Self { base })
+            .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))
+    }
+
+    /// The first word of a line.
+    #[inline(always)]
+    pub fn line(&self, line: Line) -> &AtomicU64 {
+        self.word::<0>(line)
+    }
+
+    /// Word `INDEX` of a line.
+    #[inline(always)]
+    pub fn word<const INDEX: usize>(&self, line: Line) -> &AtomicU64 {
+        const { assert!(INDEX < 8) };
+        let at = line as usize * LINE_STRIDE + INDEX * 8;
+        // SAFETY: `at` is a multiple of 8 below `SLOTS_AT`, asserted above; the base is page
+        // aligned, lives as long as `self`, and these bytes are only reached as atomics.
+        unsafe { &*self.base.as_ptr().add(at).cast::<AtomicU64>() }
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: u64) -> *mut u8 {
+        let at = SLOTS_AT + (index & (SLOTS - 1)) as usize * SLOT_STRIDE;
+        // SAFETY: the mask keeps `at` below `THERE_AT`, inside the mapping.
+        unsafe { self.base.as_ptr().add(at) }
+    }
+
+    /// The sequence number of the slot that message `index` uses.
+    #[inline(always)]
+    pub fn sequence(&self, index: u64) -> &AtomicU64 {
+        // SAFETY: a slot starts on a multiple of 64 bytes inside the mapping, which lives as
+        // long as `self`; its first word is only reached as an atomic.
+        unsafe { &*self.slot(index).cast::<AtomicU64>() }
+    }
+
+    /// Copies a payload into the slot of message `index`.
+    #[inline(always)]
+    pub fn fill_slot(&self, index: u64, payload: &[u8; SLOT_PAYLOAD]) {
+        // SAFETY: 8 + 48 bytes fit a slot, asserted above; `payload` is private memory.
+        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), self.slot(index).add(8), 48) }
+    }
+
+    /// Copies the payload of message `index` out of its slot.
+    #[inline(always)]
+    pub fn drain_slot(&self, index: u64, payload: &mut [u8; SLOT_PAYLOAD]) {
+        // SAFETY: as in `fill_slot`, the other way.
+        unsafe { ptr::copy_nonoverlapping(self.slot(index).add(8), payload.as_mut_ptr(), 48) }
+    }
+
+    /// Asks for the line of message `index`'s slot, to be written soon.
+    #[inline(always)]
+    pub fn prefetch_slot(&self, index: u64) {
+        prefetch_for_write(self.slot(index));
+    }
+
+    /// Divides an area into buffers of `bytes`, at most `most` of them.
+    ///
+    /// `None` if not even one fits.
+    pub fn buffers(&self, area: Area, bytes: usize, most: usize) -> Option<Buffers<'_>> {
+        let (at, length) = match area {
+            Area::There => (THERE_AT, THERE_LEN),
+            Area::Back => (BACK_AT, BACK_LEN),
+        };
+        let stride = bytes
+            .max(1)
+            .checked_next_multiple_of(PAGE)?
+            .checked_add(STAGGER)?;
+        let count = (length / stride).min(most);
+        if count == 0 {
+            return None;
+        }
+        Some(Buffers {
+            // SAFETY: both areas lie inside the mapping.
+            base: unsafe { self.base.as_ptr().add(at) },
+            bytes,
+            stride,
+            mask: (1 << count.ilog2()) - 1,
+            mapping: PhantomData,
+        })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the whole mapping made in `new`, and every reference into it borrows
+        // `self`. Failure would leave it mapped, which harms nobody.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), LENGTH) };
+    }
+}
+
+/// Equal buffers of shared memory, used round and round.
+pub struct Buffers<'a> {
+    base: *mut u8,
+    bytes: usize,
+    stride: usize,
+    mask: u64,
+    mapping: PhantomData<&'a Mapping>,
+}
+
+impl Buffers<'_> {
+    /// How many there are: a power of two.
+    pub fn count(&self) -> u64 {
+        self.mask + 1
+    }
+
+    #[inline(always)]
+    fn at(&self, index: u64) -> *mut u8 {
+        // SAFETY: `mask + 1` buffers of `stride` bytes fit the area, checked when divided.
+        unsafe { self.base.add((index & self.mask) as usize * self.stride) }
+    }
+
+    /// Copies private bytes into the buffer of message `index`, as many as both have.
+    #[inline(always)]
+    pub fn write(&self, index: u64, from: &[u8]) {
+        let length = from.len().min(self.bytes);
+        // SAFETY: at most `bytes` are written, which is at most the stride; `from` is private
+        // memory, so the two do not overlap.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.at(index), length) }
+    }
+
+    /// Copies the buffer of message `index` into private memory, as much as both have.
+    #[inline(always)]
+    pub fn read(&self, index: u64, to: &mut [u8]) {
+        let length = to.len().min(self.bytes);
+        // SAFETY: as in `write`, the other way.
+        unsafe { ptr::copy_nonoverlapping(self.at(index), to.as_mut_ptr(), length) }
+    }
+}
+
+#[inline(always)]
+fn prefetch_for_write(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch is a hint; it neither faults nor changes anything.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a prefetch is a hint; it neither faults nor changes anything.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) line, options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = line;
+}
+
+/// The time-stamp counter, after everything before it has been executed; nought on processors
+/// that `clock` does not use it on.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut core = 0;
+        // SAFETY: `clock` calls this only where the processor says that it has the instruction.
+        unsafe { std::arch::x86_64::__rdtscp(&mut core) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
+
+/// Takes over a descriptor that the parent process left open for this one.
+///
+/// # Errors
+/// The number is a standard stream's, or nothing is open under it.
+pub fn adopt(number: RawFd) -> io::Result<OwnedFd> {
+    if number <= 2 {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: used for one call that only asks whether the number is open.
+    rustix::io::fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) })?;
+    // SAFETY: it is open, and `Limits::inherit` promises that it was passed to this process for
+    // this use alone, so nobody else here owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}

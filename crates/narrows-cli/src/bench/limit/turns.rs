@@ -1,0 +1,328 @@
+//! The loops themselves: what each side does, once per iteration, for each kind of limit.
+//!
+//! Iterations are numbered by *turn*, which both sides count alike and which never goes back
+//! while they live. So no line is ever reset between batches, and a value left over from an
+//! earlier one is never mistaken for a new one.
+
+use std::hint::{black_box, spin_loop};
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
+use std::sync::atomic::{AtomicU64, fence};
+use std::time::{Duration, Instant};
+
+use super::bells::Bells;
+use super::raw::{Area, Buffers, Line, MAX_BYTES, Mapping, SLOT_PAYLOAD, SLOTS};
+use super::{Kind, Pace};
+
+/// Polls between two looks at the clock.
+const POLLS_PER_LOOK: u32 = 1 << 12;
+/// Slots that the sender asks for ahead of the one it fills.
+const AHEAD: u64 = 8;
+/// Messages after which the receiver gives their slots back.
+const CREDITS: u64 = 32;
+/// Buffers of a stream, where they fit.
+const STREAM_BUFFERS: usize = 64;
+
+/// One side while it runs a batch.
+pub struct Turns<'a> {
+    pub mapping: &'a Mapping,
+    pub bells: &'a Bells,
+    pub pace: Pace,
+    pub patience: Duration,
+    /// Begins with the batch: all of it must be over `patience` later.
+    pub begun: Instant,
+    /// Private memory that a payload is copied from, as long as it.
+    pub out: &'a mut [u8],
+    /// Private memory that a payload is copied to, as long as it.
+    pub into: &'a mut [u8],
+}
+
+impl<'a> Turns<'a> {
+    /// The side that asks, and measures.
+    pub fn caller(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
+        match kind {
+            Kind::LineEachWay => self.line_each_way_caller(turns),
+            Kind::SharedLine => self.shared_line_caller(turns),
+            Kind::Copy => self.copy_caller(turns, false),
+            Kind::CopyBothWays => self.copy_caller(turns, true),
+            Kind::CopyRate => self.copy_sender(turns),
+            Kind::SlotRate => self.slot_sender(turns),
+            Kind::Eventfd => self.eventfd_caller(turns),
+        }
+    }
+
+    /// The side that answers.
+    pub fn callee(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
+        match kind {
+            Kind::LineEachWay => self.line_each_way_callee(turns),
+            Kind::SharedLine => self.shared_line_callee(turns),
+            Kind::Copy => self.copy_callee(turns, false),
+            Kind::CopyBothWays => self.copy_callee(turns, true),
+            Kind::CopyRate => self.copy_receiver(turns),
+            Kind::SlotRate => self.slot_receiver(turns),
+            Kind::Eventfd => self.eventfd_callee(turns),
+        }
+    }
+
+    fn line_each_way_caller(&self, turns: Range<u64>) -> io::Result<()> {
+        let (there, back) = (self.line(Line::There), self.line(Line::Back));
+        for turn in turns {
+            self.publish(there, turn + 1);
+            self.wait(back, |word| word == turn + 1)?;
+        }
+        Ok(())
+    }
+
+    fn line_each_way_callee(&self, turns: Range<u64>) -> io::Result<()> {
+        let (there, back) = (self.line(Line::There), self.line(Line::Back));
+        for turn in turns {
+            self.wait(there, |word| word == turn + 1)?;
+            self.publish(back, turn + 1);
+        }
+        Ok(())
+    }
+
+    fn shared_line_caller(&self, turns: Range<u64>) -> io::Result<()> {
+        let both = self.line(Line::Both);
+        for turn in turns {
+            self.publish(both, 2 * turn + 1);
+            self.wait(both, |word| word == 2 * turn + 2)?;
+        }
+        Ok(())
+    }
+
+    fn shared_line_callee(&self, turns: Range<u64>) -> io::Result<()> {
+        let both = self.line(Line::Both);
+        for turn in turns {
+            self.wait(both, |word| word == 2 * turn + 1)?;
+            self.publish(both, 2 * turn + 2);
+        }
+        Ok(())
+    }
+
+    fn copy_caller(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
+        let there = self.buffers(Area::There, 1)?;
+        let back = self.buffers(Area::Back, 1)?;
+        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
+        for turn in turns {
+            stamp(self.out, turn);
+            there.write(0, self.out);
+            self.publish(asked, turn + 1);
+            self.wait(answered, |word| word == turn + 1)?;
+            if echo {
+                back.read(0, self.into);
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_callee(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
+        let there = self.buffers(Area::There, 1)?;
+        let back = self.buffers(Area::Back, 1)?;
+        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
+        for turn in turns {
+            self.wait(asked, |word| word == turn + 1)?;
+            there.read(0, self.into);
+            if echo {
+                back.write(0, self.into);
+            }
+            self.publish(answered, turn + 1);
+        }
+        Ok(())
+    }
+
+    fn copy_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let there = self.buffers(Area::There, STREAM_BUFFERS)?;
+        let credit = self.line(Line::Credit);
+        let mut taken = turns.start;
+        for turn in turns.clone() {
+            if turn - taken >= there.count() {
+                taken = self.wait(credit, |word| turn.wrapping_sub(word) < there.count())?;
+            }
+            stamp(self.out, turn);
+            there.write(turn, self.out);
+            self.mapping.sequence(turn).store(turn + 1, Release);
+            self.mapping.prefetch_slot(turn + AHEAD);
+        }
+        self.wait(credit, |word| word == turns.end)?;
+        Ok(())
+    }
+
+    fn copy_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let there = self.buffers(Area::There, STREAM_BUFFERS)?;
+        let share = (there.count() / 4).max(1);
+        let credit = self.line(Line::Credit);
+        let mut given = turns.start;
+        for turn in turns.clone() {
+            self.wait(self.mapping.sequence(turn), |word| word == turn + 1)?;
+            there.read(turn, self.into);
+            if turn + 1 - given >= share {
+                given = turn + 1;
+                credit.store(given, Release);
+            }
+        }
+        credit.store(turns.end, Release);
+        Ok(())
+    }
+
+    fn slot_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let credit = self.line(Line::Credit);
+        let mut taken = turns.start;
+        let mut payload = self.slot_payload()?;
+        for turn in turns.clone() {
+            if turn - taken >= SLOTS {
+                taken = self.wait(credit, |word| turn.wrapping_sub(word) < SLOTS)?;
+            }
+            stamp(&mut payload, turn);
+            self.mapping.fill_slot(turn, &payload);
+            self.mapping.sequence(turn).store(turn + 1, Release);
+            self.mapping.prefetch_slot(turn + AHEAD);
+        }
+        self.wait(credit, |word| word == turns.end)?;
+        Ok(())
+    }
+
+    fn slot_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let credit = self.line(Line::Credit);
+        let mut given = turns.start;
+        let mut payload = self.slot_payload()?;
+        for turn in turns.clone() {
+            self.wait(self.mapping.sequence(turn), |word| word == turn + 1)?;
+            self.mapping.drain_slot(turn, &mut payload);
+            // Only the last is looked at, but every one is to be copied.
+            black_box(&mut payload);
+            if turn + 1 - given >= CREDITS {
+                given = turn + 1;
+                credit.store(given, Release);
+            }
+        }
+        credit.store(turns.end, Release);
+        self.into.copy_from_slice(&payload);
+        Ok(())
+    }
+
+    fn eventfd_caller(&self, turns: Range<u64>) -> io::Result<()> {
+        self.bells.guarded(self.left()?, || {
+            for _ in turns {
+                self.bells.ring()?;
+                self.bells.listen()?;
+            }
+            Ok(())
+        })
+    }
+
+    fn eventfd_callee(&self, turns: Range<u64>) -> io::Result<()> {
+        self.bells.guarded(self.left()?, || {
+            for _ in turns {
+                self.bells.listen()?;
+                self.bells.ring()?;
+            }
+            Ok(())
+        })
+    }
+
+    #[inline(always)]
+    fn line(&self, line: Line) -> &'a AtomicU64 {
+        self.mapping.line(line)
+    }
+
+    fn buffers(&self, area: Area, most: usize) -> io::Result<Buffers<'a>> {
+        self.mapping
+            .buffers(area, self.out.len(), most)
+            .ok_or_else(|| too_long(self.out.len()))
+    }
+
+    fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
+        <[u8; SLOT_PAYLOAD]>::try_from(&*self.out).map_err(|_| too_long(self.out.len()))
+    }
+
+    /// Writes a word that the other side waits for: its acquiring load in `wait` sees all that
+    /// was written before this.
+    #[inline(always)]
+    fn publish(&self, word: &AtomicU64, value: u64) {
+        word.store(value, Release);
+        if self.pace.fence {
+            fence(SeqCst);
+        }
+    }
+
+    /// Polls a word until `done` likes it, and returns it.
+    #[inline(always)]
+    pub fn wait(&self, word: &AtomicU64, done: impl Fn(u64) -> bool) -> io::Result<u64> {
+        let mut polls = 0u32;
+        loop {
+            let value = word.load(Acquire);
+            if done(value) {
+                return Ok(value);
+            }
+            for _ in 0..self.pace.pauses {
+                spin_loop();
+            }
+            polls = polls.wrapping_add(1);
+            if polls.is_multiple_of(POLLS_PER_LOOK) {
+                self.look()?;
+            }
+        }
+    }
+
+    /// Now and then during a long wait: is it over, and does anybody else want this core?
+    #[cold]
+    #[inline(never)]
+    fn look(&self) -> io::Result<()> {
+        self.left()?;
+        std::thread::yield_now();
+        Ok(())
+    }
+
+    fn left(&self) -> io::Result<Duration> {
+        self.patience
+            .checked_sub(self.begun.elapsed())
+            .filter(|left| !left.is_zero())
+            .ok_or_else(|| silent(self.patience))
+    }
+}
+
+/// What a payload of a batch consists of, its stamp apart.
+pub fn fill(payload: &mut [u8], seed: u64) {
+    for (byte, index) in payload.iter_mut().zip(seed..) {
+        *byte = (index.wrapping_mul(0x9e37_79b9) >> 13) as u8;
+    }
+}
+
+/// Whether `payload` is what `fill` and then `stamp` leave.
+pub fn intact(payload: &[u8], seed: u64, turn: u64) -> bool {
+    let mut expected = vec![0; payload.len()];
+    fill(&mut expected, seed);
+    stamp(&mut expected, turn);
+    payload == expected
+}
+
+/// Marks a payload as this turn's, so that no turn sends what the last one sent.
+#[inline(always)]
+fn stamp(payload: &mut [u8], turn: u64) {
+    let turn = turn.to_le_bytes();
+    if let Some(head) = payload.first_chunk_mut::<8>() {
+        *head = turn;
+    } else {
+        for (byte, stamp) in payload.iter_mut().zip(turn) {
+            *byte = stamp;
+        }
+    }
+}
+
+pub fn silent(patience: Duration) -> io::Error {
+    let text = format!(
+        "the other process did not do its part of a batch within {patience:?}: it has ended, is \
+         stopped or gets no processor time; see whether it still runs, or measure fewer iterations"
+    );
+    io::Error::new(io::ErrorKind::TimedOut, text)
+}
+
+pub fn too_long(bytes: usize) -> io::Error {
+    let text = format!(
+        "a limit cannot be measured for {bytes} bytes: choose at most {MAX_BYTES}, and \
+         {SLOT_PAYLOAD} or fewer for the slot ring"
+    );
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}

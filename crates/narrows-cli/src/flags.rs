@@ -1,0 +1,343 @@
+//! The command line, defined once: help, man page and completions all come from here.
+
+use crate::failure::exit_codes;
+use crate::strategy::{Notify, Placement, Strategy, Transfer};
+use crate::workload::{MAX_BYTES, MAX_DURATION};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Message passing between the cores of asymmetric chips.
+///
+/// Carries the traffic of a workload file to another core and back, measures every step of
+/// the way, and compares the ways to go.
+#[derive(Debug, Parser)]
+#[command(
+    name = "narrows",
+    version,
+    max_term_width = 80,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{}", exit_codes())
+)]
+pub struct Flags {
+    /// What every subcommand takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  narrows run                           speech to the other core and back
+  narrows run --strategy all --out out  the same by every strategy
+  narrows bench pingpong --bytes 48     round trips beside their limit
+  narrows doctor                        what spoils measurements here";
+
+/// Options of every subcommand.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// Run with real-time priority N (1 to 99)
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub priority: Option<u8>,
+    /// Lock all memory, so that nothing is paged out
+    #[arg(long, global = true)]
+    pub lock_memory: bool,
+    /// Cores of the caller and of the callee, such as 0,1
+    #[arg(long, global = true, value_name = "A,B", value_parser = cores)]
+    pub cores: Option<Cores>,
+    /// Print one JSON object instead of tables
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The two cores that measurements are pinned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cores {
+    /// Where the caller runs.
+    pub caller: usize,
+    /// Where the callee runs.
+    pub callee: usize,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Carry a workload to another core and back, phase by phase
+    Run(Run),
+    /// Measure the stack beside what the machine itself allows
+    Bench(Bench),
+    /// Say what here spoils a measurement, and what to do about it
+    Doctor(Doctor),
+    /// Write the manual pages
+    Man(Man),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// The other core's process; started by run and bench themselves
+    #[command(hide = true)]
+    Callee(Callee),
+}
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows run
+  narrows run workloads/mixed.toml --duration 2s
+  narrows run --strategy copy,in_place/spin --out out
+  narrows run --strategy all/interrupt/external --json
+
+A strategy is TRANSFER/NOTIFY/PLACEMENT; parts left off at the end are hybrid
+and internal, and `all` stands for every choice of a part. `all` alone is every
+transfer with every notification in internal memory.
+  transfer:   copy, copy_lazy, single_copy, in_place, copy_engine
+  notify:     interrupt, spin, poll, hybrid, coalesced
+  placement:  internal, external")]
+pub struct Run {
+    /// The workload file
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
+    pub workload: PathBuf,
+    /// Strategies to run one after the other, instead of the workload's own
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
+    pub strategy: Vec<Choice>,
+    /// How long each strategy runs, instead of the workload's own duration
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// Directory for the audio that comes back; made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+impl Run {
+    /// The strategies that the command line asks for; none if it leaves that to the workload.
+    pub fn strategies(&self) -> Vec<Strategy> {
+        self.strategy.iter().flat_map(|choice| choice.0.clone()).collect()
+    }
+}
+
+/// The strategies that one name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice(pub Vec<Strategy>);
+
+/// What `bench` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows bench limit
+  narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
+  narrows bench phases --notify interrupt,spin
+  narrows bench sizes --json
+
+Each bench runs its limit interleaved with itself and prints its figure, the
+limit and the ratio of the two.")]
+pub struct Bench {
+    /// What to measure
+    #[arg(value_enum)]
+    pub which: Which,
+    /// How the bytes move
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
+    pub transfer: Vec<Transfer>,
+    /// How the other side learns of them
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
+    pub notify: Vec<Notify>,
+    /// Where they lie
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
+    pub placement: Vec<Placement>,
+    /// Sizes of a message in bytes
+    #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
+    pub bytes: Vec<usize>,
+}
+
+/// The benches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Which {
+    /// What the machine itself allows: cache lines, memcpy, a bare doorbell
+    Limit,
+    /// Round trips
+    Pingpong,
+    /// Messages one way
+    Throughput,
+    /// Where the time of a call goes, A to E
+    Phases,
+    /// 128 B to 32 KiB, internal and external, interrupt and polling
+    Sizes,
+}
+
+impl Which {
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Which::Limit => "limit",
+            Which::Pingpong => "pingpong",
+            Which::Throughput => "throughput",
+            Which::Phases => "phases",
+            Which::Sizes => "sizes",
+        }
+    }
+}
+
+/// What `doctor` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows doctor
+  narrows doctor --memory
+  narrows doctor --json")]
+pub struct Doctor {
+    /// Also say how many bytes of memory a link takes
+    #[arg(long)]
+    pub memory: bool,
+}
+
+/// What `man` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows man | man -l -
+  narrows man --out ~/.local/share/man/man1")]
+pub struct Man {
+    /// Write one page per subcommand here, instead of the main page to the screen
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows completions bash > ~/.local/share/bash-completion/completions/narrows
+  narrows completions fish > ~/.config/fish/completions/narrows.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// What `callee` takes.
+#[derive(Debug, Args)]
+pub struct Callee {
+    /// The domain that both nodes belong to
+    #[arg(long)]
+    pub domain: String,
+    /// The name that this node answers to
+    #[arg(long)]
+    pub name: String,
+    /// The core to run on
+    #[arg(long)]
+    pub core: usize,
+}
+
+/// The definition itself, for help, man page and completions.
+pub fn definition() -> clap::Command {
+    Flags::command()
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    crate::workload::parse_duration(text).ok_or_else(|| {
+        format!(
+            "expected a duration above zero and up to {}, such as 20ms or 10s",
+            humantime::format_duration(MAX_DURATION)
+        )
+    })
+}
+
+fn bytes(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if (1..=MAX_BYTES).contains(&count) => Ok(count),
+        _ => Err(format!("expected a size from 1 to {MAX_BYTES} bytes")),
+    }
+}
+
+fn strategy_name(text: &str) -> Result<Choice, String> {
+    Strategy::parse(text).map(Choice).map_err(|unknown| format!("expected {unknown}"))
+}
+
+fn cores(text: &str) -> Result<Cores, String> {
+    let expected = || "expected two different cores, such as 0,1".to_owned();
+    let (caller, callee) = text.split_once(',').ok_or_else(expected)?;
+    match (caller.trim().parse(), callee.trim().parse()) {
+        (Ok(caller), Ok(callee)) if caller != callee => Ok(Cores { caller, callee }),
+        _ => Err(expected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition().debug_assert();
+    }
+
+    fn parse(line: &str) -> Result<Flags, clap::Error> {
+        Flags::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn run_takes_its_defaults() {
+        let flags = parse("narrows run").unwrap();
+        let Command::Run(run) = flags.command else {
+            panic!("not run");
+        };
+        assert_eq!(run.workload, PathBuf::from("workloads/voice.toml"));
+        assert!(run.strategy.is_empty() && run.duration.is_none() && run.out.is_none());
+    }
+
+    #[test]
+    fn lists_and_durations_parse() {
+        let flags =
+            parse("narrows bench pingpong --transfer copy,in_place --bytes 48,4096").unwrap();
+        let Command::Bench(bench) = flags.command else {
+            panic!("not bench");
+        };
+        assert_eq!(bench.transfer, [Transfer::Copy, Transfer::InPlace]);
+        assert_eq!(bench.bytes, [48, 4096]);
+        for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
+            assert_eq!(duration(text), Ok(Duration::from_micros(expected)));
+        }
+    }
+
+    #[test]
+    fn names_of_strategies_add_up() {
+        let flags = parse("narrows run --strategy copy,in_place/all").unwrap();
+        let Command::Run(run) = flags.command else {
+            panic!("not run");
+        };
+        assert_eq!(run.strategies().len(), 6);
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        for line in [
+            "narrows run --duration 0s",
+            "narrows run --duration -3ms",
+            "narrows run --strategy nonsense",
+            "narrows bench pingpong --bytes 0",
+            "narrows bench pingpong --bytes 16777216",
+            "narrows --cores 1,1 doctor",
+            "narrows --priority 100 doctor",
+            "narrows bench nothing",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn help_fits_eighty_columns() {
+        let mut names: Vec<String> = vec![String::new()];
+        names.extend(definition().get_subcommands().map(|sub| sub.get_name().to_owned()));
+        for name in names {
+            for flag in ["-h", "--help"] {
+                let error = parse(&format!("narrows {name} {flag}")).unwrap_err();
+                for line in error.to_string().lines() {
+                    assert!(line.chars().count() <= 80, "narrows {name} {flag}: {line}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What the command `narrows` is made of.
+//!
+//! The way through it: [`flags`] says what can be asked, [`workload`] reads the traffic to
+//! carry, [`functions`] is the work that the other core does, [`statistics`] and [`report`]
+//! turn measurements into rows, [`table`] and [`output`] put them on a screen or in a file.
+//! [`doctor`] looks at the machine itself. Whatever goes wrong becomes a [`failure::Failure`]:
+//! one sentence and one exit code.
+#![deny(unsafe_code)]
+
+pub mod doctor;
+pub mod failure;
+pub mod flags;
+pub mod functions;
+pub mod machine;
+pub mod manual;
+pub mod output;
+pub mod progress;
+pub mod report;
+pub mod statistics;
+pub mod strategy;
+pub mod table;
+pub mod wav;
+pub mod workload;

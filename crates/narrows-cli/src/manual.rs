@@ -1,0 +1,57 @@
+//! Manual pages and completions, from the one definition of the flags.
+
+use crate::failure::{Failure, Kind};
+use crate::flags::{Completions, Man, definition};
+use crate::output;
+
+/// `narrows man`: the main page to the screen, or every page into a directory.
+///
+/// # Errors
+/// [`Kind::Output`] if a page cannot be written.
+pub fn man(args: &Man) -> Result<(), Failure> {
+    let Some(directory) = &args.out else {
+        let main = definition().disable_help_subcommand(true);
+        return output::print(&render(main, "narrows")?);
+    };
+    output::make_directory(directory)?;
+    // Without a page of its own, `help` would be a reference to nothing.
+    let mut main = definition().disable_help_subcommand(true);
+    output::write_file(&directory.join("narrows.1"), &render(main.clone(), "narrows")?)?;
+    main.build();
+    for sub in main.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let name = format!("narrows-{}", sub.get_name());
+        let page = render(sub.clone(), &name)?;
+        output::write_file(&directory.join(format!("{name}.1")), &page)?;
+    }
+    Ok(())
+}
+
+/// `narrows completions SHELL`: the script to the screen.
+///
+/// # Errors
+/// [`Kind::Output`] if it cannot be written.
+pub fn completions(args: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut definition(), "narrows", &mut script);
+    output::print(&script)
+}
+
+fn render(command: clap::Command, title: &str) -> Result<Vec<u8>, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command)
+        .title(title.to_uppercase())
+        .source(concat!("narrows ", env!("CARGO_PKG_VERSION")))
+        .manual("Narrows")
+        .render(&mut page)
+        .map_err(|error| {
+            Failure::new(
+                Kind::Internal,
+                format!("the manual page of {title} cannot be made: {error}"),
+            )
+        })?;
+    // What follows the help becomes one section called EXTRA; its parts have names of their own.
+    let page = String::from_utf8_lossy(&page)
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
+        .replace("\nExit codes:\n", "\n.SH \"EXIT STATUS\"\n");
+    Ok(page.into_bytes())
+}

@@ -1,0 +1,124 @@
+//! Text for a screen of 80 columns.
+
+/// Columns that a screen has.
+pub const WIDTH: usize = 80;
+
+/// On which side of its column a cell stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table with a heading; columns are as wide as their widest cell.
+pub struct Table {
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new(columns: &[(&str, Align)]) -> Table {
+        let columns = columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row; cells that are missing stay empty.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// The table's lines. Where it is wider than [`WIDTH`], the first column is shortened.
+    pub fn render(&self) -> String {
+        let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
+        let mut widths: Vec<usize> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(at, (name, _))| {
+                let cells = self.rows.iter().map(|row| length(&cell(row, at)));
+                cells.chain([length(name)]).max().unwrap_or(0)
+            })
+            .collect();
+        let gaps = 2 * self.columns.len().saturating_sub(1);
+        let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(WIDTH);
+        if let Some(first) = widths.first_mut() {
+            *first = first.saturating_sub(excess).max(8);
+        }
+        let heading: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        let mut text = String::new();
+        for row in [&heading].into_iter().chain(&self.rows) {
+            let mut line = String::new();
+            for (at, ((_, align), width)) in self.columns.iter().zip(&widths).enumerate() {
+                if at > 0 {
+                    line.push_str("  ");
+                }
+                let cell = shorten(&cell(row, at), *width);
+                match align {
+                    Align::Left => line.push_str(&format!("{cell:<width$}")),
+                    Align::Right => line.push_str(&format!("{cell:>width$}")),
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Lines of at most [`WIDTH`] columns; all but the first are indented as far as `first` is long.
+pub fn wrap(first: &str, words: &str) -> String {
+    let rest = " ".repeat(length(first));
+    let options = textwrap::Options::new(WIDTH).initial_indent(first).subsequent_indent(&rest);
+    textwrap::fill(words, options) + "\n"
+}
+
+/// A number with three significant digits, or whole if it is larger.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn shorten(text: &str, width: usize) -> String {
+    if length(text) <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&[("name", Align::Left), ("µs", Align::Right)]);
+        table.row(vec!["one".into(), "10.5".into()]);
+        table.row(vec!["eleven".into()]);
+        assert_eq!(table.render(), "name        µs\none       10.5\neleven\n");
+    }
+
+    #[test]
+    fn a_wide_table_shortens_its_first_column() {
+        let mut table = Table::new(&[("name", Align::Left), ("b", Align::Left)]);
+        table.row(vec!["x".repeat(100), "y".repeat(20)]);
+        let text = table.render();
+        assert!(text.lines().all(|line| length(line) <= WIDTH), "{text}");
+        assert!(text.contains('…'));
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let found = [0.0, 1.234, 12.34, 123.4, 12_345.6].map(number);
+        assert_eq!(found, ["0.00", "1.23", "12.3", "123", "12346"]);
+    }
+}

@@ -1,0 +1,249 @@
+//! What a file says, and where a file is wrong.
+
+use super::*;
+use crate::strategy::{Notify, Placement, Transfer};
+
+fn read_text(text: &str) -> Result<Workload, String> {
+    parse(Path::new("dir/x.toml"), text).map_err(|failure| {
+        assert_eq!(failure.kind, Kind::Workload);
+        failure.to_string()
+    })
+}
+
+fn shipped(name: &str) -> Workload {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+    read(&directory.join(name)).unwrap()
+}
+
+#[test]
+fn the_voice_goes_there_and_back() {
+    let voice = shipped("voice.toml");
+    assert_eq!(voice.flows.len(), 2);
+    let [encode, decode] = &voice.flows[..] else { panic!() };
+    assert_eq!(encode.work, Work::Encode(Law::A));
+    assert_eq!((encode.request, encode.response), (320, 160));
+    assert_eq!(decode.work, Work::Decode(Law::A));
+    assert_eq!((decode.request, decode.response), (160, 320));
+    assert_eq!(decode.source, Source::After(0));
+    let inputs = voice.inputs().unwrap();
+    let samples = inputs[0].as_ref().unwrap();
+    assert!((2 * 8000..=4 * 8000).contains(&samples.len()));
+    assert!(samples.iter().any(|sample| sample.unsigned_abs() > 8000));
+    assert!(inputs[1].is_none());
+}
+
+#[test]
+fn the_mixture_has_every_other_function() {
+    let mixed = shipped("mixed.toml");
+    let works: Vec<Work> = mixed.flows.iter().map(|flow| flow.work).collect();
+    let busy = Work::Busy(Duration::from_micros(200));
+    assert_eq!(works, [Work::Echo, Work::Echo, busy, Work::Log]);
+    assert_eq!(mixed.strategies.len(), 3);
+    assert_eq!(mixed.inputs().unwrap(), vec![None; 4]);
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let workload = read_text("[[flow]]\nname='a'\nfunction='echo'\nrequest=8").unwrap();
+    assert_eq!((workload.name.as_str(), workload.duration), ("x", DEFAULT_DURATION));
+    let default = Strategy {
+        transfer: Transfer::Copy,
+        notify: Notify::Hybrid,
+        placement: Placement::Internal,
+    };
+    assert_eq!(workload.strategies, [default]);
+    let own = Source::Own { input: None, period: None, count: None, depth: 1 };
+    assert_eq!(workload.flows[0].source, own);
+}
+
+#[test]
+fn inputs_are_beside_the_file_and_followers_may_come_first() {
+    let workload = read_text(
+        "[[flow]]\nname='d'\nfunction='g711.decode'\nafter='e'\n\
+         [[flow]]\nname='e'\nfunction='g711.encode'\nlaw='mu'\ninput='a.wav'\nrequest=160",
+    )
+    .unwrap();
+    assert_eq!(workload.flows[0].work, Work::Decode(Law::Mu));
+    assert_eq!(workload.flows[0].request, 80);
+    assert_eq!(workload.flows[0].source, Source::After(1));
+    let Source::Own { input, .. } = &workload.flows[1].source else { panic!() };
+    assert_eq!(input.as_deref(), Some(Path::new("dir/a.wav")));
+}
+
+/// Each line: what stands in the file, then where and what the message must say. `ECHO` and
+/// the like stand for the beginning of a flow, two or three keys on line 1.
+const WRONG: &[(&str, &str)] = &[
+    ("", "1:1: no flow; expected one or more [[flow]] tables"),
+    ("name = 'a'\n\n", "1:11: no flow;"),
+    ("name = ", "1:8: "),
+    ("a = 1", "1:1: unknown key a; expected name, duration, strategy or [[flow]]"),
+    ("flow = 1", "1:8: flow is 1; expected one or more [[flow]] tables"),
+    ("flow = [1]", "1:9: flow is 1;"),
+    ("flow = []", "1:10: no flow;"),
+    ("name = ''", "1:8: name is ''; expected a name of 1 to 40"),
+    ("name = 'a b'", "1:8: name is a b;"),
+    ("duration = 3", "1:12: duration is 3; expected a duration above zero"),
+    ("duration = '2d'", "1:12: duration is 2d; expected at most 24h"),
+    ("strategy = 'fast'", "1:12: strategy is fast; expected a transfer: copy, copy_lazy,"),
+    ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a notification:"),
+    ("strategy = []", "1:12: strategy is []; expected the name of a strategy"),
+    ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
+    ("[[flow]]\nname='a'", "1:1: flow a has no function; expected echo, busy,"),
+    ("[[flow]]\nname='a'\nfunction='x'", "3:10: function is x; expected echo, busy,"),
+    (
+        "ECHO request=8\nperiod = \"-3ms\"",
+        "2:10: period is -3ms; expected a duration above zero, such as \"20ms\"",
+    ),
+    ("ECHO request=8\nperiod = '0s'", "2:10: period is 0s;"),
+    ("ECHO request=8\nperiod = 20", "2:10: period is 20;"),
+    ("ECHO request=8\nperoid = 20", "2:1: unknown key peroid; expected name, function, period,"),
+    ("ECHO request=0", "request is 0; expected a whole number from 1 to 16777215"),
+    ("ECHO request=16777216", "request is 16777216;"),
+    ("ECHO request=-1", "request is -1;"),
+    ("ECHO request='8'", "request is 8;"),
+    ("ECHO request=8.0", "request is 8.0;"),
+    ("ECHO request=99999999999999999999999", "request is 9999"),
+    ("ECHO", "1:1: flow a has no request; function echo expects its bytes, or after"),
+    ("ECHO request=8, count=0", "count is 0; expected a whole number from 1 up"),
+    ("ECHO request=8, depth=257", "depth is 257; expected a whole number from 1 to 256"),
+    (
+        "ECHO request=8, response=8",
+        "response does not go with function echo; expected it only with busy or log",
+    ),
+    ("ECHO request=8, input='a'", "input does not go with function echo"),
+    ("ECHO request=8, law='a'", "law does not go with function echo"),
+    ("ECHO request=8, busy='1ms'", "busy does not go with function echo"),
+    ("ECHO request=8, output='a'", "output does not go with function echo"),
+    ("ECHO after='b'", "after is b; expected the name of a flow: a"),
+    ("ECHO after='a'", "after is a; expected a flow that does not itself come after"),
+    ("BUSY request=16", "flow a has no busy"),
+    ("BUSY busy='1ms', request=15", "request is 15; expected at least 16 for function busy"),
+    ("BUSY busy='1ms', after='a'", "after does not go with function busy"),
+    ("LOG request=16", "flow a has no response"),
+    ("ENCODE request=320", "flow a has no input"),
+    ("ENCODE input='a.wav', request=3", "requests of flow a have 3 bytes; expected an even"),
+    ("ENCODE input=''", "input is ''; expected the path of a WAV file"),
+    ("ENCODE input='a.wav', law='b'", "law is b; expected \"a\" or \"mu\""),
+    ("DECODE request=16777215", "responses of 33554430 bytes; expected at most 16777215"),
+    ("DECODE request=8, output='a/b'", "output is a/b; expected a file name without"),
+    ("DECODE request=8, output='..'", "output is ..; expected a file name"),
+];
+
+#[test]
+fn mistakes_are_told_where_they_are() {
+    for (text, expected) in WRONG {
+        let mut text = (*text).to_owned();
+        for (word, function) in [
+            ("ECHO", "echo"),
+            ("BUSY", "busy"),
+            ("LOG", "log"),
+            ("ENCODE", "g711.encode"),
+            ("DECODE", "g711.decode"),
+        ] {
+            // One inline table on one line for the keys, or a table with lines of its own.
+            if let Some(rest) = text.strip_prefix(word) {
+                let flow = format!("name='a', function='{function}'");
+                text = match rest.split_once('\n') {
+                    None if rest.is_empty() => format!("[[flow]]\n{}", flow.replace(", ", "\n")),
+                    None => format!("flow = [{{ {flow},{rest} }}]"),
+                    Some((keys, rest)) => format!("flow = [{{ {flow},{keys},\n{rest} }}]"),
+                };
+            }
+        }
+        let message = read_text(&text).unwrap_err();
+        let place = message.strip_prefix("dir/x.toml:").unwrap_or_else(|| panic!("{message}"));
+        assert!(place.contains(expected), "{text}\nfound    {place}\nexpected {expected}");
+        assert!(!message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn flows_are_checked_against_each_other() {
+    let pair =
+        |one: &str, two: &str| read_text(&format!("[[flow]]\n{one}\n[[flow]]\n{two}")).unwrap_err();
+    let echo = "name='a'\nfunction='echo'\nrequest=8";
+    assert!(pair(echo, echo).contains("6:6: name is a; expected a name that no other flow has"));
+    let cycle =
+        pair("name='a'\nfunction='echo'\nafter='b'", "name='b'\nfunction='echo'\nafter='a'");
+    assert!(
+        cycle.contains("4:7: after is b; expected a flow that does not itself come"),
+        "{cycle}"
+    );
+    let follower = pair(echo, "name='b'\nfunction='echo'\nafter='a'\nperiod='1ms'");
+    assert!(follower.contains("9:8: period does not go with after"), "{follower}");
+    let encode = "name='a'\nfunction='g711.encode'\ninput='a.wav'\nlaw='mu'";
+    let decode = "name='b'\nfunction='g711.decode'\nafter='a'\nlaw='a'";
+    let laws = pair(encode, decode);
+    assert!(laws.contains("10:5: law is a; expected \"mu\", the law of the flow before"), "{laws}");
+    let written = "function='g711.decode'\nrequest=8\noutput='o.wav'";
+    let twice = pair(&format!("name='a'\n{written}"), &format!("name='b'\n{written}"));
+    assert!(twice.contains("output is o.wav; expected a file name that no other"), "{twice}");
+}
+
+#[test]
+fn too_many_flows_are_refused() {
+    let flows: String = (0..=MAX_FLOWS)
+        .map(|n| format!("[[flow]]\nname='f{n}'\nfunction='echo'\nrequest=8\n"))
+        .collect();
+    assert!(read_text(&flows).unwrap_err().contains("65 flows; expected at most 64"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("x.toml");
+    let message = |path: &Path| read(path).unwrap_err().to_string();
+    assert!(message(&path).contains("no such file or directory"));
+    assert!(message(place.path()).contains("is a directory"));
+    std::fs::write(&path, [0xff, 0xfe]).unwrap();
+    assert!(message(&path).contains("not UTF-8"));
+    std::fs::write(&path, vec![b' '; MAX_FILE as usize + 1]).unwrap();
+    assert!(message(&path).contains("larger than"));
+}
+
+#[test]
+fn columns_count_characters() {
+    let message = read_text("flow = [{ name = 'a', function = 'echo', input = 'ä', x = 1 }]");
+    assert!(message.unwrap_err().contains(":1:55: unknown key x"), "columns are not bytes");
+}
+
+#[test]
+fn requests_are_cut_from_the_input_and_begin_again() {
+    let text = "[[flow]]\nname='a'\nfunction='g711.encode'\ninput='a.wav'\nrequest=4";
+    let workload = read_text(text).unwrap();
+    let requests = Requests::new(&workload.flows[0], Some(&[1, 2, 3]));
+    assert_eq!(requests.in_a_pass(), Some(2));
+    for (call, expected) in [(0, [1, 0, 2, 0]), (1, [3, 0, 0, 0]), (2, [1, 0, 2, 0])] {
+        let mut room = [0xff; 4];
+        requests.write(call, &mut room);
+        assert_eq!(room, expected, "{call}");
+    }
+}
+
+#[test]
+fn every_flow_of_the_shipped_files_is_answered_as_it_says() {
+    for name in ["voice.toml", "mixed.toml"] {
+        let workload = shipped(name);
+        let inputs = workload.inputs().unwrap();
+        for (flow, samples) in workload.flows.iter().zip(&inputs) {
+            let mut request = vec![0; flow.request];
+            Requests::new(flow, samples.as_deref()).write(7, &mut request);
+            let mut response = vec![0; flow.response];
+            let entry = crate::functions::find(flow.work.entry()).unwrap();
+            let answered = (entry.answer)(&request, &mut response);
+            assert_eq!(answered, Ok(flow.response), "{name} {}", flow.name);
+        }
+    }
+}
+
+#[test]
+fn no_part_of_a_file_makes_it_panic() {
+    let voice = include_str!("../../../../workloads/voice.toml");
+    let mixed = include_str!("../../../../workloads/mixed.toml");
+    for text in [voice, mixed] {
+        for (cut, _) in text.char_indices() {
+            let _ = read_text(&text[..cut]);
+            let _ = read_text(&text[cut..]);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The command as a user starts it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn narrows(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_narrows")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// One sentence on standard error, that exit code, and nothing on standard output.
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = narrows(arguments);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    assert!(text.starts_with("narrows: ") && text.lines().count() == 1, "{text}");
+    assert!(output.stdout.is_empty());
+    text
+}
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) -> String {
+        std::fs::write(self.path(name), contents).unwrap();
+        self.path(name).to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let output = narrows(&["--help"]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    assert!(text.contains("Examples:") && text.contains("Exit codes:"), "{text}");
+    assert!(!text.contains("\n  callee"), "{text}");
+    for name in ["run", "bench", "doctor", "man", "completions"] {
+        assert!(stdout(&narrows(&[name, "--help"])).contains("Examples:"), "{name}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_code_two() {
+    for arguments in [&["walk"][..], &["run", "--duration", "0s"], &[]] {
+        let output = narrows(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).starts_with("narrows: "), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_manual_is_on_the_screen_or_in_files() {
+    let text = stdout(&narrows(&["man"]));
+    assert!(text.contains(".TH NARROWS 1") && text.contains(".SH \"EXIT STATUS\""), "{text}");
+    let place = Place::new();
+    let directory = place.path("man1");
+    let output = narrows(&["man", "--out", directory.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut pages: Vec<String> = std::fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    pages.sort();
+    let names = ["-bench", "-completions", "-doctor", "-man", "-run", ""];
+    assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));
+    let run = std::fs::read_to_string(directory.join("narrows-run.1")).unwrap();
+    assert!(run.contains(".TH NARROWS-RUN 1") && run.contains(".SH EXAMPLES"), "{run}");
+}
+
+#[test]
+fn completions_know_the_subcommands() {
+    for shell in ["bash", "fish", "zsh"] {
+        let text = stdout(&narrows(&["completions", shell]));
+        assert!(text.contains("bench") && text.contains("strategy"), "{shell}");
+    }
+}
+
+#[test]
+fn doctor_finds_something_on_every_machine() {
+    let output = narrows(&["doctor"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("cores") && text.contains("counter"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let value: Value = serde_json::from_str(&stdout(&narrows(&["doctor", "--json"]))).unwrap();
+    assert_eq!(value["command"], "doctor");
+    assert!(value["machine"]["cores"].as_u64().unwrap() >= 1);
+    assert!(value["results"].as_array().unwrap().len() > 10);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_narrows"))
+        .args(["completions", "zsh"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_full_disk_is_a_sentence() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_narrows")).arg("doctor").stdout(full).output().unwrap();
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.contains("the disk is full"), "{text}");
+}
+
+#[test]
+fn a_workload_that_is_wrong_is_code_three() {
+    let place = Place::new();
+    let file = place.write(
+        "x.toml",
+        b"[[flow]]\nname = \"a\"\nfunction = \"echo\"\nrequest = 8\nperiod = \"-3ms\"\n",
+    );
+    let text = fails(&["run", &file], 3);
+    let expected = "5:10: period is -3ms; expected a duration above zero, such as \"20ms\"";
+    assert_eq!(text, format!("narrows: {file}:{expected}\n"));
+    let missing = place.path("none.toml");
+    assert!(fails(&["run", missing.to_str().unwrap()], 3).contains("no such file"));
+}
+
+#[test]
+fn an_input_of_the_wrong_kind_is_code_four() {
+    let place = Place::new();
+    let workload = b"[[flow]]\nname = \"a\"\nfunction = \"g711.encode\"\ninput = \"a.wav\"\n";
+    let file = place.write("x.toml", workload);
+    assert!(fails(&["run", &file], 4).contains("a.wav: no such file or directory"));
+    place.write("a.wav", b"this is no audio, whatever its name says; only text for the test");
+    let text = fails(&["run", &file], 4);
+    assert!(text.contains("it is not a WAV file") && text.contains("sox "), "{text}");
+}
+
+#[test]
+fn an_output_directory_that_cannot_be_made_is_code_five() {
+    let place = Place::new();
+    let workload = b"[[flow]]\nname = \"a\"\nfunction = \"echo\"\nrequest = 8\n";
+    let file = place.write("x.toml", workload);
+    let text = fails(&["run", &file, "--out", &file], 5);
+    assert!(text.contains("a file is in the way"), "{text}");
+    let below = format!("{file}/out");
+    assert!(fails(&["man", "--out", &below], 5).contains("a file is in the way"));
+}

@@ -1,0 +1,119 @@
+//! Why a node cannot open on this host.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use narrows::endpoint::NodeError;
+use rustix::io::Errno;
+
+/// Why a host's node did not open. Nothing is left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The node's or the domain's name is none.
+    Name(String),
+    /// The layout is made for another line size than this machine's.
+    Line(u32),
+    /// A node of that name is alive in the domain.
+    Taken(PathBuf),
+    /// Something that is no node's socket has that name.
+    Occupied(PathBuf),
+    /// The directory for rendezvous belongs to another user, or others may enter it.
+    NotOurs(PathBuf),
+    /// Another node has been holding the directory for seconds.
+    Busy(PathBuf),
+    /// The directory cannot be made, entered or written to.
+    Directory(PathBuf, Errno),
+    /// The process or the system has no descriptor left.
+    Descriptors,
+    /// The kernel lacks a call.
+    OldKernel,
+    /// The node's thread cannot run on the core it asked for.
+    Core(String),
+    /// The copy engine's thread did not start.
+    Engine(String),
+    /// The node's tables could not be made.
+    Node(NodeError),
+    /// The system refused something else: what, and its error.
+    System(&'static str, Errno),
+}
+
+impl OpenError {
+    /// What an error means when it has nothing to do with a path.
+    pub(crate) fn system(what: &'static str, error: Errno) -> OpenError {
+        match error {
+            Errno::MFILE | Errno::NFILE => OpenError::Descriptors,
+            Errno::NOSYS => OpenError::OldKernel,
+            error => OpenError::System(what, error),
+        }
+    }
+
+    /// What an error means for a directory.
+    pub(crate) fn path(path: impl Into<PathBuf>, error: Errno) -> OpenError {
+        match error {
+            Errno::MFILE | Errno::NFILE => OpenError::Descriptors,
+            error => OpenError::Directory(path.into(), error),
+        }
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Name(name) => write!(
+                f,
+                "'{name}' cannot name a node or a domain: use 1 to 31 letters, digits, '.', '_' or \
+                 '-', the first no dot"
+            ),
+            OpenError::Line(line) => write!(
+                f,
+                "the layout has lines of {line} bytes, but this host's are {} bytes: make it with \
+                 that line size",
+                <crate::Host as narrows::platform::Platform>::LINE
+            ),
+            OpenError::Taken(path) => write!(
+                f,
+                "a node of this name is running: it answers at {}; stop it, or choose another name \
+                 or domain",
+                path.display()
+            ),
+            OpenError::Occupied(path) => write!(
+                f,
+                "{} exists and is no node's socket: remove it, or choose another name",
+                path.display()
+            ),
+            OpenError::NotOurs(path) => write!(
+                f,
+                "{} belongs to another user or is open to others: remove it, or set NARROWS_DIR to \
+                 a directory of your own",
+                path.display()
+            ),
+            OpenError::Busy(path) => write!(
+                f,
+                "another process has kept {} locked for two seconds: see who with 'fuser' and try \
+                 again",
+                path.display()
+            ),
+            OpenError::Directory(path, error) => write!(
+                f,
+                "cannot meet other nodes at {}: {error}; set NARROWS_DIR to a directory that you \
+                 can write to",
+                path.display()
+            ),
+            OpenError::Descriptors => f.write_str(
+                "no file descriptor is left: raise the limit with 'ulimit -n', or close some",
+            ),
+            OpenError::OldKernel => f.write_str(
+                "waiting to the nanosecond needs Linux 5.11 or later, and a container that allows \
+                 the call epoll_pwait2",
+            ),
+            OpenError::Core(error) => f.write_str(error),
+            OpenError::Engine(error) => {
+                write!(f, "the copy engine's thread did not start: {error}")
+            }
+            OpenError::Node(error) => error.fmt(f),
+            OpenError::System(what, error) => write!(f, "cannot {what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}

@@ -1,0 +1,316 @@
+//! The platform: what the stack asks of this machine.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use narrows::link::Name;
+use narrows::platform::{
+    EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
+};
+use narrows::span::{Edge, Span};
+use rustix::event::epoll;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::bell::Bell;
+use crate::clock;
+use crate::engine::Engine;
+use crate::memory::{self, PeerRegion, PeerWords, Region};
+use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets};
+use crate::trace::{Stamps, Trace};
+
+/// Nanoseconds after which a spinning node looks at the rendezvous again.
+const LOOK_EVERY: u64 = 1_000_000;
+/// Rounds of looking at words before time is looked at.
+const ROUNDS: u32 = 8;
+/// Times sixteen bells that are heard without waiting: a bound, should peers never stop ringing.
+const HEARD_AT_ONCE: u32 = 64;
+
+/// This process's side of the platform, for one node.
+///
+/// It can be put into an application's own epoll set (mio, tokio): its descriptor is readable when
+/// a peer has rung or the rendezvous has something to do. Before such a wait the node is
+/// [armed](narrows::endpoint::Node::arm); after it, this platform [hears](Host::hear) what came and
+/// the node is polled. `examples/tokio.rs` shows the whole turn.
+///
+/// A peer that breaks the rules is refused or lost, with one exception that the kernel leaves no
+/// way round: it can make its own doorbell one that blocks who rings it. So link only with users
+/// that may keep this node waiting; the default is the same user, who can stop it anyway.
+pub struct Host {
+    rendezvous: RefCell<Rendezvous>,
+    /// Whether the rendezvous has news: spares a look inside.
+    news: Cell<bool>,
+    /// A bell was heard in a wait that ended for another reason.
+    rung: Cell<bool>,
+    /// When, in ticks, the rendezvous is looked at next by who does not sleep.
+    next_look: Cell<u64>,
+    look_ticks: u64,
+    sets: Arc<Sets>,
+    stamps: Stamps,
+    engine: Option<Engine>,
+}
+
+impl Host {
+    pub(crate) fn new(rendezvous: Rendezvous, sets: Arc<Sets>, engine: Option<Engine>) -> Host {
+        Host {
+            rendezvous: RefCell::new(rendezvous),
+            news: Cell::new(false),
+            rung: Cell::new(false),
+            next_look: Cell::new(clock::ticks()),
+            look_ticks: clock::ticks_in(LOOK_EVERY),
+            sets,
+            stamps: Stamps::default(),
+            engine,
+        }
+    }
+
+    /// Turns stamping on or off. Off, a stamp costs one load and one branch.
+    pub fn set_tracing(&self, on: bool) {
+        self.stamps.set(on);
+    }
+
+    /// The stamps since the last time, and forgets them.
+    pub fn take_trace(&self) -> Trace {
+        self.stamps.take()
+    }
+
+    /// Nanoseconds of one tick of [`Record::ticks`](crate::Record::ticks), measured once per
+    /// process.
+    #[must_use]
+    pub fn nanos_per_tick() -> f64 {
+        clock::nanos_per_tick()
+    }
+
+    /// What one stamp costs when stamping is on, in nanoseconds.
+    #[must_use]
+    pub fn stamp_cost() -> f64 {
+        crate::trace::stamp_cost()
+    }
+
+    /// CPU time that the copy engine has used, if there is one.
+    #[must_use]
+    pub fn engine_time(&self) -> Option<std::time::Duration> {
+        self.engine.as_ref().and_then(Engine::time)
+    }
+
+    /// Takes what made the descriptor readable, so that it is not readable until there is more, and
+    /// does not wait. Call it after each wait of the application's own and before
+    /// [`Node::poll`](narrows::endpoint::Node::poll); where such a wait reports changes only (tokio,
+    /// mio), its readiness is cleared before this call, not after it.
+    pub fn hear(&self) {
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [none; 16];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        for _ in 0..HEARD_AT_ONCE {
+            match epoll::wait(&self.sets.bells, &mut events[..], Some(&at_once)) {
+                Ok(heard) if heard == events.len() => {}
+                _ => break,
+            }
+        }
+        self.with(Rendezvous::turn);
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut Rendezvous) -> R) -> R {
+        let mut rendezvous = self.rendezvous.borrow_mut();
+        let result = act(&mut rendezvous);
+        self.news.set(!rendezvous.news.is_empty());
+        result
+    }
+
+    /// Looks at the rendezvous if that is due, for who does not sleep.
+    #[inline]
+    fn look(&self, ticks: u64) {
+        if ticks.wrapping_sub(self.next_look.get()) as i64 >= 0 {
+            self.next_look.set(ticks.wrapping_add(self.look_ticks));
+            self.with(Rendezvous::turn);
+        }
+    }
+
+    fn spin<'a, S>(&self, set: S, deadline: Option<Instant>) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, PeerWords>> + Clone,
+    {
+        let mut end = None;
+        loop {
+            for _ in 0..ROUNDS {
+                for watch in set.clone() {
+                    if watch.changed() {
+                        return Woken::Word;
+                    }
+                }
+                std::hint::spin_loop();
+                std::hint::spin_loop();
+            }
+            let ticks = clock::ticks();
+            self.look(ticks);
+            if self.news.get() {
+                return Woken::Event;
+            }
+            let Some(deadline) = deadline else { continue };
+            if ticks.wrapping_sub(*end.get_or_insert_with(|| ticks_at(ticks, deadline))) as i64 >= 0
+            {
+                if clock::now() >= deadline {
+                    return Woken::Deadline;
+                }
+                end = None;
+            }
+        }
+    }
+
+    fn sleep(&self, bell: bool, deadline: Option<Instant>) -> Woken {
+        let set = if bell { &self.sets.bells } else { &self.sets.supervision };
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [none; 16];
+        loop {
+            if self.news.get() {
+                return Woken::Event;
+            }
+            if bell && self.rung.take() {
+                return Woken::Bell;
+            }
+            let left = deadline.map(|at| at.since(clock::now()));
+            let timeout = left.map(|left| Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: i64::from(left.subsec_nanos()),
+            });
+            let heard = match epoll::wait(set, &mut events[..], timeout.as_ref()) {
+                Ok(heard) => heard,
+                Err(Errno::INTR) => continue,
+                // Cannot be: the set is this node's own. Never a busy loop, if it is.
+                Err(_) => return Woken::Deadline,
+            };
+            if heard == 0 {
+                if left.is_some_and(|left| left.is_zero())
+                    || deadline.is_some_and(|at| clock::now() >= at)
+                {
+                    return Woken::Deadline;
+                }
+                continue;
+            }
+            let is_supervision = |event: &epoll::Event| {
+                let data = event.data;
+                !bell || data.u64() == SUPERVISION
+            };
+            let of_supervision = events.iter().take(heard).filter(|e| is_supervision(e)).count();
+            if of_supervision < heard {
+                self.rung.set(true);
+            }
+            if of_supervision > 0 {
+                self.with(Rendezvous::turn);
+            }
+        }
+    }
+}
+
+/// The tick at which a deadline comes.
+fn ticks_at(ticks: u64, deadline: Instant) -> u64 {
+    let left = deadline.since(clock::now()).as_nanos();
+    // Far enough away to be looked at again, near enough not to look like the past.
+    let left = u64::try_from(left).unwrap_or(u64::MAX).min(1 << 40);
+    ticks.wrapping_add(clock::ticks_in(left))
+}
+
+impl AsFd for Host {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.sets.bells.as_fd()
+    }
+}
+
+impl Platform for Host {
+    type Own = Region;
+    type Peer = PeerRegion;
+    type Bell = Bell;
+    type Slice<T> = Box<[T]>;
+
+    const LINE: u32 = 64;
+
+    fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
+        let mut table = Vec::new();
+        table.try_reserve_exact(len).map_err(|_| NoStorage)?;
+        table.extend((0..len).map(make));
+        Ok(table.into_boxed_slice())
+    }
+
+    #[inline]
+    fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, PeerWords>> + Clone,
+    {
+        match how {
+            Wait::Spin => self.spin(set, deadline),
+            Wait::Bell => self.sleep(true, deadline),
+            Wait::Timer => self.sleep(false, deadline),
+        }
+    }
+
+    #[inline(always)]
+    fn fence(&self) {
+        memory::full_fence();
+    }
+
+    #[inline]
+    fn ring(&self, bell: &Bell) {
+        bell.ring();
+    }
+
+    #[inline]
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    #[inline(always)]
+    fn stamp(&self, span: Span, edge: Edge, id: u32) {
+        self.stamps.push(span, edge, id);
+    }
+
+    fn hunt(&self, name: &Name) -> Result<(), HuntError> {
+        self.with(|r| r.hunt(name))
+    }
+
+    fn give_up(&self, name: &Name) {
+        self.with(|r| r.give_up(name));
+    }
+
+    #[inline]
+    fn event(&self) -> Option<Result<Event<Host>, (Name, HuntError)>> {
+        if !self.news.get() {
+            self.look(clock::ticks());
+            if !self.news.get() {
+                return None;
+            }
+        }
+        let next: Option<News> = self.with(|r| r.news.pop_front());
+        next
+    }
+
+    fn close(&self, key: u32) {
+        self.with(|r| r.close(key));
+    }
+
+    fn has_engine(&self) -> bool {
+        self.engine.is_some()
+    }
+
+    fn engine_store(
+        &self,
+        own: &Region,
+        offset: u32,
+        from: &[u8],
+        fragment: u32,
+    ) -> Result<(), EngineError> {
+        self.engine.as_ref().ok_or(EngineError)?.store(own, offset, from, fragment)
+    }
+
+    fn engine_fetch(
+        &self,
+        peer: &PeerRegion,
+        offset: u32,
+        to: &mut [u8],
+        fragment: u32,
+    ) -> Result<(), EngineError> {
+        self.engine.as_ref().ok_or(EngineError)?.fetch(peer, offset, to, fragment)
+    }
+}

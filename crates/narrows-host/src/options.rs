@@ -1,0 +1,163 @@
+//! How a node of this host is opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use narrows::endpoint::Limits;
+use narrows::link::Name;
+use narrows::memory::Layout;
+use narrows::platform::Platform;
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+use rustix::time::Timespec;
+
+use crate::Node;
+use crate::directory::Directory;
+use crate::engine::Engine;
+use crate::error::OpenError;
+use crate::host::Host;
+use crate::rendezvous::{Identity, Rendezvous, Sets};
+use crate::watch::Ticker;
+use crate::{clock, system};
+
+/// What a node of this host is to be like.
+#[derive(Clone, Debug)]
+pub struct Options {
+    name: String,
+    domain: String,
+    directory: Option<PathBuf>,
+    layout: Option<Layout>,
+    allowed: Vec<u32>,
+    core: Option<usize>,
+    engine: Option<Option<usize>>,
+}
+
+impl Options {
+    /// A node of this name in the domain `default`.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Options {
+        Options {
+            name: name.into(),
+            domain: "default".into(),
+            directory: None,
+            layout: None,
+            allowed: Vec::new(),
+            core: None,
+            engine: None,
+        }
+    }
+
+    /// The domain: nodes meet those of the same one only.
+    #[must_use]
+    pub fn domain(mut self, domain: impl Into<String>) -> Options {
+        self.domain = domain.into();
+        self
+    }
+
+    /// The directory that the domain's is made in, instead of what the environment says.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Options {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// The layout of this node's half of each link, instead of [`Layout::standard`].
+    #[must_use]
+    pub fn layout(mut self, layout: Layout) -> Options {
+        self.layout = Some(layout);
+        self
+    }
+
+    /// Lets another user's nodes link with this one. They need a directory that both can enter;
+    /// both sides have to allow the other.
+    ///
+    /// An allowed user can keep this node waiting (see [`Host`]), never make it read or write
+    /// outside the link's memory.
+    #[must_use]
+    pub fn allow_uid(mut self, uid: u32) -> Options {
+        self.allowed.push(uid);
+        self
+    }
+
+    /// Pins the thread that opens the node to a core.
+    #[must_use]
+    pub fn core(mut self, core: usize) -> Options {
+        self.core = Some(core);
+        self
+    }
+
+    /// Gives the node a copy engine: a thread of its own, pinned to a core if one is named.
+    #[must_use]
+    pub fn copy_engine(mut self, core: Option<usize>) -> Options {
+        self.engine = Some(core);
+        self
+    }
+
+    /// Opens the node with tables of the default [`Limits`]: from here on others can find it.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; each is a sentence that says what to do.
+    pub fn node(self) -> Result<Node, OpenError> {
+        Node::new(self.open()?, Limits::default()).map_err(OpenError::Node)
+    }
+
+    /// Opens the platform alone, for a node with [`Limits`] of its own: from here on others can
+    /// find it.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; each is a sentence that says what to do.
+    pub fn open(self) -> Result<Host, OpenError> {
+        let parse = |text: &str| text.parse::<Name>().map_err(|_| OpenError::Name(text.into()));
+        let (name, domain) = (parse(&self.name)?, parse(&self.domain)?);
+        let layout = match self.layout {
+            Some(layout) if layout.line() != Host::LINE => {
+                return Err(OpenError::Line(layout.line()));
+            }
+            Some(layout) => layout,
+            None => Layout::standard(Host::LINE).map_err(|_| OpenError::Line(Host::LINE))?,
+        };
+        if let Some(core) = self.core {
+            system::pin(core).map_err(|e| OpenError::Core(e.to_string()))?;
+        }
+        // Now rather than in the middle of the first wait.
+        clock::nanos_per_tick();
+        let new_set = || {
+            epoll::create(epoll::CreateFlags::CLOEXEC)
+                .map_err(|e| OpenError::system("make an epoll set", e))
+        };
+        let sets = Arc::new(Sets { supervision: new_set()?, bells: new_set()? });
+        probe_timeouts(&sets.bells)?;
+        let ticker = Ticker::new().map_err(|e| OpenError::system("make a timer", e))?;
+        let mut incarnation = [0; 8];
+        getrandom(&mut incarnation, GetRandomFlags::empty())
+            .map_err(|e| OpenError::system("get a random number", e))?;
+        let engine = self.engine.map(Engine::start).transpose()?;
+
+        let (directory, lock) = Directory::open(self.directory.as_deref(), &domain)?;
+        directory.sweep(&lock);
+        let bound = directory.bind(&lock, &name, !self.allowed.is_empty())?;
+        drop(lock);
+        let me = Identity {
+            name,
+            incarnation: u64::from_le_bytes(incarnation),
+            layout,
+            user: rustix::process::geteuid().as_raw(),
+            allowed: self.allowed,
+        };
+        let rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
+        rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;
+        Ok(Host::new(rendezvous, sets, engine))
+    }
+}
+
+/// Waits shorter than a millisecond need a call that old kernels lack.
+fn probe_timeouts(set: &rustix::fd::OwnedFd) -> Result<(), OpenError> {
+    let none =
+        epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+    match epoll::wait(set, &mut [none][..], Some(&Timespec { tv_sec: 0, tv_nsec: 1 })) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(Errno::NOSYS | Errno::PERM) => Err(OpenError::OldKernel),
+        Err(e) => Err(OpenError::system("wait", e)),
+    }
+}

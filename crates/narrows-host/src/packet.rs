@@ -1,0 +1,225 @@
+//! The packets of the rendezvous: two greetings that carry descriptors, a refusal, a farewell.
+//!
+//! Everything received here is untrusted: the length is exact, every word is checked, and a
+//! descriptor that nobody wants is closed.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+
+use narrows::link::Name;
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::io::{self, Errno};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, send, sendmsg,
+};
+
+const MAGIC: u32 = 0x4e52_5748;
+const VERSION: u32 = 1;
+const HELLO: u32 = 1;
+const REFUSE: u32 = 2;
+const BYE: u32 = 3;
+const HELLO_BYTES: usize = 64;
+const SHORT_BYTES: usize = 16;
+
+/// How a node presents itself for one link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    pub name: Name,
+    pub incarnation: u64,
+    pub line: u32,
+    pub size: u32,
+}
+
+/// Why a node does not answer a greeting with its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The user is not allowed here.
+    Forbidden = 1,
+    /// Another version, line size or layout.
+    Incompatible = 2,
+    /// The greeting makes no sense.
+    Malformed = 3,
+    /// Not now: there is a link, or the other direction wins, or descriptors ran out.
+    Again = 4,
+}
+
+/// What came over a socket.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// Nothing yet.
+    Nothing,
+    /// The peer's end is closed.
+    End,
+    /// A greeting with its region and its doorbell.
+    Hello(Hello, OwnedFd, OwnedFd),
+    /// A refusal; none if its code is unknown.
+    Refused(Option<Refusal>),
+    /// A farewell.
+    Bye,
+    /// What deserves this refusal.
+    Bad(Refusal),
+}
+
+fn word(packet: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(packet.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+impl Hello {
+    fn encode(&self) -> [u8; HELLO_BYTES] {
+        let mut packet = [0; HELLO_BYTES];
+        let text = self.name.as_str().as_bytes();
+        let mut rest = packet.as_mut_slice();
+        let mut put = |bytes: &[u8]| {
+            if let Some((head, tail)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len())
+            {
+                head.copy_from_slice(bytes);
+                rest = tail;
+            }
+        };
+        for value in [MAGIC, VERSION, HELLO, self.line] {
+            put(&value.to_le_bytes());
+        }
+        put(&self.incarnation.to_le_bytes());
+        put(&self.size.to_le_bytes());
+        put(&(text.len() as u32).to_le_bytes());
+        put(text);
+        packet
+    }
+
+    fn decode(packet: &[u8]) -> Option<Hello> {
+        let len = word(packet, 28)? as usize;
+        let text = packet.get(32..32_usize.checked_add(len)?)?;
+        let incarnation = packet.get(16..24)?.try_into().ok()?;
+        Some(Hello {
+            name: std::str::from_utf8(text).ok()?.parse().ok()?,
+            incarnation: u64::from_le_bytes(incarnation),
+            line: word(packet, 12)?,
+            size: word(packet, 24)?,
+        })
+    }
+}
+
+/// Sends a greeting with a region and a doorbell.
+pub(crate) fn greet(
+    socket: BorrowedFd<'_>,
+    hello: &Hello,
+    memory: BorrowedFd<'_>,
+    bell: BorrowedFd<'_>,
+) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [memory, bell];
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    sendmsg(socket, &[IoSlice::new(&hello.encode())], &mut control, flags).map(drop)
+}
+
+fn short(kind: u32, code: u32) -> [u8; SHORT_BYTES] {
+    let mut packet = [0; SHORT_BYTES];
+    for (to, value) in packet.chunks_exact_mut(4).zip([MAGIC, VERSION, kind, code]) {
+        to.copy_from_slice(&value.to_le_bytes());
+    }
+    packet
+}
+
+/// Refuses a greeting. Whether that arrives does not matter.
+pub(crate) fn refuse(socket: BorrowedFd<'_>, why: Refusal) {
+    let _ = send(socket, &short(REFUSE, why as u32), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+}
+
+/// Says that a link ends in order. Whether that arrives does not matter: the end will.
+pub(crate) fn part(socket: BorrowedFd<'_>) {
+    let _ = send(socket, &short(BYE, 0), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+}
+
+/// The next packet of a socket, without waiting.
+pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut packet = [0; HELLO_BYTES];
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let mut attempts = 0;
+    let message = loop {
+        attempts += 1;
+        match recvmsg(socket, &mut [IoSliceMut::new(&mut packet)], &mut control, flags) {
+            Ok(message) => break message,
+            Err(Errno::AGAIN) => return Received::Nothing,
+            // A peer that closed with a packet of ours unread: its own last words come after this.
+            Err(Errno::INTR | Errno::CONNRESET) if attempts < 4 => {}
+            Err(_) => return Received::End,
+        }
+    };
+    // Taken out at once, so that they are closed on every way out of here.
+    let mut descriptors = Vec::new();
+    for part in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = part {
+            descriptors.extend(received);
+        }
+    }
+    if message.bytes == 0 {
+        return Received::End;
+    }
+    let Some(packet) = packet.get(..message.bytes) else {
+        return Received::Bad(Refusal::Malformed);
+    };
+    if word(packet, 0) != Some(MAGIC) {
+        return Received::Bad(Refusal::Malformed);
+    }
+    if word(packet, 4) != Some(VERSION) {
+        return Received::Bad(Refusal::Incompatible);
+    }
+    if message.flags.contains(ReturnFlags::TRUNC) {
+        return Received::Bad(Refusal::Malformed);
+    }
+    if message.flags.contains(ReturnFlags::CTRUNC) {
+        // Too many of them, or no descriptor left here to receive them with.
+        return Received::Bad(Refusal::Again);
+    }
+    let short = packet.len() == SHORT_BYTES && descriptors.is_empty();
+    match word(packet, 8) {
+        Some(HELLO) if packet.len() == HELLO_BYTES => greeting(packet, descriptors),
+        Some(REFUSE) if short => Received::Refused(match word(packet, 12) {
+            Some(1) => Some(Refusal::Forbidden),
+            Some(2) => Some(Refusal::Incompatible),
+            Some(3) => Some(Refusal::Malformed),
+            Some(4) => Some(Refusal::Again),
+            _ => None,
+        }),
+        Some(BYE) if short => Received::Bye,
+        _ => Received::Bad(Refusal::Malformed),
+    }
+}
+
+fn greeting(packet: &[u8], descriptors: Vec<OwnedFd>) -> Received {
+    let Ok([memory, bell]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+        return Received::Bad(Refusal::Malformed);
+    };
+    match Hello::decode(packet) {
+        Some(hello) => Received::Hello(hello, memory, bell),
+        None => Received::Bad(Refusal::Malformed),
+    }
+}
+
+/// The socket that packets travel on.
+pub(crate) fn socket() -> io::Result<OwnedFd> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greeting_survives_its_packet_and_a_cut_one_is_none() {
+        let name = "a-name-of-thirty-one-characters".parse().unwrap();
+        let hello = Hello { name, incarnation: u64::MAX - 1, line: 64, size: 1 << 20 };
+        let packet = hello.encode();
+        assert_eq!(Hello::decode(&packet), Some(hello));
+        for cut in 0..packet.len() - 1 {
+            assert_eq!(Hello::decode(&packet[..cut]), None, "{cut} bytes");
+        }
+    }
+}

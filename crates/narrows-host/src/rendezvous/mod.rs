@@ -1,0 +1,351 @@
+//! How two nodes find each other and how either learns of the other's end.
+//!
+//! Nothing here waits. Everything that can happen is a descriptor in one epoll set, and
+//! [`Rendezvous::turn`] does what has become possible.
+
+mod handshake;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use narrows::link::Name;
+use narrows::memory::Layout;
+use narrows::platform::{Event, HuntError, Platform};
+use rustix::event::epoll;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{self, Errno};
+use rustix::time::Timespec;
+
+use crate::Host;
+use crate::bell::Bell;
+use crate::directory::{Bound, Directory};
+use crate::memory::Region;
+use crate::packet::{self, Hello};
+use crate::system::peer_user;
+use crate::watch::{Ticker, Watcher};
+
+/// How long one has to say it.
+const GREETING_TIME: Duration = Duration::from_secs(1);
+
+const LISTENER: u64 = 0;
+const WATCHER: u64 = 1;
+const TICKER: u64 = 2;
+/// Keys of connections start behind these.
+const FIRST_KEY: u32 = 8;
+/// What the set of all bells says of the supervision set inside it.
+pub(crate) const SUPERVISION: u64 = u64::MAX;
+
+/// What a hunt ends with.
+pub(crate) type News = Result<Event<Host>, (Name, HuntError)>;
+
+/// Who this node is and whom it lets in.
+pub(crate) struct Identity {
+    pub name: Name,
+    pub incarnation: u64,
+    pub layout: Layout,
+    pub user: u32,
+    pub allowed: Vec<u32>,
+}
+
+impl Identity {
+    /// Whether a user may link with this node.
+    pub(crate) fn allows(&self, user: u32) -> bool {
+        user == self.user || self.allowed.contains(&user)
+    }
+
+    fn hello(&self) -> Hello {
+        Hello {
+            name: self.name,
+            incarnation: self.incarnation,
+            line: Host::LINE,
+            size: self.layout.size(),
+        }
+    }
+}
+
+enum Stage {
+    /// It connected to this node and has said nothing.
+    Stranger(Instant),
+    /// This node connected and greeted. What it offered waits for the answer.
+    Greeted { name: Name, own: Region, bell: Bell },
+    /// A link.
+    Linked { name: Name, bell: Bell },
+}
+
+struct Connection {
+    socket: OwnedFd,
+    stage: Stage,
+}
+
+struct Hunt {
+    name: Name,
+    /// The connection that waits for an answer.
+    greeted: Option<u32>,
+}
+
+/// What a node sleeps on.
+pub(crate) struct Sets {
+    /// Everything that can happen at the rendezvous.
+    pub supervision: OwnedFd,
+    /// All bells, and `supervision`.
+    pub bells: OwnedFd,
+}
+
+/// This node's place among the others of its domain.
+pub(crate) struct Rendezvous {
+    me: Identity,
+    directory: Directory,
+    bound: Bound,
+    sets: Arc<Sets>,
+    watcher: Watcher,
+    ticker: Ticker,
+    /// Descriptors ran out while somebody wanted in: the listener is left alone for a tick.
+    deaf: bool,
+    hunts: Vec<Hunt>,
+    connections: BTreeMap<u32, Connection>,
+    next_key: u32,
+    dead: Vec<(Name, u8)>,
+    /// What the stack has not been told.
+    pub news: VecDeque<News>,
+}
+
+/// Adds a descriptor to a set.
+pub(crate) fn listen_to(set: &OwnedFd, fd: BorrowedFd<'_>, key: u64, edge: bool) -> io::Result<()> {
+    let flags =
+        if edge { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
+    epoll::add(set, fd, epoll::EventData::new_u64(key), flags)
+}
+
+fn hunt_error(error: Errno) -> HuntError {
+    HuntError::System(error.raw_os_error())
+}
+
+impl Rendezvous {
+    pub(crate) fn new(
+        me: Identity,
+        directory: Directory,
+        bound: Bound,
+        sets: Arc<Sets>,
+        ticker: Ticker,
+    ) -> Rendezvous {
+        Rendezvous {
+            me,
+            directory,
+            bound,
+            sets,
+            watcher: Watcher::default(),
+            ticker,
+            deaf: false,
+            hunts: Vec::new(),
+            connections: BTreeMap::new(),
+            next_key: FIRST_KEY,
+            dead: Vec::new(),
+            news: VecDeque::new(),
+        }
+    }
+
+    /// Begins to let others in.
+    pub(crate) fn start(&self) -> io::Result<()> {
+        let set = &self.sets.supervision;
+        listen_to(set, self.bound.listener.as_fd(), LISTENER, false)?;
+        listen_to(set, self.ticker.as_fd(), TICKER, false)?;
+        listen_to(&self.sets.bells, set.as_fd(), SUPERVISION, false)
+    }
+
+    /// Does what has become possible since the last time.
+    pub(crate) fn turn(&mut self) {
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [none; 32];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let Ok(count) = epoll::wait(&self.sets.supervision, &mut events[..], Some(&at_once)) else {
+            return;
+        };
+        for event in events.iter().take(count) {
+            let data = event.data;
+            match data.u64() {
+                LISTENER => self.accept(),
+                WATCHER => {
+                    self.watcher.drain();
+                    self.retry();
+                }
+                TICKER => self.tick(),
+                key => self.hear(key as u32),
+            }
+        }
+        self.adjust();
+    }
+
+    pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
+        if *name == self.me.name {
+            return Err(HuntError::Own);
+        }
+        if self.hunts.iter().any(|h| h.name == *name) || self.link_of(name).is_some() {
+            return Ok(());
+        }
+        self.hunts.push(Hunt { name: *name, greeted: None });
+        // Watching starts before looking, so that no birth falls between.
+        self.adjust();
+        let looked = self.look_for(name);
+        if looked.is_err() {
+            self.hunts.retain(|h| h.name != *name);
+            self.adjust();
+        }
+        looked
+    }
+
+    pub(crate) fn give_up(&mut self, name: &Name) {
+        if let Some(at) = self.hunts.iter().position(|h| h.name == *name) {
+            if let Some(key) = self.hunts.swap_remove(at).greeted {
+                self.remove(key, true);
+            }
+            self.adjust();
+        }
+    }
+
+    pub(crate) fn close(&mut self, key: u32) {
+        if matches!(
+            self.connections.get(&key),
+            Some(Connection { stage: Stage::Linked { .. }, .. })
+        ) {
+            self.remove(key, true);
+        }
+        self.news.retain(|n| !matches!(n, Ok(Event::Lost { key: of, .. }) if *of == key));
+    }
+
+    /// Keeps the watcher and the ticker only while there is something to wait for.
+    fn adjust(&mut self) {
+        let looking = self.hunts.iter().any(|h| h.greeted.is_none());
+        self.watcher.set(looking, &self.sets.supervision, WATCHER, self.directory.path());
+        let strangers = self.connections.values().any(|c| matches!(c.stage, Stage::Stranger(_)));
+        self.ticker.set(looking || strangers || self.deaf || !self.dead.is_empty());
+    }
+
+    fn link_of(&self, name: &Name) -> Option<u32> {
+        let linked =
+            |c: &Connection| matches!(&c.stage, Stage::Linked { name: n, .. } if n == name);
+        self.connections.iter().find(|(_, c)| linked(c)).map(|(key, _)| *key)
+    }
+
+    fn fresh_key(&mut self) -> u32 {
+        loop {
+            let key = self.next_key;
+            self.next_key = key.checked_add(1).unwrap_or(FIRST_KEY);
+            if !self.connections.contains_key(&key) {
+                return key;
+            }
+        }
+    }
+
+    /// What this node offers for one link: region, its descriptor, and a bell to sleep on.
+    fn offer(&self, key: u32) -> io::Result<(Region, OwnedFd, Bell)> {
+        // Rings that start at different slots do not share a cache set.
+        let layout = self.me.layout.starting_at(key.wrapping_mul(17));
+        let (own, memory) = Region::new(&layout)?;
+        let bell = Bell::new()?;
+        listen_to(&self.sets.bells, bell.as_fd(), u64::from(key), true)?;
+        Ok((own, memory, bell))
+    }
+
+    /// Forgets a connection, with a word of farewell if asked.
+    fn remove(&mut self, key: u32, with_word: bool) {
+        let Some(connection) = self.connections.remove(&key) else { return };
+        if with_word {
+            packet::part(connection.socket.as_fd());
+        }
+        // Not left to closing: the peer has the bell open as well, and a process being started may
+        // have inherited the socket.
+        let _ = epoll::delete(&self.sets.supervision, &connection.socket);
+        if let Stage::Greeted { bell, .. } | Stage::Linked { bell, .. } = &connection.stage {
+            let _ = epoll::delete(&self.sets.bells, bell);
+        }
+        for hunt in self.hunts.iter_mut().filter(|h| h.greeted == Some(key)) {
+            hunt.greeted = None;
+        }
+    }
+
+    fn tick(&mut self) {
+        self.ticker.drain();
+        let overdue = |c: &Connection| matches!(c.stage, Stage::Stranger(since) if since.elapsed() > GREETING_TIME);
+        let late: Vec<u32> =
+            self.connections.iter().filter(|(_, c)| overdue(c)).map(|(key, _)| *key).collect();
+        for key in late {
+            self.remove(key, false);
+        }
+        if std::mem::take(&mut self.deaf) {
+            let listener = self.bound.listener.as_fd();
+            if listen_to(&self.sets.supervision, listener, LISTENER, false).is_err() {
+                self.deaf = true;
+            }
+        }
+        let directory = &self.directory;
+        self.dead.retain_mut(|(name, looks)| {
+            *looks = looks.saturating_sub(1);
+            *looks > 0 && !directory.remove_dead(name)
+        });
+        self.retry();
+    }
+
+    fn retry(&mut self) {
+        let waiting = self.hunts.iter().filter(|h| h.greeted.is_none());
+        for name in waiting.map(|h| h.name).collect::<Vec<_>>() {
+            if let Err(error) = self.look_for(&name) {
+                self.fail(&name, error);
+            }
+        }
+    }
+
+    fn fail(&mut self, name: &Name, error: HuntError) {
+        self.hunts.retain(|h| h.name != *name);
+        self.news.push_back(Err((*name, error)));
+    }
+
+    /// Connects to a node and greets it, if it is there.
+    fn look_for(&mut self, name: &Name) -> Result<(), HuntError> {
+        let socket = match self.directory.connect(name.as_str()) {
+            Ok(socket) => socket,
+            // Absent, dead, or too busy to be greeted.
+            Err(Errno::NOENT | Errno::CONNREFUSED | Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(Errno::ACCESS | Errno::PERM) => return Err(HuntError::Forbidden),
+            Err(Errno::PROTOTYPE) => return Err(HuntError::Incompatible),
+            Err(error) => return Err(hunt_error(error)),
+        };
+        if !self.me.allows(peer_user(socket.as_fd()).map_err(hunt_error)?) {
+            return Err(HuntError::Forbidden);
+        }
+        let key = self.fresh_key();
+        listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false)
+            .map_err(hunt_error)?;
+        let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
+        let greeted = packet::greet(socket.as_fd(), &self.me.hello(), memory.as_fd(), bell.as_fd());
+        let stage = Stage::Greeted { name: *name, own, bell };
+        self.connections.insert(key, Connection { socket, stage });
+        match greeted {
+            Ok(()) => {
+                for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
+                    hunt.greeted = Some(key);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.remove(key, false);
+                // It died in between, or refused before it was greeted: the next look tells.
+                if matches!(error, Errno::PIPE | Errno::CONNRESET | Errno::AGAIN) {
+                    Ok(())
+                } else {
+                    Err(hunt_error(error))
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Rendezvous {
+    fn drop(&mut self) {
+        for connection in self.connections.values() {
+            packet::part(connection.socket.as_fd());
+        }
+        self.directory.leave(&self.me.name, &self.bound);
+    }
+}

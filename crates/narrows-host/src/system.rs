@@ -1,0 +1,179 @@
+//! What a program asks of the machine before it measures: cores, priority, locked memory, CPU time.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::mem::size_of;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use rustix::fd::{AsRawFd as _, BorrowedFd};
+use rustix::io::{self, Errno};
+use rustix::mm::MlockAllFlags;
+use rustix::thread::CpuSet;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Something that the machine refused: the text says what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemError {
+    text: String,
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for SystemError {}
+
+fn refused(text: String) -> SystemError {
+    SystemError { text }
+}
+
+/// Pins the calling thread to one core.
+///
+/// # Errors
+/// There is no such core, or this process may not use it.
+pub fn pin(core: usize) -> Result<(), SystemError> {
+    let allowed = cores();
+    if core >= CpuSet::MAX_CPU || !allowed.contains(&core) {
+        return Err(refused(format!(
+            "core {core} is not among those this process may use, {allowed:?}: choose one of them, \
+             or start it without 'taskset' or a cpuset"
+        )));
+    }
+    let mut set = CpuSet::new();
+    set.set(core);
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|e| refused(format!("cannot pin this thread to core {core}: {e}")))
+}
+
+/// The cores that the calling thread may run on.
+#[must_use]
+pub fn cores() -> Vec<usize> {
+    let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
+}
+
+/// Runs the calling thread at a real-time priority (1 to 99, first in first out). A thread that
+/// spins at one keeps everything else off its core.
+///
+/// # Errors
+/// The limit of the user, or the priority does not exist.
+pub fn real_time(priority: u8) -> Result<(), SystemError> {
+    let parameters = libc::sched_param { sched_priority: libc::c_int::from(priority) };
+    // SAFETY: 0 is the calling thread, and the parameters are only read during the call.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } == 0 {
+        return Ok(());
+    }
+    let error = std::io::Error::last_os_error();
+    Err(refused(match error.raw_os_error() {
+        Some(libc::EPERM) => format!(
+            "real-time priority {priority} is not allowed: raise the limit with 'ulimit -r {priority}' \
+             (rtprio in /etc/security/limits.conf), or run as root"
+        ),
+        _ => format!("cannot set real-time priority {priority} (1 to 99): {error}"),
+    }))
+}
+
+/// Locks the process's memory, what it has and what it gets, so that no access waits for a disk.
+///
+/// # Errors
+/// The limit of the user.
+pub fn lock_memory() -> Result<(), SystemError> {
+    rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| {
+        refused(match e {
+            Errno::NOMEM | Errno::PERM => "the process's memory cannot be locked: raise the limit \
+                with 'ulimit -l unlimited' (memlock in /etc/security/limits.conf), or run as root"
+                .into(),
+            e => format!("cannot lock the process's memory: {e}"),
+        })
+    })
+}
+
+/// Has timed waits of the calling thread end on time, instead of up to 50 µs late.
+///
+/// # Errors
+/// The kernel has no timer slack.
+pub fn precise_timers() -> Result<(), SystemError> {
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
+        .map_err(|e| refused(format!("cannot set this thread's timer slack: {e}")))
+}
+
+/// CPU time that all threads of this process have used.
+#[must_use]
+pub fn process_time() -> Duration {
+    time(ClockId::ProcessCPUTime)
+}
+
+/// CPU time that the calling thread has used.
+#[must_use]
+pub fn thread_time() -> Duration {
+    time(ClockId::ThreadCPUTime)
+}
+
+fn time(clock: ClockId) -> Duration {
+    let t = clock_gettime(clock);
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
+/// The user at the other end of a local socket.
+///
+/// Asked of the kernel without the process number beside it, which is zero, and so no number at
+/// all, for a process of another namespace.
+pub(crate) fn peer_user(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, the size of the structure, and any bytes make
+    // one.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut len,
+        )
+    };
+    if result != 0 || len as usize != size_of::<libc::ucred>() {
+        return Err(Errno::from_raw_os_error(
+            std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL),
+        ));
+    }
+    Ok(peer.uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_pins_itself_and_a_core_that_is_not_there_is_refused_in_words() {
+        let all = cores();
+        let last = all[all.len() - 1];
+        std::thread::spawn(move || {
+            pin(last).unwrap();
+            assert_eq!(cores(), [last]);
+        })
+        .join()
+        .unwrap();
+        assert_eq!(cores(), all, "other threads are not pinned");
+        let error = pin(CpuSet::MAX_CPU + 7).unwrap_err().to_string();
+        assert!(error.contains("not among those"), "{error}");
+    }
+
+    #[test]
+    fn cpu_time_rises_with_work_only() {
+        let (process, thread) = (process_time(), thread_time());
+        while thread_time() < thread + Duration::from_millis(2) {
+            std::hint::spin_loop();
+        }
+        assert!(process_time() >= process + Duration::from_millis(2));
+    }
+
+    #[test]
+    fn a_priority_that_does_not_exist_is_refused_in_words() {
+        let error = real_time(200).unwrap_err().to_string();
+        assert!(error.contains("priority 200"), "{error}");
+    }
+}

@@ -1,0 +1,3 @@
+//! Connections: what turns a driver's messages into the link's.
+
+pub mod direct;

@@ -1,0 +1,233 @@
+//! Drivers: how payload gets into shared memory and out of it again.
+//!
+//! One trait, a file a driver. Which driver a message takes is its flow's
+//! [`Transfer`](crate::strategy::Transfer); how it is acknowledged is the flow's
+//! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
+
+mod copy;
+mod copy_engine;
+mod in_place;
+mod single_copy;
+
+pub use copy::Copy;
+pub use copy_engine::CopyEngine;
+pub use in_place::InPlace;
+pub use single_copy::SingleCopy;
+
+use crate::memory::{Block, Corrupt, Descriptor, Kind, Placed, PoolError, Shared, Taken};
+use crate::platform::Platform;
+use crate::span::{Edge, Span};
+use crate::strategy::{Strategy, Transfer};
+
+/// What is to be sent.
+#[derive(Clone, core::marker::Copy, Debug)]
+pub enum Payload<'a> {
+    /// Bytes in the sender's private memory.
+    Bytes(&'a [u8]),
+    /// Bytes already made in a block of the sender's pool.
+    Block {
+        /// The block.
+        block: Block,
+        /// Bytes in it.
+        len: u32,
+    },
+}
+
+/// Why a message could not be sent now.
+#[derive(Clone, core::marker::Copy, Debug, PartialEq, Eq)]
+pub enum DriverError {
+    /// No free slot in the ring. Try again when the peer has taken something.
+    RingFull,
+    /// No free block that is large enough. Try again when the peer has returned one.
+    PoolEmpty,
+    /// Longer than any block of its placement; `limit` is the longest that fits.
+    TooLong {
+        /// Bytes.
+        limit: u32,
+    },
+    /// The strategy wants a copy engine and this platform has none, or it failed.
+    NoEngine,
+    /// The peer broke the protocol; the link has to end.
+    Corrupt(Corrupt),
+}
+
+/// A way for payload to travel. What a driver does not say otherwise is done by this core's own
+/// copying.
+pub trait Driver<P: Platform> {
+    /// Whether whoever makes a payload makes it in its pool, so that nothing is copied in.
+    const MADE_IN_POOL: bool = false;
+    /// Whether whoever uses a payload reads it where it is, so that nothing is copied out.
+    const READ_IN_PLACE: bool = false;
+
+    /// Brings the payload to where it can be published: phase A of a call.
+    ///
+    /// # Errors
+    /// No block, or no engine. Nothing is held afterwards.
+    #[inline]
+    fn place<'a>(
+        &self,
+        _platform: &P,
+        shared: &mut Shared<P>,
+        strategy: &Strategy,
+        payload: Payload<'a>,
+    ) -> Result<Placed<'a>, DriverError> {
+        let bytes = match payload {
+            Payload::Block { block, len } => return Ok(Placed::Block { block, len }),
+            Payload::Bytes(bytes) if fits_slot(shared, bytes) => return Ok(Placed::InSlot(bytes)),
+            Payload::Bytes(bytes) => bytes,
+        };
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let block = take_block(shared, strategy, len)?;
+        shared.write(block, 0, bytes);
+        Ok(Placed::Block { block, len })
+    }
+
+    /// Copies `to.len()` bytes of a taken message, starting at `at`, to private memory: phase E.
+    /// False if they are not there.
+    #[inline]
+    fn collect(
+        &self,
+        _platform: &P,
+        shared: &Shared<P>,
+        _strategy: &Strategy,
+        taken: &Taken,
+        at: u32,
+        to: &mut [u8],
+    ) -> bool {
+        let end = u32::try_from(to.len()).ok().and_then(|n| n.checked_add(at));
+        let Some(end) = end.filter(|end| *end <= taken.descriptor.len) else { return false };
+        match taken.descriptor.block {
+            Some(block) => shared.read(block, at, to),
+            None => taken.in_slot.get(at as usize..end as usize).is_some_and(|bytes| {
+                to.copy_from_slice(bytes);
+                true
+            }),
+        }
+    }
+}
+
+fn fits_slot<P: Platform>(shared: &Shared<P>, bytes: &[u8]) -> bool {
+    bytes.len() <= shared.pool().layout().in_slot() as usize
+}
+
+/// Runs `$body` with `$driver` bound to the driver of a transfer.
+macro_rules! with_driver {
+    ($transfer:expr, $driver:ident => $body:expr) => {
+        match $transfer {
+            Transfer::Copy => {
+                let $driver = Copy;
+                $body
+            }
+            Transfer::SingleCopy => {
+                let $driver = SingleCopy;
+                $body
+            }
+            Transfer::InPlace => {
+                let $driver = InPlace;
+                $body
+            }
+            Transfer::CopyEngine => {
+                let $driver = CopyEngine;
+                $body
+            }
+        }
+    };
+}
+
+/// Tells the calls of one node apart in stamps: the flow and the call's number.
+pub(crate) fn call_id(descriptor: &Descriptor) -> u32 {
+    let flow = match descriptor.kind {
+        Kind::Response => descriptor.target,
+        _ => descriptor.source,
+    };
+    u32::from(flow) << 16 | u32::from(descriptor.tag)
+}
+
+/// Sends one message: places the payload, publishes the descriptor, rings if the peer sleeps.
+///
+/// # Errors
+/// See [`DriverError`]; nothing was sent.
+#[inline]
+pub fn send<P: Platform>(
+    platform: &P,
+    shared: &mut Shared<P>,
+    strategy: &Strategy,
+    descriptor: Descriptor,
+    payload: Payload<'_>,
+) -> Result<(), DriverError> {
+    let id = call_id(&descriptor);
+    let request = descriptor.kind == Kind::Request;
+    platform.stamp(Span::Driver, Edge::Enter, id);
+    if request {
+        platform.stamp(Span::PhaseA, Edge::Enter, id);
+    }
+    if !shared.room(true).map_err(DriverError::Corrupt)? {
+        return Err(DriverError::RingFull);
+    }
+    let placed = with_driver!(strategy.transfer, driver =>
+        driver.place(platform, shared, strategy, payload))?;
+    if request {
+        platform.stamp(Span::PhaseA, Edge::Leave, id);
+        platform.stamp(Span::PhaseB, Edge::Enter, id);
+    }
+    platform.stamp(Span::Memory, Edge::Enter, id);
+    if descriptor.kind == Kind::Response {
+        platform.stamp(Span::PhaseC, Edge::Leave, id);
+    }
+    shared.publish(descriptor, placed);
+    platform.stamp(Span::Memory, Edge::Leave, id);
+    shared.ring_if_armed(platform);
+    if request {
+        platform.stamp(Span::PhaseB, Edge::Leave, id);
+    }
+    platform.stamp(Span::Driver, Edge::Leave, id);
+    Ok(())
+}
+
+/// Copies part of a taken message to private memory with the driver of the strategy. False if the
+/// part is not there.
+#[inline]
+pub fn collect<P: Platform>(
+    platform: &P,
+    shared: &Shared<P>,
+    strategy: &Strategy,
+    taken: &Taken,
+    at: u32,
+    to: &mut [u8],
+) -> bool {
+    with_driver!(strategy.transfer, driver =>
+        driver.collect(platform, shared, strategy, taken, at, to))
+}
+
+/// Takes a block for `len` bytes.
+///
+/// # Errors
+/// See [`DriverError`].
+pub fn take_block<P: Platform>(
+    shared: &mut Shared<P>,
+    strategy: &Strategy,
+    len: u32,
+) -> Result<Block, DriverError> {
+    shared.take_block(strategy.placement, len).map_err(DriverError::Corrupt)?.map_err(|e| match e {
+        PoolError::Empty => DriverError::PoolEmpty,
+        PoolError::TooLong { limit } => DriverError::TooLong { limit },
+    })
+}
+
+/// [`Driver::MADE_IN_POOL`] of a transfer's driver.
+#[must_use]
+pub fn made_in_pool<P: Platform>(transfer: Transfer) -> bool {
+    fn of<P: Platform, D: Driver<P>>(_: D) -> bool {
+        D::MADE_IN_POOL
+    }
+    with_driver!(transfer, driver => of::<P, _>(driver))
+}
+
+/// [`Driver::READ_IN_PLACE`] of a transfer's driver.
+#[must_use]
+pub fn read_in_place<P: Platform>(transfer: Transfer) -> bool {
+    fn of<P: Platform, D: Driver<P>>(_: D) -> bool {
+        D::READ_IN_PLACE
+    }
+    with_driver!(transfer, driver => of::<P, _>(driver))
+}

@@ -1,0 +1,469 @@
+//! The caller's side of calls: start, finish, or both at once.
+//!
+//! Calls of one flow are answered in the order they were started. Up to as many as the ring and
+//! the pool hold can be outstanding. Where a flow's granularity is above one, that many requests
+//! are gathered in one message; whoever waits for a response sends what has been gathered so far.
+
+use core::time::Duration;
+
+use super::flow::{Batch, Phase};
+use super::message::send_error;
+use super::node::would_block;
+use super::{Arrived, FlowId, Node, Payload, Select, SendError, Source};
+use crate::driver::{self, DriverError};
+use crate::link::{self, LinkId, Target};
+use crate::memory::{Corrupt, Descriptor, Kind};
+use crate::platform::{Lost, Platform};
+use crate::span::{Edge, Span};
+
+use super::serve::{FRAME, FRAMED, Failure, padded};
+
+/// Why a call did not give a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallError {
+    /// No such flow.
+    Unknown,
+    /// The peer is gone.
+    Gone(Lost),
+    /// The deadline passed. The function may still have run; its response is dropped when it comes.
+    Deadline,
+    /// The function says it failed.
+    Failed(Failure),
+    /// The response is longer than the buffer, in bytes. It can still be finished with a larger one.
+    Short {
+        /// Bytes of the response.
+        needed: usize,
+    },
+    /// Other calls of this flow are outstanding: finish them first.
+    Outstanding,
+    /// No call of this flow is outstanding.
+    Nothing,
+    /// The request was not sent.
+    Start(SendError),
+}
+
+/// A response that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// The number that the call had when it was started.
+    pub number: u16,
+    /// Bytes of the response.
+    pub len: usize,
+    /// Set if the function failed; then there are no bytes.
+    pub failure: Option<Failure>,
+}
+
+impl<P: Platform> Node<P> {
+    /// Starts a call if there is room for its request now. Gives the call's number, which counts
+    /// up from 0 and wraps round.
+    ///
+    /// # Errors
+    /// See [`SendError`]; nothing was sent, and what was reserved still is.
+    #[inline]
+    pub fn start<'a>(
+        &mut self,
+        flow: FlowId,
+        payload: impl Into<Payload<'a>>,
+    ) -> Result<u16, SendError> {
+        let mut payload = payload.into();
+        let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
+        let Target::Function(function) = found.target else { return Err(SendError::NoFunction) };
+        match found.phase {
+            Phase::Gone(reason) => return Err(SendError::Gone(reason)),
+            phase if phase.switching() => return Err(SendError::Switching),
+            _ => {}
+        }
+        if found.outstanding.saturating_add(found.abandoned) > u16::MAX / 2 {
+            return Err(SendError::RingFull);
+        }
+        let (id, strategy, number) = (found.link, found.strategy, found.next);
+        if strategy.granularity > 1 {
+            self.gather(flow, &mut payload)?;
+        } else {
+            let driven = payload.driven(id).ok_or(SendError::NotReserved)?;
+            let descriptor = Descriptor {
+                kind: Kind::Request,
+                ack: strategy.acknowledgement.wanted(),
+                priority: 0,
+                len: 0,
+                source: flow.index,
+                target: function,
+                tag: number,
+                block: None,
+            };
+            self.send_request(id, &strategy, descriptor, driven)?;
+            payload.spent();
+        }
+        if let Some(found) = self.get_flow_mut(flow) {
+            found.next = number.wrapping_add(1);
+            found.outstanding += 1;
+            if strategy.granularity == 1 {
+                found.on_the_way += 1;
+            }
+        }
+        let full = self.get_flow(flow).and_then(|f| f.batch);
+        if full.is_some_and(|batch| batch.count >= strategy.granularity) {
+            // If there is no room now, the next start or wait sends it.
+            let _ = self.flush(flow);
+        }
+        Ok(number)
+    }
+
+    fn send_request(
+        &mut self,
+        id: LinkId,
+        strategy: &crate::strategy::Strategy,
+        descriptor: Descriptor,
+        payload: driver::Payload<'_>,
+    ) -> Result<(), SendError> {
+        let link = self.links.get_mut(id).ok_or(SendError::Unknown)?;
+        if let Some(reason) = link.lost {
+            return Err(SendError::Gone(reason));
+        }
+        let call = driver::call_id(&descriptor);
+        self.platform.stamp(Span::Endpoint, Edge::Enter, call);
+        let sent = link::send(&self.platform, link, strategy, descriptor, payload);
+        self.platform.stamp(Span::Endpoint, Edge::Leave, call);
+        sent.map_err(|error| {
+            if let DriverError::Corrupt(what) = error {
+                self.fail(id, what);
+            } else if would_block(error) {
+                self.attend();
+            }
+            send_error(error)
+        })
+    }
+
+    /// Adds a request to the flow's batch.
+    fn gather(&mut self, flow: FlowId, payload: &mut Payload<'_>) -> Result<(), SendError> {
+        let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
+        let (id, strategy, number) = (found.link, found.strategy, found.next);
+        let len = match payload {
+            Payload::Bytes(bytes) => u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            Payload::Reserved(r) if r.link == id && r.block.is_some() => r.len,
+            Payload::Reserved(_) => return Err(SendError::NotReserved),
+        };
+        let need = padded(len).saturating_add(FRAME);
+        let full = found
+            .batch
+            .is_some_and(|b| b.used + need > b.capacity || b.count >= strategy.granularity);
+        if full {
+            self.flush(flow)?;
+        }
+        let call = u32::from(flow.index) << 16;
+        let link = self.links.get_mut(id).ok_or(SendError::Unknown)?;
+        let begun = self.flows.get(usize::from(flow.index)).and_then(Option::as_ref);
+        let mut batch = match begun.and_then(|f| f.batch) {
+            Some(batch) => batch,
+            None => {
+                let limit = link.shared.pool().layout().longest(strategy.placement);
+                if need > limit {
+                    return Err(SendError::TooLong { limit: limit.saturating_sub(FRAME) });
+                }
+                let capacity = need.saturating_mul(strategy.granularity.into()).min(limit);
+                let block = driver::take_block(&mut link.shared, &strategy, capacity)
+                    .map_err(send_error)?;
+                Batch { block, capacity, used: 0, count: 0, first: number }
+            }
+        };
+        let call = call | u32::from(batch.first);
+        self.platform.stamp(Span::PhaseA, Edge::Enter, call);
+        link.shared.write(batch.block, batch.used, &len.to_le_bytes());
+        match payload {
+            Payload::Bytes(bytes) => {
+                link.shared.write(batch.block, batch.used + FRAME, bytes);
+            }
+            Payload::Reserved(reserved) => {
+                let Some(made) = reserved.block.take() else { return Err(SendError::NotReserved) };
+                let mut part = [0; 64];
+                for at in (0..len).step_by(part.len()) {
+                    let some = part.get_mut(..(len - at).min(64) as usize).unwrap_or_default();
+                    link.shared.read_back(made, at, some);
+                    link.shared.write(batch.block, batch.used + FRAME + at, some);
+                }
+                link.shared.put_back(made);
+            }
+        }
+        self.platform.stamp(Span::PhaseA, Edge::Leave, call);
+        batch.used += need;
+        batch.count += 1;
+        if let Some(found) = self.get_flow_mut(flow) {
+            found.batch = Some(batch);
+        }
+        Ok(())
+    }
+
+    /// Sends what has been gathered for a flow.
+    ///
+    /// # Errors
+    /// See [`SendError`]; what was gathered is still there.
+    pub fn flush(&mut self, flow: FlowId) -> Result<(), SendError> {
+        let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
+        let Some(batch) = found.batch else { return Ok(()) };
+        let Target::Function(function) = found.target else { return Err(SendError::NoFunction) };
+        let (id, strategy) = (found.link, found.strategy);
+        let descriptor = Descriptor {
+            kind: Kind::Request,
+            ack: strategy.acknowledgement.wanted(),
+            priority: FRAMED,
+            len: 0,
+            source: flow.index,
+            target: function,
+            tag: batch.first,
+            block: None,
+        };
+        let payload = driver::Payload::Block { block: batch.block, len: batch.used };
+        self.send_request(id, &strategy, descriptor, payload)?;
+        if let Some(found) = self.get_flow_mut(flow) {
+            found.batch = None;
+            found.on_the_way += 1;
+        }
+        Ok(())
+    }
+
+    /// Calls the function and waits for its response, which is copied to `response`. Gives its
+    /// length in bytes.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn call<'a>(
+        &mut self,
+        flow: FlowId,
+        request: impl Into<Payload<'a>>,
+        response: &mut [u8],
+        within: Option<Duration>,
+    ) -> Result<usize, CallError> {
+        let found = self.get_flow(flow).ok_or(CallError::Unknown)?;
+        if found.outstanding > 0 {
+            return Err(CallError::Outstanding);
+        }
+        let (link, how) = (found.link, found.strategy.notification);
+        let deadline = self.deadline(within);
+        let mut request = request.into();
+        loop {
+            let again = match &mut request {
+                Payload::Bytes(bytes) => self.start(flow, Payload::Bytes(bytes)),
+                Payload::Reserved(reserved) => self.start(flow, Payload::Reserved(reserved)),
+            };
+            match again {
+                Ok(_) => break,
+                Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {}
+                Err(SendError::Gone(reason)) => return Err(CallError::Gone(reason)),
+                Err(error) => return Err(CallError::Start(error)),
+            }
+            if self.passed(deadline) {
+                return Err(CallError::Start(SendError::Deadline));
+            }
+            self.poll();
+            self.wait(how, deadline, Some(link));
+            self.attend();
+        }
+        let done = self.await_response(flow, deadline, response);
+        if done == Err(CallError::Deadline)
+            && let Some(found) = self.get_flow_mut(flow)
+        {
+            found.outstanding -= 1;
+            found.abandoned += 1;
+        }
+        done.map(|completed| completed.len)
+    }
+
+    /// Finishes the oldest outstanding call, waiting for its response, which is copied to
+    /// `response`.
+    ///
+    /// # Errors
+    /// See [`CallError`]; after [`CallError::Deadline`] the call is still outstanding.
+    pub fn finish(
+        &mut self,
+        flow: FlowId,
+        response: &mut [u8],
+        within: Option<Duration>,
+    ) -> Result<Completed, CallError> {
+        let deadline = self.deadline(within);
+        self.await_response(flow, deadline, response)
+    }
+
+    fn await_response(
+        &mut self,
+        flow: FlowId,
+        deadline: Option<crate::platform::Instant>,
+        response: &mut [u8],
+    ) -> Result<Completed, CallError> {
+        let how = self.get_flow(flow).ok_or(CallError::Unknown)?.strategy.notification;
+        loop {
+            if let Some(completed) = self.try_finish(flow, response)? {
+                return Ok(completed);
+            }
+            if self.passed(deadline) {
+                return Err(CallError::Deadline);
+            }
+            let found = self.get_flow(flow).ok_or(CallError::Unknown)?;
+            let gathered = found.batch.map(|_| found.link);
+            self.wait(how, deadline, gathered);
+            self.attend();
+        }
+    }
+
+    /// Finishes the oldest outstanding call if its response is there, copying it to `response`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    #[inline]
+    pub fn try_finish(
+        &mut self,
+        flow: FlowId,
+        response: &mut [u8],
+    ) -> Result<Option<Completed>, CallError> {
+        let finished = self.take_response(flow, response.len(), |_, source| {
+            let fits = source.len().min(response.len());
+            response.get_mut(..fits).is_some_and(|part| source.read(0, part))
+        })?;
+        match finished {
+            None => Ok(None),
+            Some((Completed { failure: Some(failure), .. }, _)) => Err(CallError::Failed(failure)),
+            Some((completed, _)) => Ok(Some(completed)),
+        }
+    }
+
+    /// Finishes every call whose response is there, handing each to `callback` where it is. Gives
+    /// their number. This is how a program goes on with other work and has its callback called
+    /// when it next [polls](Node::poll).
+    ///
+    /// # Errors
+    /// See [`CallError`]. That nothing is outstanding is no error here.
+    pub fn complete(
+        &mut self,
+        flow: FlowId,
+        mut callback: impl FnMut(Completed, &dyn Source),
+    ) -> Result<usize, CallError> {
+        let mut count = 0;
+        while self.outstanding(flow).is_some_and(|n| n > 0) {
+            let handed = |completed, source: &dyn Source| callback(completed, source);
+            match self.take_response(flow, usize::MAX, handed)? {
+                Some(_) => count += 1,
+                None => break,
+            }
+        }
+        Ok(count)
+    }
+
+    /// Calls of a flow that are started and not finished.
+    pub fn outstanding(&self, flow: FlowId) -> Option<u16> {
+        self.get_flow(flow).map(|f| f.outstanding)
+    }
+
+    /// Waits until something came for a flow, or the deadline.
+    pub fn wait_response(&mut self, flow: FlowId, within: Option<Duration>) {
+        let deadline = self.deadline(within);
+        let Some(found) = self.get_flow(flow) else { return };
+        let (link, how, gathered) =
+            (found.link, found.strategy.notification, found.batch.is_some());
+        if gathered {
+            let _ = self.flush(flow);
+        }
+        self.wait(how, deadline, gathered.then_some(link));
+        self.poll();
+    }
+
+    /// Takes the oldest response, hands it to `reader`, and gives it back. A response longer than
+    /// `longest` is left where it is.
+    fn take_response<R>(
+        &mut self,
+        id: FlowId,
+        longest: usize,
+        reader: impl FnOnce(Completed, &dyn Source) -> R,
+    ) -> Result<Option<(Completed, R)>, CallError> {
+        let mut reader = Some(reader);
+        loop {
+            let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+            let Some(at) = flow.responses.peek() else {
+                if flow.outstanding == 0 && flow.abandoned == 0 {
+                    return Err(CallError::Nothing);
+                }
+                if let Phase::Gone(reason) = flow.phase {
+                    return Err(CallError::Gone(reason));
+                }
+                if flow.batch.is_some() {
+                    let _ = self.flush(id);
+                }
+                self.pump();
+                let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+                if flow.responses.is_empty() && !matches!(flow.phase, Phase::Gone(_)) {
+                    return Ok(None);
+                }
+                continue;
+            };
+            let (link, number, read) = (flow.link, flow.done, flow.read);
+            let taken =
+                self.links.at(at.link).and_then(|l| l.inbox.get(at.entry)).and_then(|e| e.taken);
+            let taken = taken.ok_or(CallError::Unknown)?;
+            let d = taken.descriptor;
+            let strategy = flow.strategy;
+            let abandoned = flow.abandoned > 0;
+            let Some(shared) = self.links.get(link).map(|l| &l.shared) else {
+                return Err(CallError::Unknown);
+            };
+            let whole = Arrived {
+                platform: &self.platform,
+                shared,
+                strategy: &strategy,
+                taken: &taken,
+                start: 0,
+                len: d.len,
+            };
+            let framed = d.priority == FRAMED;
+            let part = if framed { frame(&whole, read) } else { Some((0, d.len, d.priority)) };
+            let part = part.filter(|_| read > 0 || d.tag == number);
+            let Some((start, len, status)) = part else {
+                self.fail(link, Corrupt::Response);
+                return Err(CallError::Gone(Lost::Corrupt(Corrupt::Response)));
+            };
+            let failure = Failure::from_status(status);
+            if len as usize > longest && failure.is_none() && !abandoned {
+                return Err(CallError::Short { needed: len as usize });
+            }
+            let call = u32::from(id.index) << 16 | u32::from(number);
+            let completed = Completed { number, len: len as usize, failure };
+            let mut result = None;
+            if !abandoned {
+                self.platform.stamp(Span::PhaseD, Edge::Leave, call);
+                self.platform.stamp(Span::PhaseE, Edge::Enter, call);
+                let part = Arrived { start, len, ..whole };
+                result = reader.take().map(|reader| reader(completed, &part));
+                self.platform.stamp(Span::PhaseE, Edge::Leave, call);
+            }
+            let next = start + padded(len);
+            let last = !framed || next >= d.len;
+            let Some(flow) = self.get_flow_mut(id) else { return Err(CallError::Unknown) };
+            flow.done = number.wrapping_add(1);
+            flow.read = if last { 0 } else { next };
+            if abandoned {
+                flow.abandoned -= 1;
+            } else {
+                flow.outstanding = flow.outstanding.saturating_sub(1);
+            }
+            if last {
+                let mut responses = flow.responses;
+                responses.pop(&mut self.links, &Select::default());
+                if let Some(flow) = self.get_flow_mut(id) {
+                    flow.responses = responses;
+                }
+                self.release(at);
+            }
+            if let Some(result) = result {
+                return Ok(Some((completed, result)));
+            }
+        }
+    }
+}
+
+/// One frame of a gathered message: where its bytes start, how many, and its status.
+pub(super) fn frame(whole: &dyn Source, at: u32) -> Option<(u32, u32, u8)> {
+    let mut word = [0; FRAME as usize];
+    if !whole.read(at as usize, &mut word) {
+        return None;
+    }
+    let word = u32::from_le_bytes(word);
+    let (len, start) = (word & 0xff_ffff, at + FRAME);
+    (start as usize + len as usize <= whole.len()).then_some((start, len, (word >> 24) as u8))
+}

@@ -1,0 +1,121 @@
+//! Endpoints: messages between ports, and calls of functions on the other core.
+
+mod call;
+mod control;
+mod error_text;
+mod flow;
+mod message;
+mod node;
+mod pump;
+mod queue;
+mod serve;
+
+pub use call::{CallError, Completed};
+pub use flow::{FlowError, FlowId, Payload, Reserved};
+pub use message::{Address, Message, Port, PortError, SendError, What};
+pub use node::{Limits, LinkError, Node, NodeError};
+pub use queue::Select;
+pub use serve::{Body, Failure, Function};
+
+use crate::driver;
+use crate::memory::{Block, Shared, Taken};
+use crate::platform::Platform;
+use crate::strategy::Strategy;
+
+/// Bytes to read, wherever they are.
+pub trait Source {
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Copies `to.len()` bytes from `at` on; false, and nothing promised of `to`, if they are not
+    /// all there.
+    fn read(&self, at: usize, to: &mut [u8]) -> bool;
+}
+
+/// Bytes to make, wherever they go.
+pub trait Sink {
+    /// The most that fit.
+    fn capacity(&self) -> usize;
+    /// Writes bytes from `at` on; false if they do not fit. The result is as long as the furthest
+    /// byte written.
+    fn write(&mut self, at: usize, from: &[u8]) -> bool;
+}
+
+impl Source for [u8] {
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+        let part = at.checked_add(to.len()).and_then(|end| self.get(at..end));
+        part.is_some_and(|bytes| {
+            to.copy_from_slice(bytes);
+            true
+        })
+    }
+}
+
+/// A private buffer being filled.
+struct Buffer<'a> {
+    bytes: &'a mut [u8],
+    len: usize,
+}
+
+impl Sink for Buffer<'_> {
+    fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+    fn write(&mut self, at: usize, from: &[u8]) -> bool {
+        let Some(end) = at.checked_add(from.len()) else { return false };
+        let Some(part) = self.bytes.get_mut(at..end) else { return false };
+        part.copy_from_slice(from);
+        self.len = self.len.max(end);
+        true
+    }
+}
+
+/// Part of a message that was taken and not released, read by its flow's driver.
+struct Arrived<'a, P: Platform> {
+    platform: &'a P,
+    shared: &'a Shared<P>,
+    strategy: &'a Strategy,
+    taken: &'a Taken,
+    start: u32,
+    len: u32,
+}
+
+impl<P: Platform> Source for Arrived<'_, P> {
+    fn len(&self) -> usize {
+        self.len as usize
+    }
+    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+        let inside = at.checked_add(to.len()).is_some_and(|end| end <= self.len as usize);
+        let at = self.start + at as u32;
+        inside && driver::collect(self.platform, self.shared, self.strategy, self.taken, at, to)
+    }
+}
+
+/// A block of the own pool being filled.
+struct Made<'a, P: Platform> {
+    shared: &'a Shared<P>,
+    block: Block,
+    start: u32,
+    capacity: u32,
+    len: u32,
+}
+
+impl<P: Platform> Sink for Made<'_, P> {
+    fn capacity(&self) -> usize {
+        self.capacity as usize
+    }
+    fn write(&mut self, at: usize, from: &[u8]) -> bool {
+        let Some(end) = at.checked_add(from.len()).filter(|end| *end <= self.capacity as usize)
+        else {
+            return false;
+        };
+        self.len = self.len.max(end as u32);
+        self.shared.write(self.block, self.start + at as u32, from)
+    }
+}

@@ -1,0 +1,178 @@
+//! The table of a node's links: who is up, who was lost, who is hunted.
+
+use super::{Entry, Inbox, Link, LinkId, Name, Served, Target};
+use crate::memory::{SetUpError, Shared};
+use crate::platform::{Connected, Event, HuntError, Lost, NoStorage, Platform};
+use crate::strategy::Strategy;
+
+/// All links of a node.
+pub struct Links<P: Platform> {
+    table: P::Slice<Option<Link<P>>>,
+    lives: u16,
+    inbox: usize,
+    flows: usize,
+    failed: Option<(Name, HuntError)>,
+}
+
+/// What the rendezvous brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A link came up.
+    Up(LinkId),
+    /// A link was lost.
+    Lost(LinkId),
+}
+
+impl<P: Platform> Links<P> {
+    /// A table of `links` links, each with `inbox` waiting messages and `flows` flows of the
+    /// peer's.
+    ///
+    /// # Errors
+    /// No storage.
+    pub fn new(platform: &P, links: usize, inbox: usize, flows: usize) -> Result<Self, NoStorage> {
+        let inbox = inbox.clamp(1, usize::from(u16::MAX));
+        let table = platform.storage(links.clamp(1, usize::from(u16::MAX)), |_| None)?;
+        Ok(Links { table, lives: 0, inbox, flows, failed: None })
+    }
+
+    /// The link of this name, up or lost.
+    #[inline]
+    pub fn get(&self, id: LinkId) -> Option<&Link<P>> {
+        self.at(id.index).filter(|link| link.life == id.life)
+    }
+
+    /// The link of this name, to change.
+    #[inline]
+    pub fn get_mut(&mut self, id: LinkId) -> Option<&mut Link<P>> {
+        self.at_mut(id.index).filter(|link| link.life == id.life)
+    }
+
+    /// The link at a place of the table.
+    #[inline]
+    pub fn at(&self, index: u16) -> Option<&Link<P>> {
+        self.table.get(usize::from(index))?.as_ref()
+    }
+
+    /// The link at a place of the table, to change.
+    #[inline]
+    pub fn at_mut(&mut self, index: u16) -> Option<&mut Link<P>> {
+        self.table.get_mut(usize::from(index))?.as_mut()
+    }
+
+    /// Places in the table.
+    #[inline]
+    pub fn places(&self) -> u16 {
+        self.table.len() as u16
+    }
+
+    /// The name of the link at a place.
+    pub fn id(&self, index: u16) -> Option<LinkId> {
+        self.at(index).map(|link| LinkId { index, life: link.life })
+    }
+
+    /// Both regions of every link that is up.
+    pub fn up(&self) -> impl Iterator<Item = &Shared<P>> + Clone {
+        self.table.iter().flatten().filter(|link| link.lost.is_none()).map(|link| &link.shared)
+    }
+
+    /// The link to a peer that is up.
+    pub fn find(&self, name: &Name) -> Option<LinkId> {
+        (0..self.places()).find_map(|index| {
+            let link = self.at(index)?;
+            (link.name == *name && link.lost.is_none()).then_some(LinkId { index, life: link.life })
+        })
+    }
+
+    /// Why the hunt for a name failed, if it did since the last time this was asked.
+    pub fn hunt_failure(&mut self, name: &Name) -> Option<HuntError> {
+        let (_, error) = self.failed.take_if(|(failed, _)| failed == name)?;
+        Some(error)
+    }
+
+    /// Takes one piece of news from the rendezvous.
+    pub fn attend(&mut self, platform: &P) -> Option<News> {
+        loop {
+            match platform.event()? {
+                Ok(Event::Connected(connected)) => {
+                    let (key, name) = (connected.key, connected.name);
+                    match self.insert(platform, connected) {
+                        Ok(id) => return Some(News::Up(id)),
+                        Err(error) => {
+                            platform.close(key);
+                            self.failed = Some((name, error));
+                        }
+                    }
+                }
+                Ok(Event::Lost { key, reason }) => {
+                    let lost = |l: &Link<P>| l.key == key && l.lost.is_none();
+                    let found = (0..self.places()).find(|i| self.at(*i).is_some_and(lost));
+                    if let Some(id) = found.and_then(|index| self.id(index)) {
+                        self.end(platform, id, reason);
+                        return Some(News::Lost(id));
+                    }
+                }
+                Err(failed) => self.failed = Some(failed),
+            }
+        }
+    }
+
+    fn insert(&mut self, platform: &P, new: Connected<P>) -> Result<LinkId, HuntError> {
+        let free = self.table.iter().position(Option::is_none).ok_or(HuntError::TooManyLinks)?;
+        let index = free as u16;
+        let shared =
+            Shared::new(platform, new.own, new.peer, new.bell).map_err(|error| match error {
+                SetUpError::Own | SetUpError::Peer(_) => HuntError::Incompatible,
+                SetUpError::Storage => HuntError::TooManyLinks,
+            })?;
+        let none = |_: NoStorage| HuntError::TooManyLinks;
+        let count = self.inbox;
+        let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
+        let entries = platform.storage(count, entry).map_err(none)?;
+        let nobody = Served {
+            target: Target::Nowhere,
+            strategy: Strategy::default(),
+            longest_response: 0,
+            owed: None,
+        };
+        self.lives = self.lives.wrapping_add(1);
+        let link = Link {
+            shared,
+            key: new.key,
+            name: new.name,
+            incarnation: new.incarnation,
+            lost: None,
+            inbox: Inbox::new(index, entries),
+            served: platform.storage(self.flows, |_| nobody).map_err(none)?,
+            attached: None,
+            replies: 0,
+            told: false,
+            life: self.lives,
+        };
+        let id = LinkId { index, life: link.life };
+        if let Some(place) = self.table.get_mut(free) {
+            *place = Some(link);
+        }
+        Ok(id)
+    }
+
+    /// Notes that a link has ended. Its blocks come back; what waits in its inbox stays readable.
+    pub fn end(&mut self, platform: &P, id: LinkId, reason: Lost) {
+        if let Some(link) = self.get_mut(id)
+            && link.lost.is_none()
+        {
+            link.lost = Some(reason);
+            link.shared.reclaim_all();
+            platform.close(link.key);
+        }
+    }
+
+    /// Forgets a link.
+    pub fn remove(&mut self, platform: &P, id: LinkId) {
+        self.end(platform, id, Lost::Closed);
+        if self.get(id).is_some()
+            && let Some(place) = self.table.get_mut(usize::from(id.index))
+        {
+            *place = None;
+        }
+    }
+}
