@@ -108,14 +108,7 @@ pub struct Strategy {
 
 impl Default for Strategy {
     fn default() -> Strategy {
-        Strategy {
-            placement: Placement::External,
-            transfer: Transfer::Copy,
-            notification: Notification::Hybrid { longest: Duration::from_micros(50) },
-            acknowledgement: Acknowledgement::Batched,
-            granularity: 1,
-            fragment: 8192,
-        }
+        Strategy::DEFAULT
     }
 }
 
@@ -133,6 +126,15 @@ impl Acknowledgement {
 pub(crate) const ENCODED: usize = 24;
 
 impl Strategy {
+    pub(crate) const DEFAULT: Strategy = Strategy {
+        placement: Placement::External,
+        transfer: Transfer::Copy,
+        notification: Notification::Hybrid { longest: Duration::from_micros(50) },
+        acknowledgement: Acknowledgement::Batched,
+        granularity: 1,
+        fragment: 8192,
+    };
+
     /// The bytes that go to the peer: docs/WIRE.md, control messages.
     pub(crate) fn encode(&self) -> [u8; ENCODED] {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
