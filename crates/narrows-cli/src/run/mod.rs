@@ -186,7 +186,7 @@ fn notes(
     let overlaps: u64 = rows.iter().map(|row| row.overlaps).sum();
     if overlaps > 0 {
         notes.push(format!(
-            "{overlaps} calls were answered before their caller was out of B; their C counts as 0"
+            "calls answered before their caller was out of B, whose C counts as 0: {overlaps}"
         ));
     }
     notes
