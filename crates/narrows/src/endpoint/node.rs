@@ -95,7 +95,7 @@ impl<P: Platform> Node<P> {
         let ports = limits.endpoints.min(usize::from(u16::MAX));
         let flows = limits.flows.clamp(1, usize::from(u16::MAX));
         let links = Links::new(&platform, limits.links, limits.inbox, flows)?;
-        let places = usize::from(links.places());
+        let places = usize::from(links.capacity());
         Ok(Node {
             links,
             endpoints: platform.storage(ports, |_| None)?,
