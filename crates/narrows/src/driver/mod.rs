@@ -1,7 +1,7 @@
 //! Drivers: how payload gets into shared memory and out of it again.
 //!
 //! One trait, a file a driver. Which driver a message takes is its flow's
-//! [`Transfer`](crate::strategy::Transfer); how it is acknowledged is the flow's
+//! [`Transfer`]; how it is acknowledged is the flow's
 //! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
 
 mod copy;
