@@ -204,12 +204,17 @@ impl Strategy {
     /// What is wrong with it.
     pub fn check(self) -> Result<Strategy, StrategyError> {
         match self.notification {
-            Notification::Poll { every: t } | Notification::Coalesced { within: t, .. }
+            Notification::Poll { every: t }
+            | Notification::Coalesced { within: t, .. }
+            | Notification::Hybrid { longest: t }
                 if t.is_zero() || t > Duration::from_secs(3600) =>
             {
                 Err(StrategyError::Time)
             }
             Notification::Coalesced { messages: 0, .. } => Err(StrategyError::Messages),
+            _ if Placement::from_code(self.placement.code()) != Some(self.placement) => {
+                Err(StrategyError::Region)
+            }
             _ if self.granularity == 0 => Err(StrategyError::Granularity),
             _ if self.fragment < 64 => Err(StrategyError::Fragment),
             _ => Ok(self),
@@ -224,6 +229,8 @@ pub enum StrategyError {
     Word,
     /// A period or limit of zero or over an hour, or not a time.
     Time,
+    /// Regions are numbered 0 to 5.
+    Region,
     /// Coalescing needs at least one message.
     Messages,
     /// Granularity is 1 to 65535.
@@ -244,6 +251,7 @@ impl fmt::Display for StrategyError {
             StrategyError::Time => {
                 "a time in a strategy is like 50us, 5ms or 1s: above zero, at most an hour"
             }
+            StrategyError::Region => "region=N needs N from 0 to 5",
             StrategyError::Messages => "coalesced=N:TIME needs N from 1 to 65535",
             StrategyError::Granularity => "granularity=K needs K from 1 to 65535",
             StrategyError::Fragment => "fragment=BYTES needs at least 64 bytes",
@@ -309,7 +317,7 @@ impl FromStr for Strategy {
                 ("internal", true) => s.placement = Placement::Internal,
                 ("external", true) => s.placement = Placement::External,
                 ("region", false) => {
-                    let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Word)?;
+                    let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Region)?;
                     s.placement = Placement::Region(n);
                 }
                 ("ack_interrupt", true) => s.acknowledgement = Acknowledgement::Interrupt,

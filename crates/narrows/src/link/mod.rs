@@ -118,7 +118,9 @@ pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
 pub fn undelivered<P: Platform>(link: &Link<P>, mut each: impl FnMut(&Taken, &Shared<P>)) -> u32 {
     let shared = &link.shared;
     let mut found = 0;
-    for index in shared.first_untaken()..shared.tx.sent() {
+    let first = shared.first_untaken();
+    for after in 0..shared.tx.sent().wrapping_sub(first) {
+        let index = first.wrapping_add(after);
         let mut in_slot = [0; crate::memory::IN_SLOT];
         let Some(descriptor) = shared.tx.recall(index, &mut in_slot) else { continue };
         if descriptor.kind != Kind::Control {
