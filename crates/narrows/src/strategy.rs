@@ -116,14 +116,7 @@ const FRAGMENT: u32 = 8192;
 
 impl Default for Strategy {
     fn default() -> Strategy {
-        Strategy {
-            placement: Placement::External,
-            transfer: Transfer::Copy,
-            notification: Notification::Hybrid { longest: HYBRID },
-            acknowledgement: Acknowledgement::Batched,
-            granularity: 1,
-            fragment: FRAGMENT,
-        }
+        Strategy::DEFAULT
     }
 }
 
@@ -141,6 +134,15 @@ impl Acknowledgement {
 pub(crate) const ENCODED: usize = 24;
 
 impl Strategy {
+    pub(crate) const DEFAULT: Strategy = Strategy {
+        placement: Placement::External,
+        transfer: Transfer::Copy,
+        notification: Notification::Hybrid { longest: HYBRID },
+        acknowledgement: Acknowledgement::Batched,
+        granularity: 1,
+        fragment: FRAGMENT,
+    };
+
     /// The bytes that go to the peer: docs/WIRE.md, control messages.
     pub(crate) fn encode(&self) -> [u8; ENCODED] {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
