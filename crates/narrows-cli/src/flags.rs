@@ -1,9 +1,10 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::failure::exit_codes;
-use crate::strategy::{Notify, Placement, Strategy, Transfer};
+use crate::strategy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use narrows::strategy::Strategy;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -89,14 +90,18 @@ Examples:
   narrows run
   narrows run workloads/mixed.toml --duration 2s
   narrows run --strategy copy,in_place/spin --out out
-  narrows run --strategy all/interrupt/external --json
+  narrows run --strategy copy/poll=5ms/internal,copy_engine/fragment=4096
 
-A strategy is TRANSFER/NOTIFY/PLACEMENT; parts left off at the end are hybrid
-and internal, and `all` stands for every choice of a part. `all` alone is every
-transfer with every notification in internal memory.
-  transfer:   copy, copy_lazy, single_copy, in_place, copy_engine
-  notify:     interrupt, spin, poll, hybrid, coalesced
-  placement:  internal, external")]
+A strategy is a driver and what differs from hybrid/external, joined by '/':
+  driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
+                   copy_engine
+  notification:    interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+  placement:       internal, external
+  acknowledgement: ack_interrupt, ack_lazy, ack_batched
+  and:             granularity=K requests in a message, fragment=BYTES
+poll, hybrid and coalesced stand for 1ms, at most 50us, and 8:1ms. `all` is each
+of copy, copy_lazy, single_copy, in_place and copy_engine with every
+notification in either placement, 50 in all.")]
 pub struct Run {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
@@ -115,7 +120,9 @@ pub struct Run {
 impl Run {
     /// The strategies that the command line asks for; none if it leaves that to the workload.
     pub fn strategies(&self) -> Vec<Strategy> {
-        self.strategy.iter().flat_map(|choice| choice.0.clone()).collect()
+        let mut all = Vec::new();
+        strategy::append(&mut all, self.strategy.iter().flat_map(|choice| choice.0.clone()));
+        all
     }
 }
 
@@ -139,14 +146,14 @@ pub struct Bench {
     #[arg(value_enum)]
     pub which: Which,
     /// How the bytes move
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
-    pub transfer: Vec<Transfer>,
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub transfer: Vec<String>,
     /// How the other side learns of them
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
-    pub notify: Vec<Notify>,
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub notify: Vec<String>,
     /// Where they lie
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
-    pub placement: Vec<Placement>,
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    pub placement: Vec<String>,
     /// Sizes of a message in bytes
     #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
     pub bytes: Vec<usize>,
@@ -219,7 +226,11 @@ pub struct Completions {
 
 /// What `callee` takes.
 #[derive(Debug, Args)]
+#[command(override_usage = "narrows callee [OPTIONS]")]
 pub struct Callee {
+    /// The directory that the domain is in
+    #[arg(long)]
+    pub directory: PathBuf,
     /// The domain that both nodes belong to
     #[arg(long)]
     pub domain: String,
@@ -229,6 +240,15 @@ pub struct Callee {
     /// The core to run on
     #[arg(long)]
     pub core: usize,
+    /// Have a copy engine, on that core; -1 leaves its core open
+    #[arg(long, allow_negative_numbers = true)]
+    pub engine: Option<i64>,
+    /// The longest request or response in bytes
+    #[arg(long)]
+    pub longest: usize,
+    /// The descriptors of the limits
+    #[arg(long)]
+    pub limits: Option<String>,
 }
 
 /// The definition itself, for help, man page and completions.
@@ -253,7 +273,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 }
 
 fn strategy_name(text: &str) -> Result<Choice, String> {
-    Strategy::parse(text).map(Choice).map_err(|unknown| format!("expected {unknown}"))
+    strategy::expand(text).map(Choice).map_err(|error| error.to_string())
 }
 
 fn cores(text: &str) -> Result<Cores, String> {
@@ -295,7 +315,7 @@ mod tests {
         let Command::Bench(bench) = flags.command else {
             panic!("not bench");
         };
-        assert_eq!(bench.transfer, [Transfer::Copy, Transfer::InPlace]);
+        assert_eq!(bench.transfer, ["copy", "in_place"]);
         assert_eq!(bench.bytes, [48, 4096]);
         for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
             assert_eq!(duration(text), Ok(Duration::from_micros(expected)));
@@ -304,11 +324,12 @@ mod tests {
 
     #[test]
     fn names_of_strategies_add_up() {
-        let flags = parse("narrows run --strategy copy,in_place/all").unwrap();
+        let flags = parse("narrows run --strategy copy,in_place/spin,copy/hybrid").unwrap();
         let Command::Run(run) = flags.command else {
             panic!("not run");
         };
-        assert_eq!(run.strategies().len(), 6);
+        let names: Vec<String> = run.strategies().iter().map(Strategy::to_string).collect();
+        assert_eq!(names, ["copy/hybrid/external", "in_place/spin/external"]);
     }
 
     #[test]

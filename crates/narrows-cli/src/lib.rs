@@ -7,6 +7,8 @@
 //! one sentence and one exit code.
 #![deny(unsafe_code)]
 
+pub mod bench;
+pub mod callee;
 pub mod doctor;
 pub mod failure;
 pub mod flags;
@@ -14,8 +16,11 @@ pub mod functions;
 pub mod machine;
 pub mod manual;
 pub mod output;
+pub mod peer;
 pub mod progress;
 pub mod report;
+pub mod run;
+pub mod service;
 pub mod statistics;
 pub mod strategy;
 pub mod table;

@@ -1,0 +1,3 @@
+//! `narrows bench`: the stack beside what the machine itself allows.
+
+pub mod limit;
