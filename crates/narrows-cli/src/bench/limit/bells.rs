@@ -25,10 +25,7 @@ pub struct Bells {
 impl Bells {
     pub fn create() -> io::Result<Self> {
         let bell = || eventfd(0, EventfdFlags::CLOEXEC);
-        Ok(Self {
-            mine: bell()?,
-            theirs: bell()?,
-        })
+        Ok(Self { mine: bell()?, theirs: bell()? })
     }
 
     /// Rings the other side.
@@ -74,15 +71,16 @@ impl Bells {
     ) -> io::Result<R> {
         let (finished, guard) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
-            std::thread::Builder::new()
-                .name("limit guard".into())
-                .spawn_scoped(scope, move || {
+            std::thread::Builder::new().name("limit guard".into()).spawn_scoped(
+                scope,
+                move || {
                     let mut wait = patience;
                     while guard.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                         self.alarm();
                         wait = ALARM_AGAIN;
                     }
-                })?;
+                },
+            )?;
             let result = work();
             drop(finished);
             result

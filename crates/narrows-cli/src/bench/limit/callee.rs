@@ -50,19 +50,14 @@ impl Callee {
             Ok::<_, io::Error>(descriptor)
         };
         let memory = own(memory)?;
-        let bells = Bells {
-            mine: own(mine)?,
-            theirs: own(theirs)?,
-        };
+        let bells = Bells { mine: own(mine)?, theirs: own(theirs)? };
         if !is_our_memory(&memory) {
             return Err(not_ours(argument, "the first is not the memory of a bench"));
         }
         if !is_eventfd(&bells.mine) || !is_eventfd(&bells.theirs) {
             return Err(not_ours(argument, "the second and third are not eventfds"));
         }
-        Ok(Self {
-            side: Side::new(&memory, bells)?,
-        })
+        Ok(Self { side: Side::new(&memory, bells)? })
     }
 
     /// How long a batch may take in all, before the caller counts as dead: 5 s unless set.
@@ -93,10 +88,7 @@ impl Callee {
             let last = timed + batch.iterations - 1;
             let arrived = intact(turns.into, number, last);
             let ended = Line::Ended;
-            turns
-                .mapping
-                .word::<1>(ended)
-                .store(u64::from(arrived), Relaxed);
+            turns.mapping.word::<1>(ended).store(u64::from(arrived), Relaxed);
             turns.mapping.line(ended).store(number, Release);
             Ok(())
         })?;

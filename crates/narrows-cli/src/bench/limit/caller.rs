@@ -37,10 +37,7 @@ impl Limits {
         let memory = memfd_create("narrows-limit", flags)?;
         ftruncate(&memory, LENGTH as u64)?;
         // A mapping whose file shrinks kills whoever touches it.
-        fcntl_add_seals(
-            &memory,
-            SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
-        )?;
+        fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let bells = Bells::create()?;
         let argument = format!(
             "{},{},{}",
@@ -117,12 +114,7 @@ impl Limits {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let bytes = if kind.has_payload() { bytes } else { 0 };
-        let batch = Batch {
-            kind,
-            bytes,
-            iterations,
-            pace,
-        };
+        let batch = Batch { kind, bytes, iterations, pace };
         self.side.usable()?;
         self.side.give(Command::Run(batch))?;
         let (number, clock) = (self.side.number, self.clock);
@@ -157,9 +149,18 @@ impl Limits {
     /// # Errors
     /// As [`Limits::caller_batch`].
     pub fn sample(&mut self, kind: Kind, bytes: usize, rounds: usize) -> io::Result<Vec<f64>> {
-        (0..rounds)
-            .map(|_| self.caller_batch(kind, bytes, kind.iterations(bytes)))
-            .collect()
+        (0..rounds).map(|_| self.caller_batch(kind, bytes, kind.iterations(bytes))).collect()
+    }
+
+    /// Batches that the next [`Limits::caller_batch`] of that limit takes: one, and before the
+    /// first those that settle its pace.
+    pub fn batches(&self, kind: Kind, bytes: usize) -> usize {
+        let bytes = if kind.has_payload() { bytes } else { 0 };
+        let settled = self.settled.iter().any(|known| (known.0, known.1) == (kind, bytes));
+        match kind == Kind::Eventfd || settled {
+            true => 1,
+            false => 1 + TRIALS * Pace::TRIED.len(),
+        }
     }
 
     /// The pace at which a limit is lowest: each of [`Pace::TRIED`] in turns, by the median.
@@ -172,10 +173,7 @@ impl Limits {
             return Ok(Pace::default());
         }
         let bytes = if kind.has_payload() { bytes } else { 0 };
-        let known = self
-            .settled
-            .iter()
-            .find(|known| (known.0, known.1) == (kind, bytes));
+        let known = self.settled.iter().find(|known| (known.0, known.1) == (kind, bytes));
         if let Some((_, _, pace)) = known {
             return Ok(*pace);
         }

@@ -26,9 +26,7 @@ impl Clock {
     /// The process's clock; the first call takes some 20 ms to calibrate it.
     pub fn get() -> Self {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
-        *CLOCK.get_or_init(|| Self {
-            ns_per_tick: calibrate(),
-        })
+        *CLOCK.get_or_init(|| Self { ns_per_tick: calibrate() })
     }
 
     /// Now.

@@ -150,10 +150,7 @@ impl Mapping {
             Area::There => (THERE_AT, THERE_LEN),
             Area::Back => (BACK_AT, BACK_LEN),
         };
-        let stride = bytes
-            .max(1)
-            .checked_next_multiple_of(PAGE)?
-            .checked_add(STAGGER)?;
+        let stride = bytes.max(1).checked_next_multiple_of(PAGE)?.checked_add(STAGGER)?;
         let count = (length / stride).min(most);
         if count == 0 {
             return None;

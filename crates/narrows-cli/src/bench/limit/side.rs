@@ -108,12 +108,7 @@ impl Side {
             Command::Run(batch) => {
                 let fence = if batch.pace.fence { FENCE } else { 0 };
                 let pace = u64::from(batch.pace.pauses) | fence;
-                [
-                    batch.kind as u64,
-                    batch.bytes as u64,
-                    batch.iterations,
-                    pace,
-                ]
+                [batch.kind as u64, batch.bytes as u64, batch.iterations, pace]
             }
         };
         let line = Line::Command;
@@ -151,16 +146,8 @@ impl Side {
         if iterations == 0 || iterations > MAX_ITERATIONS {
             return Err(nonsense("its number of iterations is out of range"));
         }
-        let pace = Pace {
-            pauses: (pace & 0xff) as u8,
-            fence: pace & FENCE != 0,
-        };
-        Ok(Command::Run(Batch {
-            kind,
-            bytes,
-            iterations,
-            pace,
-        }))
+        let pace = Pace { pauses: (pace & 0xff) as u8, fence: pace & FENCE != 0 };
+        Ok(Command::Run(Batch { kind, bytes, iterations, pace }))
     }
 }
 

@@ -63,9 +63,7 @@ fn batches_of_all_kinds_interleave_and_keep_in_step() {
             for round in 1..20 {
                 for kind in Kind::ALL {
                     let pace = Pace::TRIED[round as usize % Pace::TRIED.len()];
-                    limits
-                        .batch_at(pace, kind, 64 * round as usize, round)
-                        .unwrap();
+                    limits.batch_at(pace, kind, 64 * round as usize, round).unwrap();
                 }
             }
         },
@@ -93,9 +91,7 @@ fn bytes_that_did_not_cross_are_noticed() {
     let kind = Kind::CopyBothWays;
     let answering = thread::spawn(move || {
         assert!(callee.side.bells.listen_for(IDLE).unwrap());
-        let Command::Run(batch) = callee.side.take().unwrap() else {
-            panic!("dismissed")
-        };
+        let Command::Run(batch) = callee.side.take().unwrap() else { panic!("dismissed") };
         let number = callee.side.number;
         callee
             .side
@@ -137,9 +133,7 @@ fn a_callee_that_dies_within_a_batch_ends_it() {
         limits.set_patience(SHORT);
         // Has begun, as far as the caller can tell, and does nothing more.
         callee.side.mapping.line(Line::Begun).store(1, Release);
-        let failure = limits
-            .batch_at(Pace::default(), kind, 64, 1000)
-            .unwrap_err();
+        let failure = limits.batch_at(Pace::default(), kind, 64, 1000).unwrap_err();
         assert_eq!(failure.kind(), ErrorKind::TimedOut, "{}", kind.name());
     }
 }
@@ -149,12 +143,7 @@ fn a_caller_that_dies_within_a_batch_ends_it() {
     for kind in Kind::ALL {
         let (mut limits, mut callee) = pair();
         callee.set_patience(SHORT);
-        let batch = side::Batch {
-            kind,
-            bytes: 64,
-            iterations: 10,
-            pace: Pace::default(),
-        };
+        let batch = side::Batch { kind, bytes: 64, iterations: 10, pace: Pace::default() };
         limits.side.give(Command::Run(batch)).unwrap();
         let failure = callee.serve_one(SOON).unwrap_err();
         assert_eq!(failure.kind(), ErrorKind::TimedOut, "{}", kind.name());
@@ -181,12 +170,8 @@ fn a_command_that_makes_no_sense_is_refused() {
     ];
     for spoil in spoil {
         let (mut limits, mut callee) = pair();
-        let batch = side::Batch {
-            kind: Kind::Copy,
-            bytes: 64,
-            iterations: 10,
-            pace: Pace::default(),
-        };
+        let batch =
+            side::Batch { kind: Kind::Copy, bytes: 64, iterations: 10, pace: Pace::default() };
         limits.side.give(Command::Run(batch)).unwrap();
         spoil(&limits);
         let failure = callee.serve_one(SOON).unwrap_err();
@@ -223,16 +208,7 @@ fn an_argument_that_is_not_ours_is_refused() {
         file.into_raw_fd()
     };
     let others = format!("{},{},{}", number(), number(), number());
-    for argument in [
-        "",
-        "x",
-        "3,4",
-        "0,1,2",
-        "9,9,9",
-        "3,4,5,6",
-        "70000,70001,70002",
-        &others,
-    ] {
+    for argument in ["", "x", "3,4", "0,1,2", "9,9,9", "3,4,5,6", "70000,70001,70002", &others] {
         let failure = Limits::inherit(argument).err().unwrap();
         assert_eq!(failure.kind(), ErrorKind::InvalidInput, "{argument}");
         assert!(failure.to_string().contains("--limits"), "{failure}");

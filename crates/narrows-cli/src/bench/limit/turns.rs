@@ -228,9 +228,7 @@ impl<'a> Turns<'a> {
     }
 
     fn buffers(&self, area: Area, most: usize) -> io::Result<Buffers<'a>> {
-        self.mapping
-            .buffers(area, self.out.len(), most)
-            .ok_or_else(|| too_long(self.out.len()))
+        self.mapping.buffers(area, self.out.len(), most).ok_or_else(|| too_long(self.out.len()))
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
