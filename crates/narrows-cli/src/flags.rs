@@ -220,6 +220,9 @@ pub struct Completions {
 /// What `callee` takes.
 #[derive(Debug, Args)]
 pub struct Callee {
+    /// The directory that the domain is in
+    #[arg(long)]
+    pub directory: PathBuf,
     /// The domain that both nodes belong to
     #[arg(long)]
     pub domain: String,
@@ -229,6 +232,15 @@ pub struct Callee {
     /// The core to run on
     #[arg(long)]
     pub core: usize,
+    /// Have a copy engine, on that core; -1 leaves its core open
+    #[arg(long, allow_negative_numbers = true)]
+    pub engine: Option<i64>,
+    /// The longest request or response in bytes
+    #[arg(long)]
+    pub longest: usize,
+    /// The descriptors of the limits
+    #[arg(long)]
+    pub limits: Option<String>,
 }
 
 /// The definition itself, for help, man page and completions.

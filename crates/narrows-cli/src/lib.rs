@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub mod bench;
+pub mod callee;
 pub mod doctor;
 pub mod failure;
 pub mod flags;
@@ -15,8 +16,10 @@ pub mod functions;
 pub mod machine;
 pub mod manual;
 pub mod output;
+pub mod peer;
 pub mod progress;
 pub mod report;
+pub mod service;
 pub mod statistics;
 pub mod strategy;
 pub mod table;

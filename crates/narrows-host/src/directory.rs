@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use narrows::link::Name;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::{self, Errno};
 use rustix::net::SocketAddrUnix;
 
@@ -44,7 +44,7 @@ pub(crate) struct Bound {
     file: (u64, u64),
 }
 
-fn identity(stat: &rustix::fs::Stat) -> (u64, u64) {
+fn identity(stat: &Stat) -> (u64, u64) {
     #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
     (stat.st_dev as u64, stat.st_ino as u64)
 }
@@ -69,13 +69,18 @@ fn default_base() -> (PathBuf, bool) {
     (std::env::temp_dir().join(format!("narrows-{uid}")), true)
 }
 
+/// Whether it is this user's, and nobody else's to enter: what `make` makes.
+fn is_private(stat: &Stat) -> bool {
+    stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 == 0o700
+}
+
 fn check_ours(path: &Path) -> Result<(), OpenError> {
     let not_ours = |e| match e {
         Errno::LOOP | Errno::NOTDIR | Errno::ACCESS => OpenError::NotOurs(path.into()),
         e => OpenError::path(path, e),
     };
     let stat = rustix::fs::fstat(open(path).map_err(not_ours)?).map_err(not_ours)?;
-    if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o7777 != 0o700 {
+    if !is_private(&stat) {
         return Err(OpenError::NotOurs(path.into()));
     }
     Ok(())
@@ -243,6 +248,10 @@ impl Directory {
         let file = rustix::fs::statat(&self.directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
         if file.is_ok_and(|stat| identity(&stat) == bound.file) {
             let _ = rustix::fs::unlinkat(&self.directory, name.as_str(), AtFlags::empty());
+        }
+        // One that somebody prepared, for several users say, stays.
+        if !rustix::fs::fstat(&self.directory).is_ok_and(|stat| is_private(&stat)) {
+            return;
         }
         // Under the lock, so that nobody is about to be born in a directory that is gone.
         let Ok(_lock) = self.lock_until(Instant::now() + PATIENCE / 10) else { return };

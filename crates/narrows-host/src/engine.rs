@@ -302,7 +302,7 @@ mod tests {
         let (region, descriptor) = Region::new(&Layout::standard(64).unwrap()).unwrap();
         use rustix::fd::AsFd as _;
         let seen = PeerRegion::new(descriptor.as_fd(), region.size()).unwrap();
-        let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i * 7 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..300_000_u32).map(|i| ((i * 7) >> 3) as u8).collect();
         for fragment in [0, 777, 4096, 65536, u32::MAX] {
             let bytes = if fragment == 0 { &bytes[..500] } else { &bytes[..] };
             let mut back = vec![0; bytes.len()];

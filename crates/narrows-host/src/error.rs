@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use narrows::endpoint::NodeError;
 use rustix::io::Errno;
 
 /// Why a host's node did not open. Nothing is left behind.
@@ -30,6 +31,8 @@ pub enum OpenError {
     Core(String),
     /// The copy engine's thread did not start.
     Engine(String),
+    /// The node's tables could not be made.
+    Node(NodeError),
     /// The system refused something else: what, and its error.
     System(&'static str, Errno),
 }
@@ -107,6 +110,7 @@ impl fmt::Display for OpenError {
             OpenError::Engine(error) => {
                 write!(f, "the copy engine's thread did not start: {error}")
             }
+            OpenError::Node(error) => error.fmt(f),
             OpenError::System(what, error) => write!(f, "cannot {what}: {error}"),
         }
     }

@@ -24,11 +24,15 @@ use crate::trace::{Stamps, Trace};
 const LOOK_EVERY: u64 = 1_000_000;
 /// Rounds of looking at words before time is looked at.
 const ROUNDS: u32 = 8;
+/// Times sixteen bells that are heard without waiting: a bound, should peers never stop ringing.
+const HEARD_AT_ONCE: u32 = 64;
 
 /// This process's side of the platform, for one node.
 ///
 /// It can be put into an application's own epoll set (mio, tokio): its descriptor is readable when
-/// a peer has rung or the rendezvous has something to do.
+/// a peer has rung or the rendezvous has something to do. Before such a wait the node is
+/// [armed](narrows::endpoint::Node::arm); after it, this platform [hears](Host::hear) what came and
+/// the node is polled. `examples/tokio.rs` shows the whole turn.
 ///
 /// A peer that breaks the rules is refused or lost, with one exception that the kernel leaves no
 /// way round: it can make its own doorbell one that blocks who rings it. So link only with users
@@ -88,6 +92,24 @@ impl Host {
     #[must_use]
     pub fn engine_time(&self) -> Option<std::time::Duration> {
         self.engine.as_ref().and_then(Engine::time)
+    }
+
+    /// Takes what made the descriptor readable, so that it is not readable until there is more, and
+    /// does not wait. Call it after each wait of the application's own and before
+    /// [`Node::poll`](narrows::endpoint::Node::poll); where such a wait reports changes only (tokio,
+    /// mio), its readiness is cleared before this call, not after it.
+    pub fn hear(&self) {
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [none; 16];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        for _ in 0..HEARD_AT_ONCE {
+            match epoll::wait(&self.sets.bells, &mut events[..], Some(&at_once)) {
+                Ok(heard) if heard == events.len() => {}
+                _ => break,
+            }
+        }
+        self.with(Rendezvous::turn);
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut Rendezvous) -> R) -> R {

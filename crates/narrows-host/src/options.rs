@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use narrows::endpoint::Limits;
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::Platform;
@@ -11,6 +12,7 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::Timespec;
 
+use crate::Node;
 use crate::directory::Directory;
 use crate::engine::Engine;
 use crate::error::OpenError;
@@ -92,7 +94,16 @@ impl Options {
         self
     }
 
-    /// Opens the node: from here on others can find it.
+    /// Opens the node with tables of the default [`Limits`]: from here on others can find it.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; each is a sentence that says what to do.
+    pub fn node(self) -> Result<Node, OpenError> {
+        Node::new(self.open()?, Limits::default()).map_err(OpenError::Node)
+    }
+
+    /// Opens the platform alone, for a node with [`Limits`] of its own: from here on others can
+    /// find it.
     ///
     /// # Errors
     /// See [`OpenError`]; each is a sentence that says what to do.

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn cpu_time_rises_with_work_only() {
-        let (thread, process) = (thread_time(), process_time());
+        let (process, thread) = (process_time(), thread_time());
         while thread_time() < thread + Duration::from_millis(2) {
             std::hint::spin_loop();
         }

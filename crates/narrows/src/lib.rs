@@ -2,6 +2,8 @@
 //! and without allocation.
 #![no_std]
 
+#[cfg(feature = "_conformance")]
+pub mod conformance;
 pub mod connection;
 pub mod driver;
 pub mod endpoint;

@@ -10,6 +10,7 @@
 //! - [`Memory::read`] and [`OwnMemory::write`]: payload in pool blocks, cached, made visible with
 //!   [`OwnMemory::clean`] and [`Memory::invalidate`], which do nothing where caches are coherent.
 
+use core::fmt;
 use core::ops::{Add, DerefMut};
 use core::time::Duration;
 
@@ -175,6 +176,18 @@ pub enum Lost {
     Corrupt(crate::memory::Corrupt),
 }
 
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lost::Closed => f.write_str("the peer closed the link"),
+            Lost::Died => f.write_str("the peer died without a word"),
+            Lost::Corrupt(what) => write!(f, "the peer broke the protocol ({what})"),
+        }
+    }
+}
+
+impl core::error::Error for Lost {}
+
 /// News from the rendezvous.
 pub enum Event<P: Platform> {
     /// A link is up.
@@ -203,6 +216,33 @@ pub enum HuntError {
     /// The platform refused; its own error number.
     System(i32),
 }
+
+impl fmt::Display for HuntError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HuntError::Forbidden => f.write_str(
+                "the node of that name belongs to a user who is not allowed here: allow each \
+                 other's user on both sides, or hunt another name",
+            ),
+            HuntError::Incompatible => f.write_str(
+                "the node of that name speaks another version of the protocol or has another line \
+                 size: build both sides from the same version",
+            ),
+            HuntError::TooManyLinks => f.write_str(
+                "this node has no place for one more link: close those that have ended, or open \
+                 it with more links",
+            ),
+            HuntError::Own => f.write_str("a node cannot hunt its own name: name its peer"),
+            HuntError::System(number) => write!(
+                f,
+                "the system refused to look for the name, with its error {number}: see what that \
+                 means there"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for HuntError {}
 
 /// The caller's storage is used up: nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -251,6 +251,8 @@ impl fmt::Display for StrategyError {
     }
 }
 
+impl core::error::Error for StrategyError {}
+
 fn time(text: &str) -> Result<Duration, StrategyError> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);

@@ -6,9 +6,8 @@
 
 mod loom_memory;
 
-use loom::model;
 use loom::thread::{spawn, yield_now};
-use loom_memory::{End, LINE, SLOTS, link};
+use loom_memory::{End, LINE, SLOTS, explore, link};
 use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken};
 use narrows::platform::{Memory, Platform, Wait, WordsMut};
 use narrows::strategy::Placement;
@@ -92,7 +91,7 @@ fn release(end: &mut End, taken: &Taken) {
 
 #[test]
 fn messages_arrive_whole_and_in_order_and_slots_are_used_again() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..3 {
@@ -113,7 +112,7 @@ fn messages_arrive_whole_and_in_order_and_slots_are_used_again() {
 
 #[test]
 fn a_block_is_written_again_only_after_it_was_read() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..2 {
@@ -136,7 +135,7 @@ fn a_block_is_written_again_only_after_it_was_read() {
 
 #[test]
 fn a_sleeping_receiver_is_rung_for_the_first_message() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..2 {
@@ -151,7 +150,7 @@ fn a_sleeping_receiver_is_rung_for_the_first_message() {
 
 #[test]
 fn a_sleeping_receiver_is_rung_for_the_message_it_named() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..2 {
@@ -166,7 +165,7 @@ fn a_sleeping_receiver_is_rung_for_the_message_it_named() {
 
 #[test]
 fn a_sender_that_sleeps_for_credit_is_rung() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..3 {
@@ -189,7 +188,7 @@ fn a_sender_that_sleeps_for_credit_is_rung() {
 
 #[test]
 fn a_sender_that_sleeps_for_a_block_is_rung() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..2 {
@@ -215,7 +214,7 @@ fn a_sender_that_sleeps_for_a_block_is_rung() {
 
 #[test]
 fn a_sender_that_asked_to_be_told_is_rung_for_each_message() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         spawn(move || {
             for number in 0..2 {
@@ -235,7 +234,7 @@ fn a_sender_that_asked_to_be_told_is_rung_for_each_message() {
 
 #[test]
 fn what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more() {
-    model(|| {
+    explore(|| {
         let (mut sender, mut receiver) = link(1);
         publish(&mut sender, 0);
         publish(&mut sender, 1);

@@ -115,24 +115,38 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// Writes the response to a request into the slice and returns its length.
+pub type Answer = fn(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal>;
+
 /// A function as the other core offers it: its name on the link, and the work.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// The name that calls use; the two laws of a codec have a name each.
     pub name: &'static str,
-    /// Writes the response to `request` into the slice and returns its length.
-    pub answer: fn(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal>,
+    /// Answers a whole request.
+    pub answer: Answer,
+    /// Answers a piece of a request with that piece of the response, which is at most twice as
+    /// long; none if the function needs its request whole. Pieces but the last are even.
+    pub stream: Option<Answer>,
+}
+
+const fn whole(name: &'static str, answer: Answer) -> Entry {
+    Entry { name, answer, stream: None }
+}
+
+const fn stream(name: &'static str, answer: Answer) -> Entry {
+    Entry { name, answer, stream: Some(answer) }
 }
 
 /// Everything the other core offers.
 pub const LIBRARY: [Entry; 7] = [
-    Entry { name: "echo", answer: echo },
-    Entry { name: "busy", answer: busy },
-    Entry { name: "g711.encode.a", answer: |from, to| g711::encode(Law::A, from, to) },
-    Entry { name: "g711.encode.mu", answer: |from, to| g711::encode(Law::Mu, from, to) },
-    Entry { name: "g711.decode.a", answer: |from, to| g711::decode(Law::A, from, to) },
-    Entry { name: "g711.decode.mu", answer: |from, to| g711::decode(Law::Mu, from, to) },
-    Entry { name: "log", answer: log },
+    stream("echo", echo),
+    whole("busy", busy),
+    stream("g711.encode.a", |from, to| g711::encode(Law::A, from, to)),
+    stream("g711.encode.mu", |from, to| g711::encode(Law::Mu, from, to)),
+    stream("g711.decode.a", |from, to| g711::decode(Law::A, from, to)),
+    stream("g711.decode.mu", |from, to| g711::decode(Law::Mu, from, to)),
+    whole("log", log),
 ];
 
 /// The entry of that name.

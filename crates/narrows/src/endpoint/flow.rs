@@ -362,6 +362,7 @@ impl<P: Platform> Node<P> {
             self.poll();
             let flow = self.get_flow_mut(id).ok_or(FlowError::Unknown)?;
             let link = flow.link;
+            let unsent = matches!(flow.phase, Phase::Draining(_)) && flow.on_the_way == 0;
             match flow.phase {
                 Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
                 Phase::NotFound => return Err(FlowError::NotFound),
@@ -377,7 +378,7 @@ impl<P: Platform> Node<P> {
             }
             let how = notify::quickest([self.agreed(), self.notification].into_iter())
                 .unwrap_or(Notification::Interrupt);
-            self.wait(how, deadline, Some(link));
+            self.wait(how, deadline, unsent.then_some(link));
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod call;
 mod control;
+mod error_text;
 mod flow;
 mod message;
 mod node;

@@ -191,10 +191,16 @@ impl<P: Platform> Node<P> {
     /// Blocks of this node's that the peer has now, and that the application holds.
     ///
     /// # Errors
-    /// [`LinkError::Unknown`].
-    pub fn blocks_in_use(&self, link: LinkId) -> Result<(u32, u32), LinkError> {
-        let link = self.links.get(link).ok_or(LinkError::Unknown)?;
-        Ok((link.shared.pool().lent(), link.shared.pool().held()))
+    /// [`LinkError::Unknown`], or [`LinkError::Gone`] if the peer returned what it did not have.
+    pub fn blocks_in_use(&mut self, link: LinkId) -> Result<(u32, u32), LinkError> {
+        let found = self.links.get_mut(link).ok_or(LinkError::Unknown)?;
+        if found.lost.is_none()
+            && let Err(what) = found.shared.reclaim()
+        {
+            self.fail(link, what);
+            return Err(LinkError::Gone(Lost::Corrupt(what)));
+        }
+        Ok((found.shared.pool().lent(), found.shared.pool().held()))
     }
 
     /// Hands every message that the peer never took to `each`, once the link has ended: the port

@@ -60,6 +60,8 @@ impl core::fmt::Display for LayoutError {
     }
 }
 
+impl core::error::Error for LayoutError {}
+
 /// The layout of one region: its ring, its return ring and its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {

@@ -53,5 +53,7 @@ impl core::fmt::Display for Corrupt {
     }
 }
 
+impl core::error::Error for Corrupt {}
+
 #[cfg(test)]
 mod tests;

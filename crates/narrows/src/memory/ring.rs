@@ -57,7 +57,11 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         Ok(self.head.wrapping_sub(self.freed) < self.count)
     }
 
-    fn refresh(&mut self) -> Result<(), Corrupt> {
+    /// Looks at the peer's credit.
+    ///
+    /// # Errors
+    /// The peer gave credit that it cannot have: [`Corrupt::Credit`].
+    pub(crate) fn refresh(&mut self) -> Result<(), Corrupt> {
         // Acquire: pairs with the release in `Consumer::give_credit`. The peer has finished
         // reading the slots that are about to be written again.
         let freed = self.start.wrapping_add(self.credit.load_acquire(0));

@@ -105,10 +105,24 @@ impl<P: Platform> Shared<P> {
         len: u32,
     ) -> Result<Result<Block, PoolError>, Corrupt> {
         let first = self.pool.take(placement, len);
-        if first == Err(PoolError::Empty) && self.reclaimer.reclaim(&mut self.pool)? > 0 {
-            return Ok(self.pool.take(placement, len));
+        if first != Err(PoolError::Empty) {
+            return Ok(first);
         }
-        Ok(first)
+        self.reclaim()?;
+        let second = self.pool.take(placement, len);
+        if second == Err(PoolError::Empty) {
+            // Whoever waits now watches credit too: what came before is no news.
+            self.tx.refresh()?;
+        }
+        Ok(second)
+    }
+
+    /// Takes back the blocks that the peer has returned.
+    ///
+    /// # Errors
+    /// It returned what it did not have.
+    pub fn reclaim(&mut self) -> Result<u32, Corrupt> {
+        self.reclaimer.reclaim(&mut self.pool)
     }
 
     /// Puts back a block that was not sent.
@@ -166,13 +180,14 @@ impl<P: Platform> Shared<P> {
     /// The peer broke the protocol.
     #[inline]
     pub fn room(&mut self, with_block: bool) -> Result<bool, Corrupt> {
-        if with_block && self.pool.lent() >= self.theirs.returns() {
-            self.reclaimer.reclaim(&mut self.pool)?;
-            if self.pool.lent() >= self.theirs.returns() {
-                return Ok(false);
-            }
+        let full = |pool: &Pool<_>, theirs: &Layout| with_block && pool.lent() >= theirs.returns();
+        if !full(&self.pool, &self.theirs) && self.tx.room()? {
+            return Ok(true);
         }
-        self.tx.room()
+        // Blocks and credit are fetched even if one alone is short: whoever waits watches both.
+        self.reclaim()?;
+        self.tx.refresh()?;
+        Ok(self.tx.room()? && !full(&self.pool, &self.theirs))
     }
 
     /// Publishes a message; there must be [room](Shared::room), and a payload in the slot is at
@@ -276,7 +291,8 @@ impl<P: Platform> Shared<P> {
         }
     }
 
-    /// The words to watch while waiting for credit and blocks.
+    /// The words to watch while waiting for credit and blocks, behind a [`Shared::room`] that was
+    /// refused or a [`Shared::take_block`] that found none: they have fetched what had come by then.
     pub fn starved(&self) -> [crate::platform::Watch<'_, <P::Peer as Memory>::Words>; 2] {
         [self.tx.watched(), self.reclaimer.watched()]
     }

@@ -218,3 +218,11 @@ pub fn link(blocks: u32) -> (End, End) {
     };
     (end(0), end(1))
 }
+
+/// Runs a model in every interleaving of at most five forced switches, or as many as
+/// `LOOM_MAX_PREEMPTIONS` says. Every fault that `ci/mutate` makes needs fewer.
+pub fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(5);
+    builder.check(model);
+}

@@ -152,17 +152,6 @@ impl Limits {
         (0..rounds).map(|_| self.caller_batch(kind, bytes, kind.iterations(bytes))).collect()
     }
 
-    /// Batches that the next [`Limits::caller_batch`] of that limit takes: one, and before the
-    /// first those that settle its pace.
-    pub fn batches(&self, kind: Kind, bytes: usize) -> usize {
-        let bytes = if kind.has_payload() { bytes } else { 0 };
-        let settled = self.settled.iter().any(|known| (known.0, known.1) == (kind, bytes));
-        match kind == Kind::Eventfd || settled {
-            true => 1,
-            false => 1 + TRIALS * Pace::TRIED.len(),
-        }
-    }
-
     /// The pace at which a limit is lowest: each of [`Pace::TRIED`] in turns, by the median.
     /// Measured when first asked for, then remembered.
     ///

@@ -151,3 +151,22 @@ fn a_message_is_recalled_until_its_slot_is_used_again() {
     assert_eq!(tx.recall(1, &mut payload).map(|d| d.tag), Some(1));
     assert_eq!(u32::from_le_bytes(payload), 1);
 }
+
+#[test]
+fn formatting_forgets_an_earlier_link() {
+    let region = formatted(&layout(4, 0));
+    for offset in (512..1024 + 4 * 64).step_by(4) {
+        region.poke(offset, 10);
+    }
+    let layout = layout(4, 9);
+    layout.format(&region).expect("it fits");
+    let mut tx = Producer::new(&layout, &region, &layout, &region).expect("fits");
+    let rx = Consumer::new(&layout, &region, &layout, &region).expect("fits");
+    assert_eq!(rx.head(), Ok(None));
+    assert!(!tx.must_ring() && !rx.wanted());
+    for _ in 0..4 {
+        assert_eq!(tx.room(), Ok(true));
+        tx.publish(&message(0), &[]);
+    }
+    assert_eq!((tx.room(), tx.first_untaken(region.word(768))), (Ok(false), 0));
+}

@@ -71,8 +71,9 @@ fn an_impossible_descriptor_ends_the_link() {
         (kind(Kind::Message, 1), block(0, 4), Some(Corrupt::Block)),
         (kind(Kind::Message, 1), block(1, 0), Some(Corrupt::Block)),
         (kind(Kind::Message, 1), block(15, 4094), Some(Corrupt::Block)),
-        (kind(Kind::Control, 1), block(0, 0), Some(Corrupt::Control)),
-        (kind(Kind::Control, 24), none, None),
+        (kind(Kind::Control, 48), block(0, 0), None),
+        (kind(Kind::Control, 49), block(0, 0), Some(Corrupt::Control)),
+        (kind(Kind::Control, 48), none, None),
         (0, none, Some(Corrupt::Kind)),
     ] {
         let Pair { mut b, of_a, .. } = small();
@@ -81,6 +82,22 @@ fn an_impossible_descriptor_ends_the_link() {
         }
         assert_eq!(b.take().err(), error, "{first:#x} {last:#x}");
     }
+}
+
+#[test]
+fn a_control_message_that_came_in_a_block_looks_as_if_it_had_come_in_its_slot() {
+    let mut pair = small();
+    let block = pair.a.take_block(Placement::External, 20).expect("honest").expect("free");
+    assert!(pair.a.write(block, 0, b"of two stacks, aside"));
+    let control = Descriptor { kind: Kind::Control, ..message(1) };
+    pair.a.publish(control, Placed::Block { block, len: 20 });
+    let taken = pair.b.take().expect("honest").expect("sent");
+    assert_eq!((taken.descriptor.block, taken.descriptor.len), (None, 20));
+    assert_eq!(&taken.in_slot[..20], b"of two stacks, aside");
+    pair.b.release(&Core, &taken.descriptor);
+    pair.b.flush(&Core);
+    while let Ok(Ok(_)) = pair.a.take_block(Placement::External, 1) {}
+    assert_eq!((pair.a.pool().lent(), pair.a.pool().held()), (0, 4), "its block came back");
 }
 
 #[test]
@@ -212,4 +229,41 @@ fn a_payload_fills_a_slot_of_each_line_and_no_more() {
     check::<32>(16);
     check::<64>(48);
     check::<128>(48);
+}
+
+fn would_sleep(end: &super::End) -> bool {
+    !end.starved().iter().any(|watch| watch.changed())
+}
+
+#[test]
+fn a_sender_out_of_slots_sleeps_whatever_blocks_came_back() {
+    let mut pair = pair(&layout(4, 8), &layout(4, 8));
+    for _ in 0..2 {
+        send_block(&mut pair, b"x", Ack::Lazy);
+        let taken = pair.b.take().expect("honest").expect("sent");
+        pair.b.release(&Core, &taken.descriptor);
+    }
+    for _ in 0..4 {
+        send_block(&mut pair, b"x", Ack::Lazy);
+    }
+    assert_eq!(pair.a.room(true), Ok(false));
+    assert!(would_sleep(&pair.a));
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+    assert!(!would_sleep(&pair.a));
+}
+
+#[test]
+fn a_sender_out_of_blocks_sleeps_whatever_credit_came_back() {
+    let mut pair = pair(&layout(64, 2), &layout(64, 2));
+    pair.a.publish(Descriptor { ack: Ack::Lazy, ..message(0) }, Placed::InSlot(b"x"));
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+    send_block(&mut pair, b"x", Ack::Lazy);
+    send_block(&mut pair, b"x", Ack::Lazy);
+    assert_eq!(pair.a.take_block(Placement::External, 1), Ok(Err(PoolError::Empty)));
+    assert!(would_sleep(&pair.a));
+    let taken = pair.b.take().expect("honest").expect("sent");
+    pair.b.release(&Core, &taken.descriptor);
+    assert!(!would_sleep(&pair.a));
 }

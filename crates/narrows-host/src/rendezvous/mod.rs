@@ -3,33 +3,30 @@
 //! Nothing here waits. Everything that can happen is a descriptor in one epoll set, and
 //! [`Rendezvous::turn`] does what has become possible.
 
+mod handshake;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use narrows::link::Name;
 use narrows::memory::Layout;
-use narrows::platform::{Connected, Event, HuntError, Lost, Platform};
+use narrows::platform::{Event, HuntError, Platform};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
-use rustix::net::SocketFlags;
 use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
 use crate::directory::{Bound, Directory};
-use crate::memory::{PeerRegion, Region};
-use crate::packet::{self, Hello, Received, Refusal};
+use crate::memory::Region;
+use crate::packet::{self, Hello};
 use crate::system::peer_user;
 use crate::watch::{Ticker, Watcher};
 
-/// Connections that have not said who they are.
-const STRANGERS: usize = 16;
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
-/// How often the socket of a peer that died is looked at: it may outlive the link by a moment.
-const LOOKS: u8 = 50;
 
 const LISTENER: u64 = 0;
 const WATCHER: u64 = 1;
@@ -341,185 +338,6 @@ impl Rendezvous {
                 }
             }
         }
-    }
-
-    fn accept(&mut self) {
-        for _ in 0..2 * STRANGERS {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let socket = match rustix::net::accept_with(&self.bound.listener, flags) {
-                Ok(socket) => socket,
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
-                    self.deaf = true;
-                    return;
-                }
-                Err(_) => return,
-            };
-            if !peer_user(socket.as_fd()).is_ok_and(|user| self.me.allows(user)) {
-                packet::refuse(socket.as_fd(), Refusal::Forbidden);
-                continue;
-            }
-            let strangers =
-                self.connections.values().filter(|c| matches!(c.stage, Stage::Stranger(_)));
-            if strangers.count() >= STRANGERS {
-                packet::refuse(socket.as_fd(), Refusal::Again);
-                continue;
-            }
-            let key = self.fresh_key();
-            if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
-                packet::refuse(socket.as_fd(), Refusal::Again);
-                continue;
-            }
-            let stage = Stage::Stranger(Instant::now());
-            self.connections.insert(key, Connection { socket, stage });
-            self.hear(key);
-        }
-    }
-
-    /// Takes one packet of a connection.
-    fn hear(&mut self, key: u32) {
-        let Some(connection) = self.connections.get(&key) else { return };
-        let received = packet::receive(connection.socket.as_fd());
-        match (&connection.stage, received) {
-            (_, Received::Nothing) => {}
-            (Stage::Linked { name, .. }, received) => {
-                let reason =
-                    if matches!(received, Received::Bye) { Lost::Closed } else { Lost::Died };
-                if reason == Lost::Died && !self.dead.iter().any(|(dead, _)| dead == name) {
-                    self.dead.push((*name, LOOKS));
-                }
-                self.remove(key, false);
-                self.news.push_back(Ok(Event::Lost { key, reason }));
-            }
-            (Stage::Stranger(_), Received::Hello(hello, memory, bell)) => {
-                if let Err(why) = self.answer(key, &hello, memory, bell) {
-                    self.turn_away(key, why);
-                }
-            }
-            (Stage::Stranger(_), Received::Bad(why)) => self.turn_away(key, why),
-            (Stage::Stranger(_), Received::Refused(_)) => self.turn_away(key, Refusal::Malformed),
-            (Stage::Stranger(_), Received::End | Received::Bye) => self.remove(key, false),
-            (Stage::Greeted { .. }, Received::Hello(hello, memory, bell)) => {
-                self.complete(key, &hello, memory, bell);
-            }
-            (Stage::Greeted { name, .. }, received) => {
-                let name = *name;
-                self.remove(key, false);
-                match received {
-                    Received::Refused(Some(Refusal::Forbidden)) => {
-                        self.fail(&name, HuntError::Forbidden);
-                    }
-                    Received::Refused(Some(Refusal::Incompatible | Refusal::Malformed) | None)
-                    | Received::Bad(Refusal::Incompatible | Refusal::Malformed) => {
-                        self.fail(&name, HuntError::Incompatible);
-                    }
-                    Received::Bad(_) => self.fail(&name, hunt_error(Errno::MFILE)),
-                    // It is closing, or has its reasons: the hunt goes on.
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn turn_away(&mut self, key: u32, why: Refusal) {
-        if let Some(connection) = self.connections.get(&key) {
-            packet::refuse(connection.socket.as_fd(), why);
-        }
-        self.remove(key, false);
-    }
-
-    /// Checks and maps what a peer sent.
-    fn admit(
-        hello: &Hello,
-        memory: &OwnedFd,
-        bell: OwnedFd,
-    ) -> Result<(PeerRegion, Bell), Refusal> {
-        if hello.line != Host::LINE {
-            return Err(Refusal::Incompatible);
-        }
-        let bell = Bell::received(bell).ok_or(Refusal::Malformed)?;
-        let peer = PeerRegion::new(memory.as_fd(), hello.size).map_err(|unfit| unfit.refusal())?;
-        Layout::read(&peer, Host::LINE).map_err(|_| Refusal::Incompatible)?;
-        Ok((peer, bell))
-    }
-
-    /// Answers a stranger's greeting: the link is up.
-    fn answer(
-        &mut self,
-        key: u32,
-        hello: &Hello,
-        memory: OwnedFd,
-        bell: OwnedFd,
-    ) -> Result<(), Refusal> {
-        if hello.name == self.me.name {
-            return Err(Refusal::Incompatible);
-        }
-        if let Some(old) = self.link_of(&hello.name) {
-            // It may have ended already, and its peer be back.
-            self.hear(old);
-            if self.connections.contains_key(&old) {
-                return Err(Refusal::Again);
-            }
-        }
-        let hunt = self.hunts.iter().find(|h| h.name == hello.name);
-        if let Some(greeted) = hunt.and_then(|h| h.greeted) {
-            // Both greet at once: both know that the first name's greeting is the one that counts.
-            if self.me.name.as_str() < hello.name.as_str() {
-                return Err(Refusal::Again);
-            }
-            self.remove(greeted, false);
-        }
-        let (peer, ring) = Self::admit(hello, &memory, bell)?;
-        let (own, memory, bell) = self.offer(key).map_err(|_| Refusal::Again)?;
-        let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        let mine = self.me.hello();
-        let sent = packet::greet(connection.socket.as_fd(), &mine, memory.as_fd(), bell.as_fd());
-        connection.stage = Stage::Linked { name: hello.name, bell };
-        if sent.is_err() {
-            self.remove(key, false);
-            return Ok(());
-        }
-        self.link_up(key, hello, own, peer, ring);
-        Ok(())
-    }
-
-    /// Takes the answer to this node's greeting: the link is up.
-    fn complete(&mut self, key: u32, hello: &Hello, memory: OwnedFd, bell: OwnedFd) {
-        let Some(mut connection) = self.connections.remove(&key) else { return };
-        let Stage::Greeted { name, own, bell: mine } = connection.stage else { return };
-        connection.stage = Stage::Linked { name, bell: mine };
-        self.connections.insert(key, connection);
-        let admitted = if hello.name == name {
-            Self::admit(hello, &memory, bell)
-        } else {
-            Err(Refusal::Incompatible)
-        };
-        match admitted {
-            Ok((peer, ring)) => self.link_up(key, hello, own, peer, ring),
-            Err(why) => {
-                self.remove(key, true);
-                self.fail(
-                    &name,
-                    match why {
-                        Refusal::Again => hunt_error(Errno::NOMEM),
-                        _ => HuntError::Incompatible,
-                    },
-                );
-            }
-        }
-    }
-
-    fn link_up(&mut self, key: u32, hello: &Hello, own: Region, peer: PeerRegion, bell: Bell) {
-        self.hunts.retain(|h| h.name != hello.name);
-        self.dead.retain(|(name, _)| *name != hello.name);
-        self.news.push_back(Ok(Event::Connected(Connected {
-            key,
-            name: hello.name,
-            incarnation: hello.incarnation,
-            own,
-            peer,
-            bell,
-        })));
     }
 }
 

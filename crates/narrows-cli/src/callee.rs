@@ -1,0 +1,358 @@
+//! `narrows callee`: the process on the other core. `run` and `bench` start it, through
+//! [`crate::peer::Peer`].
+//!
+//! It serves the library and what [`crate::service`] describes. It leaves when the link to its
+//! caller is lost, and when its standard input is closed, whatever it is busy with: so it never
+//! outlives its caller, however that ends.
+
+use crate::bench::limit::{Callee as LimitCallee, Limits, Served};
+use crate::failure::{Failure, Kind};
+use crate::flags::{Callee, Global};
+use crate::functions::{self, Refusal};
+use crate::peer::{self, Settings};
+use crate::service::{self, Mode, Page, TraceOrder};
+use narrows::endpoint::{Failure as CallFailure, Function, Select, Sink, Source, What};
+use narrows_host::{Node, Trace, system};
+use std::cell::{Cell, RefCell};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// How long the work under way may go on after the caller is gone.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long a batch of the limits is waited for before calls are looked at.
+const LIMIT_WAIT: Duration = Duration::from_millis(2);
+/// Bytes that are brought to a core's own memory at a time, where a function allows that.
+const CHUNK: usize = 256;
+
+/// Serves until the caller is gone.
+///
+/// # Errors
+/// It cannot begin: core, name or directory.
+pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
+    // First: the numbers in the argument are those of descriptors that were open at the start.
+    let limits = args.limits.as_deref().map(Limits::inherit).transpose();
+    let limits = limits.map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let gone = watch_caller(args.directory.clone());
+    let settings = Settings {
+        directory: args.directory.clone(),
+        domain: args.domain.clone(),
+        name: args.name.clone(),
+        core: args.core,
+        engine: args.engine.map(|core| usize::try_from(core).ok()),
+        longest: args.longest,
+    };
+    let mut node = peer::open(&settings)?;
+    // The caller has said it, if the machine refuses; here it would only be said twice.
+    if let Some(priority) = global.priority {
+        let _ = system::real_time(priority);
+    }
+    if global.lock_memory {
+        let _ = system::lock_memory();
+    }
+    let _ = system::precise_timers();
+    serve(&mut node, args.longest, limits);
+    drop(node);
+    // A caller that was killed could not tidy up.
+    if gone.recv_timeout(GRACE) == Ok(()) {
+        remove(&args.directory);
+    }
+    Ok(())
+}
+
+/// Tells when standard input is closed. If the process is still there some time later, busy with
+/// something, it ends here.
+fn watch_caller(directory: PathBuf) -> Receiver<()> {
+    let (tell, told) = channel();
+    std::thread::spawn(move || watch(&tell, &directory));
+    told
+}
+
+fn watch(tell: &Sender<()>, directory: &Path) {
+    let mut byte = [0];
+    while std::io::stdin().read(&mut byte).is_ok_and(|read| read > 0) {}
+    // The process ends meanwhile, unless something holds it up.
+    let _ = tell.send(());
+    std::thread::sleep(GRACE);
+    remove(directory);
+    std::process::exit(i32::from(Kind::Peer.code()));
+}
+
+/// Removes the directory of the two nodes, if it is one that was made for them.
+fn remove(directory: &Path) {
+    let ours = directory.file_name().and_then(|name| name.to_str());
+    if ours.is_some_and(|name| name.starts_with(peer::DIRECTORY)) {
+        let _ = std::fs::remove_dir_all(directory);
+    }
+}
+
+/// What service functions leave to be done once they have answered.
+#[derive(Default)]
+struct Desk {
+    mode: Cell<Option<Mode>>,
+    tracing: Cell<Option<bool>>,
+    trace: RefCell<Trace>,
+}
+
+impl Desk {
+    fn apply(&self, node: &Node, mode: &mut Mode) {
+        if let Some(new) = self.mode.take() {
+            *mode = new;
+        }
+        match self.tracing.take() {
+            Some(true) => {
+                node.platform().take_trace();
+                node.platform().set_tracing(true);
+            }
+            Some(false) => {
+                node.platform().set_tracing(false);
+                self.trace.replace(node.platform().take_trace());
+            }
+            None => {}
+        }
+    }
+}
+
+fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
+    let desk = Desk::default();
+    let mut bodies = bodies(&desk, longest);
+    let mut library: Vec<Function<'_>> = bodies
+        .iter_mut()
+        .filter_map(|(name, body)| Some(Function { name: name.parse().ok()?, run: &mut **body }))
+        .collect();
+    let mut mode = Mode::Calls;
+    let mut linked = false;
+    loop {
+        match (mode, &mut limits) {
+            (Mode::Messages(_), _) => {
+                if !echo(node, longest, mode) {
+                    return;
+                }
+                mode = Mode::Calls;
+            }
+            (Mode::Limits, Some(callee)) => match callee.serve_one(LIMIT_WAIT) {
+                Ok(Served::Batch(_)) => continue,
+                Ok(Served::Nothing) => {
+                    node.poll();
+                    node.try_serve(&mut library);
+                }
+                Ok(Served::Dismissed) | Err(_) => {
+                    limits = None;
+                    mode = Mode::Calls;
+                }
+            },
+            _ => {
+                node.serve(&mut library, None);
+            }
+        }
+        desk.apply(node, &mut mode);
+        let up = node.links().next().is_some();
+        if linked && !up {
+            return;
+        }
+        linked |= up;
+    }
+}
+
+/// Sends messages back until one says that it is the last; false if the caller is gone.
+fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
+    let Mode::Messages(strategy) = mode else { return true };
+    let Some((link, _)) = node.links().next() else { return false };
+    let opened = node.open(service::ECHO_PORT).is_ok();
+    if opened && node.attach(link, service::ECHO_PORT).is_err() {
+        return false;
+    }
+    node.set_strategy(strategy);
+    node.set_notification(strategy.notification);
+    let mut buffer = vec![0; longest];
+    loop {
+        let Ok(Some(message)) = node.receive(service::ECHO_PORT, &Select::default(), None) else {
+            return false;
+        };
+        match message.what {
+            What::PeerGone(_) => return false,
+            What::Refused => {
+                node.release_message(message);
+                continue;
+            }
+            What::Message => {}
+        }
+        let Some(bytes) = buffer.get_mut(..message.len) else {
+            node.release_message(message);
+            continue;
+        };
+        node.read(&message, 0, bytes);
+        let (to, tag, priority) = (message.from, message.tag, message.priority);
+        node.release_message(message);
+        if node.send(service::ECHO_PORT, to, priority, tag, bytes, None).is_err() {
+            return false;
+        }
+        if tag == service::LAST {
+            return true;
+        }
+    }
+}
+
+type Body<'a> = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), CallFailure> + 'a>;
+
+/// Everything that can be called here, by name.
+fn bodies(desk: &Desk, longest: usize) -> Vec<(&'static str, Body<'_>)> {
+    let mut all: Vec<(&'static str, Body<'_>)> = Vec::new();
+    for entry in functions::LIBRARY {
+        let body: Body<'_> = match entry.stream {
+            Some(stream) => Box::new(move |from, to| streamed(stream, from, to)),
+            None => {
+                let (mut request, mut response) = (vec![0; longest], vec![0; longest]);
+                Box::new(move |from, to| whole(entry.answer, from, to, &mut request, &mut response))
+            }
+        };
+        all.push((entry.name, body));
+    }
+    all.push((service::CPU, Box::new(|_, to| answer(to, &cpu_time()))));
+    all.push((service::MODE, Box::new(|from, _| order_mode(desk, from))));
+    all.push((service::TRACE, Box::new(|from, to| order_trace(desk, from, to))));
+    all
+}
+
+/// A function that needs its whole request and response in memory of its own.
+fn whole(
+    answer: functions::Answer,
+    from: &dyn Source,
+    to: &mut dyn Sink,
+    request: &mut [u8],
+    response: &mut [u8],
+) -> Result<(), CallFailure> {
+    let request = request.get_mut(..from.len()).ok_or(CallFailure::NoRoom)?;
+    if !from.read(0, request) {
+        return Err(CallFailure::Refused);
+    }
+    let room = response.len().min(to.capacity());
+    let room = response.get_mut(..room).unwrap_or_default();
+    let len = answer(request, room).map_err(refused)?;
+    let made = room.get(..len).ok_or(CallFailure::TooLong)?;
+    if to.write(0, made) { Ok(()) } else { Err(CallFailure::TooLong) }
+}
+
+/// A function that works on its request piece by piece: straight from where the request is to
+/// where the response goes.
+fn streamed(
+    answer: functions::Answer,
+    from: &dyn Source,
+    to: &mut dyn Sink,
+) -> Result<(), CallFailure> {
+    let (mut request, mut response) = ([0; CHUNK], [0; 2 * CHUNK]);
+    let (mut at, mut out) = (0, 0);
+    while at < from.len() {
+        let piece = request.get_mut(..CHUNK.min(from.len() - at)).unwrap_or_default();
+        if !from.read(at, piece) {
+            return Err(CallFailure::Refused);
+        }
+        let len = answer(piece, &mut response).map_err(refused)?;
+        if !to.write(out, response.get(..len).unwrap_or_default()) {
+            return Err(CallFailure::TooLong);
+        }
+        at += piece.len();
+        out += len;
+    }
+    Ok(())
+}
+
+fn refused(refusal: Refusal) -> CallFailure {
+    match refusal {
+        Refusal::Response => CallFailure::TooLong,
+        Refusal::Request | Refusal::TooLong => CallFailure::Refused,
+    }
+}
+
+fn answer(to: &mut dyn Sink, bytes: &[u8]) -> Result<(), CallFailure> {
+    if to.write(0, bytes) { Ok(()) } else { Err(CallFailure::TooLong) }
+}
+
+fn cpu_time() -> [u8; 8] {
+    u64::try_from(system::process_time().as_nanos()).unwrap_or(u64::MAX).to_le_bytes()
+}
+
+fn order_mode(desk: &Desk, from: &dyn Source) -> Result<(), CallFailure> {
+    let mut text = vec![0; from.len().min(200)];
+    let read = from.read(0, &mut text);
+    let mode = String::from_utf8(text).ok().filter(|_| read).and_then(|text| text.parse().ok());
+    desk.mode.set(Some(mode.ok_or(CallFailure::Refused)?));
+    Ok(())
+}
+
+fn order_trace(desk: &Desk, from: &dyn Source, to: &mut dyn Sink) -> Result<(), CallFailure> {
+    let mut bytes = [0; 5];
+    if from.len() != bytes.len() || !from.read(0, &mut bytes) {
+        return Err(CallFailure::Refused);
+    }
+    match TraceOrder::from_bytes(bytes).ok_or(CallFailure::Refused)? {
+        TraceOrder::On => desk.tracing.set(Some(true)),
+        TraceOrder::Off => desk.tracing.set(Some(false)),
+        TraceOrder::Page(first) => {
+            let trace = desk.trace.borrow();
+            let records = trace.records.iter().skip(first as usize);
+            let page = Page {
+                kept: u32::try_from(trace.records.len()).unwrap_or(u32::MAX),
+                overwritten: trace.overwritten,
+                records: records.take(Page::fits(to.capacity())).copied().collect(),
+            };
+            return answer(to, &page.to_bytes());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Request(Vec<u8>);
+
+    impl Source for Request {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn read(&self, at: usize, to: &mut [u8]) -> bool {
+            self.0[..].read(at, to)
+        }
+    }
+
+    struct Room(Vec<u8>, usize);
+
+    impl Sink for Room {
+        fn capacity(&self) -> usize {
+            self.1
+        }
+        fn write(&mut self, at: usize, from: &[u8]) -> bool {
+            let fits = at + from.len() <= self.1;
+            if fits {
+                self.0.resize(self.0.len().max(at + from.len()), 0);
+                self.0[at..at + from.len()].copy_from_slice(from);
+            }
+            fits
+        }
+    }
+
+    #[test]
+    fn pieces_give_what_the_whole_gives() {
+        let request = Request((0..1000).map(|at| (at * 7) as u8).collect());
+        for entry in functions::LIBRARY {
+            let Some(stream) = entry.stream else { continue };
+            let mut expected = vec![0; 2000];
+            let len = (entry.answer)(&request.0, &mut expected).unwrap();
+            let mut room = Room(Vec::new(), 2000);
+            assert_eq!(streamed(stream, &request, &mut room), Ok(()), "{}", entry.name);
+            assert_eq!(room.0, expected[..len], "{}", entry.name);
+            let mut small = Room(Vec::new(), len - 1);
+            assert_eq!(streamed(stream, &request, &mut small), Err(CallFailure::TooLong));
+        }
+    }
+
+    #[test]
+    fn an_odd_frame_is_refused_by_encoders() {
+        let encode = functions::find("g711.encode.a").unwrap().stream.unwrap();
+        let mut room = Room(Vec::new(), 2000);
+        assert_eq!(streamed(encode, &Request(vec![0; 301]), &mut room), Err(CallFailure::Refused));
+    }
+}

@@ -1,0 +1,196 @@
+//! What a caller asks of the callee's process itself, beside the work of the library: calls of
+//! three functions whose names begin with `narrows.`.
+//!
+//! | function | request | response |
+//! |---|---|---|
+//! | [`CPU`] | nothing | processor time of the process in nanoseconds, 8 bytes |
+//! | [`TRACE`] | a [`TraceOrder`] | a [`Page`], or nothing |
+//! | [`MODE`] | a [`Mode`] as text | nothing |
+//!
+//! An order takes effect after its answer and before the next request. All figures are
+//! little-endian.
+
+use narrows::span::{Edge, Span};
+use narrows::strategy::Strategy;
+use narrows_host::Record;
+use std::fmt;
+use std::str::FromStr;
+
+/// Asks for the processor time of the callee's process.
+pub const CPU: &str = "narrows.cpu";
+/// Turns stamps on and off and fetches them.
+pub const TRACE: &str = "narrows.trace";
+/// Says what the callee serves next.
+pub const MODE: &str = "narrows.mode";
+
+/// The port at which the callee sends messages back.
+pub const ECHO_PORT: u16 = 1;
+/// The tag of the message that ends [`Mode::Messages`]; it is sent back like any other.
+pub const LAST: u16 = u16::MAX;
+
+/// What the callee serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Calls of the library.
+    Calls,
+    /// Messages to [`ECHO_PORT`], which it sends back by the strategy, and nothing else until one
+    /// with the tag [`LAST`] comes.
+    Messages(Strategy),
+    /// Batches of [`crate::bench::limit`], and calls when there is no batch for two milliseconds.
+    Limits,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mode::Calls => f.write_str("calls"),
+            Mode::Messages(strategy) => write!(f, "messages {strategy}"),
+            Mode::Limits => f.write_str("limits"),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Mode, ()> {
+        match text.split_once(' ') {
+            None if text == "calls" => Ok(Mode::Calls),
+            None if text == "limits" => Ok(Mode::Limits),
+            Some(("messages", strategy)) => strategy.parse().map(Mode::Messages).map_err(|_| ()),
+            _ => Err(()),
+        }
+    }
+}
+
+/// What to do with the stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceOrder {
+    /// Forget all and begin.
+    On,
+    /// Stop, and keep what there is for [`TraceOrder::Page`].
+    Off,
+    /// Answer with the kept stamps from this one on, as many as fit.
+    Page(u32),
+}
+
+impl TraceOrder {
+    /// The request.
+    pub fn to_bytes(self) -> [u8; 5] {
+        let (code, [a, b, c, d]) = match self {
+            TraceOrder::On => (0, [0; 4]),
+            TraceOrder::Off => (1, [0; 4]),
+            TraceOrder::Page(from) => (2, from.to_le_bytes()),
+        };
+        [code, a, b, c, d]
+    }
+
+    /// Reads a request.
+    pub fn from_bytes(bytes: [u8; 5]) -> Option<TraceOrder> {
+        let [code, from @ ..] = bytes;
+        match code {
+            0 => Some(TraceOrder::On),
+            1 => Some(TraceOrder::Off),
+            2 => Some(TraceOrder::Page(u32::from_le_bytes(from))),
+            _ => None,
+        }
+    }
+}
+
+/// The answer to [`TraceOrder::Page`]: how many stamps are kept, how many more were overwritten,
+/// then the stamps asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Stamps that are kept.
+    pub kept: u32,
+    /// Older ones that had to make room.
+    pub overwritten: u64,
+    /// Those asked for.
+    pub records: Vec<Record>,
+}
+
+const PAGE_HEAD: usize = 12;
+const RECORD: usize = 16;
+
+impl Page {
+    /// Records that fit into a response of so many bytes.
+    pub fn fits(bytes: usize) -> usize {
+        bytes.saturating_sub(PAGE_HEAD) / RECORD
+    }
+
+    /// The response.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(PAGE_HEAD + self.records.len() * RECORD);
+        bytes.extend(self.kept.to_le_bytes());
+        bytes.extend(self.overwritten.to_le_bytes());
+        for record in &self.records {
+            bytes.extend(record.ticks.to_le_bytes());
+            bytes.extend(record.id.to_le_bytes());
+            bytes.extend([record.span as u8, u8::from(record.edge == Edge::Leave), 0, 0]);
+        }
+        bytes
+    }
+
+    /// Reads a response.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Page> {
+        let (kept, rest) = bytes.split_first_chunk()?;
+        let (overwritten, rest) = rest.split_first_chunk()?;
+        let (records, rest) = rest.as_chunks::<RECORD>();
+        let records: Option<Vec<Record>> = records.iter().map(record).collect();
+        Some(Page {
+            kept: u32::from_le_bytes(*kept),
+            overwritten: u64::from_le_bytes(*overwritten),
+            records: records.filter(|_| rest.is_empty())?,
+        })
+    }
+}
+
+fn record(bytes: &[u8; RECORD]) -> Option<Record> {
+    let (ticks, rest) = bytes.split_first_chunk()?;
+    let (id, rest) = rest.split_first_chunk()?;
+    let [span, edge, ..] = *rest else { return None };
+    Some(Record {
+        ticks: u64::from_le_bytes(*ticks),
+        id: u32::from_le_bytes(*id),
+        span: *Span::ALL.get(usize::from(span))?,
+        edge: match edge {
+            0 => Edge::Enter,
+            1 => Edge::Leave,
+            _ => return None,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_go_there_and_back() {
+        for order in [TraceOrder::On, TraceOrder::Off, TraceOrder::Page(70_000)] {
+            assert_eq!(TraceOrder::from_bytes(order.to_bytes()), Some(order));
+        }
+        assert_eq!(TraceOrder::from_bytes([3; 5]), None);
+        let strategy = "in_place/poll=5ms/internal".parse().unwrap();
+        for mode in [Mode::Calls, Mode::Limits, Mode::Messages(strategy)] {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        for text in ["", "call", "messages", "messages x"] {
+            assert_eq!(text.parse::<Mode>(), Err(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn pages_go_there_and_back_and_nonsense_is_none() {
+        let record = |span, edge| Record { ticks: 1 << 40, id: 0x10002, span, edge };
+        let records = vec![record(Span::PhaseC, Edge::Leave), record(Span::Memory, Edge::Enter)];
+        let page = Page { kept: 2, overwritten: 1 << 33, records };
+        let mut bytes = page.to_bytes();
+        assert_eq!(Page::fits(bytes.len()), 2);
+        assert_eq!(Page::from_bytes(&bytes).as_ref(), Some(&page));
+        assert_eq!(Page::from_bytes(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(Page::from_bytes(&bytes[..11]), None);
+        bytes[PAGE_HEAD + 12] = 10;
+        assert_eq!(Page::from_bytes(&bytes), None);
+    }
+}

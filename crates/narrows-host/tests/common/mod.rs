@@ -1,0 +1,72 @@
+//! What the tests of this crate share.
+#![allow(dead_code, reason = "each test file uses its part of it")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use narrows::link::Name;
+use narrows::platform::{Connected, Event, HuntError, Platform, Wait, Watch};
+use narrows_host::{Host, Options, PeerWords};
+
+/// Far more than anything here takes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub fn open(directory: &Path, name: &str) -> Host {
+    Options::new(name).directory(directory).open().unwrap()
+}
+
+pub fn name(text: &str) -> Name {
+    text.parse().unwrap()
+}
+
+pub fn no_words<'a>() -> std::iter::Empty<Watch<'a, PeerWords>> {
+    std::iter::empty()
+}
+
+pub type News = Result<Event<Host>, (Name, HuntError)>;
+
+/// The next news of a node.
+pub fn next(host: &Host, how: Wait) -> News {
+    let deadline = host.now() + PATIENCE;
+    loop {
+        if let Some(news) = host.event() {
+            return news;
+        }
+        host.wait(no_words(), how, Some(deadline));
+        assert!(host.now() < deadline, "no news");
+    }
+}
+
+/// Lets a node do what it has to, without waiting for anything.
+pub fn pump(host: &Host) {
+    host.wait(no_words(), Wait::Timer, Some(host.now()));
+}
+
+/// Lets nodes of one thread work until `done`.
+pub fn until(hosts: &[&Host], mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        hosts.iter().for_each(|host| pump(host));
+        assert!(Instant::now() < deadline, "it does not happen");
+    }
+}
+
+pub fn connected(news: News) -> Connected<Host> {
+    match news {
+        Ok(Event::Connected(link)) => link,
+        Ok(Event::Lost { key, reason }) => panic!("link {key} lost: {reason:?}"),
+        Err((name, error)) => panic!("hunt for {name}: {error:?}"),
+    }
+}
+
+/// Links two nodes of one thread: the first hunts.
+pub fn link(a: &Host, b: &Host, name_of_b: &str) -> (Connected<Host>, Connected<Host>) {
+    a.hunt(&name(name_of_b)).unwrap();
+    let (mut of_a, mut of_b) = (None, None);
+    until(&[a, b], || {
+        of_a = of_a.take().or_else(|| a.event());
+        of_b = of_b.take().or_else(|| b.event());
+        of_a.is_some() && of_b.is_some()
+    });
+    (connected(of_a.unwrap()), connected(of_b.unwrap()))
+}
