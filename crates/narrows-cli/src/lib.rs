@@ -17,6 +17,7 @@ pub mod machine;
 pub mod manual;
 pub mod output;
 pub mod peer;
+pub mod phases;
 pub mod progress;
 pub mod report;
 pub mod service;

@@ -81,10 +81,7 @@ impl fmt::Display for Word {
 pub fn strategies(chosen: [&[Word]; 3], defaults: [&[&str]; 3]) -> Result<Vec<Strategy>, Failure> {
     let mut names = vec![String::new()];
     for (chosen, defaults) in chosen.into_iter().zip(defaults) {
-        let words: Vec<String> = match chosen {
-            [] => defaults.iter().map(|word| (*word).to_owned()).collect(),
-            chosen => chosen.iter().map(Word::to_string).collect(),
-        };
+        let words = words(chosen, defaults);
         let join = |name: &String, word: &String| match name.is_empty() {
             true => word.clone(),
             false => format!("{name}/{word}"),
@@ -93,6 +90,14 @@ pub fn strategies(chosen: [&[Word]; 3], defaults: [&[&str]; 3]) -> Result<Vec<St
         names = names.iter().flat_map(|n| words.iter().map(move |w| join(n, w))).collect();
     }
     names.iter().map(|name| strategy(name)).collect()
+}
+
+/// The words chosen for an axis, or its defaults.
+pub fn words(chosen: &[Word], defaults: &[&str]) -> Vec<String> {
+    match chosen {
+        [] => defaults.iter().map(|word| (*word).to_owned()).collect(),
+        chosen => chosen.iter().map(Word::to_string).collect(),
+    }
 }
 
 /// The strategy of that name.
