@@ -54,4 +54,4 @@ impl core::fmt::Display for Corrupt {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
