@@ -6,6 +6,7 @@
 //! outlives its caller, however that ends.
 
 use crate::bench::limit::{Callee as LimitCallee, Limits, Served};
+use crate::bench::sink;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Callee, Global};
 use crate::functions::{self, Refusal};
@@ -130,6 +131,12 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
         match (mode, &mut limits) {
             (Mode::Messages(_), _) => {
                 if !echo(node, longest, mode) {
+                    return;
+                }
+                mode = Mode::Calls;
+            }
+            (Mode::Sink(strategy), _) => {
+                if !sink::serve(node, strategy, longest) {
                     return;
                 }
                 mode = Mode::Calls;

@@ -1,5 +1,6 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
+use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
 use crate::strategy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
@@ -138,25 +139,32 @@ Examples:
   narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
   narrows bench phases --notify interrupt,spin
   narrows bench sizes --json
+  narrows bench throughput --placement internal,external --rounds 100
 
 Each bench runs its limit interleaved with itself and prints its figure, the
-limit and the ratio of the two.")]
+limit and the ratio of the two.
+  transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
+  notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+  placement:  internal, external")]
 pub struct Bench {
     /// What to measure
     #[arg(value_enum)]
     pub which: Which,
     /// How the bytes move
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
-    pub transfer: Vec<String>,
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::transfer)]
+    pub transfer: Vec<Word>,
     /// How the other side learns of them
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
-    pub notify: Vec<String>,
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
+    pub notify: Vec<Word>,
     /// Where they lie
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
-    pub placement: Vec<String>,
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::placement)]
+    pub placement: Vec<Word>,
     /// Sizes of a message in bytes
     #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
     pub bytes: Vec<usize>,
+    /// Rounds, in each of which the limit and everything measured has its turn
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: Option<u16>,
 }
 
 /// The benches.
@@ -315,7 +323,8 @@ mod tests {
         let Command::Bench(bench) = flags.command else {
             panic!("not bench");
         };
-        assert_eq!(bench.transfer, ["copy", "in_place"]);
+        let names: Vec<String> = bench.transfer.iter().map(Word::to_string).collect();
+        assert_eq!(names, ["copy", "in_place"]);
         assert_eq!(bench.bytes, [48, 4096]);
         for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
             assert_eq!(duration(text), Ok(Duration::from_micros(expected)));

@@ -3,8 +3,8 @@
 //! The way through it: [`flags`] says what can be asked, [`workload`] reads the traffic to
 //! carry, [`functions`] is the work that the other core does, [`statistics`] and [`report`]
 //! turn measurements into rows, [`table`] and [`output`] put them on a screen or in a file.
-//! [`doctor`] looks at the machine itself. Whatever goes wrong becomes a [`failure::Failure`]:
-//! one sentence and one exit code.
+//! [`bench`] measures the stack beside what the machine allows, [`doctor`] looks at the machine
+//! itself. Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code.
 #![deny(unsafe_code)]
 
 pub mod bench;
@@ -17,6 +17,7 @@ pub mod machine;
 pub mod manual;
 pub mod output;
 pub mod peer;
+pub mod phases;
 pub mod progress;
 pub mod report;
 pub mod run;

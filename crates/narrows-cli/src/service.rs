@@ -25,7 +25,9 @@ pub const MODE: &str = "narrows.mode";
 
 /// The port at which the callee sends messages back.
 pub const ECHO_PORT: u16 = 1;
-/// The tag of the message that ends [`Mode::Messages`]; it is sent back like any other.
+/// The port at which the callee reads messages and sends nothing back but a receipt.
+pub const SINK_PORT: u16 = 2;
+/// The tag of the message that ends [`Mode::Messages`] and [`Mode::Sink`].
 pub const LAST: u16 = u16::MAX;
 
 /// What the callee serves.
@@ -34,8 +36,11 @@ pub enum Mode {
     /// Calls of the library.
     Calls,
     /// Messages to [`ECHO_PORT`], which it sends back by the strategy, and nothing else until one
-    /// with the tag [`LAST`] comes.
+    /// with the tag [`LAST`] comes, which it sends back like any other.
     Messages(Strategy),
+    /// Messages to [`SINK_PORT`], every byte of which it reads, and nothing else until one with the
+    /// tag [`LAST`] comes, which it answers with a [`Receipt`](crate::bench::sink::Receipt).
+    Sink(Strategy),
     /// Batches of [`crate::bench::limit`], and calls when there is no batch for two milliseconds.
     Limits,
 }
@@ -45,6 +50,7 @@ impl fmt::Display for Mode {
         match self {
             Mode::Calls => f.write_str("calls"),
             Mode::Messages(strategy) => write!(f, "messages {strategy}"),
+            Mode::Sink(strategy) => write!(f, "sink {strategy}"),
             Mode::Limits => f.write_str("limits"),
         }
     }
@@ -58,6 +64,7 @@ impl FromStr for Mode {
             None if text == "calls" => Ok(Mode::Calls),
             None if text == "limits" => Ok(Mode::Limits),
             Some(("messages", strategy)) => strategy.parse().map(Mode::Messages).map_err(|_| ()),
+            Some(("sink", strategy)) => strategy.parse().map(Mode::Sink).map_err(|_| ()),
             _ => Err(()),
         }
     }
@@ -172,7 +179,7 @@ mod tests {
         }
         assert_eq!(TraceOrder::from_bytes([3; 5]), None);
         let strategy = "in_place/poll=5ms/internal".parse().unwrap();
-        for mode in [Mode::Calls, Mode::Limits, Mode::Messages(strategy)] {
+        for mode in [Mode::Calls, Mode::Limits, Mode::Messages(strategy), Mode::Sink(strategy)] {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
         for text in ["", "call", "messages", "messages x"] {

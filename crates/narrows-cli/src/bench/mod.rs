@@ -1,3 +1,126 @@
-//! `narrows bench`: the stack beside what the machine itself allows.
+//! Measuring the stack beside what the machine itself allows.
+//!
+//! Two processes, each pinned to its core, do everything: a *round* is a batch of the
+//! [limit](limit) and a batch of each thing measured, in turns, so that what disturbs one
+//! disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
+//! own ratios.
 
+pub mod choice;
+mod floors;
 pub mod limit;
+pub mod pair;
+mod parts;
+mod phases;
+mod pingpong;
+pub mod series;
+pub mod sink;
+mod sizes;
+mod throughput;
+
+use narrows::strategy::Transfer;
+
+use crate::failure::Failure;
+use crate::flags::{Bench, Global, Which};
+use crate::machine::{Machine, Root};
+use crate::output;
+use crate::progress::Progress;
+use crate::report::{BenchRow, Report, bench_text};
+use pair::Pair;
+
+/// How long a batch of the stack should take, in nanoseconds: long enough to time, short enough
+/// to fall between two disturbances.
+const BATCH_NS: f64 = 1.5e6;
+
+/// Rows that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Section {
+    /// What they are about; empty if they are all there is.
+    heading: String,
+    rows: Vec<BenchRow>,
+    /// What can be read in them, computed from them.
+    reading: String,
+}
+
+/// What all benches work with.
+struct Task<'a> {
+    pair: Pair,
+    args: &'a Bench,
+    progress: Progress,
+    done: u64,
+}
+
+impl Task<'_> {
+    fn rounds(&self, usual: u16) -> usize {
+        usize::from(self.args.rounds.unwrap_or(usual))
+    }
+
+    /// Says what is measured now.
+    fn say(&self, what: &str) {
+        self.progress.say(what);
+    }
+
+    /// A step is done.
+    fn step(&mut self) {
+        self.done += 1;
+        self.progress.reach(self.done);
+    }
+}
+
+/// Measures what is asked for and prints it.
+///
+/// # Errors
+/// What is asked for cannot be, the machine refuses it, or the other process is gone.
+pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let sections = match args.which {
+        Which::Limit => floors::run(global, args)?,
+        Which::Pingpong => pingpong::run(global, args)?,
+        Which::Throughput => throughput::run(global, args)?,
+        Which::Phases => phases::run(global, args)?,
+        Which::Sizes => sizes::run(global, args)?,
+    };
+    if global.json {
+        let rows = sections.into_iter().flat_map(|section| section.rows).collect();
+        let command = format!("bench {}", args.which.name());
+        return Report::new(&command, Machine::look(&Root::default()), rows).print();
+    }
+    output::print(text(&sections).as_bytes())
+}
+
+fn text(sections: &[Section]) -> String {
+    let parts = sections.iter().map(|section| {
+        let mut part = String::new();
+        if !section.heading.is_empty() {
+            part.push_str(&crate::table::wrap("", &section.heading));
+        }
+        part.push_str(&bench_text(&section.rows));
+        if !section.reading.is_empty() {
+            part.push_str(&crate::table::wrap("", &section.reading));
+        }
+        part
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// Starts both processes for a bench of `steps` steps by these strategies.
+fn begin<'a>(
+    global: &Global,
+    args: &'a Bench,
+    strategies: &[narrows::strategy::Strategy],
+    steps: usize,
+) -> Result<Task<'a>, Failure> {
+    let engine = strategies.iter().any(|s| s.transfer == Transfer::CopyEngine);
+    let mut pair = Pair::start(global, engine)?;
+    for warning in &pair.peer.warnings {
+        eprintln!("narrows: {warning}");
+    }
+    for strategy in strategies {
+        pair.check(*strategy)?;
+    }
+    let progress = Progress::new(steps as u64, global.json);
+    Ok(Task { pair, args, progress, done: 0 })
+}
+
+/// Iterations of a batch, if one takes so many nanoseconds.
+fn iterations(ns: f64) -> u64 {
+    (BATCH_NS / ns.max(1.0)).clamp(8.0, 8192.0) as u64
+}

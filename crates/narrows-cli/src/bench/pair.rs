@@ -1,0 +1,381 @@
+//! The two processes of a bench: batches of the limit and of the stack, between the same two.
+
+use std::time::{Duration, Instant};
+
+use narrows::driver::made_in_pool;
+use narrows::endpoint::{Address, CallError, FlowError, FlowId, Payload, SendError, What};
+use narrows::strategy::Strategy;
+use narrows_host::Host;
+
+use super::limit::{Kind as Floor, Limits, Pace};
+use super::sink::{self, Receipt};
+use crate::failure::{Failure, Kind};
+use crate::flags::{Cores, Global};
+use crate::peer::{Options, Peer, default_cores, why_not};
+use crate::phases::{self, Parts};
+use crate::service::{self, Mode};
+use crate::statistics::median;
+
+/// The longest wait for the other side to agree to something.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often an exchange of several calls is repeated in a batch.
+const REPEATS: u64 = 8;
+/// The caller's port, where messages come back to.
+const PORT: u16 = 3;
+/// Two processes, each on its core.
+pub struct Pair {
+    /// The other one.
+    pub peer: Peer,
+    limits: Limits,
+    /// A payload; its first bytes are the message's number.
+    out: Vec<u8>,
+    back: Vec<u8>,
+    measuring: bool,
+}
+
+impl Pair {
+    /// Starts the other process and pins both.
+    ///
+    /// # Errors
+    /// What the machine refused.
+    pub fn start(global: &Global, engine: bool) -> Result<Pair, Failure> {
+        let cores: Cores = global.cores.map_or_else(default_cores, Ok)?;
+        let options = Options {
+            priority: global.priority,
+            lock_memory: global.lock_memory,
+            engine,
+            limits: true,
+            ..Options::default()
+        };
+        let mut peer = Peer::start(cores, &options)?;
+        let limits = peer.limits.take();
+        let limits = limits.ok_or_else(|| defect("the other process has no limits to measure"))?;
+        peer.node.open(PORT).map_err(|_| defect("a port is in use"))?;
+        if peer.node.attach(peer.link, PORT).is_err() {
+            return Err(peer.lost());
+        }
+        let longest = super::choice::LONGEST;
+        let out = (0..longest).map(|at| (at * 7) as u8).collect();
+        Ok(Pair { peer, limits, out, back: vec![0; longest], measuring: false })
+    }
+
+    /// One batch of a limit: nanoseconds of an iteration.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn limit(&mut self, floor: Floor, bytes: usize) -> Result<f64, Failure> {
+        self.limit_mode(true)?;
+        let measured = self.limits.caller_batch(floor, bytes, floor.iterations(bytes));
+        measured.map_err(|error| self.broken(&error))
+    }
+
+    /// As [`Pair::limit`], at a pace of its own.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn limit_at(&mut self, pace: Pace, floor: Floor, bytes: usize) -> Result<f64, Failure> {
+        self.limit_mode(true)?;
+        let measured = self.limits.batch_at(pace, floor, bytes, floor.iterations(bytes));
+        measured.map_err(|error| self.broken(&error))
+    }
+
+    fn broken(&mut self, error: &std::io::Error) -> Failure {
+        match self.peer.node.check(self.peer.link) {
+            Err(_) => self.peer.lost(),
+            Ok(()) => match self.peer.child.try_wait() {
+                Ok(None) => Failure::new(Kind::Deadline, error.to_string()),
+                _ => self.peer.lost(),
+            },
+        }
+    }
+
+    fn limit_mode(&mut self, on: bool) -> Result<(), Failure> {
+        if on != self.measuring {
+            self.peer.mode(if on { Mode::Limits } else { Mode::Calls })?;
+            self.measuring = on;
+        }
+        Ok(())
+    }
+
+    /// Opens a flow of calls that the other side echoes.
+    ///
+    /// # Errors
+    /// The strategy cannot be had here, or the other side is gone.
+    pub fn echo(&mut self, strategy: Strategy) -> Result<FlowId, Failure> {
+        self.echo_up_to(strategy, self.out.len())
+    }
+
+    fn echo_up_to(&mut self, strategy: Strategy, longest: usize) -> Result<FlowId, Failure> {
+        self.limit_mode(false)?;
+        self.peer.flow("echo", strategy, u32::try_from(longest).unwrap_or(u32::MAX))
+    }
+
+    /// Whether a strategy can be had here.
+    ///
+    /// # Errors
+    /// [`Kind::Usage`] if it cannot; the other side is gone.
+    pub fn check(&mut self, strategy: Strategy) -> Result<(), Failure> {
+        self.limit_mode(false)?;
+        match self.peer.try_flow("echo", strategy, 64) {
+            Ok(flow) => self.close(flow, strategy),
+            Err(error @ (FlowError::Infeasible | FlowError::Strategy(_))) => {
+                let text = format!("{strategy} cannot be had here: {}", why_not(error));
+                Err(Failure::new(Kind::Usage, text))
+            }
+            Err(error) => Err(self.peer.explain_flow("echo", strategy, error)),
+        }
+    }
+
+    /// Closes a flow.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn close(&mut self, flow: FlowId, strategy: Strategy) -> Result<(), Failure> {
+        let closed = self.peer.node.close_flow(flow);
+        closed.map_err(|error| self.peer.explain_flow("echo", strategy, error))
+    }
+
+    /// A batch of calls, one after the other: nanoseconds of a round trip.
+    ///
+    /// # Errors
+    /// The other side is gone, or a response is not what was sent.
+    pub fn calls(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
+        let flow = self.echo(strategy)?;
+        let start = Instant::now();
+        for number in 0..count {
+            self.number(number, bytes);
+            if let Err(error) = self.call(flow, &strategy, bytes) {
+                return Err(self.peer.explain_call(error));
+            }
+        }
+        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+        self.intact(bytes)?;
+        self.close(flow, strategy)?;
+        Ok(ns)
+    }
+
+    /// As [`Pair::calls`], with stamps on; also the median of each phase in nanoseconds.
+    ///
+    /// # Errors
+    /// As [`Pair::calls`]; or the stamps do not tell a single call.
+    pub fn traced(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<(f64, Parts), Failure> {
+        self.limit_mode(false)?;
+        self.peer.trace()?;
+        let ns = self.calls(strategy, bytes, count)?;
+        let (own, theirs) = self.peer.take_trace()?;
+        let calls = phases::split(&own, &theirs);
+        let mut middle = [0.0; 5];
+        for (at, part) in middle.iter_mut().enumerate() {
+            let mut all: Vec<f64> = calls.iter().filter_map(|call| call.get(at).copied()).collect();
+            let found = median(&mut all);
+            *part = found.ok_or_else(|| defect("the stamps of a batch do not tell one call"))?;
+        }
+        Ok((ns, middle))
+    }
+
+    /// An exchange in several calls, one after the other: nanoseconds for all of them.
+    ///
+    /// # Errors
+    /// As [`Pair::calls`].
+    pub fn exchange(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u16,
+    ) -> Result<f64, Failure> {
+        let ns = self.calls(strategy, bytes, u64::from(count) * REPEATS)?;
+        Ok(ns * f64::from(count))
+    }
+
+    /// Requests started together, gathered into one message and finished together: nanoseconds for
+    /// all of them.
+    ///
+    /// # Errors
+    /// As [`Pair::calls`].
+    pub fn together(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u16,
+    ) -> Result<f64, Failure> {
+        let strategy = Strategy { granularity: count.max(1), ..strategy };
+        let flow = self.echo_up_to(strategy, bytes)?;
+        let Pair { peer, out, back, .. } = self;
+        let request = out.get(..bytes).unwrap_or_default();
+        let start = Instant::now();
+        for _ in 0..REPEATS {
+            for _ in 0..count {
+                if let Err(error) = peer.node.start(flow, request) {
+                    return Err(peer.explain_send(error));
+                }
+            }
+            for _ in 0..count {
+                if let Err(error) = peer.node.finish(flow, back, None) {
+                    return Err(peer.explain_call(error));
+                }
+            }
+        }
+        let ns = start.elapsed().as_nanos() as f64 / REPEATS as f64;
+        self.intact(bytes)?;
+        self.close(flow, strategy)?;
+        Ok(ns)
+    }
+
+    fn call(&mut self, flow: FlowId, strategy: &Strategy, bytes: usize) -> Result<(), CallError> {
+        let Pair { peer, out, back, .. } = self;
+        let request = out.get(..bytes).unwrap_or_default();
+        if made_in_pool::<Host>(strategy.transfer) {
+            let mut block = peer.node.reserve(flow, bytes).map_err(CallError::Start)?;
+            peer.node.write(&mut block, 0, request);
+            let called = peer.node.call(flow, &mut block, back, None);
+            called.map(|_| ())
+        } else {
+            peer.node.call(flow, request, back, None).map(|_| ())
+        }
+    }
+
+    /// A batch of messages that come back: nanoseconds of a round trip.
+    ///
+    /// # Errors
+    /// The other side is gone, or a message is not what was sent.
+    pub fn messages(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        self.limit_mode(false)?;
+        self.peer.mode(Mode::Messages(strategy))?;
+        self.peer.node.set_strategy(strategy);
+        self.peer.node.set_notification(strategy.notification);
+        let to = Address { link: self.peer.link, port: service::ECHO_PORT };
+        let start = Instant::now();
+        for number in 0..count {
+            self.number(number, bytes);
+            let tag = if number + 1 == count { service::LAST } else { 0 };
+            self.there_and_back(to, tag, bytes)?;
+        }
+        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+        self.peer.node.set_notification(Strategy::default().notification);
+        self.intact(bytes)?;
+        Ok(ns)
+    }
+
+    fn there_and_back(&mut self, to: Address, tag: u16, bytes: usize) -> Result<(), Failure> {
+        let Pair { peer, out, back, .. } = self;
+        let payload = out.get(..bytes).unwrap_or_default();
+        if let Err(error) = peer.node.send(PORT, to, 3, tag, payload, None) {
+            return Err(peer.explain_send(error));
+        }
+        match peer.node.receive_into(PORT, back, None) {
+            Ok(Some(message)) if message.what == What::Message => Ok(()),
+            _ => Err(peer.lost()),
+        }
+    }
+
+    /// A batch of messages one way, each read by the other side: nanoseconds of a message, until
+    /// the other side says that it has read the last.
+    ///
+    /// # Errors
+    /// The other side is gone, or has not read what was sent.
+    pub fn stream(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
+        self.limit_mode(false)?;
+        self.peer.mode(Mode::Sink(strategy))?;
+        let to = Address { link: self.peer.link, port: service::SINK_PORT };
+        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
+        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
+        self.peer.node.set_notification(strategy.notification);
+        let start = Instant::now();
+        for number in 0..count {
+            self.number(number, bytes);
+            let tag = if number + 1 == count { service::LAST } else { 0 };
+            if let Err(error) = self.push(flow, &strategy, tag, bytes) {
+                return Err(self.peer.explain_send(error));
+            }
+        }
+        let mut receipt = [0; Receipt::BYTES];
+        let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
+        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+        if !matches!(answered, Ok(Some(message)) if message.what == What::Message) {
+            return Err(self.peer.lost());
+        }
+        self.peer.node.set_notification(Strategy::default().notification);
+        self.close(flow, strategy)?;
+        let expected = Receipt { count, sum: sink::sum(self.payload(bytes)) };
+        match Receipt::from_bytes(receipt) == expected {
+            true => Ok(ns),
+            false => Err(corrupted()),
+        }
+    }
+
+    fn push(
+        &mut self,
+        flow: FlowId,
+        strategy: &Strategy,
+        tag: u16,
+        bytes: usize,
+    ) -> Result<(), SendError> {
+        let Pair { peer, out, .. } = self;
+        let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
+        if !made_in_pool::<Host>(strategy.transfer) {
+            return node.send_over(flow, PORT, 3, tag, payload, None);
+        }
+        let mut block = loop {
+            match node.reserve(flow, bytes) {
+                Err(SendError::PoolEmpty) => room(node),
+                reserved => break reserved?,
+            }
+        };
+        node.write(&mut block, 0, payload);
+        loop {
+            match node.try_send_over(flow, PORT, 3, tag, Payload::Reserved(&mut block)) {
+                Err(SendError::RingFull) => room(node),
+                sent => return sent,
+            }
+        }
+    }
+
+    /// Marks the payload, so that no two messages are alike.
+    fn number(&mut self, number: u64, bytes: usize) {
+        let mark = number.to_le_bytes();
+        let len = bytes.min(mark.len());
+        if let (Some(to), Some(from)) = (self.out.get_mut(..len), mark.get(..len)) {
+            to.copy_from_slice(from);
+        }
+    }
+
+    fn payload(&self, bytes: usize) -> &[u8] {
+        self.out.get(..bytes).unwrap_or_default()
+    }
+
+    /// Whether the last payload came back as it was sent.
+    fn intact(&self, bytes: usize) -> Result<(), Failure> {
+        match self.back.get(..bytes) == Some(self.payload(bytes)) {
+            true => Ok(()),
+            false => Err(corrupted()),
+        }
+    }
+}
+
+/// Lets the other side's credit and blocks come in.
+fn room(node: &mut narrows_host::Node) {
+    node.poll();
+    std::hint::spin_loop();
+}
+
+fn corrupted() -> Failure {
+    Failure::new(
+        Kind::Peer,
+        "a payload did not arrive as it was sent, so the figures would be worthless: start both \
+         sides from one build, and report this if it happens again",
+    )
+}
+
+fn defect(what: &str) -> Failure {
+    Failure::new(Kind::Internal, format!("{what}: report this defect"))
+}

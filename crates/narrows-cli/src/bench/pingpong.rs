@@ -1,0 +1,84 @@
+//! `bench pingpong`: round trips of messages and of calls.
+
+use narrows::strategy::Strategy;
+
+use super::limit::{Kind, SLOT_PAYLOAD};
+use super::pair::Pair;
+use super::series::{NS, Series};
+use super::{Section, begin, choice, iterations};
+use crate::failure::Failure;
+use crate::flags::{Bench, Global};
+
+const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["spin", "interrupt", "hybrid"], &["external"]];
+const BYTES: [usize; 4] = [8, 48, 1024, 65536];
+const ROUNDS: u16 = 15;
+
+/// What goes there and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Traffic {
+    Message,
+    Call,
+}
+
+impl Traffic {
+    fn name(self) -> &'static str {
+        match self {
+            Traffic::Message => "message",
+            Traffic::Call => "call",
+        }
+    }
+
+    fn batch(
+        self,
+        pair: &mut Pair,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        match self {
+            Traffic::Message => pair.messages(strategy, bytes, count),
+            Traffic::Call => pair.calls(strategy, bytes, count),
+        }
+    }
+}
+
+/// Measures round trips.
+///
+/// # Errors
+/// What is asked for cannot be, or the other process is gone.
+pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
+    let chosen = [&args.transfer[..], &args.notify, &args.placement];
+    let strategies = choice::strategies(chosen, DEFAULTS)?;
+    let sizes = choice::sizes(&args.bytes, &BYTES)?;
+    let mut task = begin(global, args, &strategies, 2 * strategies.len() * sizes.len())?;
+    let mut rows = Vec::new();
+    for traffic in [Traffic::Message, Traffic::Call] {
+        for strategy in &strategies {
+            for bytes in &sizes {
+                let name = format!("{strategy} {}", traffic.name());
+                task.say(&name);
+                let floor = floor(strategy, *bytes);
+                let first = traffic.batch(&mut task.pair, *strategy, *bytes, 8)?;
+                let count = iterations(first);
+                let mut series = Series::default();
+                for _ in 0..task.rounds(ROUNDS) {
+                    let limit = task.pair.limit(floor, *bytes)?;
+                    let own = traffic.batch(&mut task.pair, *strategy, *bytes, count)?;
+                    series.push(own, limit);
+                }
+                rows.extend(series.row(name, *bytes, NS));
+                task.step();
+            }
+        }
+    }
+    Ok(vec![Section { rows, ..Section::default() }])
+}
+
+/// What a round trip is compared with.
+pub fn floor(strategy: &Strategy, bytes: usize) -> Kind {
+    match choice::sleeps(strategy) {
+        true => Kind::Eventfd,
+        false if bytes <= SLOT_PAYLOAD => Kind::LineEachWay,
+        false => Kind::CopyBothWays,
+    }
+}

@@ -1,0 +1,133 @@
+//! The receiving end of messages that go one way: it reads every byte of each and says at the end
+//! what it has read.
+
+use narrows::driver::read_in_place;
+use narrows::endpoint::{Message, Select, Source, What};
+use narrows::strategy::Strategy;
+use narrows_host::{Host, Node};
+
+use crate::service::{LAST, SINK_PORT};
+
+/// Bytes that are brought to a core's own memory at a time, where payload is read in place.
+const CHUNK: usize = 256;
+
+/// What the sink says at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Messages that it has read.
+    pub count: u64,
+    /// The [`sum`] of the last one.
+    pub sum: u64,
+}
+
+impl Receipt {
+    /// Bytes of a receipt.
+    pub const BYTES: usize = 16;
+
+    /// The answer.
+    pub fn to_bytes(self) -> [u8; Receipt::BYTES] {
+        (u128::from(self.count) << 64 | u128::from(self.sum)).to_le_bytes()
+    }
+
+    /// Reads the answer.
+    pub fn from_bytes(bytes: [u8; Receipt::BYTES]) -> Receipt {
+        let both = u128::from_le_bytes(bytes);
+        Receipt { count: (both >> 64) as u64, sum: both as u64 }
+    }
+}
+
+/// The wrapping sum of all bytes, taken as little-endian words; it reads every byte once.
+pub fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks();
+    let mut last = [0; 8];
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    words.fold(u64::from_le_bytes(last), u64::wrapping_add)
+}
+
+/// Reads messages until one says that it is the last, and answers that one; false if the sender
+/// is gone.
+pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
+    let Some((link, _)) = node.links().next() else { return false };
+    let opened = node.open(SINK_PORT).is_ok();
+    if opened && node.attach(link, SINK_PORT).is_err() {
+        return false;
+    }
+    node.set_notification(strategy.notification);
+    let in_place = read_in_place::<Host>(strategy.transfer);
+    let mut buffer = vec![0; longest];
+    let mut count = 0;
+    loop {
+        let Ok(Some(message)) = node.receive(SINK_PORT, &Select::default(), None) else {
+            return false;
+        };
+        match message.what {
+            What::PeerGone(_) => return false,
+            What::Refused => {
+                node.release_message(message);
+                continue;
+            }
+            What::Message => {}
+        }
+        let sum = if in_place { there(node, &message) } else { out(node, &message, &mut buffer) };
+        count += 1;
+        let (to, tag) = (message.from, message.tag);
+        node.release_message(message);
+        if tag == LAST {
+            let receipt = Receipt { count, sum };
+            return node.send(SINK_PORT, to, 0, LAST, &receipt.to_bytes(), None).is_ok();
+        }
+    }
+}
+
+/// Copies a message out and sums the copy.
+fn out(node: &Node, message: &Message, buffer: &mut [u8]) -> u64 {
+    let Some(bytes) = buffer.get_mut(..message.len) else { return 0 };
+    if !node.read(message, 0, bytes) {
+        return 0;
+    }
+    sum(bytes)
+}
+
+/// Sums a message where it is.
+fn there(node: &Node, message: &Message) -> u64 {
+    let summed = node.read_in_place(message, |source: &dyn Source| {
+        let mut total = 0u64;
+        let mut chunk = [0; CHUNK];
+        for at in (0..source.len()).step_by(CHUNK) {
+            let piece = chunk.get_mut(..CHUNK.min(source.len() - at)).unwrap_or_default();
+            if !source.read(at, piece) {
+                return 0;
+            }
+            total = total.wrapping_add(sum(piece));
+        }
+        total
+    });
+    summed.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_counts() {
+        let mut bytes: Vec<u8> = (0..300).map(|at| at as u8).collect();
+        let whole = sum(&bytes);
+        let pieces = bytes.chunks(CHUNK).map(sum).fold(0, u64::wrapping_add);
+        assert_eq!(pieces, whole);
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1;
+            assert_ne!(sum(&bytes), whole, "{at}");
+            bytes[at] ^= 1;
+        }
+    }
+
+    #[test]
+    fn receipts_go_there_and_back() {
+        let receipt = Receipt { count: 1 << 40, sum: u64::MAX };
+        assert_eq!(Receipt::from_bytes(receipt.to_bytes()), receipt);
+    }
+}

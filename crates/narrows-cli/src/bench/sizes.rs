@@ -1,0 +1,235 @@
+//! `bench sizes`: three experiments on how a call's time depends on its size, on the memory that
+//! carries it, and on how the sides learn of it. Each row's name begins with the experiment's
+//! number.
+
+use narrows::strategy::Strategy;
+
+use super::parts::Floors;
+use super::phases::TRACED;
+use super::series::{NS, Series};
+use super::{Section, Task, begin, choice, iterations, pingpong};
+use crate::failure::Failure;
+use crate::flags::{Bench, Global};
+use crate::phases::NAMES;
+
+const BYTES: [usize; 9] = [128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
+const ROUNDS: u16 = 9;
+/// Bytes that are exchanged as a whole and in parts.
+const WHOLE: usize = 32768;
+/// In how many parts, and whether those are gathered in one message.
+const AGGREGATES: [(u16, bool); 5] = [(32, false), (2, false), (1, false), (32, true), (2, true)];
+
+/// A size at which two choices are compared in words.
+const SHOWN: usize = 8192;
+
+/// Figures of one strategy, a size after the other.
+struct Variant {
+    strategy: Strategy,
+    sizes: Vec<Figures>,
+}
+
+/// Figures of one size.
+#[derive(Default)]
+struct Figures {
+    bytes: usize,
+    phases: [Series; 5],
+    /// The caller's copies: A and E.
+    copies: Series,
+    /// Notification: B and D.
+    bells: Series,
+}
+
+impl Variant {
+    fn new(strategy: Strategy, sizes: &[usize]) -> Variant {
+        let figures = |bytes: &usize| Figures { bytes: *bytes, ..Figures::default() };
+        Variant { strategy, sizes: sizes.iter().map(figures).collect() }
+    }
+
+    /// The smallest and the largest size.
+    fn ends(&self) -> Option<(&Figures, &Figures)> {
+        Some((self.sizes.first()?, self.sizes.last()?))
+    }
+
+    /// The size that is compared in words.
+    fn shown(&self) -> Option<&Figures> {
+        self.sizes.iter().find(|size| size.bytes == SHOWN).or(self.sizes.last())
+    }
+}
+
+impl Figures {
+    fn round(&mut self, task: &mut Task<'_>, strategy: Strategy) -> Result<(), Failure> {
+        let limits = Floors::measure(&mut task.pair, &strategy, self.bytes)?;
+        let count = iterations(limits.bell + 2.0 * limits.copy).min(TRACED);
+        let (_, middle) = task.pair.traced(strategy, self.bytes, count)?;
+        for ((series, value), limit) in self.phases.iter_mut().zip(middle).zip(limits.parts()) {
+            series.push(value, limit);
+        }
+        let [a, b, _, d, e] = middle;
+        self.copies.push(a + e, limits.copy);
+        self.bells.push(b + d, limits.bell);
+        Ok(())
+    }
+
+    /// The share of the caller's copies in A to E.
+    fn copied(&self) -> Option<f64> {
+        let all: Option<f64> = self.phases.iter().map(Series::middle).sum();
+        Some(self.copies.middle()? / all?)
+    }
+}
+
+/// Runs the three experiments with each transfer that is asked for.
+///
+/// # Errors
+/// What is asked for cannot be, or the other process is gone.
+pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
+    let sizes = choice::sizes(&args.bytes, &BYTES)?;
+    let transfers = choice::words(&args.transfer, &["copy_batched"]);
+    let notifications = choice::words(&args.notify, &["interrupt", "spin"]);
+    let placements = choice::words(&args.placement, &["external", "internal"]);
+    let mut plans: Vec<Vec<Variant>> = Vec::new();
+    for transfer in transfers {
+        let mut variants: Vec<Variant> = Vec::new();
+        for (n, notification) in notifications.iter().enumerate() {
+            for (p, placement) in placements.iter().enumerate() {
+                if n == 0 || p == 0 {
+                    let name = format!("{transfer}/{notification}/{placement}");
+                    variants.push(Variant::new(choice::strategy(&name)?, &sizes));
+                }
+            }
+        }
+        plans.push(variants);
+    }
+    let strategies: Vec<Strategy> = plans.iter().flatten().map(|v| v.strategy).collect();
+    let steps = plans.len() * (sizes.len() + AGGREGATES.len());
+    let mut task = begin(global, args, &strategies, steps)?;
+    let mut sections = Vec::new();
+    for mut variants in plans {
+        for at in 0..sizes.len() {
+            for _ in 0..task.rounds(ROUNDS) {
+                for variant in &mut variants {
+                    task.say(&variant.strategy.to_string());
+                    if let Some(figures) = variant.sizes.get_mut(at) {
+                        figures.round(&mut task, variant.strategy)?;
+                    }
+                }
+            }
+            task.step();
+        }
+        sections.extend(experiments(&mut task, &variants)?);
+    }
+    Ok(sections)
+}
+
+/// The rows and readings of the three experiments; the first variant is the usual one.
+fn experiments(task: &mut Task<'_>, variants: &[Variant]) -> Result<Vec<Section>, Failure> {
+    let Some(usual) = variants.first() else { return Ok(Vec::new()) };
+    let mut first = Section {
+        heading: format!("1. Sizes: phases of a call by {}", usual.strategy),
+        ..Section::default()
+    };
+    for figures in &usual.sizes {
+        for (series, name) in figures.phases.iter().zip(NAMES) {
+            first.rows.extend(series.row(
+                format!("1 {name} {}", usual.strategy),
+                figures.bytes,
+                NS,
+            ));
+        }
+    }
+    if let Some((small, large)) = usual.ends()
+        && let (Some(at_small), Some(at_large)) = (small.copied(), large.copied())
+    {
+        first.reading = format!(
+            "The caller's copies (A and E) are {:.0} % of A to E at {} bytes and {:.0} % at {} \
+             bytes.",
+            100.0 * at_small,
+            small.bytes,
+            100.0 * at_large,
+            large.bytes
+        );
+    }
+    let parts = aggregates(task, usual.strategy)?;
+    let other = |of: fn(&Strategy, &Strategy) -> bool| -> Vec<&Variant> {
+        variants.iter().filter(|v| of(&v.strategy, &usual.strategy)).collect()
+    };
+    let second = compared(
+        format!("2. Memory: the caller's copies (A and E) with {}", usual.strategy.notification),
+        "2 A+E",
+        &other(|a, b| a.notification == b.notification),
+        |figures| &figures.copies,
+        |strategy| strategy.placement.to_string(),
+    );
+    let third = compared(
+        format!("3. Notification (B and D) in {} memory", usual.strategy.placement),
+        "3 B+D",
+        &other(|a, b| a.placement == b.placement),
+        |figures| &figures.bells,
+        |strategy| strategy.notification.to_string(),
+    );
+    Ok(vec![first, parts, second, third])
+}
+
+/// An experiment that compares variants with the first of them.
+fn compared(
+    heading: String,
+    prefix: &str,
+    variants: &[&Variant],
+    of: fn(&Figures) -> &Series,
+    name: fn(&Strategy) -> String,
+) -> Section {
+    let mut section = Section { heading, ..Section::default() };
+    for variant in variants {
+        for figures in &variant.sizes {
+            let name = format!("{prefix} {}", variant.strategy);
+            section.rows.extend(of(figures).row(name, figures.bytes, NS));
+        }
+    }
+    let Some((usual, others)) = variants.split_first() else { return section };
+    let readings = others.iter().filter_map(|variant| {
+        let (size, base) = (variant.shown()?, usual.shown()?);
+        let (value, base) = (of(size).middle()?, of(base).middle()?);
+        let (this, that) = (name(&variant.strategy), name(&usual.strategy));
+        Some(format!("{this} takes {:.2} of {that} at {} bytes.", value / base, size.bytes))
+    });
+    section.reading = readings.collect::<Vec<_>>().join(" ");
+    section
+}
+
+/// The same bytes in several messages and in one.
+fn aggregates(task: &mut Task<'_>, strategy: Strategy) -> Result<Section, Failure> {
+    let mut section = Section {
+        heading: format!("1. Sizes: {WHOLE} bytes in parts by {strategy}"),
+        ..Section::default()
+    };
+    let mut middles = Vec::new();
+    for (parts, gathered) in AGGREGATES {
+        let bytes = WHOLE / usize::from(parts.max(1));
+        let (how, messages) = if gathered { (" gathered", 1) } else { ("", parts) };
+        let name = format!("1 {parts} x {bytes}{how} {strategy}");
+        task.say(&name);
+        let carried = WHOLE / usize::from(messages.max(1));
+        let floor = pingpong::floor(&strategy, carried);
+        let mut series = Series::default();
+        for _ in 0..task.rounds(ROUNDS) {
+            let limit = f64::from(messages) * task.pair.limit(floor, carried)?;
+            let value = match gathered {
+                true => task.pair.together(strategy, bytes, parts)?,
+                false => task.pair.exchange(strategy, bytes, parts)?,
+            };
+            series.push(value, limit);
+        }
+        middles.push(series.middle());
+        section.rows.extend(series.row(name, WHOLE, NS));
+        task.step();
+    }
+    if let [Some(many), Some(two), Some(one), Some(gathered), _] = middles[..] {
+        section.reading = format!(
+            "32 calls take {:.1} times as long as one call with all of it, 2 calls {:.1} times, \
+             32 requests gathered in one message {:.1} times.",
+            many / one,
+            two / one,
+            gathered / one
+        );
+    }
+    Ok(section)
+}

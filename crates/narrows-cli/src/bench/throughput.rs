@@ -1,0 +1,47 @@
+//! `bench throughput`: messages one way, each written by one side and read by the other.
+
+use super::limit::{Kind, SLOT_PAYLOAD};
+use super::series::Series;
+use super::{Section, begin, choice, iterations};
+use crate::failure::Failure;
+use crate::flags::{Bench, Global};
+
+const DEFAULTS: [&[&str]; 3] =
+    [&["copy_batched", "in_place"], &["spin", "hybrid"], &["internal", "external"]];
+const BYTES: [usize; 3] = [48, 1024, 65536];
+const ROUNDS: u16 = 11;
+/// Messages of the batch that tells how many to send.
+const TRIAL: u64 = 64;
+
+/// Measures messages a second.
+///
+/// # Errors
+/// What is asked for cannot be, or the other process is gone.
+pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
+    let chosen = [&args.transfer[..], &args.notify, &args.placement];
+    let strategies = choice::strategies(chosen, DEFAULTS)?;
+    let sizes = choice::sizes(&args.bytes, &BYTES)?;
+    let mut task = begin(global, args, &strategies, strategies.len() * sizes.len())?;
+    let (mut messages, mut volume) = (Section::default(), Section::default());
+    for strategy in &strategies {
+        for bytes in &sizes {
+            task.say(&strategy.to_string());
+            let floor = if *bytes <= SLOT_PAYLOAD { Kind::SlotRate } else { Kind::CopyRate };
+            let first = task.pair.stream(*strategy, *bytes, TRIAL)?;
+            let count = iterations(first);
+            let (mut rate, mut mib) = (Series::default(), Series::default());
+            for _ in 0..task.rounds(ROUNDS) {
+                let limit = 1e9 / task.pair.limit(floor, *bytes)?.max(f64::MIN_POSITIVE);
+                let own = 1e9 / task.pair.stream(*strategy, *bytes, count)?.max(f64::MIN_POSITIVE);
+                let size = *bytes as f64 / f64::from(1 << 20);
+                rate.push(own, limit);
+                mib.push(own * size, limit * size);
+            }
+            let name = strategy.to_string();
+            messages.rows.extend(rate.row(name.clone(), *bytes, "msg/s"));
+            volume.rows.extend(mib.row(name, *bytes, "MiB/s"));
+            task.step();
+        }
+    }
+    Ok(vec![messages, volume])
+}
