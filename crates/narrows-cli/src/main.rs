@@ -63,7 +63,3 @@ fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
     }
     output::print(text.as_bytes())
 }
-
-fn not_in_this_build(what: &str) -> Failure {
-    Failure::new(Kind::Internal, format!("{what} is not part of this build; use a complete one"))
-}
