@@ -19,6 +19,7 @@ pub mod output;
 pub mod peer;
 pub mod progress;
 pub mod report;
+pub mod run;
 pub mod service;
 pub mod statistics;
 pub mod strategy;

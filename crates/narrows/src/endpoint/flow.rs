@@ -24,6 +24,15 @@ pub struct FlowId {
     pub(super) life: u16,
 }
 
+impl FlowId {
+    /// The flow's place in its node's table, which stamps of its calls have in the upper half of
+    /// their identifiers; the lower half is the call's number.
+    #[must_use]
+    pub fn place(self) -> u16 {
+        self.index
+    }
+}
+
 /// Why a flow could not be opened or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowError {
