@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+/// Says on standard output that the node is open.
+const READY: &[u8] = b"\n";
 /// How long the work under way may go on after the caller is gone.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a batch of the limits is waited for before calls are looked at.
@@ -53,6 +55,7 @@ pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
         let _ = system::lock_memory();
     }
     let _ = system::precise_timers();
+    crate::output::print(READY)?;
     serve(&mut node, args.longest, limits);
     drop(node);
     // A caller that was killed could not tidy up.

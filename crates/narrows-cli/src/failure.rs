@@ -21,11 +21,13 @@ pub enum Kind {
     Deadline,
     /// A defect of this program, or a refusal of the operating system nobody can act on.
     Internal,
+    /// The user stopped it. The code is a shell's for a command that was stopped so.
+    Stopped,
 }
 
 impl Kind {
     /// Every kind, in the order of its exit code.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Usage,
         Kind::Workload,
         Kind::Input,
@@ -34,6 +36,7 @@ impl Kind {
         Kind::Name,
         Kind::Deadline,
         Kind::Internal,
+        Kind::Stopped,
     ];
 
     /// The exit code of the process.
@@ -47,6 +50,7 @@ impl Kind {
             Kind::Name => 7,
             Kind::Deadline => 8,
             Kind::Internal => 9,
+            Kind::Stopped => 130,
         }
     }
 
@@ -61,6 +65,7 @@ impl Kind {
             Kind::Name => "name of a node or function not found, or already taken",
             Kind::Deadline => "something did not happen in time",
             Kind::Internal => "a defect of narrows, or a refusal of the system",
+            Kind::Stopped => "stopped by Ctrl-C; what was measured until then is printed",
         }
     }
 }

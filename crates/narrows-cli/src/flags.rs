@@ -2,9 +2,10 @@
 
 use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
-use crate::strategy::Strategy;
+use crate::strategy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use narrows::strategy::Strategy;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,14 +91,18 @@ Examples:
   narrows run
   narrows run workloads/mixed.toml --duration 2s
   narrows run --strategy copy,in_place/spin --out out
-  narrows run --strategy all/interrupt/external --json
+  narrows run --strategy copy/poll=5ms/internal,copy_engine/fragment=4096
 
-A strategy is TRANSFER/NOTIFY/PLACEMENT; parts left off at the end are hybrid
-and internal, and `all` stands for every choice of a part. `all` alone is every
-transfer with every notification in internal memory.
-  transfer:   copy, copy_lazy, single_copy, in_place, copy_engine
-  notify:     interrupt, spin, poll, hybrid, coalesced
-  placement:  internal, external")]
+A strategy is a driver and what differs from hybrid/external, joined by '/':
+  driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
+                   copy_engine
+  notification:    interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+  placement:       internal, external
+  acknowledgement: ack_interrupt, ack_lazy, ack_batched
+  and:             granularity=K requests in a message, fragment=BYTES
+poll, hybrid and coalesced stand for 1ms, at most 50us, and 8:1ms. `all` is each
+of copy, copy_lazy, single_copy, in_place and copy_engine with every
+notification in either placement, 50 in all.")]
 pub struct Run {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
@@ -116,7 +121,9 @@ pub struct Run {
 impl Run {
     /// The strategies that the command line asks for; none if it leaves that to the workload.
     pub fn strategies(&self) -> Vec<Strategy> {
-        self.strategy.iter().flat_map(|choice| choice.0.clone()).collect()
+        let mut all = Vec::new();
+        strategy::append(&mut all, self.strategy.iter().flat_map(|choice| choice.0.clone()));
+        all
     }
 }
 
@@ -227,6 +234,7 @@ pub struct Completions {
 
 /// What `callee` takes.
 #[derive(Debug, Args)]
+#[command(override_usage = "narrows callee [OPTIONS]")]
 pub struct Callee {
     /// The directory that the domain is in
     #[arg(long)]
@@ -273,7 +281,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 }
 
 fn strategy_name(text: &str) -> Result<Choice, String> {
-    Strategy::parse(text).map(Choice).map_err(|unknown| format!("expected {unknown}"))
+    strategy::expand(text).map(Choice).map_err(|error| error.to_string())
 }
 
 fn cores(text: &str) -> Result<Cores, String> {
@@ -325,11 +333,12 @@ mod tests {
 
     #[test]
     fn names_of_strategies_add_up() {
-        let flags = parse("narrows run --strategy copy,in_place/all").unwrap();
+        let flags = parse("narrows run --strategy copy,in_place/spin,copy/hybrid").unwrap();
         let Command::Run(run) = flags.command else {
             panic!("not run");
         };
-        assert_eq!(run.strategies().len(), 6);
+        let names: Vec<String> = run.strategies().iter().map(Strategy::to_string).collect();
+        assert_eq!(names, ["copy/hybrid/external", "in_place/spin/external"]);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use clap::Parser;
 use narrows_cli::failure::{Failure, Kind};
-use narrows_cli::flags::{Command, Doctor, Flags, Global, Run};
+use narrows_cli::flags::{Command, Doctor, Flags, Global};
 use narrows_cli::machine::{Machine, Root};
 use narrows_cli::report::Report;
-use narrows_cli::{bench, callee, doctor, manual, output, workload};
+use narrows_cli::{bench, callee, doctor, manual, output, run};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -37,21 +37,13 @@ fn refuse(error: &clap::Error) -> Result<(), Failure> {
 
 fn dispatch(flags: &Flags) -> Result<(), Failure> {
     match &flags.command {
-        Command::Run(args) => run(args),
+        Command::Run(args) => run::run(&flags.global, args),
         Command::Doctor(args) => examine(&flags.global, args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),
         Command::Callee(args) => callee::run(&flags.global, args),
     }
-}
-
-fn run(args: &Run) -> Result<(), Failure> {
-    workload::read(&args.workload)?.inputs()?;
-    if let Some(directory) = &args.out {
-        output::make_directory(directory)?;
-    }
-    Err(not_in_this_build("run"))
 }
 
 fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {

@@ -15,6 +15,15 @@ pub fn make_directory(directory: &Path) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|error| refusal("make directory", directory, &error))
 }
 
+/// Sees whether files can be made in a directory, and leaves none.
+///
+/// # Errors
+/// [`Kind::Output`] if they cannot.
+pub fn probe_directory(directory: &Path) -> Result<(), Failure> {
+    let made = tempfile::Builder::new().prefix(".narrows-").tempfile_in(directory);
+    made.map(|_| ()).map_err(|error| refusal("write to", directory, &error))
+}
+
 /// Writes `contents` as `path`: first under another name in the same directory, then renamed.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! What the command prints: one JSON object, or tables. `docs/JSON.md` describes the object.
+//! What the command prints: one JSON object, or tables. `docs/JSON.md` describes the object; the
+//! tables of a run are in [`crate::run`].
 
 use crate::failure::{Failure, Kind};
 use crate::machine::Machine;
@@ -16,12 +17,14 @@ pub struct Report<R> {
     pub machine: Machine,
     /// A row for each result.
     pub results: Vec<R>,
+    /// Sentences to know when reading the figures.
+    pub notes: Vec<String>,
 }
 
 impl<R: Serialize> Report<R> {
-    /// A report of these rows.
+    /// A report of these rows, without notes.
     pub fn new(command: &str, machine: Machine, results: Vec<R>) -> Report<R> {
-        Report { command: command.to_owned(), machine, results }
+        Report { command: command.to_owned(), machine, results, notes: Vec::new() }
     }
 
     /// Prints the report as one JSON object.
@@ -57,15 +60,23 @@ pub struct BenchRow {
 }
 
 /// How one flow fared by one strategy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
     /// The flow's name in the workload.
     pub flow: String,
-    /// The strategy, as transfer/notify/placement.
+    /// The strategy: driver, notification and placement, then what else differs from the usual.
     pub strategy: String,
-    /// Where the time of a call went.
+    /// Why the flow could not run by this strategy; then all figures are 0.
+    pub refused: Option<String>,
+    /// Where the time of a call went, less the stamps.
     pub phases_us: Phases,
-    /// From the request's start to the response's end.
+    /// The calls that the phases are of: those that both sides still had all stamps of.
+    pub phase_calls: u64,
+    /// Of those, calls that were answered before their caller was out of phase B.
+    pub overlaps: u64,
+    /// What the stamps in a round trip cost: the median, which round trips are less.
+    pub stamps_us: f64,
+    /// From the request's start to the response's end, less the stamps.
     pub rtt_us: Summary,
     /// The absolute difference of each round trip to the one before it.
     pub jitter_us: Jitter,
@@ -83,7 +94,9 @@ pub struct RunRow {
     pub lost: u64,
     /// Responses that came later than the flow's deadline.
     pub deadline_misses: u64,
-    /// The audio that came back, of flows that write any.
+    /// Responses that are not what the function makes of the request on this core.
+    pub wrong: u64,
+    /// The audio that came back, of flows that decode any.
     pub audio: Option<Audio>,
 }
 
@@ -161,109 +174,6 @@ pub fn bench_text(rows: &[BenchRow]) -> String {
         ]);
     }
     table.render()
-}
-
-/// The tables of a run: a summary, then each flow's round trips, phases and loads.
-pub fn run_text(rows: &[RunRow]) -> String {
-    let sum = |count: fn(&RunRow) -> u64| rows.iter().map(count).sum::<u64>();
-    let mut text = format!(
-        "{} sent, {} received, {} lost, {} late\n",
-        sum(|row| row.sent),
-        sum(|row| row.received),
-        sum(|row| row.lost),
-        sum(|row| row.deadline_misses)
-    );
-    let mut flows: Vec<&str> = Vec::new();
-    for row in rows {
-        if !flows.contains(&row.flow.as_str()) {
-            flows.push(&row.flow);
-        }
-    }
-    for flow in flows {
-        let rows: Vec<&RunRow> = rows.iter().filter(|row| row.flow == flow).collect();
-        text.push_str(&format!("\n{flow}: round trip and jitter in µs\n"));
-        text.push_str(&round_trips(&rows));
-        text.push_str(&format!("\n{flow}: phases in µs\n"));
-        text.push_str(&phases(&rows));
-        text.push_str(&format!("\n{flow}: throughput, and load in % of a core\n"));
-        text.push_str(&loads(&rows));
-        text.push_str(&audio(&rows));
-    }
-    text
-}
-
-fn round_trips(rows: &[&RunRow]) -> String {
-    let mut table = right(&["strategy", "median", "p99", "max", "jitter", "±", "lost", "late"]);
-    for row in rows {
-        table.row(vec![
-            row.strategy.clone(),
-            number(row.rtt_us.median),
-            number(row.rtt_us.p99),
-            number(row.rtt_us.max),
-            number(row.jitter_us.median),
-            number(row.jitter_us.deviation),
-            row.lost.to_string(),
-            row.deadline_misses.to_string(),
-        ]);
-    }
-    table.render()
-}
-
-fn phases(rows: &[&RunRow]) -> String {
-    let mut table = right(&["strategy", "", "A", "B", "C", "D", "E"]);
-    for row in rows {
-        let all = &row.phases_us;
-        let phases = [all.a, all.b, all.c, all.d, all.e];
-        let figures = [
-            ("median", phases.map(|phase| phase.median)),
-            ("p99", phases.map(|phase| phase.p99)),
-            ("max", phases.map(|phase| phase.max)),
-        ];
-        for (line, (name, figures)) in figures.into_iter().enumerate() {
-            let strategy = if line == 0 { row.strategy.clone() } else { String::new() };
-            let cells = figures.map(number);
-            table.row([strategy, name.to_owned()].into_iter().chain(cells).collect());
-        }
-    }
-    table.render()
-}
-
-fn loads(rows: &[&RunRow]) -> String {
-    let mut table = right(&["strategy", "calls/s", "KiB/s", "caller %", "callee %"]);
-    for row in rows {
-        table.row(vec![
-            row.strategy.clone(),
-            number(row.calls_per_second),
-            number(row.bytes_per_second / 1024.0),
-            number(row.cpu_percent.caller),
-            number(row.cpu_percent.callee),
-        ]);
-    }
-    table.render()
-}
-
-fn audio(rows: &[&RunRow]) -> String {
-    let mut text = String::new();
-    for row in rows {
-        let Some(audio) = &row.audio else { continue };
-        let verdict = match audio.differing {
-            0 => "all as the codec's reference".to_owned(),
-            differing => format!("{differing} differ from the codec's reference"),
-        };
-        let place = audio.file.as_ref().map(|file| format!(", in {file}")).unwrap_or_default();
-        let line = format!("{}: {} samples back, {verdict}{place}", row.strategy, audio.samples);
-        text.push_str(&crate::table::wrap("", &line));
-    }
-    text
-}
-
-fn right(names: &[&str]) -> Table {
-    let columns: Vec<(&str, Align)> = names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
-        .collect();
-    Table::new(&columns)
 }
 
 #[cfg(test)]

@@ -64,9 +64,73 @@ pub fn deviation(values: &[f64]) -> f64 {
     (squares / count).sqrt()
 }
 
+/// Measurements of a run whose length is not known: all of them at first, then every second, every
+/// fourth and so on, so that memory stays bounded.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    kept: Vec<f64>,
+    every: u64,
+    seen: u64,
+    max: f64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples { kept: Vec::new(), every: 1, seen: 0, max: 0.0 }
+    }
+}
+
+impl Samples {
+    /// Measurements that are kept at most.
+    const MOST: usize = 1 << 20;
+
+    /// Adds a measurement.
+    pub fn push(&mut self, value: f64) {
+        self.max = self.max.max(value);
+        if self.seen.is_multiple_of(self.every) {
+            if self.kept.len() >= Samples::MOST {
+                let mut at = 0;
+                self.kept.retain(|_| {
+                    at += 1;
+                    at % 2 == 1
+                });
+                self.every *= 2;
+            }
+            self.kept.push(value);
+        }
+        self.seen += 1;
+    }
+
+    /// The figures, each less `deducted` but not below zero; the largest is that of all
+    /// measurements, kept or not. All zero if there are none.
+    pub fn summary(&self, deducted: f64) -> Summary {
+        let mut values: Vec<f64> = self.kept.iter().map(|v| (v - deducted).max(0.0)).collect();
+        let max = (self.max - deducted).max(0.0);
+        Summary::of(&mut values).map_or_else(Summary::default, |some| Summary { max, ..some })
+    }
+
+    /// Their standard deviation.
+    pub fn deviation(&self) -> f64 {
+        deviation(&self.kept)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_stay_bounded_and_keep_the_largest() {
+        let mut samples = Samples::default();
+        assert_eq!(samples.summary(1.0), Summary::default());
+        for value in 0..(3 << 20) {
+            samples.push(f64::from(value));
+        }
+        assert!(samples.kept.len() <= Samples::MOST);
+        let summary = samples.summary(1.0);
+        assert_eq!(summary.max, f64::from(3 << 20) - 2.0);
+        assert!((summary.median / f64::from(3 << 19) - 1.0).abs() < 0.01, "{summary:?}");
+    }
 
     #[test]
     fn percentiles_are_measured_values() {

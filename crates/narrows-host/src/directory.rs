@@ -56,7 +56,13 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
 
 fn make(path: &Path) -> Result<(), OpenError> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|e| OpenError::path(path, Errno::from_io_error(&e).unwrap_or(Errno::IO)))
+    made.map_err(|e| match Errno::from_io_error(&e) {
+        // Not the one that was there and is gone again.
+        Some(Errno::EXIST) if path.exists() && !path.is_dir() => {
+            OpenError::path(path, Errno::NOTDIR)
+        }
+        error => OpenError::path(path, error.unwrap_or(Errno::IO)),
+    })
 }
 
 /// The directory above all domains when none is given, and whether it needs looking at because
@@ -97,12 +103,21 @@ impl Directory {
         let path = base.join(domain.as_str());
         let deadline = Instant::now() + PATIENCE;
         loop {
-            make(&base)?;
-            if exposed {
-                check_ours(&base)?;
+            // The last node of the domain may remove the directories at any moment up to the lock.
+            let made = make(&base).and_then(|()| {
+                if exposed {
+                    check_ours(&base)?;
+                }
+                make(&path)
+            });
+            match made {
+                Err(OpenError::Directory(_, Errno::NOENT | Errno::EXIST))
+                    if Instant::now() < deadline =>
+                {
+                    continue;
+                }
+                made => made?,
             }
-            make(&path)?;
-            // The last node of the domain may remove the directory at any moment up to the lock.
             let directory = match open(&path) {
                 Err(Errno::NOENT) if Instant::now() < deadline => continue,
                 opened => opened.map_err(|e| OpenError::path(&path, e))?,
@@ -255,7 +270,9 @@ impl Directory {
         }
         // Under the lock, so that nobody is about to be born in a directory that is gone.
         let Ok(_lock) = self.lock_until(Instant::now() + PATIENCE / 10) else { return };
-        if rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).is_ok()
+        // The lock is on this directory; another may have its path by now, and its own nodes.
+        if self.is_current()
+            && rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).is_ok()
             && let Some(above) = &self.above
         {
             let _ = rustix::fs::unlinkat(CWD, above, AtFlags::REMOVEDIR);
@@ -265,5 +282,25 @@ impl Directory {
     /// The path, for `inotify`.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_directory_that_others_could_have_made_must_be_private_and_no_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ours, link) = (directory.path().join("ours"), directory.path().join("link"));
+        make(&ours).unwrap();
+        assert_eq!(check_ours(&ours), Ok(()));
+        std::os::unix::fs::symlink(&ours, &link).unwrap();
+        assert_eq!(check_ours(&link), Err(OpenError::NotOurs(link)));
+        for mode in [0o755, 0o701, 0o1700] {
+            std::fs::set_permissions(&ours, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_ours(&ours), Err(OpenError::NotOurs(ours.clone())), "{mode:o}");
+        }
     }
 }

@@ -37,6 +37,9 @@ const HEARD_AT_ONCE: u32 = 64;
 /// A peer that breaks the rules is refused or lost, with one exception that the kernel leaves no
 /// way round: it can make its own doorbell one that blocks who rings it. So link only with users
 /// that may keep this node waiting; the default is the same user, who can stop it anyway.
+///
+/// A process that forks without running another program leaves its child the sockets of its links:
+/// if the parent dies, its peers hear of it when the child does.
 pub struct Host {
     rendezvous: RefCell<Rendezvous>,
     /// Whether the rendezvous has news: spares a look inside.

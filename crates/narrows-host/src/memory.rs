@@ -379,3 +379,86 @@ pub(crate) fn full_fence() {
     #[cfg(not(target_arch = "x86_64"))]
     fence(Ordering::SeqCst);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::FallocateFlags;
+    use std::os::fd::AsRawFd as _;
+
+    fn region() -> (Region, OwnedFd) {
+        Region::new(&Layout::standard(64).unwrap()).unwrap()
+    }
+
+    /// Everything a peer could try with the descriptor, or with its read-only mapping.
+    #[test]
+    fn whoever_gets_the_descriptor_can_read_and_nothing_else() {
+        let (own, memory) = region();
+        let size = own.size();
+        let writable = ProtFlags::READ | ProtFlags::WRITE;
+        assert!(Mapping::new(memory.as_fd(), size, writable).is_err(), "mapped for writing");
+        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE).is_err());
+
+        let peer = PeerRegion::new(memory.as_fd(), size).unwrap();
+        let address = peer.0.start.as_ptr().cast();
+        let flags = rustix::mm::MprotectFlags::READ | rustix::mm::MprotectFlags::WRITE;
+        // SAFETY: only asks for more of a mapping that stays where it is; granted, nobody uses it.
+        assert!(unsafe { rustix::mm::mprotect(address, size as usize, flags) }.is_err());
+
+        assert!(rustix::io::pwrite(&memory, b"x", 0).is_err(), "written");
+        assert!(rustix::fs::ftruncate(&memory, 0).is_err(), "cut");
+        assert!(rustix::fs::ftruncate(&memory, u64::from(size) * 2).is_err(), "grown");
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        assert!(rustix::fs::fallocate(&memory, hole, 0, 4096).is_err(), "emptied");
+        for seal in [SealFlags::WRITE, SealFlags::empty()] {
+            assert!(rustix::fs::fcntl_add_seals(&memory, seal).is_err(), "sealed further");
+        }
+        // Opened anew the seals are the same, as they belong to the file.
+        let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
+        let mut options = std::fs::OpenOptions::new();
+        if let Ok(again) = options.read(true).write(true).open(&path) {
+            assert!(Mapping::new(again.as_fd(), size, writable).is_err());
+            assert!(rustix::io::pwrite(&again, b"x", 0).is_err());
+        }
+        let cut = options.truncate(true).open(&path);
+        assert!(cut.is_err(), "cut by opening");
+        own.write(0, &[7]).unwrap();
+        let mut seen = [0];
+        peer.read(0, &mut seen).unwrap();
+        assert_eq!(seen, [7], "the owner still writes and the peer still reads");
+    }
+
+    #[test]
+    fn memory_that_is_not_sealed_in_every_way_is_refused() {
+        let plain = || {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let memory = rustix::fs::memfd_create("test", flags).unwrap();
+            rustix::fs::ftruncate(&memory, 4096).unwrap();
+            memory
+        };
+        for missing in seals().iter() {
+            let memory = plain();
+            rustix::fs::fcntl_add_seals(&memory, seals() - missing).unwrap();
+            assert!(PeerRegion::new(memory.as_fd(), 4096).is_err(), "without {missing:?}");
+        }
+        let memory = plain();
+        rustix::fs::fcntl_add_seals(&memory, seals()).unwrap();
+        assert!(PeerRegion::new(memory.as_fd(), 4096).is_ok());
+        for size in [0, 4095, 4097, u32::MAX] {
+            assert!(PeerRegion::new(memory.as_fd(), size).is_err(), "{size} bytes");
+        }
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        assert!(PeerRegion::new(file.as_fd(), 4096).is_err(), "an ordinary file");
+    }
+
+    #[test]
+    fn words_outlive_the_region_they_are_of() {
+        let (own, memory) = region();
+        let words = own.words(0, 16).unwrap();
+        let seen = PeerRegion::new(memory.as_fd(), own.size()).unwrap().words(0, 16).unwrap();
+        drop(own);
+        words.store(15, 5);
+        assert_eq!(seen.load(15), 5);
+    }
+}

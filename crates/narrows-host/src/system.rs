@@ -30,22 +30,29 @@ fn refused(text: String) -> SystemError {
     SystemError { text }
 }
 
-/// Pins the calling thread to one core.
+/// Pins the calling thread to one core. Threads that it starts later inherit that, and can be
+/// pinned elsewhere.
 ///
 /// # Errors
 /// There is no such core, or this process may not use it.
 pub fn pin(core: usize) -> Result<(), SystemError> {
-    let allowed = cores();
-    if core >= CpuSet::MAX_CPU || !allowed.contains(&core) {
-        return Err(refused(format!(
-            "core {core} is not among those this process may use, {allowed:?}: choose one of them, \
-             or start it without 'taskset' or a cpuset"
-        )));
-    }
     let mut set = CpuSet::new();
-    set.set(core);
-    rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|e| refused(format!("cannot pin this thread to core {core}: {e}")))
+    let pinned = if core < CpuSet::MAX_CPU {
+        set.set(core);
+        rustix::thread::sched_setaffinity(None, &set)
+    } else {
+        Err(Errno::INVAL)
+    };
+    pinned.map_err(|e| {
+        refused(match e {
+            Errno::INVAL => format!(
+                "there is no core {core}, or a cpuset keeps this process off it: choose another \
+                 (this thread runs on {:?})",
+                cores()
+            ),
+            e => format!("cannot pin this thread to core {core}: {e}"),
+        })
+    })
 }
 
 /// The cores that the calling thread may run on.
@@ -151,15 +158,18 @@ mod tests {
     fn a_thread_pins_itself_and_a_core_that_is_not_there_is_refused_in_words() {
         let all = cores();
         let last = all[all.len() - 1];
+        let all_of_them = all.clone();
         std::thread::spawn(move || {
             pin(last).unwrap();
             assert_eq!(cores(), [last]);
+            pin(all_of_them[0]).unwrap();
+            assert_eq!(cores(), [all_of_them[0]], "and elsewhere");
         })
         .join()
         .unwrap();
         assert_eq!(cores(), all, "other threads are not pinned");
         let error = pin(CpuSet::MAX_CPU + 7).unwrap_err().to_string();
-        assert!(error.contains("not among those"), "{error}");
+        assert!(error.contains("there is no core"), "{error}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn what_cannot_be_opened_is_said_in_a_sentence() {
     let at = |name: &str| Options::new(name).directory(directory.path());
     assert!(said(at("a/b")).contains("'a/b' cannot name a node"));
     assert!(said(at("a").domain("..")).contains("'..' cannot name"));
-    assert!(said(at("a").core(99_999)).contains("core 99999 is not among"));
+    assert!(said(at("a").core(99_999)).contains("there is no core 99999"));
     assert!(said(at("a").copy_engine(Some(99_999))).contains("copy engine"));
     let wrong = narrows::memory::Layout::standard(32).unwrap();
     assert!(said(at("a").layout(wrong)).contains("lines of 32 bytes"));
@@ -99,6 +99,7 @@ fn what_cannot_be_opened_is_said_in_a_sentence() {
     fs::write(&file, "").unwrap();
     let text = said(Options::new("a").directory(&file));
     assert!(text.contains("cannot meet other nodes at") && text.contains("NARROWS_DIR"), "{text}");
+    assert!(text.contains("Not a directory"), "{text}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left behind");
 }
 

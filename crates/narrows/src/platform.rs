@@ -277,7 +277,9 @@ pub trait Platform: Sized {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Waits until a word of `set` has changed, something else wakes it, or the deadline.
+    /// Waits until a word of `set` has changed, something else wakes it, or the deadline: see
+    /// [`Wait`]. Only [`Wait::Spin`] looks at the words; who sleeps has looked before, behind the
+    /// fence that arming needs, and a bell rung since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
         S: Iterator<Item = Watch<'a, <Self::Peer as Memory>::Words>> + Clone,

@@ -116,14 +116,7 @@ const FRAGMENT: u32 = 8192;
 
 impl Default for Strategy {
     fn default() -> Strategy {
-        Strategy {
-            placement: Placement::External,
-            transfer: Transfer::Copy,
-            notification: Notification::Hybrid { longest: HYBRID },
-            acknowledgement: Acknowledgement::Batched,
-            granularity: 1,
-            fragment: FRAGMENT,
-        }
+        Strategy::DEFAULT
     }
 }
 
@@ -141,6 +134,15 @@ impl Acknowledgement {
 pub(crate) const ENCODED: usize = 24;
 
 impl Strategy {
+    pub(crate) const DEFAULT: Strategy = Strategy {
+        placement: Placement::External,
+        transfer: Transfer::Copy,
+        notification: Notification::Hybrid { longest: HYBRID },
+        acknowledgement: Acknowledgement::Batched,
+        granularity: 1,
+        fragment: FRAGMENT,
+    };
+
     /// The bytes that go to the peer: docs/WIRE.md, control messages.
     pub(crate) fn encode(&self) -> [u8; ENCODED] {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
@@ -204,12 +206,17 @@ impl Strategy {
     /// What is wrong with it.
     pub fn check(self) -> Result<Strategy, StrategyError> {
         match self.notification {
-            Notification::Poll { every: t } | Notification::Coalesced { within: t, .. }
+            Notification::Poll { every: t }
+            | Notification::Coalesced { within: t, .. }
+            | Notification::Hybrid { longest: t }
                 if t.is_zero() || t > Duration::from_secs(3600) =>
             {
                 Err(StrategyError::Time)
             }
             Notification::Coalesced { messages: 0, .. } => Err(StrategyError::Messages),
+            _ if Placement::from_code(self.placement.code()) != Some(self.placement) => {
+                Err(StrategyError::Region)
+            }
             _ if self.granularity == 0 => Err(StrategyError::Granularity),
             _ if self.fragment < 64 => Err(StrategyError::Fragment),
             _ => Ok(self),
@@ -224,6 +231,8 @@ pub enum StrategyError {
     Word,
     /// A period or limit of zero or over an hour, or not a time.
     Time,
+    /// Regions are numbered 0 to 5.
+    Region,
     /// Coalescing needs at least one message.
     Messages,
     /// Granularity is 1 to 65535.
@@ -244,6 +253,7 @@ impl fmt::Display for StrategyError {
             StrategyError::Time => {
                 "a time in a strategy is like 50us, 5ms or 1s: above zero, at most an hour"
             }
+            StrategyError::Region => "region=N needs N from 0 to 5",
             StrategyError::Messages => "coalesced=N:TIME needs N from 1 to 65535",
             StrategyError::Granularity => "granularity=K needs K from 1 to 65535",
             StrategyError::Fragment => "fragment=BYTES needs at least 64 bytes",
@@ -309,7 +319,7 @@ impl FromStr for Strategy {
                 ("internal", true) => s.placement = Placement::Internal,
                 ("external", true) => s.placement = Placement::External,
                 ("region", false) => {
-                    let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Word)?;
+                    let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Region)?;
                     s.placement = Placement::Region(n);
                 }
                 ("ack_interrupt", true) => s.acknowledgement = Acknowledgement::Interrupt,

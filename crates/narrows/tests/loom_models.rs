@@ -6,11 +6,14 @@
 
 mod loom_memory;
 
+use std::time::Duration;
+
 use loom::thread::{spawn, yield_now};
 use loom_memory::{End, LINE, SLOTS, explore, link};
 use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken};
+use narrows::notify::{self, Adaptive, Awaited};
 use narrows::platform::{Memory, Platform, Wait, WordsMut};
-use narrows::strategy::Placement;
+use narrows::strategy::{Notification, Placement};
 
 fn message(number: u32, ack: Ack) -> Descriptor {
     Descriptor {
@@ -59,16 +62,20 @@ fn take_spinning(end: &mut End) -> Taken {
     }
 }
 
-/// Sleeps until a message is there, to be rung by the `threshold`-th.
-fn take_sleeping(end: &mut End, threshold: u32) -> Taken {
+/// Sleeps as the stack does: for a message, or, if it `starves`, for credit and blocks.
+fn sleep(end: &End, starves: bool, how: Notification) {
+    let shared = &end.shared;
+    let links = (!starves).then_some(shared).into_iter();
+    let awaited = Awaited { links, starved: starves.then_some(shared) };
+    notify::wait(&end.core, &awaited, how, &mut Adaptive::default(), None);
+}
+
+fn take_sleeping(end: &mut End, how: Notification) -> Taken {
     loop {
-        if let Some(taken) = take(end) {
-            return taken;
+        match take(end) {
+            Some(taken) => return taken,
+            None => sleep(end, false, how),
         }
-        end.shared.rx.arm(threshold);
-        end.core.fence();
-        end.core.wait([end.shared.rx.watched(1)].into_iter(), Wait::Bell, None);
-        end.shared.rx.disarm();
     }
 }
 
@@ -143,7 +150,7 @@ fn a_sleeping_receiver_is_rung_for_the_first_message() {
             }
         });
         for number in 0..2 {
-            check_in_slot(&take_sleeping(&mut receiver, 1), number);
+            check_in_slot(&take_sleeping(&mut receiver, Notification::Interrupt), number);
         }
     });
 }
@@ -158,7 +165,8 @@ fn a_sleeping_receiver_is_rung_for_the_message_it_named() {
             }
         });
         for number in 0..2 {
-            check_in_slot(&take_sleeping(&mut receiver, 2 - number), number);
+            let how = Notification::Coalesced { messages: 2 - number, within: Duration::MAX };
+            check_in_slot(&take_sleeping(&mut receiver, how), number.into());
         }
     });
 }
@@ -170,10 +178,7 @@ fn a_sender_that_sleeps_for_credit_is_rung() {
         spawn(move || {
             for number in 0..3 {
                 while !sender.shared.room(false).expect("an honest peer") {
-                    sender.shared.tx.want(true);
-                    sender.core.fence();
-                    sender.core.wait(sender.shared.starved().into_iter(), Wait::Bell, None);
-                    sender.shared.tx.want(false);
+                    sleep(&sender, true, Notification::Interrupt);
                 }
                 publish(&mut sender, number);
             }
@@ -196,10 +201,7 @@ fn a_sender_that_sleeps_for_a_block_is_rung() {
                     if let Some(block) = block(&mut sender) {
                         break block;
                     }
-                    sender.shared.tx.want(true);
-                    sender.core.fence();
-                    sender.core.wait(sender.shared.starved().into_iter(), Wait::Bell, None);
-                    sender.shared.tx.want(false);
+                    sleep(&sender, true, Notification::Interrupt);
                 };
                 publish_block(&mut sender, free, number);
             }

@@ -4,7 +4,7 @@ use super::parse::{At, RawFlow, RawWorkload, Reader};
 use super::{DEFAULT_DURATION, DEFAULT_FRAME, Flow, MAX_BYTES, Source, Work, Workload};
 use crate::failure::Failure;
 use crate::functions::{self, Function, ORDER_BYTES, g711::Law};
-use crate::strategy::{Notify, Placement, Strategy, Transfer};
+use narrows::strategy::Strategy;
 use std::ops::Range;
 use std::path::Path;
 
@@ -15,14 +15,9 @@ pub(super) fn check(reader: &Reader<'_>, raw: RawWorkload) -> Result<Workload, F
     }
     let stem = || Some(reader.path.file_stem()?.to_string_lossy().into_owned());
     let name = raw.name.map(|name| name.value).or_else(stem);
-    let strategies = if raw.strategies.is_empty() {
-        vec![Strategy {
-            transfer: Transfer::Copy,
-            notify: Notify::Hybrid,
-            placement: Placement::Internal,
-        }]
-    } else {
-        raw.strategies
+    let strategies = match raw.strategies {
+        none if none.is_empty() => vec![Strategy::default()],
+        named => named,
     };
     Ok(Workload {
         name: name.unwrap_or_else(|| "workload".to_owned()),

@@ -3,7 +3,8 @@
 use super::{MAX_BYTES, MAX_DEPTH, MAX_FLOWS, parse_duration};
 use crate::failure::{Failure, Kind};
 use crate::functions::{self, Function, g711::Law};
-use crate::strategy::Strategy;
+use crate::strategy;
+use narrows::strategy::Strategy;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -264,14 +265,16 @@ impl Reader<'_> {
     fn strategies(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<Strategy>, Failure> {
         let one = |value: &Spanned<DeValue<'_>>| {
             let text = self.string("strategy", value, A_STRATEGY)?;
-            Strategy::parse(&text)
-                .map_err(|unknown| self.wrong("strategy", &value.span(), &unknown.to_string()))
+            strategy::expand(&text).map_err(|error| {
+                let expected = format!("a name such as \"in_place/hybrid\": {error}");
+                self.wrong("strategy", &value.span(), &expected)
+            })
         };
         match value.get_ref() {
             DeValue::Array(array) if !array.is_empty() => {
                 let mut all = Vec::new();
                 for item in array.iter() {
-                    all.extend(one(item)?);
+                    strategy::append(&mut all, one(item)?);
                 }
                 Ok(all)
             }

@@ -1,7 +1,6 @@
 //! What a file says, and where a file is wrong.
 
 use super::*;
-use crate::strategy::{Notify, Placement, Transfer};
 
 fn read_text(text: &str) -> Result<Workload, String> {
     parse(Path::new("dir/x.toml"), text).map_err(|failure| {
@@ -46,12 +45,7 @@ fn the_mixture_has_every_other_function() {
 fn what_is_left_out_has_its_default() {
     let workload = read_text("[[flow]]\nname='a'\nfunction='echo'\nrequest=8").unwrap();
     assert_eq!((workload.name.as_str(), workload.duration), ("x", DEFAULT_DURATION));
-    let default = Strategy {
-        transfer: Transfer::Copy,
-        notify: Notify::Hybrid,
-        placement: Placement::Internal,
-    };
-    assert_eq!(workload.strategies, [default]);
+    assert_eq!(workload.strategies, [Strategy::default()]);
     let own = Source::Own { input: None, period: None, count: None, depth: 1 };
     assert_eq!(workload.flows[0].source, own);
 }
@@ -84,8 +78,11 @@ const WRONG: &[(&str, &str)] = &[
     ("name = 'a b'", "1:8: name is a b;"),
     ("duration = 3", "1:12: duration is 3; expected a duration above zero"),
     ("duration = '2d'", "1:12: duration is 2d; expected at most 24h"),
-    ("strategy = 'fast'", "1:12: strategy is fast; expected a transfer: copy, copy_lazy,"),
-    ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a notification:"),
+    (
+        "strategy = 'fast'",
+        "1:12: strategy is fast; expected a name such as \"in_place/hybrid\": a strategy is words",
+    ),
+    ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a name such as"),
     ("strategy = []", "1:12: strategy is []; expected the name of a strategy"),
     ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
     ("[[flow]]\nname='a'", "1:1: flow a has no function; expected echo, busy,"),

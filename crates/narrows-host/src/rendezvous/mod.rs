@@ -349,3 +349,22 @@ impl Drop for Rendezvous {
         self.directory.leave(&self.me.name, &self.bound);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_let_in_if_it_is_the_same_or_named() {
+        let me = Identity {
+            name: "a".parse().unwrap(),
+            incarnation: 1,
+            layout: Layout::standard(64).unwrap(),
+            user: 1000,
+            allowed: vec![7, 8],
+        };
+        let let_in: Vec<u32> =
+            [0, 7, 8, 9, 999, 1000, u32::MAX].into_iter().filter(|u| me.allows(*u)).collect();
+        assert_eq!(let_in, [7, 8, 1000]);
+    }
+}

@@ -50,7 +50,6 @@ fn serve<P: Platform>(node: &mut Node<P>, link: LinkId) {
     while node.check(link).is_ok() {
         calls += node.serve(&mut library, PATIENCE);
     }
-    drop(library);
     assert!(done, "the caller left without a word after {calls} calls");
 }
 

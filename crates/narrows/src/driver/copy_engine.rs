@@ -1,5 +1,6 @@
 //! Moved into and out of the pool by the copy engine, a descriptor of it per fragment. A payload
-//! that fits the slot is not worth an engine.
+//! that fits the slot is not worth an engine. What an engine fails to bring out of the pool this
+//! core copies itself: a message that has arrived cannot be refused any more.
 
 use super::{Copy, Driver, DriverError, Payload, fits_slot, take_block};
 use crate::memory::{Placed, Shared, Taken};
@@ -49,7 +50,9 @@ impl<P: Platform> Driver<P> for CopyEngine {
         let inside = end.is_some_and(|end| end <= taken.descriptor.len);
         match shared.theirs().block(block) {
             Some((offset, _)) if inside => {
-                platform.engine_fetch(shared.peer(), offset + at, to, strategy.fragment).is_ok()
+                let fragment = strategy.fragment;
+                platform.engine_fetch(shared.peer(), offset + at, to, fragment).is_ok()
+                    || shared.read(block, at, to)
             }
             _ => false,
         }

@@ -1,8 +1,8 @@
 //! Drivers: how payload gets into shared memory and out of it again.
 //!
-//! One trait, a file a driver. Which driver a message takes is its flow's
-//! [`Transfer`](crate::strategy::Transfer); how it is acknowledged is the flow's
-//! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
+//! One trait, a file a driver. Which driver a message takes is its flow's [`Transfer`]; how it is
+//! acknowledged is the flow's [`Acknowledgement`](crate::strategy::Acknowledgement), carried in
+//! each descriptor.
 
 mod copy;
 mod copy_engine;
@@ -161,27 +161,48 @@ pub fn send<P: Platform>(
     if request {
         platform.stamp(Span::PhaseA, Edge::Enter, id);
     }
-    if !shared.room(true).map_err(DriverError::Corrupt)? {
-        return Err(DriverError::RingFull);
-    }
-    let placed = with_driver!(strategy.transfer, driver =>
-        driver.place(platform, shared, strategy, payload))?;
+    let placed = place(platform, shared, strategy, payload);
     if request {
         platform.stamp(Span::PhaseA, Edge::Leave, id);
-        platform.stamp(Span::PhaseB, Edge::Enter, id);
     }
-    platform.stamp(Span::Memory, Edge::Enter, id);
-    if descriptor.kind == Kind::Response {
-        platform.stamp(Span::PhaseC, Edge::Leave, id);
-    }
-    shared.publish(descriptor, placed);
-    platform.stamp(Span::Memory, Edge::Leave, id);
-    shared.ring_if_armed(platform);
-    if request {
-        platform.stamp(Span::PhaseB, Edge::Leave, id);
-    }
+    let sent = placed.map(|placed| {
+        if request {
+            platform.stamp(Span::PhaseB, Edge::Enter, id);
+        }
+        platform.stamp(Span::Memory, Edge::Enter, id);
+        if descriptor.kind == Kind::Response {
+            // Before it is published: the caller may be through with it sooner than this core
+            // comes to its next stamp.
+            platform.stamp(Span::PhaseC, Edge::Leave, id);
+            platform.stamp(Span::PhaseD, Edge::Enter, id);
+        }
+        shared.publish(descriptor, placed);
+        platform.stamp(Span::Memory, Edge::Leave, id);
+        shared.ring_if_armed(platform);
+        if request {
+            platform.stamp(Span::PhaseB, Edge::Leave, id);
+        }
+    });
     platform.stamp(Span::Driver, Edge::Leave, id);
-    Ok(())
+    sent
+}
+
+/// Brings a payload to where it can be published, if there is room to publish it.
+#[inline]
+fn place<'a, P: Platform>(
+    platform: &P,
+    shared: &mut Shared<P>,
+    strategy: &Strategy,
+    payload: Payload<'a>,
+) -> Result<Placed<'a>, DriverError> {
+    let with_block = match payload {
+        Payload::Bytes(bytes) => !fits_slot(shared, bytes),
+        Payload::Block { .. } => true,
+    };
+    if !shared.room(with_block).map_err(DriverError::Corrupt)? {
+        return Err(DriverError::RingFull);
+    }
+    with_driver!(strategy.transfer, driver => driver.place(platform, shared, strategy, payload))
 }
 
 /// Copies part of a taken message to private memory with the driver of the strategy. False if the

@@ -11,8 +11,8 @@ use super::message::send_error;
 use super::node::would_block;
 use super::{Arrived, FlowId, Node, Payload, Select, SendError, Source};
 use crate::driver::{self, DriverError};
-use crate::link::{self, LinkId, Target};
-use crate::memory::{Corrupt, Descriptor, Kind};
+use crate::link::{self, EntryId, LinkId, Target};
+use crate::memory::{Corrupt, Descriptor, Kind, Taken};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 
@@ -67,12 +67,11 @@ impl<P: Platform> Node<P> {
     ) -> Result<u16, SendError> {
         let mut payload = payload.into();
         let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
-        let Target::Function(function) = found.target else { return Err(SendError::NoFunction) };
-        match found.phase {
-            Phase::Gone(reason) => return Err(SendError::Gone(reason)),
-            phase if phase.switching() => return Err(SendError::Switching),
-            _ => {}
+        if let Target::Port(_) = found.target {
+            return Err(SendError::NoFunction);
         }
+        found.phase.usable()?;
+        let Target::Function(function) = found.target else { return Err(SendError::Unknown) };
         if found.outstanding.saturating_add(found.abandoned) > u16::MAX / 2 {
             return Err(SendError::RingFull);
         }
@@ -146,7 +145,7 @@ impl<P: Platform> Node<P> {
         let need = padded(len).saturating_add(FRAME);
         let full = found
             .batch
-            .is_some_and(|b| b.used + need > b.capacity || b.count >= strategy.granularity);
+            .is_some_and(|b| need > b.capacity - b.used || b.count >= strategy.granularity);
         if full {
             self.flush(flow)?;
         }
@@ -158,7 +157,7 @@ impl<P: Platform> Node<P> {
             None => {
                 let limit = link.shared.pool().layout().longest(strategy.placement);
                 if need > limit {
-                    return Err(SendError::TooLong { limit: limit.saturating_sub(FRAME) });
+                    return Err(SendError::TooLong { limit: limit.saturating_sub(FRAME) & !3 });
                 }
                 let capacity = need.saturating_mul(strategy.granularity.into()).min(limit);
                 let block = driver::take_block(&mut link.shared, &strategy, capacity)
@@ -373,88 +372,141 @@ impl<P: Platform> Node<P> {
         longest: usize,
         reader: impl FnOnce(Completed, &dyn Source) -> R,
     ) -> Result<Option<(Completed, R)>, CallError> {
-        let mut reader = Some(reader);
-        loop {
-            let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
-            let Some(at) = flow.responses.peek() else {
-                if flow.outstanding == 0 && flow.abandoned == 0 {
-                    return Err(CallError::Nothing);
-                }
-                if let Phase::Gone(reason) = flow.phase {
-                    return Err(CallError::Gone(reason));
-                }
-                if flow.batch.is_some() {
-                    let _ = self.flush(id);
-                }
-                self.pump();
-                let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
-                if flow.responses.is_empty() && !matches!(flow.phase, Phase::Gone(_)) {
-                    return Ok(None);
-                }
-                continue;
-            };
-            let (link, number, read) = (flow.link, flow.done, flow.read);
-            let taken =
-                self.links.at(at.link).and_then(|l| l.inbox.get(at.entry)).and_then(|e| e.taken);
-            let taken = taken.ok_or(CallError::Unknown)?;
-            let d = taken.descriptor;
-            let strategy = flow.strategy;
-            let abandoned = flow.abandoned > 0;
-            let Some(shared) = self.links.get(link).map(|l| &l.shared) else {
-                return Err(CallError::Unknown);
-            };
-            let whole = Arrived {
+        let Some(part) = self.await_part(id)? else { return Ok(None) };
+        let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+        let (link, number, strategy) = (flow.link, flow.done, flow.strategy);
+        let shared = &self.links.get(link).ok_or(CallError::Unknown)?.shared;
+        let failure = Failure::from_status(part.status);
+        let len = if failure.is_some() { 0 } else { part.len };
+        if len as usize > longest {
+            return Err(CallError::Short { needed: len as usize });
+        }
+        let completed = Completed { number, len: len as usize, failure };
+        let call = u32::from(id.index) << 16 | u32::from(number);
+        self.platform.stamp(Span::PhaseD, Edge::Leave, call);
+        self.platform.stamp(Span::PhaseE, Edge::Enter, call);
+        let result = reader(
+            completed,
+            &Arrived {
                 platform: &self.platform,
                 shared,
                 strategy: &strategy,
-                taken: &taken,
-                start: 0,
-                len: d.len,
+                taken: &part.taken,
+                start: part.start,
+                len,
+            },
+        );
+        self.platform.stamp(Span::PhaseE, Edge::Leave, call);
+        // What a peer left unanswered ends the link; this answer counts all the same.
+        let _ = self.finish_part(id, &part).map_err(|what| self.fail(link, what));
+        Ok(Some((completed, result)))
+    }
+
+    /// The oldest response that somebody waits for, if it is there.
+    fn await_part(&mut self, id: FlowId) -> Result<Option<Part>, CallError> {
+        let mut pumped = false;
+        loop {
+            let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+            let link = flow.link;
+            if flow.outstanding == 0 {
+                return Err(CallError::Nothing);
+            }
+            let part = match self.drop_abandoned(id) {
+                Ok(()) => self.first_part(id),
+                Err(what) => Err(what),
             };
-            let framed = d.priority == FRAMED;
-            let part = if framed { frame(&whole, read) } else { Some((0, d.len, d.priority)) };
-            let part = part.filter(|_| read > 0 || d.tag == number);
-            let Some((start, len, status)) = part else {
-                self.fail(link, Corrupt::Response);
-                return Err(CallError::Gone(Lost::Corrupt(Corrupt::Response)));
-            };
-            let failure = Failure::from_status(status);
-            if len as usize > longest && failure.is_none() && !abandoned {
-                return Err(CallError::Short { needed: len as usize });
-            }
-            let call = u32::from(id.index) << 16 | u32::from(number);
-            let completed = Completed { number, len: len as usize, failure };
-            let mut result = None;
-            if !abandoned {
-                self.platform.stamp(Span::PhaseD, Edge::Leave, call);
-                self.platform.stamp(Span::PhaseE, Edge::Enter, call);
-                let part = Arrived { start, len, ..whole };
-                result = reader.take().map(|reader| reader(completed, &part));
-                self.platform.stamp(Span::PhaseE, Edge::Leave, call);
-            }
-            let next = start + padded(len);
-            let last = !framed || next >= d.len;
-            let Some(flow) = self.get_flow_mut(id) else { return Err(CallError::Unknown) };
-            flow.done = number.wrapping_add(1);
-            flow.read = if last { 0 } else { next };
-            if abandoned {
-                flow.abandoned -= 1;
-            } else {
-                flow.outstanding = flow.outstanding.saturating_sub(1);
-            }
-            if last {
-                let mut responses = flow.responses;
-                responses.pop(&mut self.links, &Select::default());
-                if let Some(flow) = self.get_flow_mut(id) {
-                    flow.responses = responses;
+            match part {
+                Ok(Some(part)) => return Ok(Some(part)),
+                Ok(None) => {}
+                Err(what) => {
+                    self.fail(link, what);
+                    return Err(CallError::Gone(Lost::Corrupt(what)));
                 }
-                self.release(at);
             }
-            if let Some(result) = result {
-                return Ok(Some((completed, result)));
+            let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+            if let Phase::Gone(reason) = flow.phase {
+                return Err(CallError::Gone(reason));
             }
+            if pumped {
+                return self.stuck(link).map_or(Ok(None), |reason| Err(CallError::Gone(reason)));
+            }
+            if flow.batch.is_some() {
+                // If there is no room now, whoever waits next sends it.
+                let _ = self.flush(id);
+            }
+            self.pump();
+            pumped = true;
         }
     }
+
+    /// The oldest response, or the oldest part of a message of several.
+    fn first_part(&self, id: FlowId) -> Result<Option<Part>, Corrupt> {
+        let Some(flow) = self.get_flow(id) else { return Ok(None) };
+        let Some(at) = flow.responses.peek() else { return Ok(None) };
+        let Some(link) = self.links.at(at.link) else { return Ok(None) };
+        let Some(taken) = link.inbox.get(at.entry).and_then(|e| e.taken) else { return Ok(None) };
+        let d = taken.descriptor;
+        if flow.sent() == 0 || (flow.read == 0 && d.tag != flow.done) {
+            return Err(Corrupt::Response);
+        }
+        if d.priority != FRAMED {
+            let (start, len, status) = (0, d.len, d.priority);
+            return Ok(Some(Part { at, taken, start, len, status, next: None }));
+        }
+        let whole = Arrived {
+            platform: &self.platform,
+            shared: &link.shared,
+            strategy: &flow.strategy,
+            taken: &taken,
+            start: 0,
+            len: d.len,
+        };
+        let (start, len, status) = frame(&whole, flow.read).ok_or(Corrupt::Response)?;
+        let next = Some(start + padded(len)).filter(|next| *next < d.len);
+        Ok(Some(Part { at, taken, start, len, status, next }))
+    }
+
+    /// Counts the oldest call as finished and gives its response back.
+    fn finish_part(&mut self, id: FlowId, part: &Part) -> Result<(), Corrupt> {
+        let Some(flow) = self.get_flow_mut(id) else { return Ok(()) };
+        flow.done = flow.done.wrapping_add(1);
+        flow.read = part.next.unwrap_or(0);
+        if flow.abandoned > 0 {
+            flow.abandoned -= 1;
+        } else {
+            flow.outstanding = flow.outstanding.saturating_sub(1);
+        }
+        if part.next.is_some() {
+            return Ok(());
+        }
+        let mut responses = core::mem::take(&mut flow.responses);
+        responses.pop(&mut self.links, &Select::default());
+        self.release(part.at);
+        let Some(flow) = self.get_flow_mut(id) else { return Ok(()) };
+        flow.responses = responses;
+        let unanswered = flow.on_the_way == 0 && flow.responses.is_empty() && flow.sent() > 0;
+        if unanswered { Err(Corrupt::Response) } else { Ok(()) }
+    }
+
+    /// Drops the responses that nobody waits for any more, as far as they have come.
+    pub(super) fn drop_abandoned(&mut self, id: FlowId) -> Result<(), Corrupt> {
+        while self.get_flow(id).is_some_and(|flow| flow.abandoned > 0) {
+            let Some(part) = self.first_part(id)? else { return Ok(()) };
+            self.finish_part(id, &part)?;
+        }
+        Ok(())
+    }
+}
+
+/// A response that has arrived, or one of several in a message.
+struct Part {
+    at: EntryId,
+    taken: Taken,
+    start: u32,
+    len: u32,
+    status: u8,
+    /// Where the next one of the message starts.
+    next: Option<u32>,
 }
 
 /// One frame of a gathered message: where its bytes start, how many, and its status.

@@ -21,7 +21,16 @@ use crate::strategy::{Notification, Strategy, StrategyError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowId {
     pub(super) index: u16,
-    pub(super) life: u16,
+    pub(super) life: u32,
+}
+
+impl FlowId {
+    /// The flow's place in its node's table, which stamps of its calls have in the upper half of
+    /// their identifiers; the lower half is the call's number.
+    #[must_use]
+    pub fn place(self) -> u16 {
+        self.index
+    }
 }
 
 /// Why a flow could not be opened or changed.
@@ -33,7 +42,9 @@ pub enum FlowError {
     Gone(Lost),
     /// The peer's library has no function of that name, or the port is not open there.
     NotFound,
-    /// The peer did not answer before the deadline. The flow keeps the strategy it had.
+    /// The peer did not answer before the deadline. A flow that was to change its strategy keeps
+    /// the one it had; if the peer had been asked already, it changes when the answer comes: see
+    /// [`Node::is_switching`].
     Deadline,
     /// This node's table of flows is full.
     Full,
@@ -50,15 +61,21 @@ pub enum FlowError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
+    /// The peer has to be asked for the function or port.
+    Asking,
+    /// Waiting for the answer to that.
     Opening,
     Running,
     /// Waiting for outstanding calls before proposing.
     Draining(Strategy),
     /// Waiting for the answer to a proposal.
     Agreeing(Strategy),
-    /// The peer said no: what is over is said once, to whoever asked.
+    /// The peer said no to a change: what is over is said once, to whoever asked.
     Refused,
-    NotFound,
+    /// It could not be opened.
+    Unusable(FlowError),
+    /// Nobody's any more: the peer has to be told.
+    Closing,
     Gone(Lost),
 }
 
@@ -93,27 +110,38 @@ pub(super) struct Flow {
     /// How far into the first response message its calls have been finished.
     pub read: u32,
     pub batch: Option<Batch>,
-    pub life: u16,
+    /// Whether a strategy has been agreed.
+    pub agreed: bool,
+    /// The number of the last question to the peer's stack: an answer to another is stale.
+    pub question: u16,
+    pub life: u32,
 }
 
 impl Flow {
-    /// Takes an answer of the peer's stack. True if it ends a switch.
-    pub fn answered(&mut self, control: Control) -> Result<bool, Corrupt> {
+    /// Calls that are with the peer, or answered and not finished.
+    pub fn sent(&self) -> u16 {
+        let started = self.outstanding.saturating_add(self.abandoned);
+        started.saturating_sub(self.batch.map_or(0, |batch| batch.count))
+    }
+
+    /// What follows from an answer of the peer's stack: the phase.
+    fn answered(&mut self, control: Control) -> Result<Phase, Corrupt> {
         match (control, self.phase) {
-            (Control::Opened(place), Phase::Opening) => {
-                (self.target, self.phase) = match (place, self.target) {
-                    (Some(place), Target::Named(_)) => (Target::Function(place), Phase::Running),
-                    (Some(_), port) => (port, Phase::Running),
-                    (None, target) => (target, Phase::NotFound),
-                };
-                Ok(false)
-            }
-            (Control::Agreed(yes), Phase::Agreeing(new)) => {
-                if yes {
-                    self.strategy = new;
+            (Control::Opened(None), Phase::Opening) => Ok(Phase::Unusable(FlowError::NotFound)),
+            (Control::Opened(Some(place)), Phase::Opening) => {
+                if let Target::Named(_) = self.target {
+                    self.target = Target::Function(place);
                 }
-                self.phase = if yes { Phase::Running } else { Phase::Refused };
-                Ok(true)
+                Ok(Phase::Draining(self.strategy))
+            }
+            (Control::Agreed(true), Phase::Agreeing(new)) => {
+                self.strategy = new;
+                self.agreed = true;
+                Ok(Phase::Running)
+            }
+            (Control::Agreed(false), Phase::Agreeing(_)) if self.agreed => Ok(Phase::Refused),
+            (Control::Agreed(false), Phase::Agreeing(_)) => {
+                Ok(Phase::Unusable(FlowError::Infeasible))
             }
             _ => Err(Corrupt::Control),
         }
@@ -219,8 +247,46 @@ impl<P: Platform> Node<P> {
         longest_response: u32,
         within: Option<Duration>,
     ) -> Result<FlowId, FlowError> {
-        let strategy = strategy.check().map_err(FlowError::Strategy)?;
         let deadline = self.deadline(within);
+        let id = self.begin(link, target, strategy, longest_response)?;
+        let opened = self.settle(id, deadline);
+        if opened.is_err() {
+            self.drop_flow(id);
+        }
+        opened.map(|()| id)
+    }
+
+    /// Begins to open a flow of calls; it can be used once it [is ready](Node::is_ready). A flow
+    /// that comes to nothing has to be [closed](Node::close_flow).
+    ///
+    /// # Errors
+    /// See [`FlowError`]; nothing was begun.
+    pub fn begin_flow(
+        &mut self,
+        link: LinkId,
+        function: &Name,
+        strategy: Strategy,
+        longest_response: u32,
+    ) -> Result<FlowId, FlowError> {
+        self.begin(link, Target::Named(*function), strategy, longest_response)
+    }
+
+    /// As [`Node::begin_flow`], to a port.
+    ///
+    /// # Errors
+    /// See [`FlowError`]; nothing was begun.
+    pub fn begin_flow_to(&mut self, to: Address, strategy: Strategy) -> Result<FlowId, FlowError> {
+        self.begin(to.link, Target::Port(to.port), strategy, 0)
+    }
+
+    fn begin(
+        &mut self,
+        link: LinkId,
+        target: Target,
+        strategy: Strategy,
+        longest_response: u32,
+    ) -> Result<FlowId, FlowError> {
+        let strategy = strategy.check().map_err(FlowError::Strategy)?;
         if let Some(reason) = self.gone(link) {
             return Err(FlowError::Gone(reason));
         }
@@ -239,7 +305,7 @@ impl<P: Platform> Node<P> {
                 target,
                 strategy,
                 longest_response,
-                phase: Phase::Opening,
+                phase: Phase::Running,
                 next: 0,
                 done: 0,
                 on_the_way: 0,
@@ -248,32 +314,38 @@ impl<P: Platform> Node<P> {
                 abandoned: 0,
                 read: 0,
                 batch: None,
+                agreed: false,
+                question: 0,
                 life: id.life,
             });
         }
-        let question = match target {
-            Target::Port(port) => Control::OpenPort(port),
-            Target::Named(name) => Control::OpenFunction(name),
-            Target::Function(_) | Target::Nowhere => return Err(FlowError::Unknown),
-        };
-        while !self.send_control(link, index, 0, 0, question) {
-            if self.passed(deadline) {
-                self.drop_flow(id);
-                return Err(FlowError::Deadline);
-            }
-            self.poll();
-            self.wait(self.notification, deadline, Some(link));
-        }
-        let opened = self.settle(id, deadline, |phase| phase != Phase::Opening);
-        let switched = opened.and_then(|()| {
-            self.begin_switch(id, strategy)?;
-            self.settle(id, deadline, |phase| !phase.switching())
-        });
-        if let Err(error) = switched {
-            self.drop_flow(id);
-            return Err(error);
-        }
+        self.set_phase(index, Phase::Asking);
+        self.advance();
         Ok(id)
+    }
+
+    /// Whether a flow can be used: it is open and is not changing its strategy. Does not look at
+    /// the rings: see [`Node::poll`].
+    ///
+    /// # Errors
+    /// It never will be: [`FlowError::NotFound`], [`FlowError::Infeasible`], [`FlowError::Gone`],
+    /// [`FlowError::Unknown`]. That a change of strategy was refused ([`FlowError::Infeasible`]) is
+    /// said once, and the flow goes on in the strategy it had.
+    pub fn is_ready(&mut self, flow: FlowId) -> Result<bool, FlowError> {
+        let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
+        match found.phase {
+            Phase::Running => Ok(true),
+            Phase::Gone(reason) => Err(FlowError::Gone(reason)),
+            Phase::Unusable(error) => Err(error),
+            Phase::Closing => Err(FlowError::Unknown),
+            Phase::Refused => {
+                self.set_phase(flow.index, Phase::Running);
+                Err(FlowError::Infeasible)
+            }
+            Phase::Asking | Phase::Opening | Phase::Draining(_) | Phase::Agreeing(_) => {
+                self.stuck(found.link).map_or(Ok(false), |reason| Err(FlowError::Gone(reason)))
+            }
+        }
     }
 
     /// The strategy that a flow has now.
@@ -299,7 +371,13 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), FlowError> {
         let deadline = self.deadline(within);
         self.begin_switch(flow, strategy)?;
-        self.settle(flow, deadline, |phase| !phase.switching())
+        let switched = self.settle(flow, deadline);
+        if switched == Err(FlowError::Deadline)
+            && let Some(Phase::Draining(_)) = self.get_flow(flow).map(|f| f.phase)
+        {
+            self.set_phase(flow.index, Phase::Running);
+        }
+        switched
     }
 
     /// Begins to change a flow's strategy. Until it has [changed](Node::is_switching), nothing new
@@ -316,70 +394,96 @@ impl<P: Platform> Node<P> {
         if !self.feasible(link, &strategy) {
             return Err(FlowError::Infeasible);
         }
-        let found = self.get_flow_mut(flow).ok_or(FlowError::Unknown)?;
-        match found.phase {
-            Phase::Running | Phase::Refused => found.phase = Phase::Draining(strategy),
+        match self.get_flow(flow).ok_or(FlowError::Unknown)?.phase {
+            Phase::Running | Phase::Refused => {}
             Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
+            Phase::Unusable(error) => return Err(error),
             _ => return Err(FlowError::Switching),
         }
-        self.switching += 1;
-        self.advance_switches();
+        self.set_phase(flow.index, Phase::Draining(strategy));
+        self.advance();
         Ok(())
     }
 
-    /// Proposes the new strategy of every flow that has drained.
-    pub(super) fn advance_switches(&mut self) {
-        for index in 0..self.flows.len() {
-            let Some(Some(flow)) = self.flows.get(index) else { continue };
-            let Phase::Draining(strategy) = flow.phase else { continue };
-            let (link, longest) = (flow.link, flow.longest_response);
-            let id = FlowId { index: index as u16, life: flow.life };
-            if flow.batch.is_some() && self.flush(id).is_err() {
+    /// Says to the peers' stacks what flows have to say and could not yet.
+    pub(super) fn advance(&mut self) {
+        for index in 0..self.flows.len() as u16 {
+            let Some(flow) = self.flow_at(index).filter(|f| f.phase.pending()) else { continue };
+            let (phase, link, longest) = (flow.phase, flow.link, flow.longest_response);
+            let id = FlowId { index, life: flow.life };
+            let (control, then) = match (phase, flow.target) {
+                (Phase::Asking, Target::Port(port)) => (Control::OpenPort(port), Phase::Opening),
+                (Phase::Asking, Target::Named(name)) => {
+                    (Control::OpenFunction(name), Phase::Opening)
+                }
+                (Phase::Draining(strategy), _) => {
+                    if flow.batch.is_some() && self.flush(id).is_err() {
+                        continue;
+                    }
+                    if self.get_flow(id).is_none_or(|f| f.on_the_way > 0) {
+                        continue;
+                    }
+                    (Control::Propose(strategy, longest), Phase::Agreeing(strategy))
+                }
+                (Phase::Closing, _) => (Control::Close, Phase::Closing),
+                _ => continue,
+            };
+            let question = self.questions.wrapping_add(1);
+            if !self.send_control(link, index, 0, question, control) {
                 continue;
             }
-            if self.get_flow(id).is_none_or(|f| f.on_the_way > 0) {
+            self.questions = question;
+            if phase == Phase::Closing {
+                self.forget_flow(index);
                 continue;
             }
-            // The phase changes first: the answer may be there before the sender looks again.
-            let proposal = Control::Propose(strategy, longest);
-            if self.send_control(link, index as u16, 0, 0, proposal)
-                && let Some(flow) = self.get_flow_mut(id)
-                && flow.phase == Phase::Draining(strategy)
-            {
-                flow.phase = Phase::Agreeing(strategy);
+            // Sending may have ended the link, and with it the flow.
+            if let Some(flow) = self.get_flow_mut(id).filter(|flow| flow.phase == phase) {
+                flow.question = question;
+                self.set_phase(index, then);
             }
         }
     }
 
-    /// Waits until a flow's phase is as wanted.
+    /// Waits until a flow can be used.
     fn settle(
         &mut self,
         id: FlowId,
         deadline: Option<crate::platform::Instant>,
-        wanted: impl Fn(Phase) -> bool,
     ) -> Result<(), FlowError> {
         loop {
             self.poll();
-            let flow = self.get_flow_mut(id).ok_or(FlowError::Unknown)?;
-            let link = flow.link;
-            let unsent = matches!(flow.phase, Phase::Draining(_)) && flow.on_the_way == 0;
-            match flow.phase {
-                Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
-                Phase::NotFound => return Err(FlowError::NotFound),
-                Phase::Refused => {
-                    flow.phase = Phase::Running;
-                    return Err(FlowError::Infeasible);
-                }
-                phase if wanted(phase) => return Ok(()),
-                _ => {}
+            if self.is_ready(id)? {
+                return Ok(());
             }
             if self.passed(deadline) {
                 return Err(FlowError::Deadline);
             }
             let how = notify::quickest([self.agreed(), self.notification].into_iter())
                 .unwrap_or(Notification::Interrupt);
-            self.wait(how, deadline, unsent.then_some(link));
+            self.wait(how, deadline, None);
         }
+    }
+
+    /// The peer answers what was asked of it for a flow of this node's.
+    pub(super) fn answered(
+        &mut self,
+        id: LinkId,
+        index: u16,
+        question: u16,
+        control: Control,
+    ) -> Result<(), Corrupt> {
+        if usize::from(index) >= self.flows.len() {
+            return Err(Corrupt::Control);
+        }
+        let flow = self.flows.get_mut(usize::from(index)).and_then(Option::as_mut);
+        // An answer that nobody waits for any more: its flow was closed, or asked anew.
+        let Some(flow) = flow.filter(|f| f.link == id && f.question == question) else {
+            return Ok(());
+        };
+        let phase = flow.answered(control)?;
+        self.set_phase(index, phase);
+        Ok(())
     }
 
     /// Closes a flow.
@@ -396,23 +500,55 @@ impl<P: Platform> Node<P> {
         Ok(())
     }
 
+    /// Gives back what a flow has. Its place in the table is free once the peer knows.
     fn drop_flow(&mut self, id: FlowId) {
         let Some(flow) = self.get_flow_mut(id) else { return };
-        let (link, mut responses) = (flow.link, flow.responses);
-        let switching = flow.phase.switching();
-        let asked = !matches!(flow.phase, Phase::NotFound);
-        if switching {
-            self.switching = self.switching.saturating_sub(1);
-        }
+        let (phase, mut responses) = (flow.phase, core::mem::take(&mut flow.responses));
         while let Some(at) = responses.pop(&mut self.links, &super::Select::default()) {
             self.release(at);
         }
-        if asked {
-            self.send_control(link, id.index, 0, 0, Control::Close);
+        self.drop_batch(id.index);
+        match phase {
+            Phase::Gone(_) | Phase::Asking | Phase::Unusable(FlowError::NotFound) => {
+                self.forget_flow(id.index);
+            }
+            _ => {
+                self.flow_lives = self.flow_lives.wrapping_add(1);
+                self.questions = self.questions.wrapping_add(1);
+                let (life, question) = (self.flow_lives, self.questions);
+                if let Some(flow) = self.get_flow_mut(id) {
+                    (flow.life, flow.question) = (life, question);
+                }
+                self.set_phase(id.index, Phase::Closing);
+                self.advance();
+            }
         }
-        if let Some(place) = self.flows.get_mut(usize::from(id.index)) {
+    }
+
+    /// Gives back the block of requests that were gathered and not sent.
+    pub(super) fn drop_batch(&mut self, index: u16) {
+        let Some(Some(flow)) = self.flows.get_mut(usize::from(index)) else { return };
+        if let (Some(batch), Some(link)) = (flow.batch.take(), self.links.get_mut(flow.link)) {
+            link.shared.put_back(batch.block);
+        }
+    }
+
+    /// Frees a flow's place in the table.
+    pub(super) fn forget_flow(&mut self, index: u16) {
+        self.set_phase(index, Phase::Running);
+        if let Some(place) = self.flows.get_mut(usize::from(index)) {
             *place = None;
         }
+    }
+
+    pub(super) fn set_phase(&mut self, index: u16, phase: Phase) {
+        let Some(Some(flow)) = self.flows.get_mut(usize::from(index)) else { return };
+        let before = core::mem::replace(&mut flow.phase, phase);
+        self.pending = self.pending - u16::from(before.pending()) + u16::from(phase.pending());
+    }
+
+    pub(super) fn flow_at(&self, index: u16) -> Option<&Flow> {
+        self.flows.get(usize::from(index))?.as_ref()
     }
 
     /// Reserves a block of the flow's placement to make a payload of `len` bytes in.
@@ -466,16 +602,30 @@ impl<P: Platform> Node<P> {
     pub(super) fn flow_to_port(&self, id: FlowId) -> Result<(LinkId, u16, Strategy), SendError> {
         let flow = self.get_flow(id).ok_or(SendError::Unknown)?;
         let Target::Port(port) = flow.target else { return Err(SendError::NoPort) };
-        match flow.phase {
-            Phase::Gone(reason) => Err(SendError::Gone(reason)),
-            phase if phase.switching() => Err(SendError::Switching),
-            _ => Ok((flow.link, port, flow.strategy)),
-        }
+        flow.phase.usable().map(|()| (flow.link, port, flow.strategy))
     }
 }
 
 impl Phase {
-    pub(super) fn switching(self) -> bool {
+    fn switching(self) -> bool {
         matches!(self, Phase::Draining(_) | Phase::Agreeing(_))
+    }
+
+    /// Whether something has to be said to the peer's stack.
+    pub(super) fn pending(self) -> bool {
+        matches!(self, Phase::Asking | Phase::Draining(_) | Phase::Closing)
+    }
+
+    /// Whether something can be sent over a flow in this phase.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub(super) fn usable(self) -> Result<(), SendError> {
+        match self {
+            Phase::Running | Phase::Refused => Ok(()),
+            Phase::Gone(reason) => Err(SendError::Gone(reason)),
+            Phase::Unusable(_) | Phase::Closing => Err(SendError::Unknown),
+            _ => Err(SendError::Switching),
+        }
     }
 }

@@ -101,7 +101,7 @@ pub struct Message {
     /// The sender's mark.
     pub tag: u16,
     at: EntryId,
-    life: u16,
+    life: u32,
 }
 
 pub(super) fn send_error(error: DriverError) -> SendError {
@@ -156,9 +156,7 @@ impl<P: Platform> Node<P> {
         tag: u16,
         payload: &[u8],
     ) -> Result<(), SendError> {
-        if !matches!(self.endpoints.get(usize::from(from)), Some(Some(_))) {
-            return Err(SendError::Closed);
-        }
+        self.check_open(from)?;
         let strategy = self.strategy;
         let payload = driver::Payload::Bytes(payload);
         self.send_with(&strategy, from, to, priority, tag, payload)
@@ -193,6 +191,7 @@ impl<P: Platform> Node<P> {
         tag: u16,
         mut payload: Payload<'_>,
     ) -> Result<(), SendError> {
+        self.check_open(from)?;
         let (link, port, strategy) = self.flow_to_port(flow)?;
         let driven = payload.driven(link).ok_or(SendError::NotReserved)?;
         self.send_with(&strategy, from, Address { link, port }, priority, tag, driven)?;
@@ -217,6 +216,13 @@ impl<P: Platform> Node<P> {
         self.until_sent(link, within, |node| {
             node.try_send_over(flow, from, priority, tag, Payload::Bytes(payload))
         })
+    }
+
+    fn check_open(&self, port: Port) -> Result<(), SendError> {
+        match self.endpoints.get(usize::from(port)) {
+            Some(Some(_)) => Ok(()),
+            _ => Err(SendError::Closed),
+        }
     }
 
     fn until_sent(
@@ -282,7 +288,8 @@ impl<P: Platform> Node<P> {
     }
 
     /// The next message of an endpoint that is meant, if one is there: the most urgent first, then
-    /// the earliest.
+    /// the earliest. It looks at the rings alone: a program that never waits [polls](Node::poll)
+    /// now and then, so that new and lost links are seen.
     ///
     /// # Errors
     /// [`PortError::Closed`].
@@ -397,8 +404,11 @@ impl<P: Platform> Node<P> {
             self.read(&message, 0, part);
         }
         self.release(message.at);
-        Ok(Some(message))
+        Ok(Some(Message { at: Self::RELEASED, ..message }))
     }
+
+    /// The entry of a message that was released: there is no link at this place.
+    const RELEASED: EntryId = EntryId { link: u16::MAX, entry: 0 };
 
     /// In the first byte of an entry's payload: the notice of a lost peer. No control message that
     /// a peer sends begins so.

@@ -71,6 +71,10 @@ impl Sink for Buffer<'_> {
         let Some(end) = at.checked_add(from.len()) else { return false };
         let Some(part) = self.bytes.get_mut(at..end) else { return false };
         part.copy_from_slice(from);
+        // What is left out must not show what the buffer held before: that was another peer's.
+        if let Some(hole) = self.bytes.get_mut(self.len..at) {
+            hole.fill(0);
+        }
         self.len = self.len.max(end);
         true
     }
@@ -92,8 +96,11 @@ impl<P: Platform> Source for Arrived<'_, P> {
     }
     fn read(&self, at: usize, to: &mut [u8]) -> bool {
         let inside = at.checked_add(to.len()).is_some_and(|end| end <= self.len as usize);
+        if !inside {
+            return false;
+        }
         let at = self.start + at as u32;
-        inside && driver::collect(self.platform, self.shared, self.strategy, self.taken, at, to)
+        driver::collect(self.platform, self.shared, self.strategy, self.taken, at, to)
     }
 }
 
@@ -101,7 +108,6 @@ impl<P: Platform> Source for Arrived<'_, P> {
 struct Made<'a, P: Platform> {
     shared: &'a Shared<P>,
     block: Block,
-    start: u32,
     capacity: u32,
     len: u32,
 }
@@ -116,6 +122,6 @@ impl<P: Platform> Sink for Made<'_, P> {
             return false;
         };
         self.len = self.len.max(end as u32);
-        self.shared.write(self.block, self.start + at as u32, from)
+        self.shared.write(self.block, at as u32, from)
     }
 }

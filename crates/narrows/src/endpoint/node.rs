@@ -68,15 +68,19 @@ pub struct Node<P: Platform> {
     pub(super) endpoints: P::Slice<Option<Endpoint>>,
     pub(super) flows: P::Slice<Option<Flow>>,
     pub(super) requests: P::Slice<Queue>,
-    pub(super) refusals: Queue,
+    pub(super) refusals: P::Slice<Queue>,
     pub(super) scratch: [P::Slice<u8>; 2],
     pub(super) notification: Notification,
     pub(super) strategy: Strategy,
     adaptive: Adaptive,
     pub(super) next_link: u16,
-    pub(super) flow_lives: u16,
-    /// Flows that are changing their strategy.
-    pub(super) switching: u16,
+    pub(super) flow_lives: u32,
+    /// The number of the last question to a peer's stack.
+    pub(super) questions: u16,
+    /// Flows that have something to say to the peer's stack.
+    pub(super) pending: u16,
+    /// How to wait for what peers have opened here.
+    agreed: Notification,
     /// Whether a peer waits to have a function looked up.
     pub(super) naming: bool,
 }
@@ -90,12 +94,14 @@ impl<P: Platform> Node<P> {
         let strategy = Strategy::default();
         let ports = limits.endpoints.min(usize::from(u16::MAX));
         let flows = limits.flows.clamp(1, usize::from(u16::MAX));
+        let links = Links::new(&platform, limits.links, limits.inbox, flows)?;
+        let places = usize::from(links.places());
         Ok(Node {
-            links: Links::new(&platform, limits.links, limits.inbox, flows)?,
+            links,
             endpoints: platform.storage(ports, |_| None)?,
             flows: platform.storage(flows, |_| None)?,
-            requests: platform.storage(limits.links, |_| Queue::default())?,
-            refusals: Queue::default(),
+            requests: platform.storage(places, |_| Queue::default())?,
+            refusals: platform.storage(places, |_| Queue::default())?,
             scratch: [
                 platform.storage(limits.longest, |_| 0)?,
                 platform.storage(limits.longest, |_| 0)?,
@@ -105,7 +111,9 @@ impl<P: Platform> Node<P> {
             adaptive: Adaptive::default(),
             next_link: 0,
             flow_lives: 0,
-            switching: 0,
+            questions: 0,
+            pending: 0,
+            agreed: strategy.notification,
             naming: false,
             platform,
         })
@@ -119,6 +127,7 @@ impl<P: Platform> Node<P> {
     /// How this node waits when nothing else was agreed for what it waits for; hybrid at first.
     pub fn set_notification(&mut self, notification: Notification) {
         self.notification = notification;
+        self.agree();
     }
 
     /// How messages travel that belong to no flow.
@@ -140,7 +149,7 @@ impl<P: Platform> Node<P> {
         self.links.hunt_failure(name);
         self.platform.hunt(name).map_err(LinkError::Hunt)?;
         loop {
-            self.attend();
+            self.poll();
             if let Some(id) = self.links.find(name) {
                 return Ok(id);
             }
@@ -203,6 +212,15 @@ impl<P: Platform> Node<P> {
         Ok((found.shared.pool().lent(), found.shared.pool().held()))
     }
 
+    /// Takes note of what the peer has given back. The stack does so itself when it needs credit or
+    /// blocks; this is for whoever wants [`Node::blocks_in_use`] to be up to date.
+    pub fn reclaim(&mut self, link: LinkId) {
+        let Some(found) = self.links.get_mut(link).filter(|l| l.lost.is_none()) else { return };
+        if let Err(what) = found.shared.catch_up() {
+            self.fail(link, what);
+        }
+    }
+
     /// Hands every message that the peer never took to `each`, once the link has ended: the port
     /// or function it was for, its tag, and its bytes. Returns how many there were.
     ///
@@ -228,16 +246,17 @@ impl<P: Platform> Node<P> {
             return;
         }
         self.flush_all();
-        for flow in self.flows.iter_mut() {
-            if flow.as_ref().is_some_and(|f| f.link == link) {
-                *flow = None;
+        for index in 0..self.flows.len() as u16 {
+            if self.flow_at(index).is_some_and(|f| f.link == link) {
+                self.forget_flow(index);
             }
         }
         let queues = self.endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.queue);
-        for queue in queues.chain(self.requests.iter_mut()).chain([&mut self.refusals]) {
+        for queue in queues.chain(self.requests.iter_mut()).chain(self.refusals.iter_mut()) {
             queue.purge(&mut self.links, link.index);
         }
         self.links.remove(&self.platform, link);
+        self.agree();
     }
 
     /// Sees to what happened at the rendezvous and on the rings, without waiting.
@@ -250,19 +269,18 @@ impl<P: Platform> Node<P> {
     /// platform's descriptor. True if something is there already: do not wait then.
     pub fn arm(&mut self) -> bool {
         self.flush_all();
-        for shared in self.links.up() {
-            shared.rx.arm(1);
+        if self.prepare(None) {
+            return true;
         }
+        self.awaited().for_each(|on| on.arm(1));
         // Pairs with the fence in `Shared::ring_if_armed`.
         self.platform.fence();
-        self.links.up().any(|shared| shared.rx.watched(1).changed())
+        self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed())
     }
 
     /// Asks not to be rung any more.
     pub fn disarm(&mut self) {
-        for shared in self.links.up() {
-            shared.rx.disarm();
-        }
+        self.awaited().for_each(Awaited::disarm);
     }
 
     /// Waits for a message, for news of a link or for the deadline, in the way that was agreed for
@@ -287,11 +305,15 @@ impl<P: Platform> Node<P> {
 
     /// How to wait for what peers have opened here.
     pub(super) fn agreed(&self) -> Notification {
-        let open = (0..self.links.places()).filter_map(|i| self.links.at(i)).flat_map(|link| {
-            let up = link.lost.is_none();
-            link.served.iter().filter(move |s| up && s.target != link::Target::Nowhere)
-        });
-        notify::quickest(open.map(|s| s.strategy.notification)).unwrap_or(self.notification)
+        self.agreed
+    }
+
+    /// Notes how to wait, after what peers have opened here has changed.
+    pub(super) fn agree(&mut self) {
+        let open = self.links.up().flat_map(|link| link.served.iter());
+        let open = open.filter(|served| served.target != link::Target::Nowhere);
+        let agreed = notify::quickest(open.map(|served| served.strategy.notification));
+        self.agreed = agreed.unwrap_or(self.notification);
     }
 
     /// Waits once. Credit held back for a batch is given first, so that nobody starves while this
@@ -303,9 +325,44 @@ impl<P: Platform> Node<P> {
         starved: Option<LinkId>,
     ) -> Woken {
         self.flush_all();
-        let starved = starved.and_then(|id| self.links.get(id)).map(|link| &link.shared);
-        let awaited = Awaited { links: self.links.up(), starved };
+        if self.prepare(starved) {
+            return Woken::Word;
+        }
+        let awaited = awaited(&self.links);
         notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline)
+    }
+
+    /// Finds out which links are waited for and for what. True if there is something to do before
+    /// a wait.
+    fn prepare(&mut self, starved: Option<LinkId>) -> bool {
+        let mut ready = false;
+        for index in 0..self.links.places() {
+            let id = self.links.id(index);
+            let unsaid = self.pending > 0
+                && self.flows.iter().flatten().any(|f| f.phase.pending() && Some(f.link) == id);
+            let Some(link) = self.links.at_mut(index) else { continue };
+            if link.lost.is_some() {
+                ready |= !link.told && link.inbox.room();
+                continue;
+            }
+            link.starved = unsaid || link.replies > 0 || (starved.is_some() && starved == id);
+            let given = if link.starved { link.shared.catch_up() } else { Ok(false) };
+            match (given, id) {
+                (Ok(given), _) => ready |= given,
+                (Err(what), Some(id)) => {
+                    self.fail(id, what);
+                    ready = true;
+                }
+                (Err(_), None) => {}
+            }
+        }
+        ready
+    }
+
+    /// What is waited for on each link. Where the inbox is full nothing can be taken, so nothing
+    /// is waited for.
+    fn awaited(&self) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
+        awaited(&self.links)
     }
 
     pub(super) fn flush_all(&mut self) {
@@ -355,6 +412,14 @@ impl<P: Platform> super::Source for Unsent<'_, P> {
             }
         }
     }
+}
+
+fn awaited<P: Platform>(links: &Links<P>) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
+    links.up().map(|link| Awaited {
+        shared: &link.shared,
+        messages: link.inbox.room(),
+        room: link.starved,
+    })
 }
 
 /// What a driver could not do, for an operation's own error.

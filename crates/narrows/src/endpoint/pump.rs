@@ -4,7 +4,7 @@ use super::control::Control;
 use super::flow::Phase;
 use super::{LinkError, Node, Select};
 use crate::driver::{self, DriverError};
-use crate::link::{self, EntryId, LinkId, News, Reply, Target};
+use crate::link::{self, EntryId, LinkId, News, Reply, Served, Target};
 use crate::memory::{Ack, Corrupt, Descriptor, Kind, Taken};
 use crate::platform::{Lost, Platform};
 use crate::strategy::Strategy;
@@ -20,6 +20,8 @@ impl<P: Platform> Node<P> {
         while let Some(news) = self.links.attend(&self.platform) {
             any = true;
             if let News::Lost(id) = news {
+                self.drop_requests(id);
+                self.agree();
                 self.pump_link(id.index);
             }
         }
@@ -34,11 +36,8 @@ impl<P: Platform> Node<P> {
         for index in (first..places).chain(0..first) {
             self.pump_link(index);
         }
-        if !self.refusals.is_empty() {
-            self.refuse();
-        }
-        if self.switching > 0 {
-            self.advance_switches();
+        if self.pending > 0 {
+            self.advance();
         }
     }
 
@@ -46,7 +45,7 @@ impl<P: Platform> Node<P> {
         let Some(id) = self.links.id(index) else { return };
         for _ in 0..BATCH {
             let Some(link) = self.links.at_mut(index) else { return };
-            if matches!(link.lost, Some(Lost::Corrupt(_))) {
+            if link.told || matches!(link.lost, Some(Lost::Corrupt(_))) {
                 break;
             }
             let routed = match link::take(link) {
@@ -59,13 +58,16 @@ impl<P: Platform> Node<P> {
                 return;
             }
         }
-        let Some(link) = self.links.at(index) else { return };
+        let Some(link) = self.links.at_mut(index) else { return };
         if link.lost.is_some() {
             let over = matches!(link.lost, Some(Lost::Corrupt(_)));
             if !link.told && (over || link.shared.rx.head() == Ok(None)) {
                 self.lost(id);
             }
-        } else if link.replies > 0 {
+            return;
+        }
+        link.shared.flush_batch(&self.platform);
+        if link.replies > 0 {
             self.reply(id);
         }
     }
@@ -79,13 +81,18 @@ impl<P: Platform> Node<P> {
                 let Some(at) = self.keep(id, taken) else { return Ok(()) };
                 match self.endpoints.get_mut(usize::from(d.target)) {
                     Some(Some(endpoint)) => endpoint.queue.push(&mut self.links, at, d.priority),
-                    _ => self.refusals.push(&mut self.links, at, 0),
+                    _ => self.owe(id, at),
                 }
             }
             Kind::Request => {
                 let served = self.links.get(id).and_then(|l| l.served.get(usize::from(d.source)));
-                if served.map(|s| s.target) != Some(Target::Function(d.target)) {
+                let open =
+                    served.is_some_and(|s| s.agreed && s.target == Target::Function(d.target));
+                if !open {
                     return Err(Corrupt::Control);
+                }
+                if self.gone(id).is_some() {
+                    return Ok(());
                 }
                 let Some(at) = self.keep(id, taken) else { return Ok(()) };
                 if let Some(queue) = self.requests.get_mut(usize::from(id.index)) {
@@ -101,9 +108,35 @@ impl<P: Platform> Node<P> {
                 if let Some(at) = at {
                     flow.responses.push(&mut self.links, at, 0);
                 }
+                if flow.abandoned > 0 {
+                    let flow = super::FlowId { index: d.target, life: flow.life };
+                    self.drop_abandoned(flow)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Remembers a message that has to be refused.
+    fn owe(&mut self, id: LinkId, at: EntryId) {
+        if let Some(queue) = self.refusals.get_mut(usize::from(id.index)) {
+            queue.push(&mut self.links, at, 0);
+        }
+        if let Some(link) = self.links.get_mut(id) {
+            link.replies += 1;
+        }
+    }
+
+    /// Discards what a lost peer wanted served.
+    fn drop_requests(&mut self, id: LinkId) {
+        let queues = [self.requests.get_mut(usize::from(id.index))];
+        for queue in queues.into_iter().flatten() {
+            while let Some(at) = queue.pop(&mut self.links, &Select::default()) {
+                if let Some(link) = self.links.at_mut(at.link) {
+                    link.inbox.remove(at.entry);
+                }
+            }
+        }
     }
 
     fn keep(&mut self, id: LinkId, taken: Taken) -> Option<EntryId> {
@@ -131,39 +164,53 @@ impl<P: Platform> Node<P> {
         }
         match control {
             Control::Refused => Ok(()),
-            Control::Opened(_) | Control::Agreed(_) => self.answered(id, d.target, control),
-            _ => self.asked(id, d.source, control),
+            Control::Opened(_) | Control::Agreed(_) => self.answered(id, d.target, d.tag, control),
+            _ => self.asked(id, taken, control),
         }
     }
 
     /// The peer asks something of a flow of its own.
-    fn asked(&mut self, id: LinkId, flow: u16, control: Control) -> Result<(), Corrupt> {
+    fn asked(&mut self, id: LinkId, taken: Taken, control: Control) -> Result<(), Corrupt> {
+        let (flow, question) = (taken.descriptor.source, taken.descriptor.tag);
         let port_open =
             |port: u16| self.endpoints.get(usize::from(port)).is_some_and(Option::is_some);
         let opened = match control {
             Control::OpenPort(port) => port_open(port),
-            Control::Propose(strategy, _) => self.feasible(id, &strategy),
+            Control::Propose(strategy, _) => self.servable(id, &strategy),
             _ => false,
         };
         let Some(link) = self.links.get_mut(id) else { return Ok(()) };
         let Some(served) = link.served.get_mut(usize::from(flow)) else {
-            // More flows than this node's table has: there is no place to remember the answer in.
-            self.send_control(id, 0, flow, 0, Control::Opened(None));
+            // More flows than this node's table has: the question itself is kept to remember the
+            // answer by.
+            if matches!(control, Control::OpenFunction(_) | Control::OpenPort(_))
+                && let Some(at) = link.inbox.put(taken)
+            {
+                self.owe(id, at);
+                self.reply(id);
+            }
             return Ok(());
         };
+        // A new question: whoever asked the one before it does not wait for that answer any more.
+        if served.owed.take().is_some() {
+            link.replies = link.replies.saturating_sub(1);
+        }
+        served.question = question;
         let owed = match control {
             Control::OpenFunction(name) => {
-                served.target = Target::Named(name);
+                *served = Served { target: Target::Named(name), question, ..Served::NONE };
                 self.naming = true;
                 None
             }
             Control::OpenPort(port) => {
-                served.target = if opened { Target::Port(port) } else { Target::Nowhere };
+                let target = if opened { Target::Port(port) } else { Target::Nowhere };
+                *served = Served { target, question, ..Served::NONE };
                 Some(Reply::Opened(opened.then_some(port)))
             }
             Control::Propose(strategy, longest) => {
                 if opened {
                     served.strategy = strategy;
+                    served.agreed = true;
                     served.longest_response = longest;
                     if let Target::Port(port) = served.target
                         && let Some(Some(endpoint)) = self.endpoints.get_mut(usize::from(port))
@@ -174,28 +221,16 @@ impl<P: Platform> Node<P> {
                 Some(Reply::Agreed(opened))
             }
             _ => {
-                served.target = Target::Nowhere;
+                *served = Served::NONE;
                 None
             }
         };
         if let Some(owed) = owed {
-            if served.owed.replace(owed).is_some() {
-                return Err(Corrupt::Control);
-            }
+            served.owed = Some(owed);
             link.replies += 1;
             self.reply(id);
         }
-        Ok(())
-    }
-
-    /// The peer answers what was asked of it for a flow of this node's.
-    fn answered(&mut self, id: LinkId, flow: u16, control: Control) -> Result<(), Corrupt> {
-        let flow = self.flows.get_mut(usize::from(flow)).and_then(Option::as_mut);
-        let flow = flow.filter(|f| f.link == id).ok_or(Corrupt::Control)?;
-        let switching = flow.answered(control)?;
-        if switching {
-            self.switching = self.switching.saturating_sub(1);
-        }
+        self.agree();
         Ok(())
     }
 
@@ -203,9 +238,11 @@ impl<P: Platform> Node<P> {
     pub(super) fn reply(&mut self, id: LinkId) {
         let flows = self.links.get(id).map_or(0, |link| link.served.len());
         for flow in 0..flows {
-            let owed = self.links.get(id).and_then(|l| l.served.get(flow)).and_then(|s| s.owed);
-            let Some(owed) = owed else { continue };
-            if !self.send_control(id, 0, flow as u16, 0, owed.into()) {
+            let served = self.links.get(id).and_then(|link| link.served.get(flow));
+            let Some((owed, question)) = served.and_then(|s| Some((s.owed?, s.question))) else {
+                continue;
+            };
+            if !self.send_control(id, 0, flow as u16, question, owed.into()) {
                 return;
             }
             if let Some(link) = self.links.get_mut(id) {
@@ -215,21 +252,33 @@ impl<P: Platform> Node<P> {
                 }
             }
         }
+        self.refuse(id);
     }
 
-    /// Tells senders whose messages came for ports that are not open.
-    fn refuse(&mut self) {
-        while let Some(at) = self.refusals.peek() {
-            let taken =
-                self.links.at(at.link).and_then(|l| l.inbox.get(at.entry)).and_then(|e| e.taken);
-            if let (Some(id), Some(taken)) = (self.links.id(at.link), taken) {
+    /// Tells a sender that its messages came for ports that are not open, or that its questions
+    /// were for a flow too many.
+    fn refuse(&mut self, id: LinkId) {
+        let place = usize::from(id.index);
+        while let Some(at) = self.refusals.get(place).and_then(super::queue::Queue::peek) {
+            let entry = self.links.get(id).and_then(|link| link.inbox.get(at.entry));
+            if let Some(taken) = entry.and_then(|entry| entry.taken) {
                 let d = taken.descriptor;
-                let up = self.up(id).is_ok();
-                if up && !self.send_control(id, d.target, d.source, d.tag, Control::Refused) {
+                let sent = match d.kind {
+                    Kind::Control => {
+                        self.send_control(id, 0, d.source, d.tag, Control::Opened(None))
+                    }
+                    _ => self.send_control(id, d.target, d.source, d.tag, Control::Refused),
+                };
+                if !sent {
                     return;
                 }
             }
-            self.refusals.pop(&mut self.links, &Select::default());
+            if let Some(queue) = self.refusals.get_mut(place) {
+                queue.pop(&mut self.links, &Select::default());
+            }
+            if let Some(link) = self.links.get_mut(id) {
+                link.replies = link.replies.saturating_sub(1);
+            }
             self.release(at);
         }
     }
@@ -259,7 +308,12 @@ impl<P: Platform> Node<P> {
             return true;
         }
         let payload = driver::Payload::Bytes(bytes.get(..len).unwrap_or_default());
-        match link::send(&self.platform, link, &Strategy::default(), descriptor, payload) {
+        // Where a slot is too short for it: any memory that there is.
+        let layout = link.shared.pool().layout();
+        let placement = layout.classes().iter().max_by_key(|c| c.size).map(|c| c.placement);
+        let any = Strategy::default();
+        let strategy = Strategy { placement: placement.unwrap_or(any.placement), ..any };
+        match link::send(&self.platform, link, &strategy, descriptor, payload) {
             Ok(()) => true,
             Err(DriverError::Corrupt(what)) => {
                 self.fail(id, what);
@@ -278,19 +332,19 @@ impl<P: Platform> Node<P> {
             return;
         }
         let mut notice = link.attached.take();
-        if let Some(queue) = self.requests.get_mut(usize::from(id.index)) {
-            while let Some(at) = queue.pop(&mut self.links, &Select::default()) {
-                if let Some(link) = self.links.at_mut(at.link) {
-                    link.inbox.remove(at.entry);
+        self.drop_requests(id);
+        self.refuse(id);
+        for index in 0..self.flows.len() as u16 {
+            match self.flow_at(index).filter(|f| f.link == id).map(|f| f.phase) {
+                None => {}
+                Some(Phase::Closing) => self.forget_flow(index),
+                Some(_) => {
+                    self.drop_batch(index);
+                    self.set_phase(index, Phase::Gone(reason));
                 }
             }
         }
-        for flow in self.flows.iter_mut().flatten().filter(|f| f.link == id) {
-            if matches!(flow.phase, Phase::Draining(_) | Phase::Agreeing(_)) {
-                self.switching = self.switching.saturating_sub(1);
-            }
-            flow.phase = Phase::Gone(reason);
-        }
+        self.agree();
         while let Some(at) = notice {
             let entry = self.links.at_mut(at.link).and_then(|l| l.inbox.get_mut(at.entry));
             let Some(entry) = entry else { break };
@@ -301,6 +355,12 @@ impl<P: Platform> Node<P> {
                 _ => self.release(at),
             }
         }
+    }
+
+    /// The reason for which nothing more can come from a lost peer until the application makes
+    /// room in the inbox.
+    pub(super) fn stuck(&self, id: LinkId) -> Option<Lost> {
+        self.links.get(id).filter(|link| !link.inbox.room())?.lost
     }
 
     /// The error of a link that is not up.

@@ -9,7 +9,7 @@ use crate::link::{self, LinkId, Name, Reply, Target};
 use crate::memory::{Corrupt, Descriptor, Kind};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
-use crate::strategy::Strategy;
+use crate::strategy::{Strategy, Transfer};
 
 /// In a request's or response's priority bits: it is a message of several calls, each behind a word
 /// with its length and status.
@@ -88,8 +88,11 @@ impl Sink for Response<'_> {
         let Some(end) = at.checked_add(from.len()).filter(|end| *end <= self.capacity) else {
             return false;
         };
+        if !self.sink.write(self.start + at, from) {
+            return false;
+        }
         self.len = self.len.max(end);
-        self.sink.write(self.start + at, from)
+        true
     }
 }
 
@@ -177,31 +180,41 @@ impl<P: Platform> Node<P> {
         let Some(served) = link.served.get(usize::from(d.source)).copied() else {
             return Turn::Idle;
         };
+        if link.lost.is_some() {
+            return Turn::Idle;
+        }
         let strategy = served.strategy;
         let framed = d.priority == FRAMED;
-        let calls = if framed { u32::from(strategy.granularity) } else { 1 };
-        let frame_bytes = if framed { FRAME } else { 0 };
-        let each = padded(served.longest_response).saturating_add(frame_bytes);
-        let longest = link.shared.pool().layout().longest(strategy.placement);
-        let room = if framed { each.saturating_mul(calls) } else { served.longest_response };
-        let room = room.min(longest);
+        let in_pool = driver::made_in_pool::<P>(strategy.transfer);
+        let in_place = driver::read_in_place::<P>(strategy.transfer);
+        let [incoming, outgoing] = &mut self.scratch;
+        let mut space = link.shared.pool().layout().longest(strategy.placement);
+        if !in_pool {
+            space = space.min(u32::try_from(outgoing.len()).unwrap_or(u32::MAX));
+        }
+        let wanted = if framed {
+            let each = padded(served.longest_response).saturating_add(FRAME);
+            each.saturating_mul(strategy.granularity.into())
+        } else {
+            served.longest_response
+        };
+        let space = space.min(wanted);
         // The function must not run twice, so there has to be room for its response before it
-        // runs: a slot, and a block that holds the longest.
-        match link.shared.room(true) {
+        // runs: a slot and, unless the slot holds it, a block for the longest.
+        let with_block = in_pool || space > link.shared.pool().layout().in_slot();
+        match link.shared.room(with_block) {
             Ok(true) => {}
             Ok(false) => return Turn::Blocked,
             Err(what) => return self.fail_serving(id, what),
         }
-        let block = match driver::take_block(&mut link.shared, &strategy, room) {
+        let taking = with_block.then(|| driver::take_block(&mut link.shared, &strategy, space));
+        let block = match taking.transpose() {
             Ok(block) => block,
             Err(DriverError::Corrupt(what)) => return self.fail_serving(id, what),
             Err(_) => return Turn::Blocked,
         };
         let call = driver::call_id(&d);
         self.platform.stamp(Span::PhaseC, Edge::Enter, call);
-        let in_pool = driver::made_in_pool::<P>(strategy.transfer);
-        let in_place = driver::read_in_place::<P>(strategy.transfer);
-        let [incoming, outgoing] = &mut self.scratch;
         let arrived = Arrived {
             platform: &self.platform,
             shared: &link.shared,
@@ -210,30 +223,34 @@ impl<P: Platform> Node<P> {
             start: 0,
             len: d.len,
         };
-        let mut copied = Bytes(&[]);
-        let got = in_place
-            || incoming.get_mut(..d.len as usize).is_some_and(|to| {
-                let all = arrived.read(0, to);
-                copied = Bytes(to);
-                all
-            });
-        let request: &dyn Source = if in_place { &arrived } else { &copied };
-        let mut made = Made { shared: &link.shared, block, start: 0, capacity: room, len: 0 };
-        let mut buffer = Buffer { bytes: outgoing, len: 0 };
-        let sink: &mut dyn Sink = if in_pool { &mut made } else { &mut buffer };
-        let function = library.get_mut(usize::from(d.target));
-        let status = match function {
-            Some(function) if got => run(
-                function,
-                request,
-                framed,
-                sink,
-                served.longest_response as usize,
-                room as usize,
-            ),
-            _ => Failure::status(Err(Failure::NoRoom)),
+        let copied = incoming.get_mut(..d.len as usize).filter(|_| !in_place);
+        let copied = copied.and_then(|to| arrived.read(0, to).then_some(Bytes(to)));
+        let request: &dyn Source = match &copied {
+            Some(copied) => copied,
+            None => &arrived,
         };
-        let (made, buffer) = (made.len, buffer.len);
+        // Without room to copy the request to, the function does not get to see it.
+        let function =
+            library.get_mut(usize::from(d.target)).filter(|_| in_place || copied.is_some());
+        let mut made;
+        let mut buffer;
+        let sink: &mut dyn Sink = match block {
+            Some(block) if in_pool => {
+                made = Made { shared: &link.shared, block, capacity: space, len: 0 };
+                &mut made
+            }
+            _ => {
+                buffer = Buffer { bytes: outgoing, len: 0 };
+                &mut buffer
+            }
+        };
+        let (longest, space) = (served.longest_response as usize, space as usize);
+        let (len, status) = if framed {
+            (run_each(function, request, sink, longest, space), FRAMED)
+        } else {
+            let capacity = longest.min(space);
+            run(function, request, &mut Response { sink, start: 0, capacity, len: 0 })
+        };
         let descriptor = Descriptor {
             kind: Kind::Response,
             priority: status,
@@ -241,22 +258,21 @@ impl<P: Platform> Node<P> {
             target: d.source,
             ..d
         };
-        let payload = if in_pool && made > 0 {
-            driver::Payload::Block { block, len: made }
-        } else {
-            link.shared.put_back(block);
-            driver::Payload::Bytes(outgoing.get(..buffer).unwrap_or_default())
-        };
-        let sent = match link::send(&self.platform, link, &strategy, descriptor, payload) {
-            // The copy engine failed: the caller is told that there is no response.
-            Err(DriverError::NoEngine) => {
-                let failed = Failure::status(Err(Failure::NoRoom));
-                let descriptor = Descriptor { priority: failed, ..descriptor };
-                let nothing = driver::Payload::Bytes(&[]);
-                link::send(&self.platform, link, &Strategy::default(), descriptor, nothing)
+        let payload = match block {
+            Some(block) if in_pool && len > 0 => driver::Payload::Block { block, len: len as u32 },
+            block => {
+                if let Some(block) = block {
+                    link.shared.put_back(block);
+                }
+                driver::Payload::Bytes(outgoing.get(..len).unwrap_or_default())
             }
-            sent => sent,
         };
+        let mut sent = link::send(&self.platform, link, &strategy, descriptor, payload);
+        if sent == Err(DriverError::NoEngine) {
+            // The function must not run again because an engine failed: this core copies.
+            let by_hand = Strategy { transfer: Transfer::Copy, ..strategy };
+            sent = link::send(&self.platform, link, &by_hand, descriptor, payload);
+        }
         if let Err(DriverError::Corrupt(what)) = sent {
             return self.fail_serving(id, what);
         }
@@ -267,48 +283,68 @@ impl<P: Platform> Node<P> {
         Turn::Served
     }
 
+    /// Whether calls can be served here in a strategy: the status of each call of a message has to
+    /// fit in a response.
+    pub(super) fn servable(&self, id: LinkId, strategy: &Strategy) -> bool {
+        let Some(link) = self.links.get(id) else { return false };
+        let longest = link.shared.pool().layout().longest(strategy.placement) as usize;
+        let space = longest.min(self.scratch.iter().map(|part| part.len()).min().unwrap_or(0));
+        let calls = usize::from(strategy.granularity);
+        self.feasible(id, strategy) && (calls == 1 || calls * FRAME as usize <= space)
+    }
+
     fn fail_serving(&mut self, id: LinkId, what: Corrupt) -> Turn {
         self.fail(id, what);
         Turn::Idle
     }
 }
 
-/// Runs a function on a request, or on each request of a message of several. Gives the status.
-fn run(
-    function: &mut Function<'_>,
+/// Runs a function on each request of a message of several. Gives the length of the responses.
+fn run_each(
+    mut function: Option<&mut Function<'_>>,
     request: &dyn Source,
-    framed: bool,
     sink: &mut dyn Sink,
     longest: usize,
-    room: usize,
-) -> u8 {
-    if !framed {
-        let capacity = longest.min(room);
-        return run_one(function, request, &mut Response { sink, start: 0, capacity, len: 0 }).1;
-    }
-    let (mut at, mut out) = (0, 0);
+    space: usize,
+) -> usize {
+    let mut calls = 0;
+    let mut at = 0;
     while let Some((start, len, _)) = frame(request, at) {
-        let capacity = longest.min(room.saturating_sub(out + FRAME as usize));
-        let part = Part { whole: request, start: start as usize, len: len as usize };
-        let begin = out + FRAME as usize;
-        let mut response = Response { sink, start: begin, capacity, len: 0 };
-        let (made, status) = run_one(function, &part, &mut response);
-        let word = made as u32 | u32::from(status) << 24;
-        if !sink.write(out, &word.to_le_bytes()) {
-            break;
-        }
-        out = begin + padded(made as u32) as usize;
+        calls += 1;
         at = start + padded(len);
     }
-    FRAMED
+    // The words of all responses have their room before the first response is made.
+    let mut rest = (space & !3).saturating_sub(calls * FRAME as usize);
+    let mut out = 0;
+    at = 0;
+    for _ in 0..calls {
+        // A peer can change a request that is read in place.
+        let Some((start, len, _)) = frame(request, at) else { break };
+        let part = Part { whole: request, start: start as usize, len: len as usize };
+        let (begin, capacity) = (out + FRAME as usize, longest.min(rest));
+        let mut response = Response { sink, start: begin, capacity, len: 0 };
+        let (made, status) = run(function.as_deref_mut(), &part, &mut response);
+        let word = made as u32 | u32::from(status) << 24;
+        let end = padded(made as u32) as usize;
+        let filled = sink.write(out, &word.to_le_bytes())
+            && sink.write(begin + made, [0; 3].get(..end - made).unwrap_or_default());
+        if !filled {
+            break;
+        }
+        rest = rest.saturating_sub(end);
+        out = begin + end;
+        at = start + padded(len);
+    }
+    out
 }
 
-fn run_one(
-    function: &mut Function<'_>,
+/// Runs a function, if there is one, on a request. Gives the length of the response and the status.
+fn run(
+    function: Option<&mut Function<'_>>,
     request: &dyn Source,
     response: &mut Response<'_>,
 ) -> (usize, u8) {
-    let result = (function.run)(request, response);
+    let result = function.map_or(Err(Failure::NoRoom), |f| (f.run)(request, response));
     (if result.is_ok() { response.len } else { 0 }, Failure::status(result))
 }
 

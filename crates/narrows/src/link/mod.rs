@@ -19,7 +19,7 @@ use crate::strategy::Strategy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkId {
     pub(crate) index: u16,
-    pub(crate) life: u16,
+    pub(crate) life: u32,
 }
 
 /// What a peer has opened on this node over one link: a flow of its own.
@@ -29,10 +29,26 @@ pub struct Served {
     pub target: Target,
     /// What was agreed for it.
     pub strategy: Strategy,
+    /// Whether anything was.
+    pub agreed: bool,
     /// The longest response that its caller takes, in bytes.
     pub longest_response: u32,
     /// An answer that the peer waits for.
     pub owed: Option<Reply>,
+    /// The number of the peer's last question, which its answer repeats.
+    pub question: u16,
+}
+
+impl Served {
+    /// A flow that is not open.
+    pub const NONE: Served = Served {
+        target: Target::Nowhere,
+        strategy: Strategy::DEFAULT,
+        agreed: false,
+        longest_response: 0,
+        owed: None,
+        question: 0,
+    };
 }
 
 /// Where a flow goes.
@@ -75,11 +91,13 @@ pub struct Link<P: Platform> {
     pub served: P::Slice<Served>,
     /// Entries that are delivered to attached endpoints when the link ends.
     pub attached: Option<EntryId>,
-    /// Answers that the peer waits for, among [`Link::served`].
-    pub replies: u16,
+    /// Answers that the peer waits for: among [`Link::served`], and for what it sent in vain.
+    pub replies: u32,
+    /// Whether something waits until this link has credit or blocks.
+    pub starved: bool,
     /// Whether the flows and the attached endpoints have been told that it ended.
     pub told: bool,
-    pub(crate) life: u16,
+    pub(crate) life: u32,
 }
 
 /// Sends one message over a link.
@@ -118,7 +136,9 @@ pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
 pub fn undelivered<P: Platform>(link: &Link<P>, mut each: impl FnMut(&Taken, &Shared<P>)) -> u32 {
     let shared = &link.shared;
     let mut found = 0;
-    for index in shared.first_untaken()..shared.tx.sent() {
+    let first = shared.first_untaken();
+    // Numbers of messages wrap round.
+    for index in (0..shared.tx.sent().wrapping_sub(first)).map(|n| first.wrapping_add(n)) {
         let mut in_slot = [0; crate::memory::IN_SLOT];
         let Some(descriptor) = shared.tx.recall(index, &mut in_slot) else { continue };
         if descriptor.kind != Kind::Control {

@@ -1,14 +1,13 @@
 //! The table of a node's links: who is up, who was lost, who is hunted.
 
-use super::{Entry, Inbox, Link, LinkId, Name, Served, Target};
+use super::{Entry, Inbox, Link, LinkId, Name, Served};
 use crate::memory::{SetUpError, Shared};
 use crate::platform::{Connected, Event, HuntError, Lost, NoStorage, Platform};
-use crate::strategy::Strategy;
 
 /// All links of a node.
 pub struct Links<P: Platform> {
     table: P::Slice<Option<Link<P>>>,
-    lives: u16,
+    lives: u32,
     inbox: usize,
     flows: usize,
     failed: Option<(Name, HuntError)>,
@@ -70,9 +69,9 @@ impl<P: Platform> Links<P> {
         self.at(index).map(|link| LinkId { index, life: link.life })
     }
 
-    /// Both regions of every link that is up.
-    pub fn up(&self) -> impl Iterator<Item = &Shared<P>> + Clone {
-        self.table.iter().flatten().filter(|link| link.lost.is_none()).map(|link| &link.shared)
+    /// Every link that is up.
+    pub fn up(&self) -> impl Iterator<Item = &Link<P>> + Clone {
+        self.table.iter().flatten().filter(|link| link.lost.is_none())
     }
 
     /// The link to a peer that is up.
@@ -128,12 +127,6 @@ impl<P: Platform> Links<P> {
         let count = self.inbox;
         let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
         let entries = platform.storage(count, entry).map_err(none)?;
-        let nobody = Served {
-            target: Target::Nowhere,
-            strategy: Strategy::default(),
-            longest_response: 0,
-            owed: None,
-        };
         self.lives = self.lives.wrapping_add(1);
         let link = Link {
             shared,
@@ -142,9 +135,10 @@ impl<P: Platform> Links<P> {
             incarnation: new.incarnation,
             lost: None,
             inbox: Inbox::new(index, entries),
-            served: platform.storage(self.flows, |_| nobody).map_err(none)?,
+            served: platform.storage(self.flows, |_| Served::NONE).map_err(none)?,
             attached: None,
             replies: 0,
+            starved: false,
             told: false,
             life: self.lives,
         };

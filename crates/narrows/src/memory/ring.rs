@@ -57,6 +57,16 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         Ok(self.head.wrapping_sub(self.freed) < self.count)
     }
 
+    /// Takes note of the peer's credit. True if there was any.
+    ///
+    /// # Errors
+    /// [`Corrupt::Credit`].
+    pub fn catch_up(&mut self) -> Result<bool, Corrupt> {
+        let before = self.freed;
+        self.refresh()?;
+        Ok(self.freed != before)
+    }
+
     /// Looks at the peer's credit.
     ///
     /// # Errors

@@ -291,8 +291,26 @@ impl<P: Platform> Shared<P> {
         }
     }
 
-    /// The words to watch while waiting for credit and blocks, behind a [`Shared::room`] that was
-    /// refused or a [`Shared::take_block`] that found none: they have fetched what had come by then.
+    /// As [`Shared::flush`], once a batch is held back. A receiver that keeps what it takes for
+    /// later, and neither releases nor waits, gives credit this way.
+    #[inline]
+    pub fn flush_batch(&mut self, platform: &P) {
+        if self.rx.owed() >= self.batch {
+            self.flush(platform);
+        }
+    }
+
+    /// Takes note of all credit and blocks that the peer has given. True if there was any: before
+    /// a sender waits, since the words it watches tell only of what comes later.
+    ///
+    /// # Errors
+    /// The peer broke the protocol.
+    pub fn catch_up(&mut self) -> Result<bool, Corrupt> {
+        let credit = self.tx.catch_up()?;
+        Ok(self.reclaimer.reclaim(&mut self.pool)? > 0 || credit)
+    }
+
+    /// The words to watch while waiting for credit and blocks, behind [`Shared::catch_up`].
     pub fn starved(&self) -> [crate::platform::Watch<'_, <P::Peer as Memory>::Words>; 2] {
         [self.tx.watched(), self.reclaimer.watched()]
     }

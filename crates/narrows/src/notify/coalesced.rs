@@ -2,39 +2,35 @@
 
 use core::time::Duration;
 
-use super::{Awaited, sooner};
-use crate::memory::Shared;
-use crate::platform::{Instant, Platform, Wait, Watch, Woken};
+use super::{Awaited, sooner, watches};
+use crate::platform::{Instant, Platform, Wait, Woken};
 
 pub(super) fn wait<'a, P, I>(
     platform: &P,
-    awaited: &Awaited<'a, P, I>,
+    awaited: &I,
     messages: u16,
     within: Duration,
     deadline: Option<Instant>,
 ) -> Woken
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
     // A ring that is shorter than the count would never ring.
-    let count = |shared: &Shared<P>| u32::from(messages).min(shared.theirs().slots());
-    for shared in awaited.links.clone() {
-        shared.rx.arm(count(shared));
-    }
-    if let Some(shared) = awaited.starved {
-        shared.tx.want(true);
-    }
+    let count = |on: Awaited<'a, P>| u32::from(messages).min(on.shared.theirs().slots());
+    awaited.clone().for_each(|on| on.arm(count(on)));
     // As in `interrupt`: either this core sees the last of the messages, or its sender sees that
     // this core is armed.
     platform.fence();
-    let enough = awaited.links.clone().any(|shared| shared.rx.watched(count(shared)).changed());
-    let fed = awaited.starved.is_some_and(|shared| shared.starved().iter().any(Watch::changed));
-    let woken = if enough || fed {
+    let enough = awaited.clone().any(|on| {
+        let message = on.messages.then(|| on.shared.rx.watched(count(on)));
+        message.is_some_and(|watch| watch.changed()) || on.given().any(|watch| watch.changed())
+    });
+    let woken = if enough {
         Woken::Word
     } else {
-        platform.wait(awaited.watches(), Wait::Bell, Some(sooner(platform, deadline, within)))
+        platform.wait(watches(awaited), Wait::Bell, Some(sooner(platform, deadline, within)))
     };
-    awaited.disarm();
+    awaited.clone().for_each(Awaited::disarm);
     woken
 }

@@ -6,8 +6,7 @@
 
 use core::time::Duration;
 
-use super::{Awaited, interrupt};
-use crate::memory::Shared;
+use super::{Awaited, interrupt, watches};
 use crate::platform::{Instant, Platform, Wait, Woken};
 
 /// The shortest look: less would not even catch an answer that is on its way.
@@ -40,22 +39,19 @@ impl Adaptive {
 
 pub(super) fn wait<'a, P, I>(
     platform: &P,
-    awaited: &Awaited<'a, P, I>,
+    awaited: &I,
     longest: Duration,
     adaptive: &mut Adaptive,
     deadline: Option<Instant>,
 ) -> Woken
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
     let began = platform.now();
     let until = began + adaptive.window(longest);
-    let woken = platform.wait(
-        awaited.watches(),
-        Wait::Spin,
-        Some(deadline.map_or(until, |d| d.min(until))),
-    );
+    let woken =
+        platform.wait(watches(awaited), Wait::Spin, Some(deadline.map_or(until, |d| d.min(until))));
     if woken != Woken::Deadline || deadline.is_some_and(|d| d <= until) {
         return woken;
     }

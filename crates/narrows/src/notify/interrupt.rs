@@ -1,27 +1,22 @@
 //! Sleep; the first message rings.
 
-use super::Awaited;
-use crate::memory::Shared;
+use super::{Awaited, watches};
 use crate::platform::{Instant, Platform, Wait, Woken};
 
-pub(super) fn wait<'a, P, I>(
-    platform: &P,
-    awaited: &Awaited<'a, P, I>,
-    deadline: Option<Instant>,
-) -> Woken
+pub(super) fn wait<'a, P, I>(platform: &P, awaited: &I, deadline: Option<Instant>) -> Woken
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
-    awaited.arm(1);
+    awaited.clone().for_each(|on| on.arm(1));
     // Pairs with the fence in `Shared::ring_if_armed` and `Shared::flush`: either this core sees
     // the message now, or its sender sees that this core is armed.
     platform.fence();
-    let woken = if awaited.watches().any(|w| w.changed()) {
+    let woken = if watches(awaited).any(|w| w.changed()) {
         Woken::Word
     } else {
-        platform.wait(awaited.watches(), Wait::Bell, deadline)
+        platform.wait(watches(awaited), Wait::Bell, deadline)
     };
-    awaited.disarm();
+    awaited.clone().for_each(Awaited::disarm);
     woken
 }

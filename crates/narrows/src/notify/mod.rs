@@ -18,56 +18,78 @@ use crate::memory::Shared;
 use crate::platform::{Instant, PeerWords, Platform, Watch, Woken};
 use crate::strategy::Notification;
 
-/// What a core waits for: messages on any of its links and, if it starves, credit or blocks on
-/// one.
-pub struct Awaited<'a, P: Platform, I> {
-    /// The links that are up.
-    pub links: I,
-    /// The link whose credit or blocks a sender needs.
-    pub starved: Option<&'a Shared<P>>,
+/// What a core waits for on one link.
+pub struct Awaited<'a, P: Platform> {
+    /// The link.
+    pub shared: &'a Shared<P>,
+    /// Whether a message could be taken.
+    pub messages: bool,
+    /// Whether something is to be sent that needs credit or blocks.
+    pub room: bool,
 }
 
-impl<'a, P, I> Awaited<'a, P, I>
+impl<P: Platform> Clone for Awaited<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<P: Platform> Copy for Awaited<'_, P> {}
+
+impl<'a, P: Platform> Awaited<'a, P> {
+    pub(crate) fn watches(
+        self,
+    ) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
+        let message = self.messages.then(|| self.shared.rx.watched(1));
+        message.into_iter().chain(self.given())
+    }
+
+    /// The words that tell of credit and blocks.
+    fn given(self) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
+        let room = self.room.then(|| self.shared.starved());
+        room.into_iter().flatten()
+    }
+
+    pub(crate) fn arm(self, messages: u32) {
+        if self.messages {
+            self.shared.rx.arm(messages);
+        }
+        if self.room {
+            self.shared.tx.want(true);
+        }
+    }
+
+    pub(crate) fn disarm(self) {
+        if self.messages {
+            self.shared.rx.disarm();
+        }
+        if self.room {
+            self.shared.tx.want(false);
+        }
+    }
+}
+
+/// The words whose change ends the wait.
+fn watches<'a, P, I>(
+    awaited: &I,
+) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P, I>
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
-    /// The words whose change ends the wait.
-    fn watches(&self) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P, I> {
-        let starved = self.starved.into_iter().flat_map(|shared| shared.starved());
-        self.links.clone().map(|shared| shared.rx.watched(1)).chain(starved)
-    }
-
-    fn arm(&self, messages: u32) {
-        for shared in self.links.clone() {
-            shared.rx.arm(messages);
-        }
-        if let Some(shared) = self.starved {
-            shared.tx.want(true);
-        }
-    }
-
-    fn disarm(&self) {
-        for shared in self.links.clone() {
-            shared.rx.disarm();
-        }
-        if let Some(shared) = self.starved {
-            shared.tx.want(false);
-        }
-    }
+    awaited.clone().flat_map(Awaited::watches)
 }
 
 /// Waits as `notification` says, at most until the deadline. It may return early for no reason.
 pub fn wait<'a, P, I>(
     platform: &P,
-    awaited: &Awaited<'a, P, I>,
+    awaited: &I,
     notification: Notification,
     adaptive: &mut Adaptive,
     deadline: Option<Instant>,
 ) -> Woken
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
     match notification {
         Notification::Interrupt => interrupt::wait(platform, awaited, deadline),

@@ -2,20 +2,19 @@
 
 use core::time::Duration;
 
-use super::{Awaited, sooner};
-use crate::memory::Shared;
+use super::{Awaited, sooner, watches};
 use crate::platform::{Instant, Platform, Wait, Woken};
 
 pub(super) fn wait<'a, P, I>(
     platform: &P,
-    awaited: &Awaited<'a, P, I>,
+    awaited: &I,
     every: Duration,
     deadline: Option<Instant>,
 ) -> Woken
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
     let tick = sooner(platform, deadline, every);
-    platform.wait(awaited.watches(), Wait::Timer, Some(tick))
+    platform.wait(watches(awaited), Wait::Timer, Some(tick))
 }

@@ -1,17 +1,12 @@
 //! Look all the time.
 
-use super::Awaited;
-use crate::memory::Shared;
+use super::{Awaited, watches};
 use crate::platform::{Instant, Platform, Wait, Woken};
 
-pub(super) fn wait<'a, P, I>(
-    platform: &P,
-    awaited: &Awaited<'a, P, I>,
-    deadline: Option<Instant>,
-) -> Woken
+pub(super) fn wait<'a, P, I>(platform: &P, awaited: &I, deadline: Option<Instant>) -> Woken
 where
     P: Platform + 'a,
-    I: Iterator<Item = &'a Shared<P>> + Clone,
+    I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
-    platform.wait(awaited.watches(), Wait::Spin, deadline)
+    platform.wait(watches(awaited), Wait::Spin, deadline)
 }

@@ -93,7 +93,7 @@ fn impossible_text_is_refused_with_its_reason() {
         ("Copy", StrategyError::Word),
         ("copy=1", StrategyError::Word),
         ("copy=", StrategyError::Word),
-        ("region=6", StrategyError::Word),
+        ("region=6", StrategyError::Region),
         ("poll=0ms", StrategyError::Time),
         ("poll=2h", StrategyError::Time),
         ("poll=3601s", StrategyError::Time),

@@ -1,0 +1,277 @@
+//! The other core's process, from the caller's side: starts it, links to it, and sees it off.
+//!
+//! ```no_run
+//! use narrows_cli::flags::Cores;
+//! use narrows_cli::peer::{Options, Peer};
+//! use narrows_cli::service::Mode;
+//! # use std::time::Duration;
+//! # let (request, mut response) = ([0; 48], [0; 48]);
+//!
+//! let cores = Cores { caller: 0, callee: 1 };
+//! let mut peer = Peer::start(cores, &Options { limits: true, ..Options::default() })?;
+//! let strategy = "copy/spin/internal".parse().map_err(|_| "no strategy")?;
+//! let echo = peer.flow("echo", strategy, 48)?;
+//! let done = peer.node.call(echo, &request[..], &mut response, Some(Duration::from_secs(1)));
+//! done.map_err(|error| peer.explain_call(error))?;
+//!
+//! peer.mode(Mode::Limits)?; // and back with Mode::Calls
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Dropping a [`Peer`] ends its process, whatever that is busy with.
+
+mod explain;
+mod node;
+mod process;
+
+pub use explain::{send_error, why_not};
+pub(crate) use node::{Settings, open};
+
+use crate::bench::limit::Limits;
+use crate::failure::{Failure, Kind};
+use crate::flags::Cores;
+use crate::service::{self, Mode, Page, TraceOrder};
+use explain::nonsense;
+use narrows::endpoint::{FlowError, FlowId};
+use narrows::link::LinkId;
+use narrows::strategy::Strategy;
+use narrows_host::{Node, Trace, system};
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::Duration;
+
+/// What the name of the directory of both nodes begins with.
+pub const DIRECTORY: &str = "narrows-run-";
+
+/// Longest wait for the other process to appear, and to answer what is asked of itself.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the other process may take to leave by itself.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Bytes of a response to a question of [`crate::service`].
+const ANSWER: u32 = 65536;
+
+/// How the other process is to be.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The real-time priority of both sides.
+    pub priority: Option<u8>,
+    /// Whether both sides lock their memory.
+    pub lock_memory: bool,
+    /// Whether both sides have a copy engine.
+    pub engine: bool,
+    /// The longest request, response or message in bytes.
+    pub longest: usize,
+    /// Whether [`Peer::limits`] is wanted.
+    pub limits: bool,
+    /// The program to start; this one if none is named.
+    pub program: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            priority: None,
+            lock_memory: false,
+            engine: false,
+            longest: ANSWER as usize,
+            limits: false,
+            program: None,
+        }
+    }
+}
+
+/// The cores to use where the user names none: the first two allowed ones.
+///
+/// # Errors
+/// [`Kind::Usage`] if only one is allowed.
+pub fn default_cores() -> Result<Cores, Failure> {
+    match system::cores()[..] {
+        [caller, callee, ..] => Ok(Cores { caller, callee }),
+        _ => Err(Failure::new(
+            Kind::Usage,
+            "this process may use one core only, but caller and callee need one each: start it \
+             without 'taskset' or a cpuset",
+        )),
+    }
+}
+
+/// The other core's process and the link to it.
+pub struct Peer {
+    /// This side's node.
+    pub node: Node,
+    /// The link to the other side.
+    pub link: LinkId,
+    /// The other process.
+    pub child: Child,
+    /// What the machine itself allows, between the same two processes, if it was asked for. The
+    /// other side takes part in [`Mode::Limits`].
+    pub limits: Option<Limits>,
+    /// Sentences about what the machine refused.
+    pub warnings: Vec<String>,
+    answer: Vec<u8>,
+    // Last: it is removed when everything in it is closed.
+    _directory: tempfile::TempDir,
+}
+
+impl Peer {
+    /// Starts the process and links to it. Pins this thread to the caller's core.
+    ///
+    /// # Errors
+    /// A sentence about what the machine refused, or the other process said.
+    pub fn start(cores: Cores, options: &Options) -> Result<Peer, Failure> {
+        let engines = options.engine.then(|| engine_cores(cores));
+        let directory = tempfile::Builder::new().prefix(DIRECTORY).tempdir().map_err(|error| {
+            let sentence = format!(
+                "cannot make a directory for the two nodes in {}: {error}; set TMPDIR to one that \
+                 you can write to",
+                std::env::temp_dir().display()
+            );
+            Failure::new(Kind::Output, sentence)
+        })?;
+        let settings = |name: &str, core, engine| Settings {
+            directory: directory.path().to_owned(),
+            domain: "run".into(),
+            name: name.into(),
+            core,
+            engine,
+            longest: options.longest,
+        };
+        let callee = settings("callee", cores.callee, engines.map(|(_, engine)| engine));
+        let (limits, mut child) = process::spawn(options, &callee)?;
+        let opened = (|| {
+            let engine = engines.map(|(engine, _)| engine);
+            let mut node = open(&settings("caller", cores.caller, engine))?;
+            let link = process::hunt(&mut node, &mut child)?;
+            Ok((node, link))
+        })();
+        let (node, link) = opened.inspect_err(|_| {
+            let _ = child.kill();
+            let _ = child.wait();
+        })?;
+        let answer = vec![0; ANSWER as usize];
+        let warnings = settle(options);
+        Ok(Peer { node, link, child, limits, warnings, answer, _directory: directory })
+    }
+
+    /// Opens a flow to a function of the other side.
+    ///
+    /// # Errors
+    /// The stack's; [`Peer::explain_flow`] makes a sentence of it.
+    pub fn try_flow(
+        &mut self,
+        function: &str,
+        strategy: Strategy,
+        longest: u32,
+    ) -> Result<FlowId, FlowError> {
+        let name = function.parse().map_err(|_| FlowError::NotFound)?;
+        self.node.flow(self.link, &name, strategy, longest, Some(PATIENCE))
+    }
+
+    /// As [`Peer::try_flow`], with a sentence where it fails.
+    ///
+    /// # Errors
+    /// [`Kind::Name`] if there is no such function, [`Kind::Peer`] if the other side is gone.
+    pub fn flow(
+        &mut self,
+        function: &str,
+        strategy: Strategy,
+        longest: u32,
+    ) -> Result<FlowId, Failure> {
+        let opened = self.try_flow(function, strategy, longest);
+        opened.map_err(|error| self.explain_flow(function, strategy, error))
+    }
+
+    /// Asks the other side something over a flow that is opened and closed for it: a flow that
+    /// stays open has a say in how the other side waits.
+    fn ask(&mut self, function: &str, request: &[u8]) -> Result<&[u8], Failure> {
+        let strategy = Strategy::default();
+        let flow = self.flow(function, strategy, ANSWER)?;
+        let called = self.node.call(flow, request, &mut self.answer, Some(PATIENCE));
+        let len = called.map_err(|error| self.explain_call(error))?;
+        let closed = self.node.close_flow(flow);
+        closed.map_err(|error| self.explain_flow(function, strategy, error))?;
+        Ok(self.answer.get(..len).unwrap_or_default())
+    }
+
+    /// Processor time that the other process has used.
+    ///
+    /// # Errors
+    /// The other side is gone or silent.
+    pub fn cpu_time(&mut self) -> Result<Duration, Failure> {
+        let answer = self.ask(service::CPU, &[])?;
+        let nanos = answer.try_into().map(u64::from_le_bytes).map_err(|_| nonsense())?;
+        Ok(Duration::from_nanos(nanos))
+    }
+
+    /// Says what the other side serves from now on. [`Mode::Messages`] ends by a message with the
+    /// tag [`service::LAST`], not by this.
+    ///
+    /// # Errors
+    /// The other side is gone or silent.
+    pub fn mode(&mut self, mode: Mode) -> Result<(), Failure> {
+        self.ask(service::MODE, mode.to_string().as_bytes()).map(|_| ())
+    }
+
+    /// Turns stamps on, on both sides; those from before are forgotten.
+    ///
+    /// # Errors
+    /// The other side is gone or silent.
+    pub fn trace(&mut self) -> Result<(), Failure> {
+        self.ask(service::TRACE, &TraceOrder::On.to_bytes())?;
+        self.node.platform().take_trace();
+        self.node.platform().set_tracing(true);
+        Ok(())
+    }
+
+    /// Turns stamps off and fetches them: this side's, and the other's.
+    ///
+    /// # Errors
+    /// The other side is gone or silent.
+    pub fn take_trace(&mut self) -> Result<(Trace, Trace), Failure> {
+        self.node.platform().set_tracing(false);
+        let own = self.node.platform().take_trace();
+        self.ask(service::TRACE, &TraceOrder::Off.to_bytes())?;
+        let mut theirs = Trace::default();
+        loop {
+            let from = u32::try_from(theirs.records.len()).unwrap_or(u32::MAX);
+            let answer = self.ask(service::TRACE, &TraceOrder::Page(from).to_bytes())?;
+            let page = Page::from_bytes(answer).ok_or_else(nonsense)?;
+            theirs.overwritten = page.overwritten;
+            let empty = page.records.is_empty();
+            theirs.records.extend(page.records);
+            if theirs.records.len() >= page.kept as usize || empty {
+                return Ok((own, theirs));
+            }
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.node.close(self.link);
+        self.limits = None;
+        drop(self.child.stdin.take());
+        if process::ended(&mut self.child, FAREWELL).is_none() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Cores for the two copy engines: others than the two in use if there are any, else each beside
+/// its own side.
+fn engine_cores(cores: Cores) -> (Option<usize>, Option<usize>) {
+    let mut free =
+        system::cores().into_iter().filter(|core| ![cores.caller, cores.callee].contains(core));
+    let first = free.next();
+    let second = free.next().or(first);
+    (first.or(Some(cores.caller)), second.or(Some(cores.callee)))
+}
+
+/// Applies what is asked for this side; what is refused is said, not failed for.
+fn settle(options: &Options) -> Vec<String> {
+    let priority = options.priority.map(system::real_time);
+    let locked = options.lock_memory.then(system::lock_memory);
+    let all = [priority, locked, Some(system::precise_timers())];
+    all.into_iter().flatten().filter_map(|done| Some(done.err()?.to_string())).collect()
+}

@@ -1,0 +1,64 @@
+//! How a node is opened, on either side.
+
+use super::ANSWER;
+use crate::failure::{Failure, Kind};
+use narrows::endpoint::Limits as Tables;
+use narrows::memory::{Class, Layout};
+use narrows::platform::Platform;
+use narrows::strategy::Placement;
+use narrows_host::{Host, Node, OpenError};
+use std::path::PathBuf;
+
+/// How one side's node is opened.
+pub(crate) struct Settings {
+    pub directory: PathBuf,
+    pub domain: String,
+    pub name: String,
+    pub core: usize,
+    /// A copy engine, and its core.
+    pub engine: Option<Option<usize>>,
+    pub longest: usize,
+}
+
+/// Opens one side's node and pins the thread.
+pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
+    let mut options = narrows_host::Options::new(&settings.name)
+        .domain(&settings.domain)
+        .directory(&settings.directory)
+        .core(settings.core);
+    if let Some(core) = settings.engine {
+        options = options.copy_engine(core);
+    }
+    if let Some(layout) = layout(settings.longest) {
+        options = options.layout(layout);
+    }
+    let host = options.open().map_err(|error| {
+        let kind = match error {
+            OpenError::Name(_) | OpenError::Taken(_) => Kind::Name,
+            OpenError::Core(_) => Kind::Usage,
+            _ => Kind::Internal,
+        };
+        Failure::new(kind, error.to_string())
+    })?;
+    let longest = settings.longest.max(ANSWER as usize);
+    let tables = Tables { links: 2, endpoints: 8, flows: 80, inbox: 1024, longest };
+    Node::new(host, tables).map_err(|_| {
+        Failure::new(Kind::Internal, "there is no memory for the tables of a node: free some")
+    })
+}
+
+/// The usual layout, with larger external blocks where messages need them.
+fn layout(longest: usize) -> Option<Layout> {
+    /// Bytes of the larger blocks of one side, as far as they are used.
+    const LARGE: usize = 256 << 20;
+    let standard = Layout::standard(Host::LINE).ok()?;
+    let longest = longest.min(crate::workload::MAX_BYTES);
+    if longest <= standard.longest(Placement::External) as usize {
+        return Some(standard);
+    }
+    let size = u32::try_from(longest).ok()?;
+    let count = (LARGE / longest).clamp(8, 40) as u32;
+    let mut classes = standard.classes().to_vec();
+    classes.push(Class { placement: Placement::External, size, count });
+    Layout::new(Host::LINE, standard.slots(), &classes).ok()
+}

@@ -1,0 +1,104 @@
+//! The other core's process: how it is started, found and ends.
+
+use super::explain::{nonsense, silent};
+use super::{FAREWELL, Options, PATIENCE, Settings};
+use crate::bench::limit::Limits;
+use crate::failure::{Failure, Kind};
+use narrows::endpoint::LinkError;
+use narrows::link::LinkId;
+use narrows_host::Node;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub(super) fn spawn(
+    options: &Options,
+    callee: &Settings,
+) -> Result<(Option<Limits>, Child), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(Kind::Internal, format!("cannot start the other core's process: {error}"))
+    };
+    let program = options.program.clone().map_or_else(std::env::current_exe, Ok).map_err(failed)?;
+    let mut command = Command::new(program);
+    command.arg("callee").arg("--directory").arg(&callee.directory);
+    command.args(["--domain", &callee.domain, "--name", &callee.name]);
+    command.args(["--core", &callee.core.to_string(), "--longest", &callee.longest.to_string()]);
+    if let Some(core) = callee.engine {
+        let core = core.map_or("-1".to_owned(), |core| core.to_string());
+        command.args(["--engine", &core]);
+    }
+    if let Some(priority) = options.priority {
+        command.args(["--priority", &priority.to_string()]);
+    }
+    if options.lock_memory {
+        command.arg("--lock-memory");
+    }
+    // A group of its own: what the terminal sends to stop the caller is the caller's to handle.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    if !options.limits {
+        return Ok((None, command.spawn().map_err(failed)?));
+    }
+    let (limits, argument) = Limits::create().map_err(failed)?;
+    command.args(["--limits", &argument]);
+    let child = limits.lend(|| command.spawn()).map_err(failed)?;
+    Ok((Some(limits), child))
+}
+
+pub(super) fn hunt(node: &mut Node, child: &mut Child) -> Result<LinkId, Failure> {
+    let name = "callee".parse().map_err(|_| nonsense())?;
+    await_ready(child)?;
+    node.hunt(&name, Some(PATIENCE)).map_err(|error| match error {
+        LinkError::Deadline => silent(),
+        error => {
+            let how = ended(child, FAREWELL).map(|how| format!("process {how}"));
+            let how = how.unwrap_or_else(|| format!("node cannot be linked to ({error:?})"));
+            Failure::new(Kind::Peer, format!("the other core's {how}"))
+        }
+    })
+}
+
+/// Waits until the process says, by a byte on its standard output, that its node is open.
+fn await_ready(child: &mut Child) -> Result<(), Failure> {
+    let mut said = false;
+    if let Some(mut output) = child.stdout.take() {
+        let mut set = [PollFd::new(&output, PollFlags::IN)];
+        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        match rustix::event::poll(&mut set, Some(&patience)) {
+            Ok(0) => return Err(silent()),
+            _ => said = output.read(&mut [0]).is_ok_and(|read| read > 0),
+        }
+    }
+    if said {
+        return Ok(());
+    }
+    let how = ended(child, FAREWELL).unwrap_or_else(|| "closed its output".into());
+    Err(Failure::new(Kind::Peer, format!("the other core's process {how}")))
+}
+
+/// How a process ended, if it does within that time.
+pub(super) fn ended(child: &mut Child, within: Duration) -> Option<String> {
+    let deadline = Instant::now() + within;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            _ => return None,
+        }
+    };
+    if let Some(signal) = status.signal() {
+        return Some(format!(
+            "was killed by signal {signal}; find out what kills it, and run it again"
+        ));
+    }
+    let mut text = String::new();
+    if let Some(errors) = child.stderr.take() {
+        let _ = errors.take(4096).read_to_string(&mut text);
+    }
+    let text = text.lines().next().unwrap_or_default();
+    Some(match text.strip_prefix("narrows: ").unwrap_or(text) {
+        "" => format!("left with {status}; run it again"),
+        said => format!("left: {said}"),
+    })
+}

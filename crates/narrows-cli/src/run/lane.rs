@@ -1,0 +1,288 @@
+//! One flow of the workload under way: what it sends, what comes back, and how long that took.
+
+use crate::functions;
+use crate::peer;
+use crate::statistics::Samples;
+use crate::workload::{Flow, Requests, Source, Work};
+use narrows::endpoint::{CallError, FlowId, Payload, Reserved, SendError};
+use narrows::strategy::{Strategy, Transfer};
+use narrows_host::Node;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// What ends a flow's run before its time.
+pub(super) enum Stop {
+    /// The strategy cannot carry it, for that reason.
+    Refused(String),
+    /// The other side is gone, or does not do its part.
+    Failed(CallError),
+}
+
+/// What was counted and measured of one flow.
+#[derive(Default)]
+pub(super) struct Figures {
+    /// Round trips in nanoseconds.
+    pub rtt: Samples,
+    /// Differences of consecutive round trips in nanoseconds.
+    pub jitter: Samples,
+    pub sent: u64,
+    pub received: u64,
+    pub late: u64,
+    pub wrong: u64,
+    /// Samples that came back, of those how many are not the codec's.
+    pub samples: u64,
+    pub differing: u64,
+    /// The first pass over the input.
+    pub returned: Vec<i16>,
+}
+
+struct UnderWay {
+    request: Vec<u8>,
+    due: Instant,
+    began: Instant,
+}
+
+/// A request that is made and waits for room.
+struct Ready {
+    request: Vec<u8>,
+    due: Instant,
+    block: Option<Reserved>,
+}
+
+pub(super) struct Lane<'w> {
+    pub flow: &'w Flow,
+    pub id: FlowId,
+    pub figures: Figures,
+    requests: Requests<'w>,
+    in_pool: bool,
+    made: u64,
+    most: u64,
+    depth: usize,
+    period: Option<Duration>,
+    /// When the next request is due.
+    pub next: Instant,
+    ready: Option<Ready>,
+    /// Requests that the flow before has brought.
+    pub brought: VecDeque<(Vec<u8>, Instant)>,
+    under_way: VecDeque<UnderWay>,
+    spare: Vec<Vec<u8>>,
+    response: Vec<u8>,
+    expected: Vec<u8>,
+    last: Option<f64>,
+    /// Calls that make one pass over the input.
+    pass: u64,
+}
+
+impl<'w> Lane<'w> {
+    pub fn new(
+        flow: &'w Flow,
+        id: FlowId,
+        strategy: &Strategy,
+        samples: Option<&'w [i16]>,
+        start: Instant,
+    ) -> Lane<'w> {
+        let requests = Requests::new(flow, samples);
+        let (period, most, depth) = match &flow.source {
+            Source::Own { period, count, depth, .. } => {
+                (*period, count.unwrap_or(u64::MAX), *depth)
+            }
+            Source::After(_) => (None, u64::MAX, usize::from(u8::MAX)),
+        };
+        Lane {
+            flow,
+            id,
+            figures: Figures::default(),
+            pass: requests.in_a_pass().unwrap_or(u64::MAX),
+            requests,
+            in_pool: matches!(strategy.transfer, Transfer::SingleCopy | Transfer::InPlace),
+            made: 0,
+            most,
+            depth,
+            period,
+            next: start,
+            ready: None,
+            brought: VecDeque::new(),
+            under_way: VecDeque::new(),
+            spare: Vec::new(),
+            response: vec![0; flow.response],
+            expected: vec![0; flow.response],
+            last: None,
+        }
+    }
+
+    /// How many calls one pass over the input takes, for flows that follow another.
+    pub fn set_pass(&mut self, pass: u64) {
+        self.pass = pass;
+    }
+
+    pub fn pass(&self) -> u64 {
+        self.pass
+    }
+
+    pub fn idle(&self) -> bool {
+        self.under_way.is_empty() && self.ready.is_none() && self.brought.is_empty()
+    }
+
+    pub fn outstanding(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// Whether the flow before may send another request: this one keeps up.
+    pub fn keeps_up(&self) -> bool {
+        self.brought.is_empty()
+    }
+
+    /// When the next request of its own account is due; none if there will be none, or if it does
+    /// not depend on the time.
+    pub fn due(&self) -> Option<Instant> {
+        let own = matches!(self.flow.source, Source::Own { .. });
+        let room = self.under_way.len() < self.depth;
+        (own && room && self.ready.is_none() && self.made < self.most).then_some(self.next)
+    }
+
+    /// Starts every call that is due and has room. True if it started any. `fresh` says whether
+    /// requests of its own account may be made.
+    pub fn start(&mut self, node: &mut Node, now: Instant, fresh: bool) -> Result<bool, Stop> {
+        let mut any = false;
+        while self.under_way.len() < self.depth {
+            if self.ready.is_none() {
+                self.ready = self.make(now, fresh);
+            }
+            let Some(mut ready) = self.ready.take() else { break };
+            match self.send(node, &mut ready) {
+                Ok(began) => {
+                    any = true;
+                    self.figures.sent += 1;
+                    let Ready { request, due, .. } = ready;
+                    self.under_way.push_back(UnderWay { request, due, began });
+                }
+                Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {
+                    self.ready = Some(ready);
+                    break;
+                }
+                Err(SendError::Gone(reason)) => return Err(Stop::Failed(CallError::Gone(reason))),
+                Err(error) => return Err(Stop::Refused(peer::send_error(error))),
+            }
+        }
+        Ok(any)
+    }
+
+    /// Makes the next request, if one is due.
+    fn make(&mut self, now: Instant, fresh: bool) -> Option<Ready> {
+        if let Some((request, due)) = self.brought.pop_front() {
+            return Some(Ready { request, due, block: None });
+        }
+        self.due().filter(|due| fresh && *due <= now)?;
+        let mut request = self.spare.pop().unwrap_or_default();
+        request.resize(self.flow.request, 0);
+        self.requests.write(self.made, &mut request);
+        self.made += 1;
+        let due = if self.period.is_some() { self.next } else { now };
+        self.next = self.period.map_or(now, |period| self.next + period);
+        Some(Ready { request, due, block: None })
+    }
+
+    /// Sends a request; a driver that sends from the pool has it made there first, which is not
+    /// part of the call. Gives when the call began.
+    fn send(&mut self, node: &mut Node, ready: &mut Ready) -> Result<Instant, SendError> {
+        if self.in_pool && ready.block.is_none() {
+            let mut block = node.reserve(self.id, ready.request.len())?;
+            node.write(&mut block, 0, &ready.request);
+            ready.block = Some(block);
+        }
+        let payload = match &mut ready.block {
+            Some(block) => Payload::Reserved(block),
+            None => Payload::Bytes(&ready.request),
+        };
+        let began = Instant::now();
+        node.start(self.id, payload)?;
+        Ok(began)
+    }
+
+    /// Takes the next response if it is there, measures and checks it, and hands it to `bring`.
+    pub fn finish(
+        &mut self,
+        node: &mut Node,
+        bring: impl FnOnce(&[u8], Instant),
+    ) -> Result<bool, Stop> {
+        if self.under_way.is_empty() {
+            return Ok(false);
+        }
+        let len = match node.try_finish(self.id, &mut self.response) {
+            Ok(None) => return Ok(false),
+            Ok(Some(completed)) => completed.len,
+            Err(CallError::Failed(failure)) => {
+                let why = format!("the other core could not answer: {failure:?}");
+                return Err(Stop::Refused(why));
+            }
+            Err(error) => return Err(Stop::Failed(error)),
+        };
+        let now = Instant::now();
+        let Some(UnderWay { request, due, began }) = self.under_way.pop_front() else {
+            return Ok(false);
+        };
+        self.measure(now.duration_since(began), now.duration_since(due));
+        self.check(&request, len);
+        self.spare.push(request);
+        bring(self.response.get(..len).unwrap_or_default(), now);
+        Ok(true)
+    }
+
+    fn measure(&mut self, rtt: Duration, since_due: Duration) {
+        let nanos = rtt.as_nanos() as f64;
+        self.figures.received += 1;
+        self.figures.rtt.push(nanos);
+        if let Some(last) = self.last.replace(nanos) {
+            self.figures.jitter.push((nanos - last).abs());
+        }
+        if self.flow.deadline.is_some_and(|deadline| since_due > deadline) {
+            self.figures.late += 1;
+        }
+    }
+
+    /// Compares a response with what the function makes of the request on this core.
+    fn check(&mut self, request: &[u8], len: usize) {
+        let made = match self.flow.work {
+            // Its answer is known without doing the work again.
+            Work::Busy(_) => {
+                self.expected.fill(0);
+                Some(self.flow.response)
+            }
+            work => functions::find(work.entry())
+                .and_then(|entry| (entry.answer)(request, &mut self.expected).ok()),
+        };
+        let expected = self.expected.get(..made.unwrap_or(0)).unwrap_or_default();
+        let found = self.response.get(..len).unwrap_or_default();
+        let number = self.figures.received - 1;
+        if found != expected {
+            self.figures.wrong += 1;
+        }
+        if !matches!(self.flow.work, Work::Decode(_)) {
+            return;
+        }
+        let (found, _) = found.as_chunks::<2>();
+        let (expected, _) = expected.as_chunks::<2>();
+        let same = found.iter().zip(expected).filter(|(a, b)| a == b).count();
+        self.figures.samples += found.len() as u64;
+        self.figures.differing += (found.len().max(expected.len()) - same) as u64;
+        if number < self.pass && self.flow.output.is_some() {
+            self.figures.returned.extend(found.iter().map(|sample| i16::from_le_bytes(*sample)));
+        }
+    }
+
+    /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
+    pub fn end(&mut self, node: &mut Node, within: Duration) {
+        if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
+            node.cancel(block);
+        }
+        let deadline = Instant::now() + within;
+        while node.outstanding(self.id).is_some_and(|count| count > 0) && Instant::now() < deadline
+        {
+            if node.complete(self.id, |_, _| {}).is_err() {
+                break;
+            }
+            node.wait_response(self.id, Some(Duration::from_millis(10)));
+        }
+        let _ = node.close_flow(self.id);
+    }
+}

@@ -1,0 +1,193 @@
+//! `narrows run`: carries a workload to the other core and back by each of its strategies, and
+//! measures every step of the way.
+
+mod lane;
+mod phases;
+mod returned;
+mod round;
+mod row;
+mod text;
+
+pub use phases::{Call, Scale, calls};
+
+use crate::failure::{Failure, Kind};
+use crate::flags::{Global, Run};
+use crate::machine::{Machine, Root};
+use crate::output;
+use crate::peer::{Options, Peer, default_cores};
+use crate::progress::Progress;
+use crate::report::{Report, RunRow};
+use crate::workload::{self, Workload};
+use narrows::strategy::{Strategy, Transfer};
+use narrows_host::Host;
+use returned::Returned;
+use round::{Plan, millis};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Runs a workload and prints the report.
+///
+/// # Errors
+/// Whatever ends it early, after a report of what was measured until then.
+pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
+    let workload = workload::read(&args.workload)?;
+    let inputs = workload.inputs()?;
+    let returned = args.out.as_deref().map(Returned::new).transpose()?;
+    let strategies = match args.strategies() {
+        none if none.is_empty() => workload.strategies.clone(),
+        named => named,
+    };
+    let duration = args.duration.unwrap_or(workload.duration);
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let stop = catch_signals()?;
+    let mut peer = Peer::start(cores, &options(global, &workload, &strategies))?;
+    let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
+    let progress = Progress::new(millis(duration.saturating_mul(count)), global.json);
+    let scale = Scale { tick: Host::nanos_per_tick(), stamp: Host::stamp_cost() };
+    let plan = Plan {
+        workload: &workload,
+        inputs: &inputs,
+        duration,
+        scale,
+        stop: &stop,
+        progress: &progress,
+    };
+    let mut rows: Vec<RunRow> = Vec::new();
+    let ended = all(&mut peer, &plan, &strategies, returned.as_ref(), &mut rows);
+    drop(progress);
+    let notes = notes(&peer.warnings, &rows, scale, &ended);
+    // The other process is gone before anything is printed.
+    drop(peer);
+    if rows.is_empty() && ended.is_err() {
+        return ended;
+    }
+    let mut report = Report::new("run", Machine::look(&Root::default()), rows);
+    report.notes = notes;
+    if global.json {
+        report.print()?;
+    } else {
+        output::print(text::text(&workload.name, duration, &report).as_bytes())?;
+    }
+    ended
+}
+
+/// One strategy after the other. Rows are added as they come, so that what was measured before
+/// something failed is not lost.
+fn all(
+    peer: &mut Peer,
+    plan: &Plan<'_>,
+    strategies: &[Strategy],
+    returned: Option<&Returned>,
+    rows: &mut Vec<RunRow>,
+) -> Result<(), Failure> {
+    let mut written = Ok(());
+    let mut done = Duration::ZERO;
+    for strategy in strategies {
+        plan.progress.say(&strategy.to_string());
+        let mut outcome = round::run(peer, plan, *strategy, done)?;
+        done += plan.duration;
+        plan.progress.reach(millis(done));
+        let failure = outcome.failure.take();
+        let failed = failure.is_some();
+        let with_figures = row::rows(plan, *strategy, outcome);
+        for (mut row, samples) in with_figures {
+            let worth = row.sent > 0 || row.refused.is_some();
+            if failed && !worth {
+                continue;
+            }
+            if let (Some(returned), Some(audio)) = (returned, &mut row.audio) {
+                match returned.write(plan.workload, &row.flow, *strategy, &samples) {
+                    Ok(file) => audio.file = file,
+                    Err(error) => written = written.and(Err(error)),
+                }
+            }
+            rows.push(row);
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if plan.stop.load(Ordering::Relaxed) {
+            return Err(Failure::new(
+                Kind::Stopped,
+                "stopped before the end; the report has what was measured until then",
+            ));
+        }
+    }
+    written?;
+    let wrong: u64 = rows.iter().map(|row| row.wrong).sum();
+    if wrong > 0 {
+        return Err(Failure::new(
+            Kind::Internal,
+            format!(
+                "{wrong} responses are not what the function makes of their requests here: report \
+                 this defect"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn options(global: &Global, workload: &Workload, strategies: &[Strategy]) -> Options {
+    let longest = workload.flows.iter().map(|flow| flow.request.max(flow.response)).max();
+    let usual = Options::default();
+    Options {
+        priority: global.priority,
+        lock_memory: global.lock_memory,
+        engine: strategies.iter().any(|strategy| strategy.transfer == Transfer::CopyEngine),
+        longest: longest.unwrap_or(0).max(usual.longest),
+        ..usual
+    }
+}
+
+/// A flag that Ctrl-C and its like set. A second one ends the process at once.
+fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let code = i32::from(Kind::Stopped.code());
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|error| {
+                let sentence = format!("the system refuses to tell of Ctrl-C: {error}");
+                Failure::new(Kind::Internal, sentence)
+            })?;
+    }
+    Ok(stop)
+}
+
+/// What to know when reading the figures.
+fn notes(
+    warnings: &[String],
+    rows: &[RunRow],
+    scale: Scale,
+    ended: &Result<(), Failure>,
+) -> Vec<String> {
+    let mut notes: Vec<String> = warnings.to_vec();
+    if let Err(failure) = ended {
+        notes.push(format!("this is not the whole run: {failure}"));
+    }
+    if rows.iter().any(|row| row.phase_calls > 0) {
+        notes.push(format!(
+            "a stamp costs {:.0} ns; round trips and phases are less the stamps in them",
+            scale.stamp
+        ));
+    }
+    let pool = |row: &&RunRow| {
+        row.strategy.starts_with("single_copy") || row.strategy.starts_with("in_place")
+    };
+    if rows.iter().any(|row| pool(&row) && row.received > 0) {
+        notes.push(
+            "single_copy and in_place: requests are made in the pool before the call, so A \
+             copies nothing"
+                .into(),
+        );
+    }
+    let overlaps: u64 = rows.iter().map(|row| row.overlaps).sum();
+    if overlaps > 0 {
+        notes.push(format!(
+            "{overlaps} calls were answered before their caller was out of B; their C counts as 0"
+        ));
+    }
+    notes
+}

@@ -1,0 +1,184 @@
+//! What comes over the socket is untrusted: it is refused, and no descriptor of it stays.
+//!
+//! One test, because it counts the descriptors of the process.
+
+mod common;
+
+use std::io::{IoSlice, pipe};
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+use common::{link, name, next, open, pump, until};
+use narrows::platform::{Event, HuntError, Lost, Memory, Platform, Wait};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType, recv, sendmsg, socket_with,
+};
+
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn socket() -> OwnedFd {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
+}
+
+fn stranger(directory: &Path) -> OwnedFd {
+    let socket = socket();
+    let address = SocketAddrUnix::new(directory.join("default/a")).unwrap();
+    rustix::net::connect(&socket, &address).unwrap();
+    socket
+}
+
+fn send(socket: &OwnedFd, packet: &[u8], with: &[BorrowedFd<'_>]) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !with.is_empty() {
+        assert!(control.push(SendAncillaryMessage::ScmRights(with)));
+    }
+    sendmsg(socket, &[IoSlice::new(packet)], &mut control, SendFlags::NOSIGNAL).unwrap();
+}
+
+/// The answer's kind and code, or nothing if it was closed without one.
+fn answer(socket: &OwnedFd) -> Option<(u32, u32)> {
+    let mut packet = [0; 64];
+    let (_, len) = recv(socket, &mut packet[..], RecvFlags::empty()).unwrap();
+    let word = |at| u32::from_le_bytes(packet[at..at + 4].try_into().unwrap());
+    (len > 0).then(|| (word(8), word(12)))
+}
+
+fn greeting(size: u32) -> Vec<u8> {
+    let mut packet = Vec::new();
+    for value in [0x4e52_5748_u32, 1, 1, 64, 7, 0, size, 7] {
+        packet.extend(value.to_le_bytes());
+    }
+    packet.extend(b"mallory");
+    packet.resize(64, 0);
+    packet
+}
+
+const REFUSED: u32 = 2;
+const INCOMPATIBLE: u32 = 2;
+const MALFORMED: u32 = 3;
+const AGAIN: u32 = 4;
+
+#[test]
+fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let before = descriptors();
+    let a = open(directory.path(), "a");
+    let alone = descriptors();
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL;
+    let memory = |seals| {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let memory = memfd_create("test", flags).unwrap();
+        ftruncate(&memory, 4096).unwrap();
+        fcntl_add_seals(&memory, seals).unwrap();
+        memory
+    };
+    {
+        let (good, unsealed) = (memory(seals), memory(SealFlags::SHRINK));
+        let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
+        let (_, pipe) = pipe().unwrap();
+        let (good, unsealed) = (good.as_fd(), unsealed.as_fd());
+        let (bell, pipe) = (bell.as_fd(), pipe.as_fd());
+        let hello = greeting(4096);
+        let change = |at: usize, to: u8| {
+            let mut hello = hello.clone();
+            hello[at] = to;
+            hello
+        };
+        let long = [hello.clone(), vec![0]].concat();
+        let refuse = [&hello[..8], &[2, 0, 0, 0, 1, 0, 0, 0]].concat();
+        let many = [bell; 40];
+        let two: &[BorrowedFd<'_>] = &[good, bell];
+        let cases: &[(&str, &[u8], &[BorrowedFd<'_>], u32)] = &[
+            ("an empty region", &hello, two, INCOMPATIBLE),
+            ("no descriptor", &hello, &[], MALFORMED),
+            ("one descriptor", &hello, &[good], MALFORMED),
+            ("three descriptors", &hello, &[good, bell, bell], MALFORMED),
+            ("forty descriptors", &hello, &many, AGAIN),
+            ("memory that is not sealed", &hello, &[unsealed, bell], MALFORMED),
+            ("a pipe for memory", &hello, &[pipe, bell], MALFORMED),
+            ("a pipe for a bell", &hello, &[good, pipe], MALFORMED),
+            ("another size", &greeting(8192), two, MALFORMED),
+            ("a cut greeting", &hello[..63], two, MALFORMED),
+            ("a long greeting", &long, two, MALFORMED),
+            ("one byte", &[1], two, MALFORMED),
+            ("another magic", &change(0, 0), two, MALFORMED),
+            ("another version", &change(4, 9), two, INCOMPATIBLE),
+            ("another kind", &change(8, 9), two, MALFORMED),
+            ("another line size", &change(12, 32), two, INCOMPATIBLE),
+            ("a name of no length", &change(28, 0), two, MALFORMED),
+            ("a name that is too long", &change(28, 33), two, MALFORMED),
+            ("a name with a slash", &change(33, b'/'), two, MALFORMED),
+            ("a refusal", &refuse, &[], MALFORMED),
+        ];
+        for (what, packet, with, code) in cases {
+            let socket = stranger(directory.path());
+            send(&socket, packet, with);
+            pump(&a);
+            assert_eq!(answer(&socket), Some((REFUSED, *code)), "{what}");
+            assert_eq!(answer(&socket), None, "{what}: closed");
+            assert!(a.event().is_none());
+        }
+    }
+    assert_eq!(descriptors(), alone, "all of it is closed");
+
+    // Many that say nothing: a few may wait, for a while.
+    let silent: Vec<OwnedFd> = (0..40).map(|_| stranger(directory.path())).collect();
+    (0..3).for_each(|_| pump(&a));
+    assert_eq!(descriptors(), alone + silent.len() + 16);
+    let turned_away = silent.iter().rev().take(24).filter(|s| answer(s) == Some((2, AGAIN)));
+    assert_eq!(turned_away.count(), 24);
+    until(&[&a], || descriptors() == alone + silent.len());
+    drop(silent);
+
+    let b = open(directory.path(), "b");
+    let linked = link(&b, &a, "a");
+    let both = descriptors();
+    // One that greets as it should, and then forgets its manners.
+    let mut region = vec![0; linked.0.own.size() as usize];
+    linked.0.own.read(0, &mut region).unwrap();
+    let impostor = stranger(directory.path());
+    {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let memory = memfd_create("test", flags).unwrap();
+        assert_eq!(rustix::io::pwrite(&memory, &region, 0).unwrap(), region.len());
+        fcntl_add_seals(&memory, seals).unwrap();
+        let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
+        send(&impostor, &greeting(region.len() as u32), &[memory.as_fd(), bell.as_fd()]);
+    }
+    let news = common::connected(next(&a, Wait::Bell));
+    assert_eq!(news.name, name("mallory"));
+    send(&impostor, &greeting(4096), &[]);
+    match next(&a, Wait::Bell) {
+        Ok(Event::Lost { key, reason }) => assert_eq!((key, reason), (news.key, Lost::Died)),
+        _ => panic!("something else"),
+    }
+    drop((impostor, news));
+    assert_eq!(descriptors(), both);
+    drop(linked);
+    assert!(descriptors() <= both, "a link's memory has no descriptor");
+    drop(b);
+    assert!(matches!(next(&a, Wait::Bell), Ok(Event::Lost { reason: Lost::Closed, .. })));
+    until(&[&a], || descriptors() == alone);
+
+    // A node that answers with rubbish.
+    let false_node = socket();
+    let address = SocketAddrUnix::new(directory.path().join("default/c")).unwrap();
+    rustix::net::bind(&false_node, &address).unwrap();
+    rustix::net::listen(&false_node, 8).unwrap();
+    a.hunt(&name("c")).unwrap();
+    let accepted = rustix::net::accept(&false_node).unwrap();
+    send(&accepted, b"rubbish", &[]);
+    assert!(matches!(next(&a, Wait::Bell), Err((_, HuntError::Incompatible))));
+    drop((accepted, false_node));
+
+    drop(a);
+    assert_eq!(descriptors(), before);
+}

@@ -1,0 +1,534 @@
+//! Calls, two ends in one thread.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::time::Duration;
+
+use common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
+use narrows::endpoint::{
+    Address, CallError, Completed, Failure, FlowError, Limits, Payload, SendError,
+};
+use narrows::strategy::{Notification, Placement, Strategy, Transfer};
+
+const TRANSFERS: [Transfer; 4] =
+    [Transfer::Copy, Transfer::SingleCopy, Transfer::InPlace, Transfer::CopyEngine];
+
+fn by(transfer: Transfer, granularity: u16) -> Strategy {
+    Strategy { transfer, granularity, ..Strategy::default() }
+}
+
+#[test]
+fn a_call_of_every_size_in_every_way_by_every_notification() {
+    let ms = Duration::from_millis(1);
+    for notification in [
+        Notification::Interrupt,
+        Notification::Spin,
+        Notification::Poll { every: ms },
+        Notification::Hybrid { longest: ms },
+        Notification::Coalesced { messages: 4, within: ms },
+    ] {
+        for transfer in TRANSFERS {
+            for placement in [Placement::Internal, Placement::External] {
+                let mut pair = pair();
+                let strategy =
+                    Strategy { transfer, notification, placement, ..Strategy::default() };
+                let flow = pair.flow("echo", strategy, 65536);
+                for (seed, len) in [0, 1, 47, 48, 49, 1000, 65536].into_iter().enumerate() {
+                    let (request, mut response) = (bytes(len, seed), vec![0; 65536]);
+                    let got = pair.a.call(flow, &request[..], &mut response, SECOND);
+                    assert_eq!(got, Ok(len), "{strategy}");
+                    assert!(response[..len] == request, "{len} bytes, {strategy}");
+                }
+                pair.a.close_flow(flow).expect("nothing is outstanding");
+                pair.check_empty();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_says_why_and_takes_no_place() {
+    let mut pair = pair();
+    let any = Strategy::default();
+    for _ in 0..100 {
+        let error = pair.a.flow(pair.to_b, &name("nobody"), any, 10, SECOND);
+        assert_eq!(error, Err(FlowError::NotFound));
+        let error = pair.a.flow_to(Address { link: pair.to_b, port: 60 }, any, SECOND);
+        assert_eq!(error, Err(FlowError::NotFound));
+        let bad = Strategy { granularity: 0, ..any };
+        let error = pair.a.flow(pair.to_b, &name("echo"), bad, 10, SECOND);
+        assert!(matches!(error, Err(FlowError::Strategy(_))));
+        let nowhere = Strategy { placement: Placement::Region(3), ..any };
+        let error = pair.a.flow(pair.to_b, &name("echo"), nowhere, 10, SECOND);
+        assert_eq!(error, Err(FlowError::Infeasible));
+    }
+    let flows: Vec<_> = (0..32).map(|_| pair.flow("echo", any, 10)).collect();
+    assert_eq!(pair.a.flow(pair.to_b, &name("echo"), any, 10, SECOND), Err(FlowError::Full));
+    for flow in flows {
+        pair.a.close_flow(flow).expect("idle");
+        assert_eq!(pair.a.close_flow(flow), Err(FlowError::Unknown));
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn a_flow_is_opened_and_closed_any_number_of_times() {
+    let mut pair = pair();
+    let mut old = Vec::new();
+    for round in 0..300 {
+        let flow = pair.flow("echo", by(TRANSFERS[round % 4], 1), 100);
+        let mut response = [0; 100];
+        assert_eq!(pair.a.call(flow, &bytes(100, round)[..], &mut response, SECOND), Ok(100));
+        pair.a.close_flow(flow).expect("idle");
+        old.push(flow);
+        let stale = old[round / 2];
+        assert_eq!(pair.a.start(stale, &b"x"[..]), Err(SendError::Unknown));
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn failures_of_the_function_and_of_room_are_told_apart() {
+    let callee = Limits { longest: 2000, ..Limits::default() };
+    for transfer in TRANSFERS {
+        for granularity in [1, 3] {
+            let mut pair = pair_with(Limits::default(), callee, |_| {});
+            let strategy = by(transfer, granularity);
+            let (refuse, long) =
+                (pair.flow("refuse", strategy, 100), pair.flow("long", strategy, 100));
+            let echo = pair.flow("echo", strategy, 60000);
+            let mut to = vec![0; 60000];
+            for _ in 0..50 {
+                let failed = |failure| Err(CallError::Failed(failure));
+                let refused = pair.a.call(refuse, &b"please"[..], &mut to, SECOND);
+                assert_eq!(refused, failed(Failure::Refused));
+                let too_long = pair.a.call(long, &101_u32.to_le_bytes()[..], &mut to, SECOND);
+                assert_eq!(too_long, failed(Failure::TooLong));
+                assert_eq!(pair.a.call(long, &100_u32.to_le_bytes()[..], &mut to, SECOND), Ok(100));
+                assert!(to[..100] == bytes(100, 5));
+                let big = pair.a.call(echo, &bytes(3000, 1)[..], &mut to, SECOND);
+                let fits = transfer == Transfer::InPlace;
+                assert_eq!(big, if fits { Ok(3000) } else { failed(Failure::NoRoom) });
+            }
+            let limit = if granularity == 1 { 65536 } else { 65532 };
+            let error = pair.a.call(echo, &bytes(65537, 1)[..], &mut to, SECOND);
+            assert_eq!(error, Err(CallError::Start(SendError::TooLong { limit })));
+            pair.check_empty();
+        }
+    }
+}
+
+#[test]
+fn a_response_longer_than_the_buffer_can_be_finished_with_a_larger_one() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", Strategy::default(), 1000);
+    let short = pair.a.call(flow, &bytes(500, 3)[..], &mut [0; 499], SECOND);
+    assert_eq!(short, Err(CallError::Short { needed: 500 }));
+    let again = pair.a.call(flow, &b"x"[..], &mut [0; 10], SECOND);
+    assert_eq!(again, Err(CallError::Outstanding));
+    let mut whole = [0; 500];
+    let done = pair.a.finish(flow, &mut whole, SECOND);
+    assert_eq!(done, Ok(Completed { number: 0, len: 500, failure: None }));
+    assert!(whole[..] == bytes(500, 3));
+    assert_eq!(pair.a.try_finish(flow, &mut whole), Err(CallError::Nothing));
+    pair.check_empty();
+}
+
+/// Lets `a` wait without anybody serving.
+fn alone(pair: &Pair) {
+    pair.a.platform().off_wait();
+}
+
+#[test]
+fn a_late_response_is_dropped_and_the_next_call_gets_its_own() {
+    for granularity in [1, 3] {
+        let mut pair = pair();
+        let flow = pair.flow("echo", by(Transfer::Copy, granularity), 100);
+        alone(&pair);
+        let late = Some(Duration::from_millis(1));
+        let mut to = [0; 100];
+        for seed in 0..3 {
+            let error = pair.a.call(flow, &bytes(100, seed)[..], &mut to, late);
+            assert_eq!(error, Err(CallError::Deadline));
+        }
+        let b = pair.b.clone();
+        pair.a.platform().on_wait(move || {
+            serve(&mut b.borrow_mut());
+        });
+        assert_eq!(pair.a.call(flow, &bytes(99, 9)[..], &mut to, SECOND), Ok(99));
+        assert!(to[..99] == bytes(99, 9));
+        alone(&pair);
+        assert_eq!(pair.a.call(flow, &bytes(100, 4)[..], &mut to, late), Err(CallError::Deadline));
+        assert_eq!(pair.a.close_flow(flow), Err(FlowError::Outstanding));
+        serve(&mut pair.b.borrow_mut());
+        pair.a.poll();
+        pair.check_empty();
+        pair.a.close_flow(flow).expect("the late response has been dropped");
+    }
+}
+
+#[test]
+fn a_flow_is_closed_with_a_request_that_was_never_sent() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", by(Transfer::Copy, 8), 100);
+    let filler = pair.flow("echo", Strategy::default(), 100);
+    alone(&pair);
+    while pair.a.start(filler, &b"x"[..]).is_ok() {}
+    let late = pair.a.call(flow, &b"y"[..], &mut [0; 9], Some(Duration::from_millis(1)));
+    assert_eq!(late, Err(CallError::Deadline));
+    pair.a.close_flow(flow).expect("nothing of it is on its way");
+    let mut done = 0;
+    while done < 16 {
+        serve(&mut pair.b.borrow_mut());
+        done += pair.a.complete(filler, |_, source| assert_eq!(all(source), b"x")).expect("up");
+        pair.a.arm();
+        pair.b.borrow_mut().arm();
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn many_are_outstanding_and_come_back_in_order() {
+    for transfer in TRANSFERS {
+        for granularity in [1, 2, 3, 8] {
+            let mut pair = pair();
+            let flow = pair.flow("echo", by(transfer, granularity), 200);
+            let (mut started, mut finished) = (0_u16, 0_u16);
+            while finished < 300 {
+                while started < 300 {
+                    let request = bytes(usize::from(started % 200), started.into());
+                    match pair.a.start(flow, &request[..]) {
+                        Ok(number) => assert_eq!(number, started),
+                        Err(SendError::RingFull | SendError::PoolEmpty) => break,
+                        Err(error) => panic!("{error:?}"),
+                    }
+                    started += 1;
+                }
+                assert!(started > finished);
+                let mut to = [0; 200];
+                let done = pair.a.finish(flow, &mut to, SECOND).expect("served");
+                let wanted = bytes(usize::from(finished % 200), finished.into());
+                assert_eq!((done.number, done.len), (finished, wanted.len()));
+                assert!(to[..done.len] == wanted, "{finished}, {transfer}, {granularity}");
+                finished += 1;
+            }
+            pair.a.close_flow(flow).expect("all finished");
+            pair.check_empty();
+        }
+    }
+}
+
+#[test]
+fn the_numbers_of_calls_wrap_round() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", Strategy::default(), 8);
+    for call in 0..70_000_u32 {
+        let number = pair.a.start(flow, &call.to_le_bytes()[..]).expect("room");
+        assert_eq!(number, call as u16);
+        serve(&mut pair.b.borrow_mut());
+        let mut to = [0; 8];
+        let done = pair.a.try_finish(flow, &mut to).expect("up").expect("served");
+        assert_eq!((done.number, &to[..4]), (call as u16, &call.to_le_bytes()[..]));
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn a_callback_gets_every_response() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", by(Transfer::InPlace, 2), 100);
+    for call in 0..5 {
+        pair.a.start(flow, &bytes(90, call)[..]).expect("room");
+    }
+    let mut got = Vec::new();
+    assert_eq!(pair.a.complete(flow, |_, _| panic!("not served")), Ok(0));
+    serve(&mut pair.b.borrow_mut());
+    let count = pair.a.complete(flow, |done, source| got.push((done.number, all(source))));
+    assert_eq!(count, Ok(5), "asking for responses sent the last, partial batch");
+    assert!(got.into_iter().eq((0..5).map(|call| (call as u16, bytes(90, call)))));
+    assert_eq!(pair.a.complete(flow, |_, _| {}), Ok(0));
+    pair.check_empty();
+}
+
+#[test]
+fn a_partial_batch_is_sent_on_demand() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", by(Transfer::Copy, 8), 100);
+    for _ in 0..3 {
+        pair.a.start(flow, &b"abc"[..]).expect("room");
+    }
+    assert_eq!(serve(&mut pair.b.borrow_mut()), 0);
+    pair.a.flush(flow).expect("room");
+    assert_eq!(serve(&mut pair.b.borrow_mut()), 1);
+    assert_eq!(pair.a.complete(flow, |_, _| {}), Ok(3));
+    pair.check_empty();
+}
+
+#[test]
+fn responses_of_a_batch_that_do_not_fit_together_fail_and_none_is_cut() {
+    let callee = Limits { longest: 1000, ..Limits::default() };
+    for transfer in TRANSFERS {
+        let mut pair = pair_with(Limits::default(), callee, |_| {});
+        let flow = pair.flow("long", by(transfer, 3), 40_000);
+        for length in [900_u32, 30_000, 90] {
+            pair.a.start(flow, &length.to_le_bytes()[..]).expect("room");
+        }
+        serve(&mut pair.b.borrow_mut());
+        let mut got = Vec::new();
+        let keep = |done: Completed, source: &dyn narrows::endpoint::Source| {
+            got.push((done.failure, all(source)));
+        };
+        assert_eq!(pair.a.complete(flow, keep), Ok(3));
+        let pool = matches!(transfer, Transfer::SingleCopy | Transfer::InPlace);
+        assert!(got[0] == (None, bytes(900, 5)));
+        let second = if pool { (None, bytes(30_000, 5)) } else { (Some(Failure::TooLong), vec![]) };
+        assert!(got[1] == second);
+        let fits = pool;
+        let third = if fits { (None, bytes(90, 5)) } else { (Some(Failure::TooLong), vec![]) };
+        assert!(got[2] == third, "{:?}, {} bytes", got[2].0, got[2].1.len());
+        pair.check_empty();
+    }
+}
+
+#[test]
+fn a_granularity_that_the_callee_cannot_answer_is_infeasible() {
+    let callee = Limits { longest: 100, ..Limits::default() };
+    let mut pair = pair_with(Limits::default(), callee, |_| {});
+    let (link, echo) = (pair.to_b, name("echo"));
+    let error = pair.a.flow(link, &echo, by(Transfer::Copy, 26), 10, SECOND);
+    assert_eq!(error, Err(FlowError::Infeasible));
+    let flow = pair.flow("echo", by(Transfer::Copy, 25), 10);
+    assert_eq!(pair.a.switch(flow, by(Transfer::Copy, 26), SECOND), Err(FlowError::Infeasible));
+    for _ in 0..25 {
+        pair.a.start(flow, &[][..]).expect("room");
+    }
+    serve(&mut pair.b.borrow_mut());
+    assert_eq!(pair.a.complete(flow, |done, _| assert_eq!(done.failure, None)), Ok(25));
+    pair.check_empty();
+}
+
+#[test]
+fn a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails() {
+    for granularity in [1, 2] {
+        let mut pair = pair();
+        let flow = pair.flow("echo", by(Transfer::SingleCopy, granularity), 100);
+        let mut reserved = pair.a.reserve(flow, 100).expect("a block");
+        assert!(!pair.a.write(&mut reserved, 99, b"xx"));
+        assert!(pair.a.write(&mut reserved, 0, &bytes(100, 8)));
+        let mut to = [0; 100];
+        let sent = pair.a.call(flow, &mut reserved, &mut to, SECOND);
+        assert_eq!((sent, to[..] == bytes(100, 8)), (Ok(100), true));
+        let again = pair.a.call(flow, &mut reserved, &mut to, SECOND);
+        assert_eq!(again, Err(CallError::Start(SendError::NotReserved)));
+        assert!(!pair.a.write(&mut reserved, 0, b"x"));
+        pair.a.cancel(reserved);
+
+        let unwanted = pair.a.reserve(flow, 65536).expect("a block");
+        pair.a.cancel(unwanted);
+        let long = pair.a.reserve(flow, 65537);
+        assert_eq!(long.err(), Some(SendError::TooLong { limit: 65536 }));
+
+        let mut kept = pair.a.reserve(flow, 100).expect("a block");
+        assert!(pair.a.write(&mut kept, 0, &bytes(100, 4)));
+        alone(&pair);
+        let filler = pair.a.start(flow, &b"x"[..]).map(|_| 1).expect("room");
+        let mut outstanding = filler;
+        while pair.a.start(flow, &[][..]).is_ok() {
+            outstanding += 1;
+        }
+        assert!(pair.a.start(flow, &mut kept).is_err());
+        assert_eq!(kept.len(), 100);
+        let mut done = 0;
+        while done < outstanding {
+            serve(&mut pair.b.borrow_mut());
+            done += pair.a.complete(flow, |_, _| {}).expect("up");
+            pair.a.arm();
+            pair.b.borrow_mut().arm();
+        }
+        pair.a.start(flow, Payload::Reserved(&mut kept)).expect("room again");
+        let _ = pair.a.flush(flow);
+        serve(&mut pair.b.borrow_mut());
+        let same =
+            |_, source: &dyn narrows::endpoint::Source| assert_eq!(all(source), bytes(100, 4));
+        assert_eq!(pair.a.complete(flow, same), Ok(1));
+        pair.check_empty();
+    }
+}
+
+#[test]
+fn two_flows_to_one_function_do_not_mix() {
+    let mut pair = pair();
+    let one = pair.flow("echo", by(Transfer::Copy, 1), 100);
+    let two = pair.flow("echo", by(Transfer::InPlace, 3), 100);
+    for call in 0..6 {
+        pair.a.start(one, &bytes(50, call)[..]).expect("room");
+        pair.a.start(two, &bytes(60, call)[..]).expect("room");
+    }
+    serve(&mut pair.b.borrow_mut());
+    for (flow, len) in [(two, 60), (one, 50)] {
+        let mut call = 0;
+        let check = |done: Completed, source: &dyn narrows::endpoint::Source| {
+            assert_eq!((usize::from(done.number), all(source)), (call, bytes(len, call)));
+            call += 1;
+        };
+        assert_eq!(pair.a.complete(flow, check), Ok(6));
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn calls_need_a_function_and_messages_a_port() {
+    let mut pair = pair();
+    pair.a.open(1).expect("free");
+    pair.b.borrow_mut().open(1).expect("free");
+    let call = pair.flow("echo", Strategy::default(), 100);
+    let port = Address { link: pair.to_b, port: 1 };
+    let message = pair.a.flow_to(port, Strategy::default(), SECOND).expect("open");
+    assert_eq!(pair.a.start(message, &b"x"[..]), Err(SendError::NoFunction));
+    let error = pair.a.call(message, &b"x"[..], &mut [], SECOND);
+    assert_eq!(error, Err(CallError::Start(SendError::NoFunction)));
+    let error = pair.a.try_send_over(call, 1, 0, 0, Payload::Bytes(b"x"));
+    assert_eq!(error, Err(SendError::NoPort));
+    let error = pair.a.try_send_over(message, 2, 0, 0, Payload::Bytes(b"x"));
+    assert_eq!(error, Err(SendError::Closed));
+    pair.check_empty();
+}
+
+#[test]
+fn a_stale_answer_is_not_taken_for_a_new_flows() {
+    let mut pair = pair();
+    let late = Some(Duration::from_micros(100));
+    let (link, any) = (pair.to_b, Strategy::default());
+    alone(&pair);
+    for _ in 0..3 {
+        let error = pair.a.flow(link, &name("nobody"), any, 10, late);
+        assert_eq!(error, Err(FlowError::Deadline));
+        let error = pair.a.flow(link, &name("echo"), any, 10, late);
+        assert_eq!(error, Err(FlowError::Deadline));
+        let port = Address { link, port: 9 };
+        assert_eq!(pair.a.flow_to(port, any, late), Err(FlowError::Deadline));
+        let echo = pair.a.begin_flow(link, &name("echo"), any, 10).expect("begun");
+        for _ in 0..10 {
+            serve(&mut pair.b.borrow_mut());
+            pair.a.poll();
+        }
+        assert_eq!(pair.a.is_ready(echo), Ok(true));
+        pair.a.start(echo, &b"hello"[..]).expect("room");
+        serve(&mut pair.b.borrow_mut());
+        assert_eq!(pair.a.complete(echo, |_, s| assert_eq!(all(s), b"hello")), Ok(1));
+
+        let other = Strategy { transfer: Transfer::InPlace, ..any };
+        assert_eq!(pair.a.switch(echo, other, late), Err(FlowError::Deadline));
+        pair.a.close_flow(echo).expect("idle");
+        let again = pair.a.begin_flow(link, &name("refuse"), any, 10).expect("begun");
+        for _ in 0..10 {
+            serve(&mut pair.b.borrow_mut());
+            pair.a.poll();
+        }
+        assert_eq!((pair.a.is_ready(again), pair.a.strategy_of(again)), (Ok(true), Some(any)));
+        pair.a.close_flow(again).expect("idle");
+    }
+    pair.check_empty();
+    assert_eq!(pair.a.check(link), Ok(()));
+}
+
+#[test]
+fn questions_without_room_are_asked_later_and_answers_without_room_given_later() {
+    let mut pair = pair();
+    for node in [&mut pair.a, &mut pair.b.borrow_mut()] {
+        node.open(1).expect("free");
+    }
+    let (to_b, to_a) = (Address { link: pair.to_b, port: 1 }, pair.to_a);
+    while pair.a.try_send(1, to_b, 0, 0, b"x").is_ok() {}
+    {
+        let mut b = pair.b.borrow_mut();
+        while b.try_send(1, Address { link: to_a, port: 1 }, 0, 0, b"x").is_ok() {}
+    }
+    alone(&pair);
+    let any = Strategy::default();
+    let too_late = Some(Duration::from_micros(1));
+    let error = pair.a.flow(pair.to_b, &name("echo"), any, 10, too_late);
+    assert_eq!(error, Err(FlowError::Deadline));
+    let b = pair.b.clone();
+    pair.a.platform().on_wait(move || {
+        let mut b = b.borrow_mut();
+        serve(&mut b);
+        b.arm();
+    });
+    pair.a.set_notification(Notification::Interrupt);
+    let flow = pair.a.flow(pair.to_b, &name("echo"), any, 10, None).expect("in the end");
+    assert_eq!(pair.a.call(flow, &b"hello"[..], &mut [0; 5], None), Ok(5));
+    pair.a.close_flow(flow).expect("idle");
+}
+
+#[test]
+fn a_callee_with_fewer_places_for_flows_says_no() {
+    let callee = Limits { flows: 2, ..Limits::default() };
+    let mut pair = pair_with(Limits::default(), callee, |_| {});
+    let any = Strategy::default();
+    let flows = [(); 2].map(|()| pair.flow("echo", any, 10));
+    let third = pair.a.flow(pair.to_b, &name("echo"), any, 10, SECOND);
+    assert_eq!(third, Err(FlowError::NotFound));
+    for flow in flows {
+        assert_eq!(pair.a.call(flow, &b"hello"[..], &mut [0; 5], SECOND), Ok(5));
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn an_engine_that_fails_loses_no_response() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", by(Transfer::CopyEngine, 1), 1000);
+    pair.a.start(flow, &bytes(1000, 6)[..]).expect("room");
+    pair.b.borrow().platform().state.broken.set(true);
+    serve(&mut pair.b.borrow_mut());
+    pair.a.platform().state.broken.set(true);
+    assert_eq!(pair.a.complete(flow, |_, source| assert!(all(source) == bytes(1000, 6))), Ok(1));
+    let error = pair.a.start(flow, &bytes(1000, 6)[..]);
+    assert_eq!(error, Err(SendError::NoEngine));
+    pair.check_empty();
+}
+
+#[test]
+fn without_an_engine_a_flow_goes_on_as_it_was() {
+    for side in ["a", "b"] {
+        let mut pair = pair();
+        let flow = pair.flow("echo", Strategy::default(), 1000);
+        let b = pair.b.clone();
+        let state = if side == "a" {
+            &pair.a.platform().state
+        } else {
+            &b.borrow().platform().state.clone()
+        };
+        state.engine.set(false);
+        let error = pair.a.switch(flow, by(Transfer::CopyEngine, 1), SECOND);
+        assert_eq!(error, Err(FlowError::Infeasible), "no engine at {side}");
+        assert_eq!(pair.a.strategy_of(flow), Some(Strategy::default()));
+        assert_eq!(pair.a.call(flow, &bytes(1000, 2)[..], &mut [0; 1000], SECOND), Ok(1000));
+        pair.check_empty();
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_a_link_is_up() {
+    let mut pair = pair();
+    let storages = |pair: &Pair| {
+        let b = pair.b.borrow();
+        (pair.a.platform().state.storages.get(), b.platform().state.storages.get())
+    };
+    let before = storages(&pair);
+    for granularity in [1, 4] {
+        let flow = pair.flow("echo", by(Transfer::Copy, granularity), 1000);
+        for call in 0..50 {
+            let mut to = [0; 1000];
+            assert_eq!(
+                pair.a.call(flow, &bytes(20 * call, call)[..], &mut to, SECOND),
+                Ok(20 * call)
+            );
+        }
+        pair.a.switch(flow, by(Transfer::InPlace, 2), SECOND).expect("both can");
+        pair.a.close_flow(flow).expect("idle");
+    }
+    assert_eq!(storages(&pair), before);
+}
