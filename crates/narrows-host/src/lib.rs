@@ -74,3 +74,7 @@ pub type Node = narrows::endpoint::Node<Host>;
 pub fn open(name: &str) -> Result<Node, OpenError> {
     Options::new(name).node()
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

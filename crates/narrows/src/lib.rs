@@ -1,5 +1,115 @@
 //! Message passing between the cores of asymmetric chips: the stack, without an operating system
 //! and without allocation.
+//!
+//! It sends messages between ports, calls functions by name on another core, chooses for each flow
+//! how that is done, and stamps the time of every step. It runs on whatever implements
+//! [`Platform`](platform::Platform): `narrows-host` does for Linux processes.
+//!
+//! It never allocates once a link is up, starts no thread, compares and swaps no shared word,
+//! trusts nothing a peer wrote, and calls none of your code while something is half done.
+//!
+//! ```
+//! use narrows::endpoint::{Address, Node, SendError};
+//! use narrows::platform::Platform;
+//! use narrows::strategy::{Strategy, Transfer};
+//!
+//! // What is written against a platform runs on each of them.
+//! fn greet<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+//!     node.send(1, to, 3, 0, b"hello", None)
+//! }
+//!
+//! // How a flow travels is a value: chosen at run time, changed while the flow runs.
+//! let strategy: Strategy = "in_place/spin/internal".parse()?;
+//! assert_eq!(strategy.transfer, Transfer::InPlace);
+//! assert_eq!(strategy.to_string(), "in_place/spin/internal");
+//! # Ok::<(), narrows::strategy::StrategyError>(())
+//! ```
+//!
+//! The page of `narrows-host` has two nodes that say hello, and `examples/` whole programs.
+//!
+//! # A message's way
+//!
+//! The layers, in the order in which a message that is sent passes them; one that is received
+//! passes them upwards. Nothing imports upwards.
+//!
+//! 1. [`endpoint`]: ports, priorities, calls, flows. The [`Node`](endpoint::Node) is here.
+//! 2. [`link`]: names, hunting, the inbox of each link, what is left when a peer dies.
+//! 3. [`connection`]: what turns a driver's messages into the link's; between two cores that share
+//!    memory, nothing.
+//! 4. [`driver`]: how payload gets into shared memory and out again. One trait, a file each.
+//! 5. [`notify`]: how a core passes the time until something comes.
+//! 6. [`memory`]: regions, layout, pool, ring.
+//! 7. [`platform`]: what the stack asks of the machine below it.
+//!
+//! Beside the way lie [`strategy`], what can be chosen for a flow, and [`span`], the names of the
+//! stretches that are measured. The bytes in shared memory are specified in `docs/WIRE.md`, the
+//! reasons for all this in `docs/DESIGN.md`.
+//!
+//! # Promises
+//!
+//! Behind each promise are tests that hold it. The order of a flow is that in which its messages
+//! were sent over it; an endpoint then hands out what has come by urgency.
+//!
+//! ## Order
+//!
+//! - **P1** While both nodes live, every message that was sent is received once, whole, and behind
+//!   those of its flow that were sent before it. (`pressed`,
+//!   `every_size_travels_there_and_back_in_every_way`,
+//!   `messages_arrive_whole_and_in_order_and_slots_are_used_again`)
+//! - **P2** Calls of one flow are answered in the order they were started, each once: one at a
+//!   time, many outstanding, or many in one message. (`blocking`,
+//!   `many_are_outstanding_and_come_back_in_order`, `gathered`)
+//! - **P3** A call that was given up is not answered to another.
+//!   (`a_late_response_is_dropped_and_the_next_call_gets_its_own`)
+//! - **P4** Changing a flow's strategy loses, doubles and reorders nothing. (`switched`)
+//! - **P5** Of the messages that wait at an endpoint the most urgent is received first, and among
+//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`)
+//!
+//! ## Loss
+//!
+//! - **P6** A message is never dropped for want of room: its sender is told so at once, or waits.
+//!   (`a_full_ring_holds_the_sender_and_loses_nothing`,
+//!   `a_pool_that_is_used_up_recovers_when_messages_are_released`,
+//!   `a_full_inbox_leaves_messages_in_the_ring`)
+//! - **P7** What could not be sent was not sent, and a block made for it is still its maker's.
+//!   (`a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails`)
+//! - **P8** A message for a port that is not open comes back to its sender as a refusal.
+//!   (`a_message_for_a_closed_port_comes_back_as_a_refusal`)
+//! - **P9** When a peer dies, whatever killed it, this node is told, whichever way it waits.
+//!   (`a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`)
+//! - **P10** Then all that the peer's stack had not taken can be had back, and every block it had
+//!   is free again. What its stack had taken and its application not yet used died with it.
+//!   (`what_a_dead_peer_had_not_taken_is_known_and_its_blocks_come_back`,
+//!   `what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more`)
+//! - **P11** The next life of the peer can be hunted under the same name.
+//!   (`closing_tells_the_peer_which_can_be_hunted_again`)
+//!
+//! ## Blocking
+//!
+//! - **P12** No wake-up is lost: whoever sleeps until a message, credit or a block comes is woken
+//!   when it does. (`a_sleeping_receiver_is_rung_for_the_first_message`,
+//!   `a_sleeping_receiver_is_rung_for_the_message_it_named`,
+//!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`)
+//! - **P13** Credit and blocks that are held back for a batch never stop a sender for good.
+//!   (`what_is_held_back_for_a_batch_starves_no_sender`,
+//!   `a_receiver_that_never_waits_gives_credit_for_what_it_keeps`)
+//! - **P14** Two nodes that send to each other until both are full do not stop each other.
+//!   (`two_that_send_to_each_other_until_full_do_not_stop_each_other`)
+//! - **P15** A peer that floods one link disturbs no other.
+//!   (`a_flood_on_one_link_leaves_another_undisturbed`)
+//! - **P16** A receiver that does not sleep is never rung for a message.
+//!   (`a_receiver_is_rung_only_if_it_is_armed`)
+//! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`)
+//!
+//! ## Trust
+//!
+//! - **P18** A peer cannot write to this node's memory.
+//!   (`what_the_owner_writes_the_peer_reads_and_the_header_is_the_owners`)
+//! - **P19** Whatever a peer writes to its own, this node refuses it or reads nonsense within that
+//!   peer's blocks; the worst that happens is the end of that one link.
+//!   (`an_impossible_descriptor_ends_the_link`, `a_slot_of_any_words_is_taken_or_refused`,
+//!   `a_header_of_any_words_is_no_danger`, `a_block_that_was_not_lent_cannot_come_back`,
+//!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`)
 #![no_std]
 
 #[cfg(feature = "_conformance")]

@@ -1,8 +1,8 @@
 //! Drivers: how payload gets into shared memory and out of it again.
 //!
-//! One trait, a file a driver. Which driver a message takes is its flow's [`Transfer`]; how it is
-//! acknowledged is the flow's [`Acknowledgement`](crate::strategy::Acknowledgement), carried in
-//! each descriptor.
+//! One trait, a file a driver. Which driver a message takes is its flow's
+//! [`Transfer`]; how it is acknowledged is the flow's
+//! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
 
 mod copy;
 mod copy_engine;

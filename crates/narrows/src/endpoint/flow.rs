@@ -7,15 +7,13 @@
 
 use core::time::Duration;
 
-use super::control::Control;
 use super::queue::Queue;
+use super::switch::Phase;
 use super::{Address, Node, SendError};
-use crate::driver;
 use crate::link::{LinkId, Name, Target};
-use crate::memory::{Block, Corrupt};
-use crate::notify;
+use crate::memory::Block;
 use crate::platform::{Lost, Platform};
-use crate::strategy::{Notification, Strategy, StrategyError};
+use crate::strategy::{Strategy, StrategyError};
 
 /// A flow that this node opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,26 +55,6 @@ pub enum FlowError {
     Switching,
     /// Calls are outstanding.
     Outstanding,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// The peer has to be asked for the function or port.
-    Asking,
-    /// Waiting for the answer to that.
-    Opening,
-    Running,
-    /// Waiting for outstanding calls before proposing.
-    Draining(Strategy),
-    /// Waiting for the answer to a proposal.
-    Agreeing(Strategy),
-    /// The peer said no to a change: what is over is said once, to whoever asked.
-    Refused,
-    /// It could not be opened.
-    Unusable(FlowError),
-    /// Nobody's any more: the peer has to be told.
-    Closing,
-    Gone(Lost),
 }
 
 /// Requests that are gathered into one message.
@@ -122,89 +100,6 @@ impl Flow {
     pub fn sent(&self) -> u16 {
         let started = self.outstanding.saturating_add(self.abandoned);
         started.saturating_sub(self.batch.map_or(0, |batch| batch.count))
-    }
-
-    /// What follows from an answer of the peer's stack: the phase.
-    fn answered(&mut self, control: Control) -> Result<Phase, Corrupt> {
-        match (control, self.phase) {
-            (Control::Opened(None), Phase::Opening) => Ok(Phase::Unusable(FlowError::NotFound)),
-            (Control::Opened(Some(place)), Phase::Opening) => {
-                if let Target::Named(_) = self.target {
-                    self.target = Target::Function(place);
-                }
-                Ok(Phase::Draining(self.strategy))
-            }
-            (Control::Agreed(true), Phase::Agreeing(new)) => {
-                self.strategy = new;
-                self.agreed = true;
-                Ok(Phase::Running)
-            }
-            (Control::Agreed(false), Phase::Agreeing(_)) if self.agreed => Ok(Phase::Refused),
-            (Control::Agreed(false), Phase::Agreeing(_)) => {
-                Ok(Phase::Unusable(FlowError::Infeasible))
-            }
-            _ => Err(Corrupt::Control),
-        }
-    }
-}
-
-/// A block of the own pool in which a payload is being made, so that nothing has to be copied in.
-#[derive(Debug)]
-#[must_use = "a block that is neither sent nor cancelled stays in use"]
-pub struct Reserved {
-    pub(super) link: LinkId,
-    pub(super) block: Option<Block>,
-    pub(super) len: u32,
-}
-
-impl Reserved {
-    /// Bytes reserved.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len as usize
-    }
-    /// Whether nothing can be written: it was sent or cancelled.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.block.is_none()
-    }
-}
-
-/// What a call or a message carries.
-#[derive(Debug)]
-pub enum Payload<'a> {
-    /// Bytes in private memory; the flow's driver brings them into the pool.
-    Bytes(&'a [u8]),
-    /// What was made in a reserved block. It is sent by a call that succeeds, and stays reserved
-    /// if one fails.
-    Reserved(&'a mut Reserved),
-}
-
-impl<'a> From<&'a [u8]> for Payload<'a> {
-    fn from(bytes: &'a [u8]) -> Payload<'a> {
-        Payload::Bytes(bytes)
-    }
-}
-impl<'a> From<&'a mut Reserved> for Payload<'a> {
-    fn from(reserved: &'a mut Reserved) -> Payload<'a> {
-        Payload::Reserved(reserved)
-    }
-}
-
-impl Payload<'_> {
-    pub(super) fn driven(&self, link: LinkId) -> Option<driver::Payload<'_>> {
-        match self {
-            Payload::Bytes(bytes) => Some(driver::Payload::Bytes(bytes)),
-            Payload::Reserved(r) => (r.link == link)
-                .then_some(())
-                .and(r.block)
-                .map(|block| driver::Payload::Block { block, len: r.len }),
-        }
-    }
-    pub(super) fn spent(&mut self) {
-        if let Payload::Reserved(reserved) = self {
-            reserved.block = None;
-        }
     }
 }
 
@@ -324,168 +219,6 @@ impl<P: Platform> Node<P> {
         Ok(id)
     }
 
-    /// Whether a flow can be used: it is open and is not changing its strategy. Does not look at
-    /// the rings: see [`Node::poll`].
-    ///
-    /// # Errors
-    /// It never will be: [`FlowError::NotFound`], [`FlowError::Infeasible`], [`FlowError::Gone`],
-    /// [`FlowError::Unknown`]. That a change of strategy was refused ([`FlowError::Infeasible`]) is
-    /// said once, and the flow goes on in the strategy it had.
-    pub fn is_ready(&mut self, flow: FlowId) -> Result<bool, FlowError> {
-        let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
-        match found.phase {
-            Phase::Running => Ok(true),
-            Phase::Gone(reason) => Err(FlowError::Gone(reason)),
-            Phase::Unusable(error) => Err(error),
-            Phase::Closing => Err(FlowError::Unknown),
-            Phase::Refused => {
-                self.set_phase(flow.index, Phase::Running);
-                Err(FlowError::Infeasible)
-            }
-            Phase::Asking | Phase::Opening | Phase::Draining(_) | Phase::Agreeing(_) => {
-                self.stuck(found.link).map_or(Ok(false), |reason| Err(FlowError::Gone(reason)))
-            }
-        }
-    }
-
-    /// The strategy that a flow has now.
-    pub fn strategy_of(&self, flow: FlowId) -> Option<Strategy> {
-        self.get_flow(flow).map(|f| f.strategy)
-    }
-
-    /// Whether a flow is changing its strategy.
-    pub fn is_switching(&self, flow: FlowId) -> bool {
-        self.get_flow(flow).is_some_and(|f| f.phase.switching())
-    }
-
-    /// Changes a flow's strategy, waiting until both sides use the new one. Responses that arrive
-    /// meanwhile are kept.
-    ///
-    /// # Errors
-    /// See [`FlowError`]; unless the peer is gone, the flow goes on in the strategy it had.
-    pub fn switch(
-        &mut self,
-        flow: FlowId,
-        strategy: Strategy,
-        within: Option<Duration>,
-    ) -> Result<(), FlowError> {
-        let deadline = self.deadline(within);
-        self.begin_switch(flow, strategy)?;
-        let switched = self.settle(flow, deadline);
-        if switched == Err(FlowError::Deadline)
-            && let Some(Phase::Draining(_)) = self.get_flow(flow).map(|f| f.phase)
-        {
-            self.set_phase(flow.index, Phase::Running);
-        }
-        switched
-    }
-
-    /// Begins to change a flow's strategy. Until it has [changed](Node::is_switching), nothing new
-    /// can be started on it; outstanding calls are answered as before.
-    ///
-    /// # Errors
-    /// See [`FlowError`].
-    pub fn begin_switch(&mut self, flow: FlowId, strategy: Strategy) -> Result<(), FlowError> {
-        let strategy = strategy.check().map_err(FlowError::Strategy)?;
-        let link = self.flow_link(flow).ok_or(FlowError::Unknown)?;
-        if let Some(reason) = self.gone(link) {
-            return Err(FlowError::Gone(reason));
-        }
-        if !self.feasible(link, &strategy) {
-            return Err(FlowError::Infeasible);
-        }
-        match self.get_flow(flow).ok_or(FlowError::Unknown)?.phase {
-            Phase::Running | Phase::Refused => {}
-            Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
-            Phase::Unusable(error) => return Err(error),
-            _ => return Err(FlowError::Switching),
-        }
-        self.set_phase(flow.index, Phase::Draining(strategy));
-        self.advance();
-        Ok(())
-    }
-
-    /// Says to the peers' stacks what flows have to say and could not yet.
-    pub(super) fn advance(&mut self) {
-        for index in 0..self.flows.len() as u16 {
-            let Some(flow) = self.flow_at(index).filter(|f| f.phase.pending()) else { continue };
-            let (phase, link, longest) = (flow.phase, flow.link, flow.longest_response);
-            let id = FlowId { index, life: flow.life };
-            let (control, then) = match (phase, flow.target) {
-                (Phase::Asking, Target::Port(port)) => (Control::OpenPort(port), Phase::Opening),
-                (Phase::Asking, Target::Named(name)) => {
-                    (Control::OpenFunction(name), Phase::Opening)
-                }
-                (Phase::Draining(strategy), _) => {
-                    if flow.batch.is_some() && self.flush(id).is_err() {
-                        continue;
-                    }
-                    if self.get_flow(id).is_none_or(|f| f.on_the_way > 0) {
-                        continue;
-                    }
-                    (Control::Propose(strategy, longest), Phase::Agreeing(strategy))
-                }
-                (Phase::Closing, _) => (Control::Close, Phase::Closing),
-                _ => continue,
-            };
-            let question = self.questions.wrapping_add(1);
-            if !self.send_control(link, index, 0, question, control) {
-                continue;
-            }
-            self.questions = question;
-            if phase == Phase::Closing {
-                self.forget_flow(index);
-                continue;
-            }
-            // Sending may have ended the link, and with it the flow.
-            if let Some(flow) = self.get_flow_mut(id).filter(|flow| flow.phase == phase) {
-                flow.question = question;
-                self.set_phase(index, then);
-            }
-        }
-    }
-
-    /// Waits until a flow can be used.
-    fn settle(
-        &mut self,
-        id: FlowId,
-        deadline: Option<crate::platform::Instant>,
-    ) -> Result<(), FlowError> {
-        loop {
-            self.poll();
-            if self.is_ready(id)? {
-                return Ok(());
-            }
-            if self.passed(deadline) {
-                return Err(FlowError::Deadline);
-            }
-            let how = notify::quickest([self.agreed(), self.notification].into_iter())
-                .unwrap_or(Notification::Interrupt);
-            self.wait(how, deadline, None);
-        }
-    }
-
-    /// The peer answers what was asked of it for a flow of this node's.
-    pub(super) fn answered(
-        &mut self,
-        id: LinkId,
-        index: u16,
-        question: u16,
-        control: Control,
-    ) -> Result<(), Corrupt> {
-        if usize::from(index) >= self.flows.len() {
-            return Err(Corrupt::Control);
-        }
-        let flow = self.flows.get_mut(usize::from(index)).and_then(Option::as_mut);
-        // An answer that nobody waits for any more: its flow was closed, or asked anew.
-        let Some(flow) = flow.filter(|f| f.link == id && f.question == question) else {
-            return Ok(());
-        };
-        let phase = flow.answered(control)?;
-        self.set_phase(index, phase);
-        Ok(())
-    }
-
     /// Closes a flow.
     ///
     /// # Errors
@@ -541,49 +274,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    pub(super) fn set_phase(&mut self, index: u16, phase: Phase) {
-        let Some(Some(flow)) = self.flows.get_mut(usize::from(index)) else { return };
-        let before = core::mem::replace(&mut flow.phase, phase);
-        self.pending = self.pending - u16::from(before.pending()) + u16::from(phase.pending());
-    }
-
     pub(super) fn flow_at(&self, index: u16) -> Option<&Flow> {
         self.flows.get(usize::from(index))?.as_ref()
-    }
-
-    /// Reserves a block of the flow's placement to make a payload of `len` bytes in.
-    ///
-    /// # Errors
-    /// See [`SendError`].
-    pub fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {
-        let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
-        let (link, strategy) = (found.link, found.strategy);
-        if let Some(reason) = self.gone(link) {
-            return Err(SendError::Gone(reason));
-        }
-        let len = u32::try_from(len).unwrap_or(u32::MAX);
-        let shared = &mut self.links.get_mut(link).ok_or(SendError::Unknown)?.shared;
-        let block =
-            driver::take_block(shared, &strategy, len).map_err(super::message::send_error)?;
-        Ok(Reserved { link, block: Some(block), len })
-    }
-
-    /// Writes to a reserved block; false if that is outside it, or it has been sent.
-    #[inline]
-    pub fn write(&mut self, reserved: &mut Reserved, at: usize, from: &[u8]) -> bool {
-        let Some(block) = reserved.block else { return false };
-        let inside = at.checked_add(from.len()).is_some_and(|end| end <= reserved.len as usize);
-        let link = self.links.get(reserved.link).filter(|_| inside);
-        link.is_some_and(|link| link.shared.write(block, at as u32, from))
-    }
-
-    /// Gives a reserved block back that is not wanted after all.
-    pub fn cancel(&mut self, mut reserved: Reserved) {
-        if let (Some(block), Some(link)) =
-            (reserved.block.take(), self.links.get_mut(reserved.link))
-        {
-            link.shared.put_back(block);
-        }
     }
 
     pub(super) fn get_flow(&self, id: FlowId) -> Option<&Flow> {
@@ -603,29 +295,5 @@ impl<P: Platform> Node<P> {
         let flow = self.get_flow(id).ok_or(SendError::Unknown)?;
         let Target::Port(port) = flow.target else { return Err(SendError::NoPort) };
         flow.phase.usable().map(|()| (flow.link, port, flow.strategy))
-    }
-}
-
-impl Phase {
-    fn switching(self) -> bool {
-        matches!(self, Phase::Draining(_) | Phase::Agreeing(_))
-    }
-
-    /// Whether something has to be said to the peer's stack.
-    pub(super) fn pending(self) -> bool {
-        matches!(self, Phase::Asking | Phase::Draining(_) | Phase::Closing)
-    }
-
-    /// Whether something can be sent over a flow in this phase.
-    ///
-    /// # Errors
-    /// What stands against it.
-    pub(super) fn usable(self) -> Result<(), SendError> {
-        match self {
-            Phase::Running | Phase::Refused => Ok(()),
-            Phase::Gone(reason) => Err(SendError::Gone(reason)),
-            Phase::Unusable(_) | Phase::Closing => Err(SendError::Unknown),
-            _ => Err(SendError::Switching),
-        }
     }
 }

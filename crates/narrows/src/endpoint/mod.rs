@@ -6,15 +6,22 @@ mod error_text;
 mod flow;
 mod message;
 mod node;
+mod payload;
 mod pump;
 mod queue;
+mod receive;
+mod response;
 mod serve;
+mod switch;
+mod wait;
 
-pub use call::{CallError, Completed};
-pub use flow::{FlowError, FlowId, Payload, Reserved};
+pub use call::CallError;
+pub use flow::{FlowError, FlowId};
 pub use message::{Address, Message, Port, PortError, SendError, What};
 pub use node::{Limits, LinkError, Node, NodeError};
+pub use payload::{Payload, Reserved};
 pub use queue::Select;
+pub use response::Completed;
 pub use serve::{Body, Failure, Function};
 
 use crate::driver;

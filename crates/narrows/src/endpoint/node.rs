@@ -1,4 +1,4 @@
-//! The node: everything one core has of the stack, and how it waits.
+//! The node: everything one core has of the stack.
 
 use core::time::Duration;
 
@@ -8,8 +8,8 @@ use super::queue::Queue;
 use crate::driver;
 use crate::link::{self, Link, LinkId, Links, Name};
 use crate::memory::Layout;
-use crate::notify::{self, Adaptive, Awaited};
-use crate::platform::{HuntError, Instant, Lost, NoStorage, Platform, Woken};
+use crate::notify::Adaptive;
+use crate::platform::{HuntError, Lost, NoStorage, Platform};
 use crate::strategy::{Notification, Strategy, Transfer};
 
 /// How large a node's tables are.
@@ -72,7 +72,7 @@ pub struct Node<P: Platform> {
     pub(super) scratch: [P::Slice<u8>; 2],
     pub(super) notification: Notification,
     pub(super) strategy: Strategy,
-    adaptive: Adaptive,
+    pub(super) adaptive: Adaptive,
     pub(super) next_link: u16,
     pub(super) flow_lives: u32,
     /// The number of the last question to a peer's stack.
@@ -80,7 +80,7 @@ pub struct Node<P: Platform> {
     /// Flows that have something to say to the peer's stack.
     pub(super) pending: u16,
     /// How to wait for what peers have opened here.
-    agreed: Notification,
+    pub(super) agreed: Notification,
     /// Whether a peer waits to have a function looked up.
     pub(super) naming: bool,
 }
@@ -95,7 +95,7 @@ impl<P: Platform> Node<P> {
         let ports = limits.endpoints.min(usize::from(u16::MAX));
         let flows = limits.flows.clamp(1, usize::from(u16::MAX));
         let links = Links::new(&platform, limits.links, limits.inbox, flows)?;
-        let places = usize::from(links.places());
+        let places = usize::from(links.capacity());
         Ok(Node {
             links,
             endpoints: platform.storage(ports, |_| None)?,
@@ -265,114 +265,9 @@ impl<P: Platform> Node<P> {
         self.pump();
     }
 
-    /// Asks to be rung for the next message, before this thread waits in a loop of its own on the
-    /// platform's descriptor. True if something is there already: do not wait then.
-    pub fn arm(&mut self) -> bool {
-        self.flush_all();
-        if self.prepare(None) {
-            return true;
-        }
-        self.awaited().for_each(|on| on.arm(1));
-        // Pairs with the fence in `Shared::ring_if_armed`.
-        self.platform.fence();
-        self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed())
-    }
-
-    /// Asks not to be rung any more.
-    pub fn disarm(&mut self) {
-        self.awaited().for_each(Awaited::disarm);
-    }
-
-    /// Waits for a message, for news of a link or for the deadline, in the way that was agreed for
-    /// what is served here.
-    pub fn wait_any(&mut self, within: Option<Duration>) {
-        let deadline = self.deadline(within);
-        self.wait(self.agreed(), deadline, None);
-    }
-
     pub(super) fn up(&self, link: LinkId) -> Result<&Link<P>, LinkError> {
         let found = self.links.get(link).ok_or(LinkError::Unknown)?;
         found.lost.map_or(Ok(found), |reason| Err(LinkError::Gone(reason)))
-    }
-
-    pub(super) fn deadline(&self, within: Option<Duration>) -> Option<Instant> {
-        within.map(|d| self.platform.now() + d)
-    }
-
-    pub(super) fn passed(&self, deadline: Option<Instant>) -> bool {
-        deadline.is_some_and(|d| self.platform.now() >= d)
-    }
-
-    /// How to wait for what peers have opened here.
-    pub(super) fn agreed(&self) -> Notification {
-        self.agreed
-    }
-
-    /// Notes how to wait, after what peers have opened here has changed.
-    pub(super) fn agree(&mut self) {
-        let open = self.links.up().flat_map(|link| link.served.iter());
-        let open = open.filter(|served| served.target != link::Target::Nowhere);
-        let agreed = notify::quickest(open.map(|served| served.strategy.notification));
-        self.agreed = agreed.unwrap_or(self.notification);
-    }
-
-    /// Waits once. Credit held back for a batch is given first, so that nobody starves while this
-    /// core sleeps.
-    pub(super) fn wait(
-        &mut self,
-        how: Notification,
-        deadline: Option<Instant>,
-        starved: Option<LinkId>,
-    ) -> Woken {
-        self.flush_all();
-        if self.prepare(starved) {
-            return Woken::Word;
-        }
-        let awaited = awaited(&self.links);
-        notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline)
-    }
-
-    /// Finds out which links are waited for and for what. True if there is something to do before
-    /// a wait.
-    fn prepare(&mut self, starved: Option<LinkId>) -> bool {
-        let mut ready = false;
-        for index in 0..self.links.places() {
-            let id = self.links.id(index);
-            let unsaid = self.pending > 0
-                && self.flows.iter().flatten().any(|f| f.phase.pending() && Some(f.link) == id);
-            let Some(link) = self.links.at_mut(index) else { continue };
-            if link.lost.is_some() {
-                ready |= !link.told && link.inbox.room();
-                continue;
-            }
-            link.starved = unsaid || link.replies > 0 || (starved.is_some() && starved == id);
-            let given = if link.starved { link.shared.catch_up() } else { Ok(false) };
-            match (given, id) {
-                (Ok(given), _) => ready |= given,
-                (Err(what), Some(id)) => {
-                    self.fail(id, what);
-                    ready = true;
-                }
-                (Err(_), None) => {}
-            }
-        }
-        ready
-    }
-
-    /// What is waited for on each link. Where the inbox is full nothing can be taken, so nothing
-    /// is waited for.
-    fn awaited(&self) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
-        awaited(&self.links)
-    }
-
-    pub(super) fn flush_all(&mut self) {
-        for index in 0..self.links.places() {
-            if let Some(link) = self.links.at_mut(index)
-                && link.lost.is_none()
-            {
-                link.shared.flush(&self.platform);
-            }
-        }
     }
 
     /// Whether this platform and a link's layout can do what a strategy asks.
@@ -412,14 +307,6 @@ impl<P: Platform> super::Source for Unsent<'_, P> {
             }
         }
     }
-}
-
-fn awaited<P: Platform>(links: &Links<P>) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
-    links.up().map(|link| Awaited {
-        shared: &link.shared,
-        messages: link.inbox.room(),
-        room: link.starved,
-    })
 }
 
 /// What a driver could not do, for an operation's own error.

@@ -1,7 +1,7 @@
 //! Taking messages off the rings and putting each where it belongs.
 
 use super::control::Control;
-use super::flow::Phase;
+use super::switch::Phase;
 use super::{LinkError, Node, Select};
 use crate::driver::{self, DriverError};
 use crate::link::{self, EntryId, LinkId, News, Reply, Served, Target};

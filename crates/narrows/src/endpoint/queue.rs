@@ -36,13 +36,15 @@ impl Select {
 pub(super) struct Queue {
     first: [Option<EntryId>; LEVELS],
     last: [Option<EntryId>; LEVELS],
+    /// A bit for each level where something waits: most looks find nothing anywhere.
+    levels: u8,
 }
 
 impl Queue {
     /// Whether nothing waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.first.iter().all(Option::is_none)
+        self.levels == 0
     }
 
     /// Appends a message to its level.
@@ -50,7 +52,10 @@ impl Queue {
     pub fn push<P: Platform>(&mut self, links: &mut Links<P>, at: EntryId, level: u8) {
         let level = usize::from(level) % LEVELS;
         match self.last[level].replace(at) {
-            None => self.first[level] = Some(at),
+            None => {
+                self.first[level] = Some(at);
+                self.levels |= 1 << level;
+            }
             Some(before) => set_next(links, before, Some(at)),
         }
     }
@@ -58,13 +63,16 @@ impl Queue {
     /// The first message, most urgent level first.
     #[inline]
     pub fn peek(&self) -> Option<EntryId> {
-        self.first.iter().flatten().next().copied()
+        *self.first.get(self.levels.trailing_zeros() as usize)?
     }
 
     /// Takes the first message that is meant out of the queue; its entry stays in the inbox.
     #[inline]
     pub fn pop<P: Platform>(&mut self, links: &mut Links<P>, select: &Select) -> Option<EntryId> {
-        for level in 0..LEVELS {
+        let mut levels = self.levels;
+        while levels != 0 {
+            let level = levels.trailing_zeros() as usize;
+            levels &= levels - 1;
             let mut before = None;
             let mut at = self.first[level];
             while let Some(here) = at {
@@ -112,6 +120,9 @@ impl Queue {
         }
         if next.is_none() {
             self.last[level] = before;
+        }
+        if self.first[level].is_none() {
+            self.levels &= !(1 << level);
         }
         set_next(links, here, None);
     }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::call::frame;
+use super::response::frame;
 use super::{Arrived, Buffer, Made, Node, Select, Sink, Source};
 use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Name, Reply, Target};

@@ -7,6 +7,8 @@ use crate::platform::{Connected, Event, HuntError, Lost, NoStorage, Platform};
 /// All links of a node.
 pub struct Links<P: Platform> {
     table: P::Slice<Option<Link<P>>>,
+    /// Places up to the last that is taken: a table with room for many costs what its links do.
+    used: u16,
     lives: u32,
     inbox: usize,
     flows: usize,
@@ -31,7 +33,7 @@ impl<P: Platform> Links<P> {
     pub fn new(platform: &P, links: usize, inbox: usize, flows: usize) -> Result<Self, NoStorage> {
         let inbox = inbox.clamp(1, usize::from(u16::MAX));
         let table = platform.storage(links.clamp(1, usize::from(u16::MAX)), |_| None)?;
-        Ok(Links { table, lives: 0, inbox, flows, failed: None })
+        Ok(Links { table, used: 0, lives: 0, inbox, flows, failed: None })
     }
 
     /// The link of this name, up or lost.
@@ -58,10 +60,15 @@ impl<P: Platform> Links<P> {
         self.table.get_mut(usize::from(index))?.as_mut()
     }
 
-    /// Places in the table.
+    /// Links that the table has room for.
+    pub fn capacity(&self) -> u16 {
+        self.table.len() as u16
+    }
+
+    /// Places of the table that have to be looked at: behind them there is no link.
     #[inline]
     pub fn places(&self) -> u16 {
-        self.table.len() as u16
+        self.used
     }
 
     /// The name of the link at a place.
@@ -71,7 +78,7 @@ impl<P: Platform> Links<P> {
 
     /// Every link that is up.
     pub fn up(&self) -> impl Iterator<Item = &Link<P>> + Clone {
-        self.table.iter().flatten().filter(|link| link.lost.is_none())
+        self.table.iter().take(usize::from(self.used)).flatten().filter(|link| link.lost.is_none())
     }
 
     /// The link to a peer that is up.
@@ -145,6 +152,7 @@ impl<P: Platform> Links<P> {
         let id = LinkId { index, life: link.life };
         if let Some(place) = self.table.get_mut(free) {
             *place = Some(link);
+            self.used = self.used.max(index + 1);
         }
         Ok(id)
     }
@@ -167,6 +175,8 @@ impl<P: Platform> Links<P> {
             && let Some(place) = self.table.get_mut(usize::from(id.index))
         {
             *place = None;
+            let last = self.table.iter().rposition(Option::is_some);
+            self.used = last.map_or(0, |at| at as u16 + 1);
         }
     }
 }

@@ -145,7 +145,8 @@ impl World {
     pub fn kill(&self, text: &str) {
         let dead = self.find(&name(text)).expect("alive");
         dead.alive.set(false);
-        for key in 0..self.lines.borrow().len() {
+        let lines = self.lines.borrow().len();
+        for key in 0..lines {
             self.end(key, &dead.name, Lost::Died);
         }
     }

@@ -1,0 +1,104 @@
+//! What a call or a message carries, and making it where it will be sent from.
+
+use super::{FlowId, Node, SendError};
+use crate::driver;
+use crate::link::LinkId;
+use crate::memory::Block;
+use crate::platform::Platform;
+
+/// A block of the own pool in which a payload is being made, so that nothing has to be copied in.
+#[derive(Debug)]
+#[must_use = "a block that is neither sent nor cancelled stays in use"]
+pub struct Reserved {
+    pub(super) link: LinkId,
+    pub(super) block: Option<Block>,
+    pub(super) len: u32,
+}
+
+impl Reserved {
+    /// Bytes reserved.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+    /// Whether nothing can be written: it was sent or cancelled.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.block.is_none()
+    }
+}
+
+/// What a call or a message carries.
+#[derive(Debug)]
+pub enum Payload<'a> {
+    /// Bytes in private memory; the flow's driver brings them into the pool.
+    Bytes(&'a [u8]),
+    /// What was made in a reserved block. It is sent by a call that succeeds, and stays reserved
+    /// if one fails.
+    Reserved(&'a mut Reserved),
+}
+
+impl<'a> From<&'a [u8]> for Payload<'a> {
+    fn from(bytes: &'a [u8]) -> Payload<'a> {
+        Payload::Bytes(bytes)
+    }
+}
+impl<'a> From<&'a mut Reserved> for Payload<'a> {
+    fn from(reserved: &'a mut Reserved) -> Payload<'a> {
+        Payload::Reserved(reserved)
+    }
+}
+
+impl Payload<'_> {
+    pub(super) fn driven(&self, link: LinkId) -> Option<driver::Payload<'_>> {
+        match self {
+            Payload::Bytes(bytes) => Some(driver::Payload::Bytes(bytes)),
+            Payload::Reserved(r) => (r.link == link)
+                .then_some(())
+                .and(r.block)
+                .map(|block| driver::Payload::Block { block, len: r.len }),
+        }
+    }
+    pub(super) fn spent(&mut self) {
+        if let Payload::Reserved(reserved) = self {
+            reserved.block = None;
+        }
+    }
+}
+
+impl<P: Platform> Node<P> {
+    /// Reserves a block of the flow's placement to make a payload of `len` bytes in.
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {
+        let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
+        let (link, strategy) = (found.link, found.strategy);
+        if let Some(reason) = self.gone(link) {
+            return Err(SendError::Gone(reason));
+        }
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        let shared = &mut self.links.get_mut(link).ok_or(SendError::Unknown)?.shared;
+        let block =
+            driver::take_block(shared, &strategy, len).map_err(super::message::send_error)?;
+        Ok(Reserved { link, block: Some(block), len })
+    }
+
+    /// Writes to a reserved block; false if that is outside it, or it has been sent.
+    #[inline]
+    pub fn write(&mut self, reserved: &mut Reserved, at: usize, from: &[u8]) -> bool {
+        let Some(block) = reserved.block else { return false };
+        let inside = at.checked_add(from.len()).is_some_and(|end| end <= reserved.len as usize);
+        let link = self.links.get(reserved.link).filter(|_| inside);
+        link.is_some_and(|link| link.shared.write(block, at as u32, from))
+    }
+
+    /// Gives a reserved block back that is not wanted after all.
+    pub fn cancel(&mut self, mut reserved: Reserved) {
+        if let (Some(block), Some(link)) =
+            (reserved.block.take(), self.links.get_mut(reserved.link))
+        {
+            link.shared.put_back(block);
+        }
+    }
+}

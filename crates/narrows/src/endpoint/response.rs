@@ -1,0 +1,220 @@
+//! The caller's side of responses: which call each answers, and handing it over.
+
+use super::serve::{FRAME, FRAMED, Failure, padded};
+use super::switch::Phase;
+use super::{Arrived, CallError, FlowId, Node, Select, Source};
+use crate::link::EntryId;
+use crate::memory::{Corrupt, Taken};
+use crate::platform::{Lost, Platform};
+use crate::span::{Edge, Span};
+
+/// A response that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// The number that the call had when it was started.
+    pub number: u16,
+    /// Bytes of the response.
+    pub len: usize,
+    /// Set if the function failed; then there are no bytes.
+    pub failure: Option<Failure>,
+}
+
+impl<P: Platform> Node<P> {
+    /// Finishes the oldest outstanding call if its response is there, copying it to `response`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    #[inline]
+    pub fn try_finish(
+        &mut self,
+        flow: FlowId,
+        response: &mut [u8],
+    ) -> Result<Option<Completed>, CallError> {
+        let finished = self.take_response(flow, response.len(), |_, source| {
+            let fits = source.len().min(response.len());
+            response.get_mut(..fits).is_some_and(|part| source.read(0, part))
+        })?;
+        match finished {
+            None => Ok(None),
+            Some((Completed { failure: Some(failure), .. }, _)) => Err(CallError::Failed(failure)),
+            Some((completed, _)) => Ok(Some(completed)),
+        }
+    }
+
+    /// Finishes every call whose response is there, handing each to `callback` where it is. Gives
+    /// their number. This is how a program goes on with other work and has its callback called
+    /// when it next [polls](Node::poll).
+    ///
+    /// # Errors
+    /// See [`CallError`]. That nothing is outstanding is no error here.
+    pub fn complete(
+        &mut self,
+        flow: FlowId,
+        mut callback: impl FnMut(Completed, &dyn Source),
+    ) -> Result<usize, CallError> {
+        let mut count = 0;
+        while self.outstanding(flow).is_some_and(|n| n > 0) {
+            let handed = |completed, source: &dyn Source| callback(completed, source);
+            match self.take_response(flow, usize::MAX, handed)? {
+                Some(_) => count += 1,
+                None => break,
+            }
+        }
+        Ok(count)
+    }
+
+    /// Takes the oldest response, hands it to `reader`, and gives it back. A response longer than
+    /// `longest` is left where it is.
+    fn take_response<R>(
+        &mut self,
+        id: FlowId,
+        longest: usize,
+        reader: impl FnOnce(Completed, &dyn Source) -> R,
+    ) -> Result<Option<(Completed, R)>, CallError> {
+        let Some(part) = self.await_part(id)? else { return Ok(None) };
+        let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+        let (link, number, strategy) = (flow.link, flow.done, flow.strategy);
+        let shared = &self.links.get(link).ok_or(CallError::Unknown)?.shared;
+        let failure = Failure::from_status(part.status);
+        let len = if failure.is_some() { 0 } else { part.len };
+        if len as usize > longest {
+            return Err(CallError::Short { needed: len as usize });
+        }
+        let completed = Completed { number, len: len as usize, failure };
+        let call = u32::from(id.index) << 16 | u32::from(number);
+        self.platform.stamp(Span::PhaseD, Edge::Leave, call);
+        self.platform.stamp(Span::PhaseE, Edge::Enter, call);
+        let result = reader(
+            completed,
+            &Arrived {
+                platform: &self.platform,
+                shared,
+                strategy: &strategy,
+                taken: &part.taken,
+                start: part.start,
+                len,
+            },
+        );
+        self.platform.stamp(Span::PhaseE, Edge::Leave, call);
+        // What a peer left unanswered ends the link; this answer counts all the same.
+        let _ = self.finish_part(id, &part).map_err(|what| self.fail(link, what));
+        Ok(Some((completed, result)))
+    }
+
+    /// The oldest response that somebody waits for, if it is there.
+    fn await_part(&mut self, id: FlowId) -> Result<Option<Part>, CallError> {
+        let mut pumped = false;
+        loop {
+            let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+            let link = flow.link;
+            if flow.outstanding == 0 {
+                return Err(CallError::Nothing);
+            }
+            let part = match self.drop_abandoned(id) {
+                Ok(()) => self.first_part(id),
+                Err(what) => Err(what),
+            };
+            match part {
+                Ok(Some(part)) => return Ok(Some(part)),
+                Ok(None) => {}
+                Err(what) => {
+                    self.fail(link, what);
+                    return Err(CallError::Gone(Lost::Corrupt(what)));
+                }
+            }
+            let flow = self.get_flow(id).ok_or(CallError::Unknown)?;
+            if let Phase::Gone(reason) = flow.phase {
+                return Err(CallError::Gone(reason));
+            }
+            if pumped {
+                return self.stuck(link).map_or(Ok(None), |reason| Err(CallError::Gone(reason)));
+            }
+            if flow.batch.is_some() {
+                // If there is no room now, whoever waits next sends it.
+                let _ = self.flush(id);
+            }
+            self.pump();
+            pumped = true;
+        }
+    }
+
+    /// The oldest response, or the oldest part of a message of several.
+    fn first_part(&self, id: FlowId) -> Result<Option<Part>, Corrupt> {
+        let Some(flow) = self.get_flow(id) else { return Ok(None) };
+        let Some(at) = flow.responses.peek() else { return Ok(None) };
+        let Some(link) = self.links.at(at.link) else { return Ok(None) };
+        let Some(taken) = link.inbox.get(at.entry).and_then(|e| e.taken) else { return Ok(None) };
+        let d = taken.descriptor;
+        if flow.sent() == 0 || (flow.read == 0 && d.tag != flow.done) {
+            return Err(Corrupt::Response);
+        }
+        if d.priority != FRAMED {
+            let (start, len, status) = (0, d.len, d.priority);
+            return Ok(Some(Part { at, taken, start, len, status, next: None }));
+        }
+        let whole = Arrived {
+            platform: &self.platform,
+            shared: &link.shared,
+            strategy: &flow.strategy,
+            taken: &taken,
+            start: 0,
+            len: d.len,
+        };
+        let (start, len, status) = frame(&whole, flow.read).ok_or(Corrupt::Response)?;
+        let next = Some(start + padded(len)).filter(|next| *next < d.len);
+        Ok(Some(Part { at, taken, start, len, status, next }))
+    }
+
+    /// Counts the oldest call as finished and gives its response back.
+    fn finish_part(&mut self, id: FlowId, part: &Part) -> Result<(), Corrupt> {
+        let Some(flow) = self.get_flow_mut(id) else { return Ok(()) };
+        flow.done = flow.done.wrapping_add(1);
+        flow.read = part.next.unwrap_or(0);
+        if flow.abandoned > 0 {
+            flow.abandoned -= 1;
+        } else {
+            flow.outstanding = flow.outstanding.saturating_sub(1);
+        }
+        if part.next.is_some() {
+            return Ok(());
+        }
+        let mut responses = core::mem::take(&mut flow.responses);
+        responses.pop(&mut self.links, &Select::default());
+        self.release(part.at);
+        let Some(flow) = self.get_flow_mut(id) else { return Ok(()) };
+        flow.responses = responses;
+        let unanswered = flow.on_the_way == 0 && flow.responses.is_empty() && flow.sent() > 0;
+        if unanswered { Err(Corrupt::Response) } else { Ok(()) }
+    }
+
+    /// Drops the responses that nobody waits for any more, as far as they have come.
+    pub(super) fn drop_abandoned(&mut self, id: FlowId) -> Result<(), Corrupt> {
+        while self.get_flow(id).is_some_and(|flow| flow.abandoned > 0) {
+            let Some(part) = self.first_part(id)? else { return Ok(()) };
+            self.finish_part(id, &part)?;
+        }
+        Ok(())
+    }
+}
+
+/// A response that has arrived, or one of several in a message.
+struct Part {
+    at: EntryId,
+    taken: Taken,
+    start: u32,
+    len: u32,
+    status: u8,
+    /// Where the next one of the message starts.
+    next: Option<u32>,
+}
+
+/// One frame of a gathered message: where its bytes start, how many, and its status.
+pub(super) fn frame(whole: &dyn Source, at: u32) -> Option<(u32, u32, u8)> {
+    let mut word = [0; FRAME as usize];
+    if !whole.read(at as usize, &mut word) {
+        return None;
+    }
+    let word = u32::from_le_bytes(word);
+    let (len, start) = (word & 0xff_ffff, at + FRAME);
+    (start as usize + len as usize <= whole.len()).then_some((start, len, (word >> 24) as u8))
+}

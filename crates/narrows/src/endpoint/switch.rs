@@ -1,0 +1,252 @@
+//! The phases of a flow: opening it and changing its strategy, and what the two stacks say to each
+//! other for that.
+
+use core::time::Duration;
+
+use super::control::Control;
+use super::flow::Flow;
+use super::{FlowError, FlowId, Node, SendError};
+use crate::link::{LinkId, Target};
+use crate::memory::Corrupt;
+use crate::notify;
+use crate::platform::{Instant, Lost, Platform};
+use crate::strategy::{Notification, Strategy};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The peer has to be asked for the function or port.
+    Asking,
+    /// Waiting for the answer to that.
+    Opening,
+    Running,
+    /// Waiting for outstanding calls before proposing.
+    Draining(Strategy),
+    /// Waiting for the answer to a proposal.
+    Agreeing(Strategy),
+    /// The peer said no to a change: what is over is said once, to whoever asked.
+    Refused,
+    /// It could not be opened.
+    Unusable(FlowError),
+    /// Nobody's any more: the peer has to be told.
+    Closing,
+    Gone(Lost),
+}
+
+impl Phase {
+    fn switching(self) -> bool {
+        matches!(self, Phase::Draining(_) | Phase::Agreeing(_))
+    }
+
+    /// Whether something has to be said to the peer's stack.
+    pub(super) fn pending(self) -> bool {
+        matches!(self, Phase::Asking | Phase::Draining(_) | Phase::Closing)
+    }
+
+    /// Whether something can be sent over a flow in this phase.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub(super) fn usable(self) -> Result<(), SendError> {
+        match self {
+            Phase::Running | Phase::Refused => Ok(()),
+            Phase::Gone(reason) => Err(SendError::Gone(reason)),
+            Phase::Unusable(_) | Phase::Closing => Err(SendError::Unknown),
+            _ => Err(SendError::Switching),
+        }
+    }
+}
+
+impl Flow {
+    /// What follows from an answer of the peer's stack: the phase.
+    fn answered(&mut self, control: Control) -> Result<Phase, Corrupt> {
+        match (control, self.phase) {
+            (Control::Opened(None), Phase::Opening) => Ok(Phase::Unusable(FlowError::NotFound)),
+            (Control::Opened(Some(place)), Phase::Opening) => {
+                if let Target::Named(_) = self.target {
+                    self.target = Target::Function(place);
+                }
+                Ok(Phase::Draining(self.strategy))
+            }
+            (Control::Agreed(true), Phase::Agreeing(new)) => {
+                self.strategy = new;
+                self.agreed = true;
+                Ok(Phase::Running)
+            }
+            (Control::Agreed(false), Phase::Agreeing(_)) if self.agreed => Ok(Phase::Refused),
+            (Control::Agreed(false), Phase::Agreeing(_)) => {
+                Ok(Phase::Unusable(FlowError::Infeasible))
+            }
+            _ => Err(Corrupt::Control),
+        }
+    }
+}
+
+impl<P: Platform> Node<P> {
+    /// Whether a flow can be used: it is open and is not changing its strategy. Does not look at
+    /// the rings: see [`Node::poll`].
+    ///
+    /// # Errors
+    /// It never will be: [`FlowError::NotFound`], [`FlowError::Infeasible`], [`FlowError::Gone`],
+    /// [`FlowError::Unknown`]. That a change of strategy was refused ([`FlowError::Infeasible`]) is
+    /// said once, and the flow goes on in the strategy it had.
+    pub fn is_ready(&mut self, flow: FlowId) -> Result<bool, FlowError> {
+        let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
+        match found.phase {
+            Phase::Running => Ok(true),
+            Phase::Gone(reason) => Err(FlowError::Gone(reason)),
+            Phase::Unusable(error) => Err(error),
+            Phase::Closing => Err(FlowError::Unknown),
+            Phase::Refused => {
+                self.set_phase(flow.index, Phase::Running);
+                Err(FlowError::Infeasible)
+            }
+            Phase::Asking | Phase::Opening | Phase::Draining(_) | Phase::Agreeing(_) => {
+                self.stuck(found.link).map_or(Ok(false), |reason| Err(FlowError::Gone(reason)))
+            }
+        }
+    }
+
+    /// The strategy that a flow has now.
+    pub fn strategy_of(&self, flow: FlowId) -> Option<Strategy> {
+        self.get_flow(flow).map(|f| f.strategy)
+    }
+
+    /// Whether a flow is changing its strategy.
+    pub fn is_switching(&self, flow: FlowId) -> bool {
+        self.get_flow(flow).is_some_and(|f| f.phase.switching())
+    }
+
+    /// Changes a flow's strategy, waiting until both sides use the new one. Responses that arrive
+    /// meanwhile are kept.
+    ///
+    /// # Errors
+    /// See [`FlowError`]; unless the peer is gone, the flow goes on in the strategy it had.
+    pub fn switch(
+        &mut self,
+        flow: FlowId,
+        strategy: Strategy,
+        within: Option<Duration>,
+    ) -> Result<(), FlowError> {
+        let deadline = self.deadline(within);
+        self.begin_switch(flow, strategy)?;
+        let switched = self.settle(flow, deadline);
+        if switched == Err(FlowError::Deadline)
+            && let Some(Phase::Draining(_)) = self.get_flow(flow).map(|f| f.phase)
+        {
+            self.set_phase(flow.index, Phase::Running);
+        }
+        switched
+    }
+
+    /// Begins to change a flow's strategy. Until it has [changed](Node::is_switching), nothing new
+    /// can be started on it; outstanding calls are answered as before.
+    ///
+    /// # Errors
+    /// See [`FlowError`].
+    pub fn begin_switch(&mut self, flow: FlowId, strategy: Strategy) -> Result<(), FlowError> {
+        let strategy = strategy.check().map_err(FlowError::Strategy)?;
+        let link = self.flow_link(flow).ok_or(FlowError::Unknown)?;
+        if let Some(reason) = self.gone(link) {
+            return Err(FlowError::Gone(reason));
+        }
+        if !self.feasible(link, &strategy) {
+            return Err(FlowError::Infeasible);
+        }
+        match self.get_flow(flow).ok_or(FlowError::Unknown)?.phase {
+            Phase::Running | Phase::Refused => {}
+            Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
+            Phase::Unusable(error) => return Err(error),
+            _ => return Err(FlowError::Switching),
+        }
+        self.set_phase(flow.index, Phase::Draining(strategy));
+        self.advance();
+        Ok(())
+    }
+
+    /// Says to the peers' stacks what flows have to say and could not yet.
+    pub(super) fn advance(&mut self) {
+        for index in 0..self.flows.len() as u16 {
+            let Some(flow) = self.flow_at(index).filter(|f| f.phase.pending()) else { continue };
+            let (phase, link, longest) = (flow.phase, flow.link, flow.longest_response);
+            let id = FlowId { index, life: flow.life };
+            let (control, then) = match (phase, flow.target) {
+                (Phase::Asking, Target::Port(port)) => (Control::OpenPort(port), Phase::Opening),
+                (Phase::Asking, Target::Named(name)) => {
+                    (Control::OpenFunction(name), Phase::Opening)
+                }
+                (Phase::Draining(strategy), _) => {
+                    if flow.batch.is_some() && self.flush(id).is_err() {
+                        continue;
+                    }
+                    if self.get_flow(id).is_none_or(|f| f.on_the_way > 0) {
+                        continue;
+                    }
+                    (Control::Propose(strategy, longest), Phase::Agreeing(strategy))
+                }
+                (Phase::Closing, _) => (Control::Close, Phase::Closing),
+                _ => continue,
+            };
+            let question = self.questions.wrapping_add(1);
+            if !self.send_control(link, index, 0, question, control) {
+                continue;
+            }
+            self.questions = question;
+            if phase == Phase::Closing {
+                self.forget_flow(index);
+                continue;
+            }
+            // Sending may have ended the link, and with it the flow.
+            if let Some(flow) = self.get_flow_mut(id).filter(|flow| flow.phase == phase) {
+                flow.question = question;
+                self.set_phase(index, then);
+            }
+        }
+    }
+
+    /// Waits until a flow can be used.
+    pub(super) fn settle(
+        &mut self,
+        id: FlowId,
+        deadline: Option<Instant>,
+    ) -> Result<(), FlowError> {
+        loop {
+            self.poll();
+            if self.is_ready(id)? {
+                return Ok(());
+            }
+            if self.passed(deadline) {
+                return Err(FlowError::Deadline);
+            }
+            let how = notify::quickest([self.agreed(), self.notification].into_iter())
+                .unwrap_or(Notification::Interrupt);
+            self.wait(how, deadline, None);
+        }
+    }
+
+    /// The peer answers what was asked of it for a flow of this node's.
+    pub(super) fn answered(
+        &mut self,
+        id: LinkId,
+        index: u16,
+        question: u16,
+        control: Control,
+    ) -> Result<(), Corrupt> {
+        if usize::from(index) >= self.flows.len() {
+            return Err(Corrupt::Control);
+        }
+        let flow = self.flows.get_mut(usize::from(index)).and_then(Option::as_mut);
+        // An answer that nobody waits for any more: its flow was closed, or asked anew.
+        let Some(flow) = flow.filter(|f| f.link == id && f.question == question) else {
+            return Ok(());
+        };
+        let phase = flow.answered(control)?;
+        self.set_phase(index, phase);
+        Ok(())
+    }
+
+    pub(super) fn set_phase(&mut self, index: u16, phase: Phase) {
+        let Some(Some(flow)) = self.flows.get_mut(usize::from(index)) else { return };
+        let before = core::mem::replace(&mut flow.phase, phase);
+        self.pending = self.pending - u16::from(before.pending()) + u16::from(phase.pending());
+    }
+}

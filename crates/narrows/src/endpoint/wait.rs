@@ -1,0 +1,124 @@
+//! How a node waits: for what, on which links, and in which way.
+
+use core::time::Duration;
+
+use super::Node;
+use crate::link::{self, LinkId, Links};
+use crate::notify::{self, Awaited};
+use crate::platform::{Instant, Platform, Woken};
+use crate::strategy::Notification;
+
+impl<P: Platform> Node<P> {
+    /// Asks to be rung for the next message, before this thread waits in a loop of its own on the
+    /// platform's descriptor. True if something is there already: do not wait then.
+    pub fn arm(&mut self) -> bool {
+        self.flush_all();
+        if self.prepare(None) {
+            return true;
+        }
+        self.awaited().for_each(|on| on.arm(1));
+        // Pairs with the fence in `Shared::ring_if_armed`.
+        self.platform.fence();
+        self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed())
+    }
+
+    /// Asks not to be rung any more.
+    pub fn disarm(&mut self) {
+        self.awaited().for_each(Awaited::disarm);
+    }
+
+    /// Waits for a message, for news of a link or for the deadline, in the way that was agreed for
+    /// what is served here.
+    pub fn wait_any(&mut self, within: Option<Duration>) {
+        let deadline = self.deadline(within);
+        self.wait(self.agreed(), deadline, None);
+    }
+
+    pub(super) fn deadline(&self, within: Option<Duration>) -> Option<Instant> {
+        within.map(|d| self.platform.now() + d)
+    }
+
+    pub(super) fn passed(&self, deadline: Option<Instant>) -> bool {
+        deadline.is_some_and(|d| self.platform.now() >= d)
+    }
+
+    /// How to wait for what peers have opened here.
+    pub(super) fn agreed(&self) -> Notification {
+        self.agreed
+    }
+
+    /// Notes how to wait, after what peers have opened here has changed.
+    pub(super) fn agree(&mut self) {
+        let open = self.links.up().flat_map(|link| link.served.iter());
+        let open = open.filter(|served| served.target != link::Target::Nowhere);
+        let agreed = notify::quickest(open.map(|served| served.strategy.notification));
+        self.agreed = agreed.unwrap_or(self.notification);
+    }
+
+    /// Waits once. Credit held back for a batch is given first, so that nobody starves while this
+    /// core sleeps.
+    pub(super) fn wait(
+        &mut self,
+        how: Notification,
+        deadline: Option<Instant>,
+        starved: Option<LinkId>,
+    ) -> Woken {
+        self.flush_all();
+        if self.prepare(starved) {
+            return Woken::Word;
+        }
+        let awaited = awaited(&self.links);
+        notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline)
+    }
+
+    /// Finds out which links are waited for and for what. True if there is something to do before
+    /// a wait.
+    fn prepare(&mut self, starved: Option<LinkId>) -> bool {
+        let mut ready = false;
+        for index in 0..self.links.places() {
+            let id = self.links.id(index);
+            let unsaid = self.pending > 0
+                && self.flows.iter().flatten().any(|f| f.phase.pending() && Some(f.link) == id);
+            let Some(link) = self.links.at_mut(index) else { continue };
+            if link.lost.is_some() {
+                ready |= !link.told && link.inbox.room();
+                continue;
+            }
+            link.starved = unsaid || link.replies > 0 || (starved.is_some() && starved == id);
+            let given = if link.starved { link.shared.catch_up() } else { Ok(false) };
+            match (given, id) {
+                (Ok(given), _) => ready |= given,
+                (Err(what), Some(id)) => {
+                    self.fail(id, what);
+                    ready = true;
+                }
+                (Err(_), None) => {}
+            }
+        }
+        ready
+    }
+
+    /// What is waited for on each link. Where the inbox is full nothing can be taken, so nothing
+    /// is waited for.
+    fn awaited(&self) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
+        awaited(&self.links)
+    }
+
+    pub(super) fn flush_all(&mut self) {
+        for index in 0..self.links.places() {
+            if let Some(link) = self.links.at_mut(index)
+                && link.lost.is_none()
+            {
+                link.shared.flush(&self.platform);
+            }
+        }
+    }
+}
+
+fn awaited<P: Platform>(links: &Links<P>) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
+    links.up().map(|link| Awaited {
+        shared: &link.shared,
+        messages: link.inbox.room(),
+        room: link.starved,
+    })
+}
