@@ -17,7 +17,6 @@ pub mod machine;
 pub mod manual;
 pub mod output;
 pub mod peer;
-pub mod phases;
 pub mod progress;
 pub mod report;
 pub mod run;

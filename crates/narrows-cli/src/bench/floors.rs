@@ -24,7 +24,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
         floors.extend(bytes.iter().map(|bytes| (kind, *bytes, None)));
     }
     floors.extend([(Kind::SlotRate, 0, None), (Kind::Eventfd, 0, None)]);
-    let mut task = begin(global, args, &[], floors.len())?;
+    let mut task = begin(global, args, &[], &bytes, floors.len())?;
     let mut rows = Vec::new();
     for (kind, bytes, pace) in floors {
         let name = match pace {

@@ -17,7 +17,7 @@ pub mod sink;
 mod sizes;
 mod throughput;
 
-use narrows::strategy::Transfer;
+use narrows::strategy::{Strategy, Transfer};
 
 use crate::failure::Failure;
 use crate::flags::{Bench, Global, Which};
@@ -101,20 +101,22 @@ fn text(sections: &[Section]) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// Starts both processes for a bench of `steps` steps by these strategies.
+/// Starts both processes for a bench of `steps` steps by these strategies, with these sizes.
 fn begin<'a>(
     global: &Global,
     args: &'a Bench,
-    strategies: &[narrows::strategy::Strategy],
+    strategies: &[Strategy],
+    sizes: &[usize],
     steps: usize,
 ) -> Result<Task<'a>, Failure> {
     let engine = strategies.iter().any(|s| s.transfer == Transfer::CopyEngine);
-    let mut pair = Pair::start(global, engine)?;
+    let longest = sizes.iter().copied().max().unwrap_or(0);
+    let mut pair = Pair::start(global, engine, longest)?;
     for warning in &pair.peer.warnings {
         eprintln!("narrows: {warning}");
     }
     for strategy in strategies {
-        pair.check(*strategy)?;
+        pair.check(*strategy, longest)?;
     }
     let progress = Progress::new(steps as u64, global.json);
     Ok(Task { pair, args, progress, done: 0 })

@@ -8,13 +8,12 @@ use narrows::strategy::Strategy;
 use narrows_host::Host;
 
 use super::limit::{Kind as Floor, Limits, Pace};
+use super::parts::Parts;
 use super::sink::{self, Receipt};
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
 use crate::peer::{Options, Peer, default_cores, why_not};
-use crate::phases::{self, Parts};
 use crate::service::{self, Mode};
-use crate::statistics::median;
 
 /// The longest wait for the other side to agree to something.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,17 +33,18 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Starts the other process and pins both.
+    /// Starts the other process and pins both. Payloads have up to `longest` bytes.
     ///
     /// # Errors
     /// What the machine refused.
-    pub fn start(global: &Global, engine: bool) -> Result<Pair, Failure> {
+    pub fn start(global: &Global, engine: bool, longest: usize) -> Result<Pair, Failure> {
         let cores: Cores = global.cores.map_or_else(default_cores, Ok)?;
         let options = Options {
             priority: global.priority,
             lock_memory: global.lock_memory,
             engine,
             limits: true,
+            longest,
             ..Options::default()
         };
         let mut peer = Peer::start(cores, &options)?;
@@ -54,7 +54,6 @@ impl Pair {
         if peer.node.attach(peer.link, PORT).is_err() {
             return Err(peer.lost());
         }
-        let longest = super::choice::LONGEST;
         let out = (0..longest).map(|at| (at * 7) as u8).collect();
         Ok(Pair { peer, limits, out, back: vec![0; longest], measuring: false })
     }
@@ -110,14 +109,28 @@ impl Pair {
         self.peer.flow("echo", strategy, u32::try_from(longest).unwrap_or(u32::MAX))
     }
 
-    /// Whether a strategy can be had here.
+    /// Whether a strategy can be had here, with payloads of so many bytes.
     ///
     /// # Errors
     /// [`Kind::Usage`] if it cannot; the other side is gone.
-    pub fn check(&mut self, strategy: Strategy) -> Result<(), Failure> {
+    pub fn check(&mut self, strategy: Strategy, bytes: usize) -> Result<(), Failure> {
         self.limit_mode(false)?;
         match self.peer.try_flow("echo", strategy, 64) {
-            Ok(flow) => self.close(flow, strategy),
+            Ok(flow) => {
+                self.close(flow, strategy)?;
+                let layouts = self.peer.node.layouts(self.peer.link);
+                let (own, theirs) = layouts.map_err(|_| self.peer.lost())?;
+                let place = strategy.placement;
+                let longest = own.longest(place).min(theirs.longest(place)) as usize;
+                if bytes > longest {
+                    let text = format!(
+                        "{place} memory carries messages up to {longest} bytes here: choose \
+                         smaller ones with --bytes than {bytes}, or another memory"
+                    );
+                    return Err(Failure::new(Kind::Usage, text));
+                }
+                Ok(())
+            }
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_))) => {
                 let text = format!("{strategy} cannot be had here: {}", why_not(error));
                 Err(Failure::new(Kind::Usage, text))
@@ -168,14 +181,9 @@ impl Pair {
         self.peer.trace()?;
         let ns = self.calls(strategy, bytes, count)?;
         let (own, theirs) = self.peer.take_trace()?;
-        let calls = phases::split(&own, &theirs);
-        let mut middle = [0.0; 5];
-        for (at, part) in middle.iter_mut().enumerate() {
-            let mut all: Vec<f64> = calls.iter().filter_map(|call| call.get(at).copied()).collect();
-            let found = median(&mut all);
-            *part = found.ok_or_else(|| defect("the stamps of a batch do not tell one call"))?;
-        }
-        Ok((ns, middle))
+        let parts = Parts::of(&own, &theirs);
+        let parts = parts.ok_or_else(|| defect("the stamps of a batch do not tell one call"))?;
+        Ok((ns, parts))
     }
 
     /// An exchange in several calls, one after the other: nanoseconds for all of them.

@@ -1,16 +1,51 @@
-//! What each phase of a call is compared with: its part of what the machine allows.
+//! The phases of calls in a bench, and what each is compared with: its part of what the machine
+//! allows.
 //!
-//! A bare round trip has two ways, one for the request (B) and one for the response (D). A payload
-//! that is copied in and out on the other core takes two copies, of which a call needs four: the
-//! caller's in (A), the callee's out and in (C), and the caller's out (E).
+//! A bare round trip has two ways, one for the request and one for the response. A payload that is
+//! copied in and out on the other core takes two copies, of which a call needs four: the caller's
+//! in (A), the callee's out and in (within C), and the caller's out (E). The way of the request
+//! begins in B and ends in C, so B has no limit of its own.
 
 use narrows::strategy::Strategy;
+use narrows_host::{Host, Trace};
 
 use super::choice;
 use super::limit::Kind;
 use super::pair::Pair;
+use super::series::Series;
 use crate::failure::Failure;
-use crate::phases::Parts;
+use crate::run::{Call, Scale, calls};
+use crate::statistics::median;
+
+/// The names of the phases.
+pub const NAMES: [&str; 5] = ["A", "B", "C", "D", "E"];
+
+/// The middle of a batch of calls, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parts {
+    /// A to E.
+    pub phases: [f64; 5],
+    /// What passed until the callee had taken the request, and from its response until the caller
+    /// had it: B, the delivery within C, and D.
+    pub bells: f64,
+}
+
+impl Parts {
+    /// Out of the stamps of both sides; none if they do not tell a single call.
+    pub fn of(own: &Trace, theirs: &Trace) -> Option<Parts> {
+        let scale = Scale { tick: Host::nanos_per_tick(), stamp: Host::stamp_cost() };
+        let calls = calls(&own.records, &theirs.records, scale);
+        let middle =
+            |of: &dyn Fn(&Call) -> f64| median(&mut calls.iter().map(of).collect::<Vec<_>>());
+        let [a, b, c, d, e] = [0, 1, 2, 3, 4]
+            .map(|at: usize| middle(&|call| call.phases.get(at).copied().unwrap_or_default()));
+        let bells = middle(&|call| {
+            let [_, b, _, d, _] = call.phases;
+            b + call.delivery + d
+        });
+        Some(Parts { phases: [a?, b?, c?, d?, e?], bells: bells? })
+    }
+}
 
 /// The limits of one round, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,9 +66,14 @@ impl Floors {
         Ok(Floors { bell: pair.limit(bell, 0)?, copy: pair.limit(Kind::Copy, bytes)? })
     }
 
-    /// The parts of the phases A to E.
-    pub fn parts(self) -> Parts {
-        let (bell, copy) = (self.bell / 2.0, self.copy / 2.0);
-        [copy, bell, 2.0 * copy, bell, copy]
+    /// Adds a round to the series of the phases.
+    pub fn push(self, phases: &mut [Series; 5], parts: &Parts) {
+        let [a, b, c, d, e] = phases;
+        let [in_a, in_b, in_c, in_d, in_e] = parts.phases;
+        a.push(in_a, self.copy / 2.0);
+        b.push_alone(in_b);
+        c.push(in_c, self.bell / 2.0 + self.copy);
+        d.push(in_d, self.bell / 2.0);
+        e.push(in_e, self.copy / 2.0);
     }
 }

@@ -2,12 +2,11 @@
 
 use narrows_host::Host;
 
-use super::parts::Floors;
+use super::parts::{Floors, NAMES};
 use super::series::{NS, Series};
 use super::{Section, Task, begin, choice, iterations, pingpong};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
-use crate::phases::NAMES;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["interrupt", "spin"], &["external"]];
 const BYTES: [usize; 2] = [128, 32768];
@@ -23,7 +22,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let chosen = [&args.transfer[..], &args.notify, &args.placement];
     let strategies = choice::strategies(chosen, DEFAULTS)?;
     let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, strategies.len() * sizes.len())?;
+    let mut task = begin(global, args, &strategies, &sizes, strategies.len() * sizes.len())?;
     let mut sections = Vec::new();
     for strategy in &strategies {
         for bytes in &sizes {
@@ -44,14 +43,14 @@ fn one(
 ) -> Result<Section, Failure> {
     let floor = pingpong::floor(&strategy, bytes);
     let count = iterations(task.pair.calls(strategy, bytes, 8)?).min(TRACED);
-    let mut parts: [Series; 5] = Default::default();
+    let mut phases: [Series; 5] = Default::default();
+    let mut bells = Series::default();
     let (mut on, mut off, mut share) = (Series::default(), Series::default(), Series::default());
     for _ in 0..task.rounds(ROUNDS) {
         let limits = Floors::measure(&mut task.pair, &strategy, bytes)?;
-        let (with, middle) = task.pair.traced(strategy, bytes, count)?;
-        for ((series, value), limit) in parts.iter_mut().zip(middle).zip(limits.parts()) {
-            series.push(value, limit);
-        }
+        let (with, parts) = task.pair.traced(strategy, bytes, count)?;
+        limits.push(&mut phases, &parts);
+        bells.push(parts.bells, limits.bell);
         let limit = task.pair.limit(floor, bytes)?;
         let without = task.pair.calls(strategy, bytes, count)?;
         on.push(with, limit);
@@ -59,18 +58,18 @@ fn one(
         share.push_alone(100.0 * (with / without.max(1.0) - 1.0));
     }
     let mut rows = Vec::new();
-    for (series, name) in parts.iter().zip(NAMES) {
+    for (series, name) in phases.iter().zip(NAMES) {
         rows.extend(series.row(format!("{name} {strategy}"), bytes, NS));
     }
+    rows.extend(bells.row(format!("notified {strategy}"), bytes, NS));
     rows.extend(off.row(format!("call {strategy}"), bytes, NS));
     rows.extend(on.row(format!("stamped {strategy}"), bytes, NS));
     rows.extend(share.row(format!("stamps {strategy}"), bytes, "%"));
     let heading = format!("{strategy}, {bytes} bytes");
-    let reading = match (share.middle(), off.middle()) {
-        (Some(share), Some(off)) => format!(
-            "Stamps add {share:.1} % to a round trip of {:.1} µs; A to E together without them \
-             would be that much less.",
-            off / 1e3
+    let reading = match (share.middle(), off.middle(), bells.middle()) {
+        (Some(share), Some(off), Some(bells)) => format!(
+            "Notification of both sides is {:.0} % of a round trip; stamps add {share:.1} % to it.",
+            100.0 * bells / off.max(1.0)
         ),
         _ => String::new(),
     };

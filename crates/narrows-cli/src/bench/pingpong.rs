@@ -50,7 +50,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let chosen = [&args.transfer[..], &args.notify, &args.placement];
     let strategies = choice::strategies(chosen, DEFAULTS)?;
     let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, 2 * strategies.len() * sizes.len())?;
+    let mut task = begin(global, args, &strategies, &sizes, 2 * strategies.len() * sizes.len())?;
     let mut rows = Vec::new();
     for traffic in [Traffic::Message, Traffic::Call] {
         for strategy in &strategies {

@@ -4,13 +4,12 @@
 
 use narrows::strategy::Strategy;
 
-use super::parts::Floors;
+use super::parts::{Floors, NAMES};
 use super::phases::TRACED;
 use super::series::{NS, Series};
 use super::{Section, Task, begin, choice, iterations, pingpong};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
-use crate::phases::NAMES;
 
 const BYTES: [usize; 9] = [128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
 const ROUNDS: u16 = 9;
@@ -35,7 +34,7 @@ struct Figures {
     phases: [Series; 5],
     /// The caller's copies: A and E.
     copies: Series,
-    /// Notification: B and D.
+    /// Notification of both sides.
     bells: Series,
 }
 
@@ -60,13 +59,11 @@ impl Figures {
     fn round(&mut self, task: &mut Task<'_>, strategy: Strategy) -> Result<(), Failure> {
         let limits = Floors::measure(&mut task.pair, &strategy, self.bytes)?;
         let count = iterations(limits.bell + 2.0 * limits.copy).min(TRACED);
-        let (_, middle) = task.pair.traced(strategy, self.bytes, count)?;
-        for ((series, value), limit) in self.phases.iter_mut().zip(middle).zip(limits.parts()) {
-            series.push(value, limit);
-        }
-        let [a, b, _, d, e] = middle;
+        let (_, parts) = task.pair.traced(strategy, self.bytes, count)?;
+        limits.push(&mut self.phases, &parts);
+        let [a, _, _, _, e] = parts.phases;
         self.copies.push(a + e, limits.copy);
-        self.bells.push(b + d, limits.bell);
+        self.bells.push(parts.bells, limits.bell);
         Ok(())
     }
 
@@ -101,7 +98,9 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     }
     let strategies: Vec<Strategy> = plans.iter().flatten().map(|v| v.strategy).collect();
     let steps = plans.len() * (sizes.len() + AGGREGATES.len());
-    let mut task = begin(global, args, &strategies, steps)?;
+    // Gathered requests have words of their own between them.
+    let carried: Vec<usize> = sizes.iter().copied().chain([WHOLE + WHOLE / 64]).collect();
+    let mut task = begin(global, args, &strategies, &carried, steps)?;
     let mut sections = Vec::new();
     for mut variants in plans {
         for at in 0..sizes.len() {
@@ -140,7 +139,7 @@ fn experiments(task: &mut Task<'_>, variants: &[Variant]) -> Result<Vec<Section>
         && let (Some(at_small), Some(at_large)) = (small.copied(), large.copied())
     {
         first.reading = format!(
-            "The caller's copies (A and E) are {:.0} % of A to E at {} bytes and {:.0} % at {} \
+            "The caller's copies (A and E) are {:.1} % of A to E at {} bytes and {:.1} % at {} \
              bytes.",
             100.0 * at_small,
             small.bytes,
@@ -160,8 +159,8 @@ fn experiments(task: &mut Task<'_>, variants: &[Variant]) -> Result<Vec<Section>
         |strategy| strategy.placement.to_string(),
     );
     let third = compared(
-        format!("3. Notification (B and D) in {} memory", usual.strategy.placement),
-        "3 B+D",
+        format!("3. Notification of both sides, with {} memory", usual.strategy.placement),
+        "3 notified",
         &other(|a, b| a.placement == b.placement),
         |figures| &figures.bells,
         |strategy| strategy.notification.to_string(),

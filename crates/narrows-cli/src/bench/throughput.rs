@@ -21,7 +21,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let chosen = [&args.transfer[..], &args.notify, &args.placement];
     let strategies = choice::strategies(chosen, DEFAULTS)?;
     let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, strategies.len() * sizes.len())?;
+    let mut task = begin(global, args, &strategies, &sizes, strategies.len() * sizes.len())?;
     let (mut messages, mut volume) = (Section::default(), Section::default());
     for strategy in &strategies {
         for bytes in &sizes {

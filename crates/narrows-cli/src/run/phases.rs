@@ -28,6 +28,8 @@ pub struct Call {
     pub id: u32,
     /// A to E in nanoseconds.
     pub phases: [f64; 5],
+    /// Of C, what passed before the callee had taken the request, in nanoseconds.
+    pub delivery: f64,
     /// What the stamps within the round trip cost, in nanoseconds.
     pub stamps: f64,
     /// Whether C ended before B did.
@@ -92,11 +94,13 @@ pub fn calls(own: &[Record], theirs: &[Record], scale: Scale) -> Vec<Call> {
             _ => {}
         }
     }
+    let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
     let mut answered: BTreeMap<u32, u64> = BTreeMap::new();
-    for record in theirs {
-        if (record.span, record.edge) == (Span::PhaseC, Edge::Leave) {
-            answered.insert(record.id, record.ticks);
-        }
+    for record in theirs.iter().filter(|record| record.span == Span::PhaseC) {
+        match record.edge {
+            Edge::Enter => begun.insert(record.id, record.ticks),
+            Edge::Leave => answered.insert(record.id, record.ticks),
+        };
     }
     let within = |records: &[Record], from: u64, to: u64| {
         let before = |limit: u64| records.partition_point(|record| record.ticks <= limit);
@@ -117,7 +121,9 @@ pub fn calls(own: &[Record], theirs: &[Record], scale: Scale) -> Vec<Call> {
         ];
         let stamps = marks.a.stamps + marks.b.stamps + c_stamps + d_stamps + marks.e.stamps;
         let stamps = (stamps + marks.before + 1) as f64 * scale.stamp;
-        Some(Call { id, phases, stamps, overlap: done < sent })
+        let begun = begun.get(&id).map_or(sent, |begun| *begun.min(&done));
+        let delivery = less(begun.saturating_sub(sent), 0, scale);
+        Some(Call { id, phases, delivery, stamps, overlap: done < sent })
     };
     all.into_iter().filter_map(call).collect()
 }
@@ -156,7 +162,7 @@ mod tests {
         assert_eq!((call.id, call.overlap), (0x3_0007, false));
         // Pairs of 40, 19, 130, 110 and 30 ticks, with 1, 2, 2, 2 and 1 stamps.
         assert_eq!(call.phases, [77.0, 32.0, 254.0, 214.0, 57.0]);
-        assert_eq!(call.stamps, 30.0);
+        assert_eq!((call.delivery, call.stamps), (60.0, 30.0));
         let whole = f64::from(440 - 100) * SCALE.tick;
         assert!(call.phases.iter().sum::<f64>() + call.stamps <= whole);
     }

@@ -1,0 +1,174 @@
+//! `narrows bench` as a user starts it, with as few rounds as there can be.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn bench(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+    command.arg("bench").args(arguments);
+    command
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The rows of a bench of one round, each checked against the documented object.
+fn rows(arguments: &[&str]) -> Vec<Value> {
+    let output = bench(arguments).args(["--rounds", "1", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["command"], format!("bench {}", arguments[0]));
+    assert!(report["machine"]["cores"].as_u64().unwrap() >= 2);
+    let rows = report["results"].as_array().unwrap().clone();
+    assert!(!rows.is_empty());
+    for row in &rows {
+        let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["bytes", "limit", "name", "ratio", "spread", "unit", "value"]);
+        assert_eq!(row["spread"], 0.0, "one round has no spread: {row}");
+        assert_eq!(row["limit"].is_null(), row["ratio"].is_null(), "{row}");
+    }
+    rows
+}
+
+/// Each row has a limit, and its ratio is that of its value.
+fn compared<'a>(rows: impl IntoIterator<Item = &'a Value>) {
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("no {key}: {row}"));
+        let (value, limit, ratio) = (number("value"), number("limit"), number("ratio"));
+        assert!(value > 0.0 && limit > 0.0, "{row}");
+        assert!((ratio * limit / value - 1.0).abs() < 1e-9, "{row}");
+    }
+}
+
+fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
+    rows.iter().filter(|row| row["name"].as_str().unwrap().starts_with(start)).collect()
+}
+
+#[test]
+fn limits_are_figures_on_their_own() {
+    let rows = rows(&["limit", "--bytes", "64"]);
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        assert!(row["limit"].is_null() && row["value"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    assert_eq!(named(&rows, "line each way").len(), 2);
+    assert_eq!(named(&rows, "eventfd").len(), 1);
+}
+
+#[test]
+fn round_trips_of_messages_and_calls_have_their_limit() {
+    let words = ["--transfer", "copy_batched,in_place", "--notify", "spin,interrupt"];
+    let rows = rows(&[&["pingpong", "--bytes", "48,1024,100000"][..], &words].concat());
+    assert_eq!(rows.len(), 2 * 2 * 2 * 3);
+    compared(&rows);
+    assert_eq!(named(&rows, "in_place/interrupt/external message").len(), 3);
+}
+
+#[test]
+fn every_strategy_carries_a_stream_that_arrives_whole() {
+    let transfers = "copy,copy_lazy,copy_batched,single_copy,in_place";
+    let rows = rows(&["throughput", "--bytes", "48,5000", "--transfer", transfers]);
+    compared(&rows);
+    let (rates, volumes): (Vec<&Value>, Vec<&Value>) =
+        rows.iter().partition(|row| row["unit"] == "msg/s");
+    assert_eq!((rates.len(), volumes.len()), (5 * 2 * 2 * 2, 5 * 2 * 2 * 2));
+    for (rate, volume) in rates.iter().zip(volumes) {
+        let figure = |row: &Value| row["value"].as_f64().unwrap();
+        let bytes = rate["bytes"].as_f64().unwrap();
+        let expected = figure(rate) * bytes / f64::from(1 << 20);
+        assert!((figure(volume) / expected - 1.0).abs() < 1e-9, "{rate} {volume}");
+    }
+}
+
+#[test]
+fn phases_come_with_the_cost_of_stamps() {
+    let rows = rows(&["phases", "--bytes", "128", "--notify", "spin"]);
+    for phase in ["A", "C", "D", "E", "notified", "call", "stamped"] {
+        let found = named(&rows, &format!("{phase} "));
+        assert_eq!(found.len(), 1, "{phase}");
+        compared(found);
+    }
+    assert!(named(&rows, "B ")[0]["limit"].is_null());
+    assert_eq!(named(&rows, "stamps ")[0]["unit"], "%");
+    assert!(named(&rows, "a stamp")[0]["value"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn the_three_experiments_are_told_apart() {
+    let rows = rows(&["sizes", "--bytes", "128,1024"]);
+    assert_eq!(named(&rows, "1 A ").len(), 2);
+    assert_eq!(named(&rows, "1 32 x 1024 gathered").len(), 1);
+    compared(named(&rows, "1 32 x 1024"));
+    assert_eq!(named(&rows, "2 A+E copy_batched/interrupt/internal").len(), 2);
+    compared(named(&rows, "2 "));
+    assert_eq!(named(&rows, "3 notified copy_batched/spin/external").len(), 2);
+    compared(named(&rows, "3 "));
+}
+
+#[test]
+fn the_text_reads_each_experiment() {
+    let output = bench(&["sizes", "--bytes", "128", "--rounds", "1"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for expected in ["\n2. ", "\n3. ", "internal takes ", "spin takes ", "gathered in one message"]
+    {
+        assert!(text.contains(expected), "no {expected:?} in {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn what_cannot_be_is_a_sentence_and_a_code() {
+    for (arguments, expected) in [
+        (&["pingpong", "--transfer", "spin"][..], "copy_engine"),
+        (&["pingpong", "--notify", "poll=0ms"], "above zero"),
+        (&["pingpong", "--placement", "region=2"], "no memory of that placement"),
+        (&["pingpong", "--bytes", "70000", "--placement", "internal"], "up to 65536 bytes"),
+        (&["pingpong", "--bytes", "16000000"], "choose sizes up to"),
+        (&["sizes", "--rounds", "0"], "rounds"),
+        (&["limit", "--cores", "4095,0"], "core"),
+    ] {
+        let output = bench(arguments).output().unwrap();
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.starts_with("narrows: ") && text.contains(expected), "{arguments:?}: {text}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+/// The other process of a bench, once it is there.
+fn callee(caller: &mut Child) -> u32 {
+    let path = PathBuf::from(format!("/proc/{0}/task/{0}/children", caller.id()));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < deadline {
+        let children = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Some(child) = children.split_whitespace().next() {
+            return child.parse().unwrap();
+        }
+        assert!(caller.try_wait().unwrap().is_none(), "the bench ended by itself");
+        std::thread::yield_now();
+    }
+    panic!("the bench started no other process");
+}
+
+#[test]
+fn a_callee_that_dies_is_the_peers_code() {
+    for which in ["pingpong", "throughput", "limit"] {
+        let mut caller = bench(&[which, "--rounds", "60000"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let callee = callee(&mut caller).to_string();
+        assert!(Command::new("kill").args(["-KILL", &callee]).status().unwrap().success());
+        let output = caller.wait_with_output().unwrap();
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(6), "{which}: {text}");
+        assert!(text.contains("signal 9"), "{which}: {text}");
+        assert!(output.stdout.is_empty());
+    }
+}
