@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, Completed, Failure, FlowError, Limits, Payload, SendError,
+    Address, CallError, Completed, Failure, FlowError, Limits, Payload, Select, SendError,
 };
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -531,4 +531,30 @@ fn nothing_is_allocated_once_a_link_is_up() {
         pair.a.close_flow(flow).expect("idle");
     }
     assert_eq!(storages(&pair), before);
+}
+
+#[test]
+fn who_serves_and_had_no_room_for_a_response_is_rung_when_there_is() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", Strategy::default(), 100);
+    alone(&pair);
+    pair.a.open(1).expect("free");
+    {
+        let mut b = pair.b.borrow_mut();
+        b.open(1).expect("free");
+        let to = Address { link: pair.to_a, port: 1 };
+        while b.try_send(1, to, 0, 0, b"fills the ring").is_ok() {}
+    }
+    pair.a.start(flow, &b"x"[..]).expect("room");
+    assert_eq!(serve(&mut pair.b.borrow_mut()), 0, "no room");
+    let rings = pair.b.borrow().platform().rings();
+    pair.b.borrow_mut().arm();
+    while let Some(message) = pair.a.try_receive(1, &Select::default()).expect("open") {
+        pair.a.release_message(message);
+    }
+    pair.a.arm();
+    assert!(pair.b.borrow().platform().rings() > rings, "rung");
+    assert_eq!(serve(&mut pair.b.borrow_mut()), 1);
+    assert_eq!(pair.a.complete(flow, |_, source| assert_eq!(all(source), b"x")), Ok(1));
+    pair.check_empty();
 }
