@@ -258,7 +258,8 @@ impl Directory {
         }
     }
 
-    /// Removes this node's socket, unless its name has another's, and what is empty then.
+    /// Removes this node's socket, unless its name has another's, those of the dead, and what is
+    /// empty then.
     pub(crate) fn leave(&self, name: &Name, bound: &Bound) {
         let file = rustix::fs::statat(&self.directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
         if file.is_ok_and(|stat| identity(&stat) == bound.file) {
@@ -269,7 +270,9 @@ impl Directory {
             return;
         }
         // Under the lock, so that nobody is about to be born in a directory that is gone.
-        let Ok(_lock) = self.lock_until(Instant::now() + PATIENCE / 10) else { return };
+        let Ok(lock) = self.lock_until(Instant::now() + PATIENCE / 10) else { return };
+        // What killed ones left: this may be the last node that could see to it.
+        self.sweep(&lock);
         // The lock is on this directory; another may have its path by now, and its own nodes.
         if self.is_current()
             && rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).is_ok()

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, Completed, Failure, FlowError, Limits, Payload, SendError,
+    Address, CallError, Completed, Failure, FlowError, Limits, Payload, Select, SendError,
 };
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -560,7 +560,8 @@ fn credit_that_came_before_a_wait_is_not_slept_through() {
     while pair.a.try_send(1, to, 0, 0, b"x").is_ok() {}
     let any = Strategy::default();
     let flow = pair.a.begin_flow(pair.to_b, &name("echo"), any, 10).expect("begun");
-    assert!(!pair.a.arm(), "there is no room for the question");
+    pair.a.arm();
+    assert!(!pair.a.arm(), "there is no room for the question, and nothing new to look at");
     pair.a.disarm();
     pair.b.borrow_mut().poll();
     pair.b.borrow_mut().arm();
@@ -571,4 +572,30 @@ fn credit_that_came_before_a_wait_is_not_slept_through() {
         serve(&mut pair.b.borrow_mut());
     }
     assert_eq!(pair.a.is_ready(flow), Ok(true));
+}
+
+#[test]
+fn who_serves_and_had_no_room_for_a_response_is_rung_when_there_is() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", Strategy::default(), 100);
+    alone(&pair);
+    pair.a.open(1).expect("free");
+    {
+        let mut b = pair.b.borrow_mut();
+        b.open(1).expect("free");
+        let to = Address { link: pair.to_a, port: 1 };
+        while b.try_send(1, to, 0, 0, b"fills the ring").is_ok() {}
+    }
+    pair.a.start(flow, &b"x"[..]).expect("room");
+    assert_eq!(serve(&mut pair.b.borrow_mut()), 0, "no room");
+    let rings = pair.b.borrow().platform().rings();
+    pair.b.borrow_mut().arm();
+    while let Some(message) = pair.a.try_receive(1, &Select::default()).expect("open") {
+        pair.a.release_message(message);
+    }
+    pair.a.arm();
+    assert!(pair.b.borrow().platform().rings() > rings, "rung");
+    assert_eq!(serve(&mut pair.b.borrow_mut()), 1);
+    assert_eq!(pair.a.complete(flow, |_, source| assert_eq!(all(source), b"x")), Ok(1));
+    pair.check_empty();
 }

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use common::world::{Pair, SECOND, bytes, in_use, pair, pair_with, serve};
@@ -188,6 +190,37 @@ fn refusals_wait_for_room_and_wake_who_sleeps() {
     let refused = refused.expect("b was rung when it had room for its answer");
     assert_eq!((refused.what, refused.tag), (What::Refused, 5));
     pair.a.release_message(refused);
+    pair.check_empty();
+}
+
+#[test]
+fn what_comes_while_another_port_is_looked_at_is_not_slept_over() {
+    let mut pair = open();
+    let waits = Rc::new(Cell::new(0));
+    let mut b = pair.b.borrow_mut();
+    let count = waits.clone();
+    b.platform().on_wait(move || count.set(count.get() + 1));
+    b.poll();
+    b.arm();
+    assert!(!b.arm(), "nothing came");
+    b.wait_any(Some(Duration::from_millis(1)));
+    assert!(waits.take() > 0, "so there was a wait");
+    for armed in [true, false] {
+        assert_eq!(b.try_receive(1, &Select::default()), Ok(None));
+        let to = Address { link: pair.to_b, port: 1 };
+        pair.a.try_send(1, to, 0, 0, b"for the port that was looked at").expect("room");
+        assert_eq!(b.try_receive(2, &Select::default()), Ok(None));
+        if armed {
+            assert!(b.arm());
+            assert!(!b.arm(), "it is said once");
+        } else {
+            b.wait_any(SECOND);
+            assert_eq!(waits.get(), 0, "there was no wait");
+        }
+        let message = b.try_receive(1, &Select::default()).expect("open").expect("taken in");
+        b.release_message(message);
+    }
+    drop(b);
     pair.check_empty();
 }
 

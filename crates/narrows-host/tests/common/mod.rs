@@ -1,6 +1,8 @@
 //! What the tests of this crate share.
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
+pub mod process;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -83,6 +83,11 @@ pub struct Node<P: Platform> {
     pub(super) agreed: Notification,
     /// Whether a peer waits to have a function looked up.
     pub(super) naming: bool,
+    /// Something came since the application was last told to look: a message that was taken in
+    /// while it looked at one port may be for another that it had looked at before.
+    pub(super) fresh: bool,
+    /// The link on which the last turn of serving had no room for a response.
+    pub(super) blocked: Option<LinkId>,
 }
 
 impl<P: Platform> Node<P> {
@@ -115,6 +120,8 @@ impl<P: Platform> Node<P> {
             pending: 0,
             agreed: strategy.notification,
             naming: false,
+            fresh: false,
+            blocked: None,
             platform,
         })
     }

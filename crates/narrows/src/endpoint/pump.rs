@@ -19,6 +19,7 @@ impl<P: Platform> Node<P> {
         let mut any = false;
         while let Some(news) = self.links.attend(&self.platform) {
             any = true;
+            self.fresh = true;
             if let News::Lost(id) = news {
                 self.drop_requests(id);
                 self.agree();
@@ -75,6 +76,7 @@ impl<P: Platform> Node<P> {
     /// Puts a message where it belongs.
     fn route(&mut self, id: LinkId, taken: Taken) -> Result<(), Corrupt> {
         let d = taken.descriptor;
+        self.fresh = true;
         match d.kind {
             Kind::Control => return self.obey(id, taken),
             Kind::Message => {
@@ -332,6 +334,7 @@ impl<P: Platform> Node<P> {
             return;
         }
         let mut notice = link.attached.take();
+        self.fresh = true;
         self.drop_requests(id);
         self.refuse(id);
         for index in 0..self.flows.len() as u16 {

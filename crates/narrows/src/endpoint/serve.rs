@@ -143,6 +143,7 @@ impl<P: Platform> Node<P> {
                 }
             }
         }
+        self.blocked = blocked;
         (served, blocked)
     }
 

@@ -10,16 +10,18 @@ use crate::strategy::Notification;
 
 impl<P: Platform> Node<P> {
     /// Asks to be rung for the next message, before this thread waits in a loop of its own on the
-    /// platform's descriptor. True if something is there already: do not wait then.
+    /// platform's descriptor. True if something is there already, or came since the last time this
+    /// was asked: look at everything once more then, and do not wait.
     pub fn arm(&mut self) -> bool {
         self.flush_all();
-        if self.prepare(None) {
+        if self.prepare(self.blocked) {
             return true;
         }
         self.awaited().for_each(|on| on.arm(1));
         // Pairs with the fence in `Shared::ring_if_armed`.
         self.platform.fence();
-        self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed())
+        let changed = self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed());
+        core::mem::take(&mut self.fresh) || changed
     }
 
     /// Asks not to be rung any more.
@@ -28,10 +30,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// Waits for a message, for news of a link or for the deadline, in the way that was agreed for
-    /// what is served here.
+    /// what is served here. Does not wait if something came since the last time: a program that
+    /// looks at everything between its waits misses nothing.
     pub fn wait_any(&mut self, within: Option<Duration>) {
+        if core::mem::take(&mut self.fresh) {
+            return;
+        }
         let deadline = self.deadline(within);
-        self.wait(self.agreed(), deadline, None);
+        self.wait(self.agreed(), deadline, self.blocked);
     }
 
     pub(super) fn deadline(&self, within: Option<Duration>) -> Option<Instant> {

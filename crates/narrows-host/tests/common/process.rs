@@ -1,0 +1,174 @@
+//! Peers in processes of their own: the test binary again, with a role.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use narrows::endpoint::{Limits, Message, Source};
+use narrows_host::{Node, Options};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::PATIENCE;
+
+const ROLE: &str = "NARROWS_TEST_ROLE";
+const DIRECTORY: &str = "NARROWS_TEST_DIRECTORY";
+const WORDS: &str = "NARROWS_TEST_WORDS";
+
+/// The name of the ignored test that plays the roles of a file.
+const PLAYER: &str = "a_peer";
+
+/// Held by tests that count what the process has, or measure.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many times as long as usual a test is to run.
+pub fn rounds() -> u64 {
+    std::env::var("NARROWS_ROUNDS").map_or(1, |text| text.parse().expect("a number of rounds"))
+}
+
+/// What a process has: descriptors, and mappings of regions.
+pub fn possessions() -> (usize, usize) {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let regions = maps.lines().filter(|line| line.contains("memfd:")).count();
+    (std::fs::read_dir("/proc/self/fd").unwrap().count(), regions)
+}
+
+/// A node with a copy engine and places for few messages.
+pub fn node(directory: &Path, name: &str) -> Node {
+    let host = Options::new(name).directory(directory).copy_engine(None).open().unwrap();
+    Node::new(host, Limits { inbox: INBOX, ..Limits::default() }).unwrap()
+}
+
+/// Messages that such a node takes before its application does.
+pub const INBOX: usize = 32;
+
+/// A peer's process.
+pub struct Peer {
+    child: Child,
+    report: PathBuf,
+}
+
+impl Peer {
+    /// Starts the test binary again, to play a role.
+    pub fn start(role: &str, directory: &Path, words: &str) -> Peer {
+        let report = directory.join("report");
+        std::fs::write(&report, 0_u64.to_le_bytes()).unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", PLAYER, "--ignored", "--nocapture"]).stdout(Stdio::null());
+        command.env(ROLE, role).env(DIRECTORY, directory).env(WORDS, words);
+        Peer { child: command.spawn().unwrap(), report }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Kills it without a word. When that was.
+    pub fn kill(&self) -> Instant {
+        let now = Instant::now();
+        self.signal(Signal::KILL);
+        now
+    }
+
+    /// The number that it last reported.
+    pub fn reported(&self) -> u64 {
+        let bytes = std::fs::read(&self.report).unwrap();
+        u64::from_le_bytes(bytes.try_into().unwrap())
+    }
+
+    /// How it ended.
+    pub fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the peer does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.report);
+    }
+}
+
+/// What a peer was told to be.
+pub struct Role {
+    pub name: String,
+    pub directory: PathBuf,
+    pub words: String,
+    report: File,
+}
+
+impl Role {
+    /// The role of this process, if it was started to play one.
+    pub fn get() -> Option<Role> {
+        let name = std::env::var(ROLE).ok()?;
+        let directory = PathBuf::from(std::env::var_os(DIRECTORY)?);
+        let report = File::options().write(true).open(directory.join("report")).ok()?;
+        Some(Role { name, directory, words: std::env::var(WORDS).ok()?, report })
+    }
+
+    /// Says a number that is still there when this process is not.
+    pub fn report(&self, number: u64) {
+        self.report.write_all_at(&number.to_le_bytes(), 0).unwrap();
+    }
+}
+
+/// Numbers that look random and are the same each time.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+fn byte(number: u64, at: usize) -> u8 {
+    (number as usize * 31 + at) as u8
+}
+
+/// The payload of message `number`: some fit in a slot and some do not.
+pub fn payload(number: u64, buffer: &mut [u8; 4096]) -> &[u8] {
+    let len = 8 + (number * 397 % if number.is_multiple_of(3) { 3001 } else { 41 }) as usize;
+    buffer[..len].iter_mut().enumerate().for_each(|(at, to)| *to = byte(number, at));
+    buffer[..8].copy_from_slice(&number.to_le_bytes());
+    &buffer[..len]
+}
+
+/// The number of a payload, which has to be whole.
+pub fn number(source: &(impl Source + ?Sized)) -> u64 {
+    let (mut expected, mut bytes) = ([0; 4096], [0; 4096]);
+    assert!(source.read(0, &mut bytes[..8]), "the message has a number");
+    let number = u64::from_le_bytes(bytes[..8].try_into().unwrap());
+    let expected = payload(number, &mut expected);
+    assert_eq!(source.len(), expected.len(), "message {number}");
+    assert!(source.read(0, &mut bytes[..expected.len()]));
+    assert!(bytes[..expected.len()] == *expected, "message {number} is whole");
+    number
+}
+
+/// The number of a message, which is released.
+pub fn take(node: &mut Node, message: Message) -> u64 {
+    let number =
+        node.read_in_place(&message, |source| number(source)).expect("a message that waits");
+    node.release_message(message);
+    number
+}
