@@ -183,6 +183,13 @@ fn notes(
                 .into(),
         );
     }
+    if rows.iter().any(|row| row.phase_calls < row.received) {
+        notes.push(
+            "where calls are many, phases are of a sample of them: phase_calls with --json says of \
+             how many"
+                .into(),
+        );
+    }
     let overlaps: u64 = rows.iter().map(|row| row.overlaps).sum();
     if overlaps > 0 {
         notes.push(format!(
