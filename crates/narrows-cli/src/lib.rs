@@ -3,7 +3,7 @@
 //! The way through it: [`flags`] says what can be asked, [`workload`] reads the traffic to
 //! carry, [`functions`] is the work that the other core does, [`statistics`] and [`report`]
 //! turn measurements into rows, [`table`] and [`output`] put them on a screen or in a file.
-//! [`bench`] measures the stack beside what the machine allows, [`doctor`] looks at the machine
+//! [`mod@bench`] measures the stack beside what the machine allows, [`doctor`] looks at the machine
 //! itself. Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code.
 #![deny(unsafe_code)]
 
