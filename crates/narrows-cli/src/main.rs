@@ -47,19 +47,19 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
 }
 
 fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
-    if args.memory {
-        return Err(not_in_this_build("doctor --memory"));
-    }
+    let memory = if args.memory { doctor::parts()? } else { Vec::new() };
     let root = Root::default();
     let machine = Machine::look(&root);
     let findings = doctor::examine(&root);
     if global.json {
-        let rows = findings.into_iter().map(doctor::Row::Finding).collect();
+        let found = findings.into_iter().map(doctor::Row::Finding);
+        let rows = found.chain(memory.into_iter().map(doctor::Row::Memory)).collect();
         return Report::new("doctor", machine, rows).print();
     }
-    output::print(doctor::text(&machine, &findings).as_bytes())
-}
-
-fn not_in_this_build(what: &str) -> Failure {
-    Failure::new(Kind::Internal, format!("{what} is not part of this build; use a complete one"))
+    let mut text = doctor::text(&machine, &findings);
+    if args.memory {
+        text.push('\n');
+        text.push_str(&doctor::memory_text(&memory));
+    }
+    output::print(text.as_bytes())
 }

@@ -15,7 +15,7 @@ impl Progress {
             return Progress { bar: None };
         }
         let bar = ProgressBar::new(steps);
-        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed}  {wide_msg}");
+        let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {elapsed}  {msg}");
         if let Ok(style) = style {
             bar.set_style(style);
         }

@@ -102,7 +102,14 @@ fn doctor_finds_something_on_every_machine() {
     let value: Value = serde_json::from_str(&stdout(&narrows(&["doctor", "--json"]))).unwrap();
     assert_eq!(value["command"], "doctor");
     assert!(value["machine"]["cores"].as_u64().unwrap() >= 1);
-    assert!(value["results"].as_array().unwrap().len() > 10);
+    let findings = value["results"].as_array().unwrap().len();
+    assert!(findings > 10);
+    let text = stdout(&narrows(&["doctor", "--memory"]));
+    assert!(text.contains("shared: blocks") && text.contains("together"), "{text}");
+    let with: Value =
+        serde_json::from_str(&stdout(&narrows(&["doctor", "--memory", "--json"]))).unwrap();
+    let rows = with["results"].as_array().unwrap();
+    assert!(rows.len() > findings && rows[findings]["bytes"].as_u64() > Some(0));
 }
 
 #[test]

@@ -30,7 +30,8 @@
 //! # A message's way
 //!
 //! The layers, in the order in which a message that is sent passes them; one that is received
-//! passes them upwards. Nothing imports upwards.
+//! passes them upwards. Nothing imports upwards. (Held by `a_message_passes_every_layer_in_order`
+//! and `ci/imports`.)
 //!
 //! 1. [`endpoint`]: ports, priorities, calls, flows. The [`Node`](endpoint::Node) is here.
 //! 2. [`link`]: names, hunting, the inbox of each link, what is left when a peer dies.
@@ -61,7 +62,8 @@
 //!   `many_are_outstanding_and_come_back_in_order`, `gathered`)
 //! - **P3** A call that was given up is not answered to another.
 //!   (`a_late_response_is_dropped_and_the_next_call_gets_its_own`)
-//! - **P4** Changing a flow's strategy loses, doubles and reorders nothing. (`switched`)
+//! - **P4** Changing a flow's strategy loses, doubles and reorders nothing.
+//!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
 //! - **P5** Of the messages that wait at an endpoint the most urgent is received first, and among
 //!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`)
 //!
@@ -76,13 +78,18 @@
 //! - **P8** A message for a port that is not open comes back to its sender as a refusal.
 //!   (`a_message_for_a_closed_port_comes_back_as_a_refusal`)
 //! - **P9** When a peer dies, whatever killed it, this node is told, whichever way it waits.
-//!   (`a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`)
+//!   What the peer had sent before is received first.
+//!   (`a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`,
+//!   `the_notice_comes_behind_the_last_message_however_many_there_are`,
+//!   `calls_end_with_the_peer_behind_the_responses_that_arrived`)
 //! - **P10** Then all that the peer's stack had not taken can be had back, and every block it had
 //!   is free again. What its stack had taken and its application not yet used died with it.
-//!   (`what_a_dead_peer_had_not_taken_is_known_and_its_blocks_come_back`,
+//!   (`what_the_dead_had_not_taken_comes_back_in_order`,
+//!   `what_a_dead_peer_had_not_taken_is_known_and_its_blocks_come_back`,
 //!   `what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more`)
 //! - **P11** The next life of the peer can be hunted under the same name.
-//!   (`closing_tells_the_peer_which_can_be_hunted_again`)
+//!   (`closing_tells_the_peer_which_can_be_hunted_again`,
+//!   `the_next_life_is_linked_to_and_names_of_the_last_stay_dead`)
 //!
 //! ## Blocking
 //!
@@ -107,7 +114,9 @@
 //!   (`what_the_owner_writes_the_peer_reads_and_the_header_is_the_owners`)
 //! - **P19** Whatever a peer writes to its own, this node refuses it or reads nonsense within that
 //!   peer's blocks; the worst that happens is the end of that one link.
-//!   (`an_impossible_descriptor_ends_the_link`, `a_slot_of_any_words_is_taken_or_refused`,
+//!   (`every_lie_ends_its_link_with_its_reason_and_no_other`,
+//!   `responses_that_answer_something_else_end_the_link`,
+//!   `an_impossible_descriptor_ends_the_link`, `a_slot_of_any_words_is_taken_or_refused`,
 //!   `a_header_of_any_words_is_no_danger`, `a_block_that_was_not_lent_cannot_come_back`,
 //!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`)
 #![no_std]

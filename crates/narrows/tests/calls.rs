@@ -532,3 +532,43 @@ fn nothing_is_allocated_once_a_link_is_up() {
     }
     assert_eq!(storages(&pair), before);
 }
+
+#[test]
+fn a_response_leaves_room_for_the_words_of_those_behind_it() {
+    let callee = Limits { longest: 1000, ..Limits::default() };
+    let mut pair = pair_with(Limits::default(), callee, |_| {});
+    let flow = pair.flow("long", by(Transfer::Copy, 3), 40_000);
+    // Three words leave 988 bytes.
+    for (lengths, first) in [([988_u32, 0, 0], None), ([989, 1, 0], Some(Failure::TooLong))] {
+        for length in lengths {
+            pair.a.start(flow, &length.to_le_bytes()[..]).expect("room");
+        }
+        serve(&mut pair.b.borrow_mut());
+        let mut failures = Vec::new();
+        let count = pair.a.complete(flow, |done, _| failures.push(done.failure));
+        assert_eq!((count, failures), (Ok(3), vec![first, None, None]));
+    }
+    pair.check_empty();
+}
+
+#[test]
+fn credit_that_came_before_a_wait_is_not_slept_through() {
+    let mut pair = pair();
+    pair.a.open(1).expect("free");
+    pair.b.borrow_mut().open(1).expect("free");
+    let to = Address { link: pair.to_b, port: 1 };
+    while pair.a.try_send(1, to, 0, 0, b"x").is_ok() {}
+    let any = Strategy::default();
+    let flow = pair.a.begin_flow(pair.to_b, &name("echo"), any, 10).expect("begun");
+    assert!(!pair.a.arm(), "there is no room for the question");
+    pair.a.disarm();
+    pair.b.borrow_mut().poll();
+    pair.b.borrow_mut().arm();
+    assert!(pair.a.arm(), "there is room now");
+    pair.a.disarm();
+    for _ in 0..5 {
+        pair.a.poll();
+        serve(&mut pair.b.borrow_mut());
+    }
+    assert_eq!(pair.a.is_ready(flow), Ok(true));
+}

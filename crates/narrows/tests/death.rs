@@ -389,3 +389,24 @@ fn a_reservation_of_a_lost_link_is_worth_nothing() {
     assert!(!pair.a.write(&mut reserved, 0, b"x"));
     pair.a.cancel(reserved);
 }
+
+#[test]
+fn who_waits_for_one_message_of_the_dead_gets_it_from_behind_many() {
+    let mut pair = pair_with(Limits::default(), Limits::default(), |state| {
+        let classes = state.layout.get();
+        let wide = narrows::memory::Layout::new(64, 256, classes.classes()).expect("possible");
+        state.layout.set(wide);
+    });
+    pair.a.open(1).expect("free");
+    pair.b.borrow_mut().open(1).expect("free");
+    let to_a = Address { link: pair.to_a, port: 1 };
+    for tag in 0..250 {
+        pair.b.borrow_mut().try_send(1, to_a, 0, tag, b"x").expect("room");
+    }
+    pair.a.platform().off_wait();
+    pair.world.kill("b");
+    let last = Select { first_tag: Some(249), ..Select::default() };
+    let got = pair.a.receive(1, &last, None).expect("open").expect("sent");
+    assert_eq!(got.tag, 249);
+    pair.a.release_message(got);
+}

@@ -5,8 +5,11 @@
 
 mod checks;
 mod limits;
+mod memory;
 #[cfg(test)]
 mod tests;
+
+pub use memory::parts;
 
 use crate::machine::{Machine, Root};
 use crate::table::{self, Align, Table};

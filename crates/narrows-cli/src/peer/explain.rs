@@ -4,6 +4,7 @@ use super::{FAREWELL, Peer, process};
 use crate::failure::{Failure, Kind};
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::strategy::Strategy;
+use std::time::Duration;
 
 impl Peer {
     /// What a flow's error means here.
@@ -19,7 +20,7 @@ impl Peer {
                 Kind::Name,
                 format!("the other core has no function {function}: start both from one build"),
             ),
-            FlowError::Deadline => silent(),
+            FlowError::Deadline => self.silent(),
             error => {
                 let why = why_not(error);
                 Failure::new(Kind::Internal, format!("{function} by {strategy}: {why}"))
@@ -31,7 +32,7 @@ impl Peer {
     pub fn explain_call(&mut self, error: CallError) -> Failure {
         match error {
             CallError::Gone(_) | CallError::Unknown => self.lost(),
-            CallError::Deadline => silent(),
+            CallError::Deadline => self.silent(),
             CallError::Start(error) => self.explain_send(error),
             CallError::Failed(failure) => {
                 let sentence = format!(
@@ -53,8 +54,16 @@ impl Peer {
     pub fn explain_send(&mut self, error: SendError) -> Failure {
         match error {
             SendError::Gone(_) | SendError::Unknown => self.lost(),
-            SendError::Deadline | SendError::RingFull | SendError::PoolEmpty => silent(),
+            SendError::Deadline | SendError::RingFull | SendError::PoolEmpty => self.silent(),
             error => Failure::new(Kind::Internal, send_error(error)),
+        }
+    }
+
+    /// It did not answer: because it is gone, or for another reason.
+    fn silent(&mut self) -> Failure {
+        match process::ended(&mut self.child, Duration::ZERO) {
+            Some(_) => self.lost(),
+            None => silent(),
         }
     }
 

@@ -29,7 +29,8 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
     if let Some(core) = settings.engine {
         options = options.copy_engine(core);
     }
-    if let Some(layout) = layout(settings.longest) {
+    let layout = layout(settings.longest);
+    if let Some(layout) = layout {
         options = options.layout(layout);
     }
     let host = options.open().map_err(|error| {
@@ -40,7 +41,9 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
         };
         Failure::new(kind, error.to_string())
     })?;
-    let longest = settings.longest.max(ANSWER as usize);
+    // A message of several requests is as long as its block, whatever each of them is.
+    let block = layout.map_or(0, |layout| layout.longest(Placement::External));
+    let longest = block.max(ANSWER) as usize;
     let tables = Tables { links: 2, endpoints: 8, flows: 80, inbox: 1024, longest };
     Node::new(host, tables).map_err(|_| {
         Failure::new(Kind::Internal, "there is no memory for the tables of a node: free some")
@@ -51,12 +54,14 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
 fn layout(longest: usize) -> Option<Layout> {
     /// Bytes of the larger blocks of one side, as far as they are used.
     const LARGE: usize = 256 << 20;
+    /// Room for what the stack adds where several requests go in one message.
+    const FRAMES: usize = 64;
     let standard = Layout::standard(Host::LINE).ok()?;
     let longest = longest.min(crate::workload::MAX_BYTES);
     if longest <= standard.longest(Placement::External) as usize {
         return Some(standard);
     }
-    let size = u32::try_from(longest).ok()?;
+    let size = u32::try_from((longest + FRAMES).min(crate::workload::MAX_BYTES)).ok()?;
     let count = (LARGE / longest).clamp(8, 40) as u32;
     let mut classes = standard.classes().to_vec();
     classes.push(Class { placement: Placement::External, size, count });

@@ -46,17 +46,30 @@ pub(super) fn spawn(
     Ok((Some(limits), child))
 }
 
+/// How long is hunted before looking whether the process is still there. A hunt that is given up
+/// takes a half-made link with it, so this is far longer than setting one up takes.
+const LOOK: Duration = Duration::from_secs(2);
+
 pub(super) fn hunt(node: &mut Node, child: &mut Child) -> Result<LinkId, Failure> {
     let name = "callee".parse().map_err(|_| nonsense())?;
     await_ready(child)?;
-    node.hunt(&name, Some(PATIENCE)).map_err(|error| match error {
-        LinkError::Deadline => silent(),
-        error => {
-            let how = ended(child, FAREWELL).map(|how| format!("process {how}"));
-            let how = how.unwrap_or_else(|| format!("node cannot be linked to ({error:?})"));
-            Failure::new(Kind::Peer, format!("the other core's {how}"))
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let error = match node.hunt(&name, Some(LOOK)) {
+            Ok(link) => return Ok(link),
+            Err(error) => error,
+        };
+        if let Some(how) = ended(child, Duration::ZERO) {
+            return Err(Failure::new(Kind::Peer, format!("the other core's process {how}")));
         }
-    })
+        if error != LinkError::Deadline {
+            let sentence = format!("the other core's node cannot be linked to ({error:?})");
+            return Err(Failure::new(Kind::Peer, sentence));
+        }
+        if Instant::now() >= deadline {
+            return Err(silent());
+        }
+    }
 }
 
 /// Waits until the process says, by a byte on its standard output, that its node is open.

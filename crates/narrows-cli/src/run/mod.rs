@@ -183,10 +183,17 @@ fn notes(
                 .into(),
         );
     }
+    if rows.iter().any(|row| row.phase_calls < row.received) {
+        notes.push(
+            "where calls are many, phases are of a sample of them: phase_calls with --json says of \
+             how many"
+                .into(),
+        );
+    }
     let overlaps: u64 = rows.iter().map(|row| row.overlaps).sum();
     if overlaps > 0 {
         notes.push(format!(
-            "{overlaps} calls were answered before their caller was out of B; their C counts as 0"
+            "calls answered before their caller was out of B, whose C counts as 0: {overlaps}"
         ));
     }
     notes

@@ -163,6 +163,8 @@ mod tests {
         // Pairs of 40, 19, 130, 110 and 30 ticks, with 1, 2, 2, 2 and 1 stamps.
         assert_eq!(call.phases, [77.0, 32.0, 254.0, 214.0, 57.0]);
         assert_eq!((call.delivery, call.stamps), (60.0, 30.0));
+        let whole = f64::from(440 - 100) * SCALE.tick;
+        assert!(call.phases.iter().sum::<f64>() + call.stamps <= whole);
     }
 
     #[test]

@@ -187,6 +187,9 @@ impl<'w> Round<'_, 'w> {
     fn carry(&mut self, start: Instant, done: Duration) -> Result<(), Failure> {
         let part = self.plan.duration / PARTS;
         let (mut progress, mut shown, mut fetched) = (start, start, start);
+        for lane in self.lanes.iter_mut().flatten() {
+            lane.next = start;
+        }
         loop {
             let now = Instant::now();
             let ran = now.duration_since(start).saturating_sub(self.paused);

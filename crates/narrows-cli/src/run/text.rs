@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The whole report; `duration` is how long each strategy was to run.
 pub fn text(name: &str, duration: Duration, report: &Report<RunRow>) -> String {
     let rows = &report.results;
-    let mut text = table::wrap("", &summary(name, duration, rows));
+    let mut text = summary(name, duration, rows);
     let flows = distinct(rows.iter().map(|row| row.flow.as_str()));
     let of = |flow: &str| rows.iter().filter(|row| row.flow == flow).collect::<Vec<&RunRow>>();
     for flow in &flows {
@@ -46,15 +46,16 @@ fn summary(name: &str, duration: Duration, rows: &[RunRow]) -> String {
         .fold((0, 0), |(differ, all), audio| (differ + audio.differing, all + audio.samples));
     let heard = match (samples, differing) {
         (0, _) => String::new(),
-        (_, 0) => ", audio as the codec's reference".to_owned(),
-        (_, some) => format!(", {some} samples of audio WRONG"),
+        (_, 0) => "; audio as the codec's reference".to_owned(),
+        (_, some) => format!("; {some} samples of audio WRONG"),
     };
     let wrong = match sum(|row| row.wrong) {
         0 => String::new(),
-        some => format!(", {some} responses WRONG"),
+        some => format!(", {some} WRONG"),
     };
     format!(
-        "{name}: {strategies} strategies of {}: {} sent, {} received, {} lost, {} late{wrong}{heard}",
+        "{name}: {strategies} strategies, {} each\n\
+         {} sent, {} received, {} lost, {} late{wrong}{heard}\n",
         humantime::format_duration(duration),
         sum(|row| row.sent),
         sum(|row| row.received),
@@ -224,7 +225,7 @@ mod tests {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        let first = "voice: 3 strategies of 2s: 2000 sent, 1998 received, 2 lost, 4 late";
+        let first = "voice: 3 strategies, 2s each\n2000 sent, 1998 received, 2 lost, 4 late";
         assert!(text.starts_with(first), "{text}");
         assert!(text.contains("audio as the codec's reference"), "{text}");
         assert!(text.contains("no memory of that placement"), "{text}");

@@ -56,4 +56,4 @@ impl core::fmt::Display for Corrupt {
 impl core::error::Error for Corrupt {}
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

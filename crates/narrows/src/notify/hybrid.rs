@@ -1,7 +1,7 @@
 //! Look for a while, then sleep.
 //!
-//! The while adapts: it grows to twice the time that answers took when they came while looking,
-//! and halves when one did not come in time, so that a peer that answers promptly is met at ring
+//! The while adapts: it grows to twice the time an answer took that a longer look would have met,
+//! and halves when none would have, so that a peer that answers promptly is met at ring
 //! speed and one that does not costs little processor time.
 
 use core::time::Duration;

@@ -15,7 +15,7 @@ mod ring;
 mod shared;
 mod strategy;
 #[path = "../../../tests/common/tables.rs"]
-mod tables;
+pub(crate) mod tables;
 
 pub(super) use heap::{Core, Heap};
 
