@@ -15,7 +15,9 @@ use crate::strategy::{Notification, Strategy, Transfer};
 /// How large a node's tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Links, ended ones that were not closed included.
+    /// Links, ended ones that were not closed included. When they are all in use, a new link takes
+    /// the place of the oldest that has ended and of which nothing waits to be received; what
+    /// [`Node::undelivered`] would have said of that one is gone then.
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,
@@ -146,7 +148,8 @@ impl<P: Platform> Node<P> {
     /// that has already linked to this node is found at once.
     ///
     /// # Errors
-    /// [`LinkError::Deadline`] or [`LinkError::Hunt`].
+    /// [`LinkError::Deadline`], [`LinkError::Hunt`], or [`LinkError::Gone`] if it was found and
+    /// ended the link before this returned: it is full, say.
     pub fn hunt(&mut self, name: &Name, within: Option<Duration>) -> Result<LinkId, LinkError> {
         let deadline = self.deadline(within);
         self.attend();
@@ -154,6 +157,7 @@ impl<P: Platform> Node<P> {
             return Ok(id);
         }
         self.links.hunt_failure(name);
+        let before = self.links.latest();
         self.platform.hunt(name).map_err(LinkError::Hunt)?;
         loop {
             self.poll();
@@ -162,6 +166,9 @@ impl<P: Platform> Node<P> {
             }
             if let Some(error) = self.links.hunt_failure(name) {
                 return Err(LinkError::Hunt(error));
+            }
+            if let Some(reason) = self.links.came_and_went(name, before) {
+                return Err(LinkError::Gone(reason));
             }
             if self.passed(deadline) {
                 self.platform.give_up(name);

@@ -52,6 +52,11 @@ impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
         self.free.is_some()
     }
 
+    /// Whether no message waits. Looks at every entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.iter().all(|entry| entry.taken.is_none())
+    }
+
     /// Keeps a message.
     #[inline]
     pub fn put(&mut self, taken: Taken) -> Option<EntryId> {

@@ -123,7 +123,8 @@ impl<P: Platform> Links<P> {
     }
 
     fn insert(&mut self, platform: &P, new: Connected<P>) -> Result<LinkId, HuntError> {
-        let free = self.table.iter().position(Option::is_none).ok_or(HuntError::TooManyLinks)?;
+        let free = self.table.iter().position(Option::is_none).or_else(|| self.over());
+        let free = free.ok_or(HuntError::TooManyLinks)?;
         let index = free as u16;
         let shared =
             Shared::new(platform, new.own, new.peer, new.bell).map_err(|error| match error {
@@ -155,6 +156,29 @@ impl<P: Platform> Links<P> {
             self.used = self.used.max(index + 1);
         }
         Ok(id)
+    }
+
+    /// The place of the oldest link that has ended and left nothing that waits to be received: a
+    /// program that only serves never hears of it, and so cannot close it.
+    fn over(&self) -> Option<usize> {
+        let over = |link: &Link<P>| link.lost.is_some() && link.told && link.inbox.is_empty();
+        let links = self.table.iter().enumerate();
+        let links = links.filter_map(|(place, link)| Some((place, link.as_ref()?)));
+        let ended = links.filter(|(_, link)| over(link));
+        Some(ended.max_by_key(|(_, link)| self.lives.wrapping_sub(link.life))?.0)
+    }
+
+    /// Why the link to a peer ended that came up after life `since`, if it has ended.
+    pub fn came_and_went(&self, name: &Name, since: u32) -> Option<Lost> {
+        let age = self.lives.wrapping_sub(since);
+        let newer = |link: &&Link<P>| self.lives.wrapping_sub(link.life) < age;
+        let mut links = self.table.iter().flatten().filter(newer);
+        links.find_map(|link| link.lost.filter(|_| link.name == *name))
+    }
+
+    /// The life that the latest link was given.
+    pub fn latest(&self) -> u32 {
+        self.lives
     }
 
     /// Notes that a link has ended. Its blocks come back; what waits in its inbox stays readable.
