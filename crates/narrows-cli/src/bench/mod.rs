@@ -86,19 +86,27 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     output::print(text(&sections).as_bytes())
 }
 
+/// What the figures say, each under its heading, and then the tables they are taken from.
 fn text(sections: &[Section]) -> String {
-    let parts = sections.iter().map(|section| {
-        let mut part = String::new();
-        if !section.heading.is_empty() {
-            part.push_str(&crate::table::wrap("", &section.heading));
-        }
-        part.push_str(&bench_text(&section.rows));
-        if !section.reading.is_empty() {
-            part.push_str(&crate::table::wrap("", &section.reading));
-        }
-        part
+    let wrapped = |indent: &str, text: &str| crate::table::wrap(indent, text);
+    let readings = sections
+        .iter()
+        .filter(|section| !section.reading.is_empty())
+        .map(|section| wrapped("", &section.heading) + &wrapped("  ", &section.reading));
+    let readings: String = readings.collect();
+    let tables = sections.iter().map(|section| {
+        let heading = match section.heading.as_str() {
+            "" => String::new(),
+            heading => wrapped("", heading),
+        };
+        heading + &bench_text(&section.rows)
     });
-    parts.collect::<Vec<_>>().join("\n")
+    Some(readings)
+        .filter(|r| !r.is_empty())
+        .into_iter()
+        .chain(tables)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Starts both processes for a bench of `steps` steps by these strategies, with these sizes.
