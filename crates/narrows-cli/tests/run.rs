@@ -218,6 +218,18 @@ fn every_function_runs_and_what_cannot_says_so() {
 }
 
 #[test]
+fn a_run_that_can_carry_nothing_is_a_mistake_of_the_workload() {
+    let place = Place::new();
+    let file = place.path("large.toml");
+    std::fs::write(&file, "[[flow]]\nname = 'x'\nfunction = 'echo'\nrequest = 100000\n").unwrap();
+    let run = [file.to_str().unwrap(), "--strategy", "copy/spin/internal", "--duration", "50ms"];
+    let output = place.command(&run).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let said = text(&output.stderr);
+    assert!(said.contains("no flow could be carried") && said.contains("65536 bytes"), "{said}");
+}
+
+#[test]
 fn two_at_once_do_not_meet() {
     let place = Place::new();
     let start = || {

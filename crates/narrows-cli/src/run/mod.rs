@@ -126,7 +126,13 @@ fn all(
             ),
         ));
     }
-    Ok(())
+    match rows.iter().find_map(|row| row.refused.as_ref()) {
+        Some(why) if rows.iter().all(|row| row.refused.is_some()) => Err(Failure::new(
+            Kind::Workload,
+            format!("no flow could be carried by any of the strategies; the first because {why}"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn options(global: &Global, workload: &Workload, strategies: &[Strategy]) -> Options {

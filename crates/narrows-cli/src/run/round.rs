@@ -160,7 +160,10 @@ impl<'w> Round<'_, 'w> {
         if flow.request.max(flow.response) > longest {
             return Ok(Err(match longest {
                 0 => "there is no memory of that placement".into(),
-                longest => format!("the largest block of this memory has {longest} bytes"),
+                longest => format!(
+                    "the largest block of this memory has {longest} bytes; make requests and \
+                     responses that fit"
+                ),
             }));
         }
         let response = u32::try_from(flow.response).unwrap_or(u32::MAX);
