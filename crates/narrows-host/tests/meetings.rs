@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::process::{Peer, Role, alone, node, payload, possessions, rounds, take};
 use common::{PATIENCE, name};
-use narrows::endpoint::{Address, Limits, LinkError, Select, SendError, What};
+use narrows::endpoint::{Address, Limits, LinkError, Message, Select, SendError, What};
 use narrows::link::LinkId;
 use narrows::platform::{HuntError, Lost};
 use narrows::strategy::{Placement, Strategy};
@@ -97,7 +97,8 @@ fn a_slow_receiver_holds_its_sender_up_and_has_all_that_was_accepted_in_order() 
         let end = Instant::now() + PATIENCE;
         while sent < COUNT {
             let (to, within) = (Address { link, port: WORK }, Some(Duration::from_micros(50)));
-            match node.send(NEWS, to, 3, 0, payload(sent, &mut buffer), within) {
+            match node.send(NEWS, to, Message::new(payload(sent, &mut buffer)).priority(3), within)
+            {
                 Ok(()) => sent += 1,
                 Err(SendError::Deadline) => late += 1,
                 Err(error) => panic!("{error}"),
@@ -122,11 +123,11 @@ fn a_peer_that_ends_in_order_says_so_whatever_ends_it() {
     ] {
         let (mut node, link, mut peer) = hunted(directory.path(), role, "");
         let to = Address { link, port: WORK };
-        node.send(NEWS, to, 0, 0, b"end now", Some(PATIENCE)).unwrap();
+        node.send(NEWS, to, Message::new(b"end now").priority(0), Some(PATIENCE)).unwrap();
         let notice = node.receive(NEWS, &Select::default(), Some(PATIENCE)).unwrap();
         let notice = notice.expect("word of the end");
         assert_eq!((notice.what, notice.from.link), (What::PeerGone(reason), link), "{role}");
-        node.release_message(notice);
+        node.release(notice);
         peer.wait();
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -142,7 +143,8 @@ fn greet_and_talk(directory: &std::path::Path, own: &str, other: &str, together:
     let mut buffer = [0; 4096];
     for number in 0..COUNT {
         let to = Address { link, port: WORK };
-        node.send(WORK, to, 3, 0, payload(number, &mut buffer), Some(PATIENCE)).unwrap();
+        node.send(WORK, to, Message::new(payload(number, &mut buffer)).priority(3), Some(PATIENCE))
+            .unwrap();
     }
     for number in 0..COUNT {
         let message = node.receive(WORK, &Select::default(), Some(PATIENCE)).unwrap();
@@ -226,12 +228,13 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                 assert!(Instant::now() < end, "there is no room for the {number}th");
                 let Ok(link) = leaf.hunt(&name("hub"), Some(PATIENCE)) else { continue };
                 let to = Address { link, port: 9 };
-                leaf.send(WORK, to, 0, 0, b"are you there", Some(PATIENCE)).unwrap();
+                leaf.send(WORK, to, Message::new(b"are you there").priority(0), Some(PATIENCE))
+                    .unwrap();
                 leaf.attach(link, WORK).unwrap();
                 let answer = leaf.receive(WORK, &Select::default(), Some(PATIENCE)).unwrap();
                 let answer = answer.expect("an answer, or word of the end");
                 let refused = answer.what == What::Refused;
-                leaf.release_message(answer);
+                leaf.release(answer);
                 leaf.close(link);
                 if refused {
                     break;

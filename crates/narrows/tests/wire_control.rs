@@ -6,7 +6,7 @@ mod common;
 use common::heap::Heap;
 use common::tables::{find, number, table};
 use common::world::{Pair, SECOND, name, pair, pair_with, serve};
-use narrows::endpoint::{Address, CallError, FlowError, Limits};
+use narrows::endpoint::{Address, CallError, FlowError, Limits, Message};
 use narrows::strategy::Strategy;
 
 /// A message as it lies in the region of its sender.
@@ -110,7 +110,7 @@ fn what_the_stacks_say_to_each_other() {
     assert_eq!(absent, Err(FlowError::NotFound));
     pair.a.close_flow(echo).expect("nothing is outstanding");
     let closed = Address { link: pair.to_b, port: 9 };
-    pair.a.try_send(1, closed, 3, 77, b"nobody is there").expect("room");
+    pair.a.try_send(1, closed, Message::new(b"nobody is there").priority(3).tag(77)).expect("room");
     serve(&mut pair.b.borrow_mut());
 
     let (asked, answered) = both(&pair);

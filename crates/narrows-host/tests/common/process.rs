@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::{Limits, Message, Source};
+use narrows::endpoint::{Lent, Limits, Source};
 use narrows_host::{Node, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -156,19 +156,18 @@ pub fn payload(number: u64, buffer: &mut [u8; 4096]) -> &[u8] {
 /// The number of a payload, which has to be whole.
 pub fn number(source: &(impl Source + ?Sized)) -> u64 {
     let (mut expected, mut bytes) = ([0; 4096], [0; 4096]);
-    assert!(source.read(0, &mut bytes[..8]), "the message has a number");
+    assert!(source.read(0, &mut bytes[..8]).is_ok(), "the message has a number");
     let number = u64::from_le_bytes(bytes[..8].try_into().unwrap());
     let expected = payload(number, &mut expected);
     assert_eq!(source.len(), expected.len(), "message {number}");
-    assert!(source.read(0, &mut bytes[..expected.len()]));
+    assert!(source.read(0, &mut bytes[..expected.len()]).is_ok());
     assert!(bytes[..expected.len()] == *expected, "message {number} is whole");
     number
 }
 
 /// The number of a message, which is released.
-pub fn take(node: &mut Node, message: Message) -> u64 {
-    let number =
-        node.read_in_place(&message, |source| number(source)).expect("a message that waits");
-    node.release_message(message);
+pub fn take(node: &mut Node, lent: Lent) -> u64 {
+    let number = node.read_in_place(&lent, |source| number(source)).expect("a message that waits");
+    node.release(lent);
     number
 }

@@ -292,7 +292,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Frees an inbox entry and gives its message back to the sender.
-    pub(super) fn release(&mut self, at: crate::link::EntryId) {
+    pub(super) fn give_back(&mut self, at: crate::link::EntryId) {
         if let Some(link) = self.links.at_mut(at.link)
             && let Some(taken) = link.inbox.remove(at.entry)
             && link.lost.is_none()
@@ -312,9 +312,12 @@ impl<P: Platform> super::Source for Unsent<'_, P> {
     fn len(&self) -> usize {
         self.taken.descriptor.len as usize
     }
-    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), super::Failure> {
         match self.taken.descriptor.block {
-            Some(block) => u32::try_from(at).is_ok_and(|at| self.shared.read_back(block, at, to)),
+            Some(block) => {
+                let read = u32::try_from(at).is_ok_and(|at| self.shared.read_back(block, at, to));
+                read.then_some(()).ok_or(super::Failure::Refused)
+            }
             None => {
                 let bytes = self.taken.in_slot.get(..self.len()).unwrap_or_default();
                 super::Source::read(bytes, at, to)
