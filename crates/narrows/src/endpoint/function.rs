@@ -55,21 +55,3 @@ impl Failure {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Failure;
-    use crate::memory::tests::tables;
-
-    #[test]
-    fn a_status_means_what_is_documented() {
-        let rows = tables::table("Requests and responses", "status");
-        let failures = [Failure::Refused, Failure::TooLong, Failure::NoRoom].map(Some);
-        let names = ["done", "refused", "too-long", "no-room"];
-        for (name, failure) in names.into_iter().zip([None].into_iter().chain(failures)) {
-            let status = Failure::status(failure.map_or(Ok(()), Err));
-            assert_eq!(u32::from(status), tables::find(&rows, 1, name));
-            assert_eq!(Failure::from_status(status), failure);
-        }
-    }
-}
