@@ -27,7 +27,7 @@ use std::error::Error;
 use std::process::Command;
 use std::time::Duration;
 
-use narrows::endpoint::Address;
+use narrows::endpoint::{Address, Message};
 use narrows_host::Options;
 
 const SOON: Option<Duration> = Some(Duration::from_secs(5));
@@ -75,8 +75,8 @@ fn sender(directory: &str, name: &str, priority: u8) -> Result<(), Box<dyn Error
     let link = node.hunt(&"hub".parse()?, SOON)?;
     for number in 1..=2 {
         let text = format!("{name} {number}");
-        node.send(1, Address { link, port: 1 }, priority, 0, text.as_bytes(), SOON)?;
+        node.send(1, Address { link, port: 1 }, Message::new(&text).priority(priority), SOON)?;
     }
-    node.send(1, Address { link, port: 2 }, priority, 0, b"", SOON)?;
+    node.send(1, Address { link, port: 2 }, Message::new(b"").priority(priority), SOON)?;
     Ok(())
 }

@@ -37,7 +37,7 @@ fn gpp() -> Result<(), Box<dyn Error>> {
     let mut node = Options::new("gpp").directory(directory.path()).node()?;
     node.open(1)?;
     let link = node.hunt(&"dsp".parse()?, SOON)?;
-    node.send(1, Address { link, port: 1 }, 3, 0, b"hello", SOON)?;
+    node.send(1, Address { link, port: 1 }, b"hello", SOON)?;
 
     let mut text = [0; 64];
     let answer = node.receive_into(1, &mut text, SOON)?.ok_or("no answer in time")?;
@@ -56,6 +56,6 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     println!("dsp received: {}", std::str::from_utf8(&text[..hello.len])?);
 
     let (peer, _) = node.peer(hello.from.link)?;
-    node.send(1, hello.from, 3, 0, format!("hello, {peer}").as_bytes(), SOON)?;
+    node.send(1, hello.from, &format!("hello, {peer}"), SOON)?;
     Ok(())
 }

@@ -49,7 +49,7 @@ async fn gpp() -> Result<(), Box<dyn Error>> {
 
     for number in 1..=3 {
         let text = number.to_string();
-        node.try_send(1, Address { link, port: 1 }, 3, 0, text.as_bytes())?;
+        node.try_send(1, Address { link, port: 1 }, &text)?;
         let answer = tokio::time::timeout(SOON, receive(&mut node, &doorbell, 1)).await??;
         println!("received: {}", String::from_utf8(answer)?);
     }
@@ -67,7 +67,7 @@ async fn receive(
         if let Some(message) = node.try_receive(port, &Select::default())? {
             let mut bytes = vec![0; message.len];
             node.read(&message, 0, &mut bytes);
-            node.release_message(message);
+            node.release(message);
             return Ok(bytes);
         }
         if !node.arm() {
@@ -87,7 +87,7 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
         let mut text = [0; 32];
         let message = node.receive_into(1, &mut text, Some(SOON))?.ok_or("nothing in time")?;
         let text = format!("{} comes back", std::str::from_utf8(&text[..message.len])?);
-        node.send(1, message.from, 3, 0, text.as_bytes(), Some(SOON))?;
+        node.send(1, message.from, &text, Some(SOON))?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::flags::{Callee, Global};
 use crate::functions::{self, Refusal};
 use crate::peer::{self, Settings};
 use crate::service::{self, Mode, Page, TraceOrder};
-use narrows::endpoint::{Failure as CallFailure, Function, Select, Sink, Source, What};
+use narrows::endpoint::{Failure as CallFailure, Function, Message, Select, Sink, Source, What};
 use narrows_host::{Node, Trace, system};
 use std::cell::{Cell, RefCell};
 use std::io::Read;
@@ -183,19 +183,22 @@ fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
         match message.what {
             What::PeerGone(_) => return false,
             What::Refused => {
-                node.release_message(message);
+                node.release(message);
                 continue;
             }
             What::Message => {}
         }
         let Some(bytes) = buffer.get_mut(..message.len) else {
-            node.release_message(message);
+            node.release(message);
             continue;
         };
         node.read(&message, 0, bytes);
         let (to, tag, priority) = (message.from, message.tag, message.priority);
-        node.release_message(message);
-        if node.send(service::ECHO_PORT, to, priority, tag, bytes, None).is_err() {
+        node.release(message);
+        if node
+            .send(service::ECHO_PORT, to, Message::new(&*bytes).priority(priority).tag(tag), None)
+            .is_err()
+        {
             return false;
         }
         if tag == service::LAST {

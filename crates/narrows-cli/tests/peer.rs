@@ -1,6 +1,6 @@
 //! The other core's process, as run and bench use it.
 
-use narrows::endpoint::{Address, CallError};
+use narrows::endpoint::{Address, CallError, Message};
 use narrows::span::{Edge, Span};
 use narrows_cli::bench::limit::{Kind as Limit, Pace};
 use narrows_cli::failure::Kind;
@@ -49,7 +49,7 @@ fn it_answers_calls_messages_and_questions_and_leaves() {
     peer.node.open(2).unwrap();
     let to = Address { link: peer.link, port: ECHO_PORT };
     for tag in [0, 7, LAST] {
-        peer.node.send(2, to, 3, tag, b"there and back", SOON).unwrap();
+        peer.node.send(2, to, Message::new(b"there and back").tag(tag), SOON).unwrap();
         let back = peer.node.receive_into(2, &mut response, SOON).unwrap().unwrap();
         assert_eq!((back.tag, &response[..back.len]), (tag, &b"there and back"[..]));
     }

@@ -24,13 +24,13 @@
 //!     let mut text = [0; 64];
 //!     let request = dsp.receive_into(1, &mut text, SOON).unwrap().expect("a request in time");
 //!     let answer = format!("{} to you", std::str::from_utf8(&text[..request.len]).unwrap());
-//!     dsp.send(1, request.from, 3, 0, answer.as_bytes(), SOON).unwrap();
+//!     dsp.send(1, request.from, &answer, SOON).unwrap();
 //! });
 //!
 //! let mut gpp = Options::new("gpp").directory(dir).node()?;
 //! gpp.open(1)?;
 //! let link = gpp.hunt(&"dsp".parse()?, SOON)?;
-//! gpp.send(1, Address { link, port: 1 }, 3, 0, b"hello", SOON)?;
+//! gpp.send(1, Address { link, port: 1 }, b"hello", SOON)?;
 //!
 //! let mut text = [0; 64];
 //! let answer = gpp.receive_into(1, &mut text, SOON)?.expect("an answer in time");

@@ -52,15 +52,15 @@ fn the_descriptor_tells_of_links_messages_and_deaths_and_falls_silent_when_heard
     for _ in 0..3 {
         a.arm();
         assert!(!a.arm(), "nothing has come since it was last asked");
-        b.try_send(1, Address { link, port: 1 }, 3, 0, b"here").unwrap();
+        b.try_send(1, Address { link, port: 1 }, b"here").unwrap();
         assert!(readable(&a, SOON));
         a.disarm();
         a.platform().hear();
         assert!(!readable(&a, Duration::ZERO), "it was heard");
         let message = a.try_receive(1, &Select::default()).unwrap().expect("a message");
-        a.release_message(message);
+        a.release(message);
     }
-    b.try_send(1, Address { link, port: 1 }, 3, 0, b"before arming").unwrap();
+    b.try_send(1, Address { link, port: 1 }, b"before arming").unwrap();
     assert!(a.arm(), "who waits now would wait in vain");
     a.disarm();
 

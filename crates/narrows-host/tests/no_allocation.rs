@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::{PATIENCE, name};
 use narrows::endpoint::{
-    Address, Failure, FlowId, Function, Limits, Payload, Select, SendError, Sink, Source,
+    Address, Failure, FlowId, Function, Limits, Message, Select, SendError, Sink, Source,
 };
 use narrows::strategy::Strategy;
 use narrows_host::{Node, Options};
@@ -103,8 +103,8 @@ fn serve_during(node: &mut Node, now: &AtomicU32, phase: u32) {
         while let Some(message) = node.try_receive(WORK, &Select::default()).unwrap() {
             let (to, len, tag) = (message.from, message.len, message.tag);
             assert!(node.read(&message, 0, &mut bytes[..len]));
-            node.release_message(message);
-            node.send(ANSWERS, to, 3, tag, &bytes[..len], SOON).unwrap();
+            node.release(message);
+            node.send(ANSWERS, to, Message::new(&bytes[..len]).tag(tag), SOON).unwrap();
             idle = false;
         }
         if idle {
@@ -116,11 +116,18 @@ fn serve_during(node: &mut Node, now: &AtomicU32, phase: u32) {
 fn messages(node: &mut Node, to: Address, over: FlowId, bytes: &[u8]) {
     let mut back = [0; 8192];
     for (tag, len) in (0..).zip(SIZES) {
-        node.send(ANSWERS, to, tag as u8, tag, &bytes[..len], SOON).unwrap();
-        node.send_over(over, ANSWERS, tag as u8, tag, &bytes[..len], SOON).unwrap();
+        node.send(ANSWERS, to, Message::new(&bytes[..len]).priority(tag as u8).tag(tag), SOON)
+            .unwrap();
+        node.send_over(
+            over,
+            ANSWERS,
+            Message::new(&bytes[..len]).priority(tag as u8).tag(tag),
+            SOON,
+        )
+        .unwrap();
         let mut made = node.reserve(over, len.max(1)).unwrap();
         assert!(node.write(&mut made, 0, &bytes[..len]));
-        node.try_send_over(over, ANSWERS, 0, tag, Payload::Reserved(&mut made)).unwrap();
+        node.try_send_over(over, ANSWERS, Message::new(&mut made).priority(0).tag(tag)).unwrap();
         for _ in 0..3 {
             let got = node.receive_into(ANSWERS, &mut back, SOON).unwrap().expect("an answer");
             assert!(back[..len] == bytes[..len] && got.tag == tag);

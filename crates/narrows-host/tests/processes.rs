@@ -79,7 +79,7 @@ impl Work {
         let mut buffer = [0; 4096];
         for _ in 0..random.below(6) {
             let bytes = payload(self.sent, &mut buffer);
-            match node.try_send(NEWS, Address { link, port: WORK }, 3, 0, bytes) {
+            match node.try_send(NEWS, Address { link, port: WORK }, bytes) {
                 Ok(()) => self.sent += 1,
                 Err(SendError::RingFull | SendError::PoolEmpty) => break,
                 Err(SendError::Gone(reason)) => return Err(reason),
@@ -201,7 +201,7 @@ fn ended(node: &mut Node, link: LinkId) {
     let select = Select { link: Some(link), ..Select::default() };
     let notice = node.receive(NEWS, &select, Some(PATIENCE)).unwrap().expect("a notice");
     assert_eq!(notice.what, What::PeerGone(Lost::Died));
-    node.release_message(notice);
+    node.release(notice);
     assert_eq!(node.blocks_in_use(link), Ok((0, 0)), "every block is back");
 }
 
@@ -352,7 +352,7 @@ fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
         node.start(flow, &b"are you there"[..]).unwrap();
         let full = loop {
             let to = Address { link, port: WORK };
-            match node.try_send(NEWS, to, 3, 0, payload(sent, &mut buffer)) {
+            match node.try_send(NEWS, to, payload(sent, &mut buffer)) {
                 Ok(()) => sent += 1,
                 Err(error) => break error,
             }

@@ -15,7 +15,7 @@
 //!
 //! // What is written against a platform runs on each of them.
 //! fn greet<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
-//!     node.send(1, to, 3, 0, b"hello", None)
+//!     node.send(1, to, b"hello", None)
 //! }
 //!
 //! // How a flow travels is a value: chosen at run time, changed while the flow runs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, Completed, Failure, FlowError, Limits, Payload, Select, SendError,
+    Address, CallError, Completed, Failure, FlowError, Limits, Select, SendError,
 };
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -346,7 +346,7 @@ fn a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails() {
             pair.a.arm();
             pair.b.borrow_mut().arm();
         }
-        pair.a.start(flow, Payload::Reserved(&mut kept)).expect("room again");
+        pair.a.start(flow, &mut kept).expect("room again");
         let _ = pair.a.flush(flow);
         serve(&mut pair.b.borrow_mut());
         let same =
@@ -388,9 +388,9 @@ fn calls_need_a_function_and_messages_a_port() {
     assert_eq!(pair.a.start(message, &b"x"[..]), Err(SendError::NoFunction));
     let error = pair.a.call(message, &b"x"[..], &mut [], SECOND);
     assert_eq!(error, Err(CallError::Start(SendError::NoFunction)));
-    let error = pair.a.try_send_over(call, 1, 0, 0, Payload::Bytes(b"x"));
+    let error = pair.a.try_send_over(call, 1, b"x");
     assert_eq!(error, Err(SendError::NoPort));
-    let error = pair.a.try_send_over(message, 2, 0, 0, Payload::Bytes(b"x"));
+    let error = pair.a.try_send_over(message, 2, b"x");
     assert_eq!(error, Err(SendError::Closed));
     pair.check_empty();
 }
@@ -440,10 +440,10 @@ fn questions_without_room_are_asked_later_and_answers_without_room_given_later()
         node.open(1).expect("free");
     }
     let (to_b, to_a) = (Address { link: pair.to_b, port: 1 }, pair.to_a);
-    while pair.a.try_send(1, to_b, 0, 0, b"x").is_ok() {}
+    while pair.a.try_send(1, to_b, b"x").is_ok() {}
     {
         let mut b = pair.b.borrow_mut();
-        while b.try_send(1, Address { link: to_a, port: 1 }, 0, 0, b"x").is_ok() {}
+        while b.try_send(1, Address { link: to_a, port: 1 }, b"x").is_ok() {}
     }
     alone(&pair);
     let any = Strategy::default();
@@ -557,7 +557,7 @@ fn credit_that_came_before_a_wait_is_not_slept_through() {
     pair.a.open(1).expect("free");
     pair.b.borrow_mut().open(1).expect("free");
     let to = Address { link: pair.to_b, port: 1 };
-    while pair.a.try_send(1, to, 0, 0, b"x").is_ok() {}
+    while pair.a.try_send(1, to, b"x").is_ok() {}
     let any = Strategy::default();
     let flow = pair.a.begin_flow(pair.to_b, &name("echo"), any, 10).expect("begun");
     pair.a.arm();
@@ -584,14 +584,14 @@ fn who_serves_and_had_no_room_for_a_response_is_rung_when_there_is() {
         let mut b = pair.b.borrow_mut();
         b.open(1).expect("free");
         let to = Address { link: pair.to_a, port: 1 };
-        while b.try_send(1, to, 0, 0, b"fills the ring").is_ok() {}
+        while b.try_send(1, to, b"fills the ring").is_ok() {}
     }
     pair.a.start(flow, &b"x"[..]).expect("room");
     assert_eq!(serve(&mut pair.b.borrow_mut()), 0, "no room");
     let rings = pair.b.borrow().platform().rings();
     pair.b.borrow_mut().arm();
     while let Some(message) = pair.a.try_receive(1, &Select::default()).expect("open") {
-        pair.a.release_message(message);
+        pair.a.release(message);
     }
     pair.a.arm();
     assert!(pair.b.borrow().platform().rings() > rings, "rung");

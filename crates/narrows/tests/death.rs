@@ -6,7 +6,7 @@ mod common;
 use common::heap::Heap;
 use common::world::{Pair, SECOND, all, bytes, in_use, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, FlowError, Limits, LinkError, Payload, Select, SendError, What,
+    Address, CallError, FlowError, Limits, LinkError, Message, Select, SendError, What,
 };
 use narrows::memory::{Corrupt, Kind};
 use narrows::platform::Lost;
@@ -34,12 +34,12 @@ fn what_the_dead_had_not_taken_comes_back_in_order() {
         pair.a.set_strategy(Strategy { transfer, ..Strategy::default() });
         let to = Address { link: pair.to_b, port: 1 };
         for tag in 0..5 {
-            pair.a.try_send(2, to, 0, tag, &bytes(40, tag.into())).expect("room");
+            pair.a.try_send(2, to, Message::new(&bytes(40, tag.into())).tag(tag)).expect("room");
         }
         pair.b.borrow_mut().poll();
         for tag in 5..15 {
             let len = 30 * usize::from(tag - 4);
-            pair.a.try_send(2, to, 0, tag, &bytes(len, tag.into())).expect("room");
+            pair.a.try_send(2, to, Message::new(&bytes(len, tag.into())).tag(tag)).expect("room");
         }
         assert_eq!(pair.a.undelivered(pair.to_b, |_, _| panic!("it is up")), Ok(0));
         kill_b(&mut pair);
@@ -52,7 +52,7 @@ fn what_the_dead_had_not_taken_comes_back_in_order() {
             tag += 1;
         });
         assert_eq!((count, tag), (Ok(10), 15));
-        assert_eq!(pair.a.try_send(2, to, 0, 0, b"x"), Err(SendError::Gone(Lost::Died)));
+        assert_eq!(pair.a.try_send(2, to, b"x"), Err(SendError::Gone(Lost::Died)));
         assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
     }
 }
@@ -104,14 +104,17 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     let to_a = Address { link: pair.to_a, port: 1 };
     for tag in 0..200 {
         let priority = (tag % 8) as u8;
-        pair.b.borrow_mut().try_send(1, to_a, priority, tag, b"one of the last").expect("room");
+        pair.b
+            .borrow_mut()
+            .try_send(1, to_a, Message::new(b"one of the last").priority(priority).tag(tag))
+            .expect("room");
     }
     kill_b(&mut pair);
     let mut tags = Vec::new();
     loop {
         let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("more");
         let (what, tag, link) = (got.what, got.tag, got.from.link);
-        pair.a.release_message(got);
+        pair.a.release(got);
         if what != What::Message {
             assert_eq!((what, link), (What::PeerGone(Lost::Died), pair.to_b));
             break;
@@ -122,7 +125,7 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     assert_eq!(tags, (0..200).collect::<Vec<_>>());
     let got = pair.a.receive(2, &Select::default(), None).expect("open").expect("told too");
     assert_eq!(got.what, What::PeerGone(Lost::Died));
-    pair.a.release_message(got);
+    pair.a.release(got);
     assert_eq!(pair.a.attach(pair.to_b, 1), Err(LinkError::Gone(Lost::Died)));
 }
 
@@ -135,7 +138,7 @@ fn waits_end_with_the_peer_though_the_inbox_is_full() {
     let flow = pair.flow("echo", Strategy::default(), 10);
     let to_a = Address { link: pair.to_a, port: 1 };
     for tag in 0..8 {
-        pair.b.borrow_mut().try_send(1, to_a, 0, tag, b"in the way").expect("room");
+        pair.b.borrow_mut().try_send(1, to_a, Message::new(b"in the way").tag(tag)).expect("room");
     }
     pair.a.start(flow, &b"x"[..]).expect("room");
     serve(&mut pair.b.borrow_mut());
@@ -144,7 +147,7 @@ fn waits_end_with_the_peer_though_the_inbox_is_full() {
     for tag in 0..8 {
         let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("there");
         assert_eq!(got.tag, tag);
-        pair.a.release_message(got);
+        pair.a.release(got);
     }
     assert_eq!(pair.a.finish(flow, &mut [0; 10], None).map(|done| done.len), Ok(1));
 }
@@ -166,7 +169,7 @@ fn a_callee_forgets_the_requests_of_the_dead() {
     assert_eq!(serve(&mut b), 0);
     let told = b.try_receive(1, &Select::default()).expect("open").expect("told");
     assert_eq!(told.what, What::PeerGone(Lost::Died));
-    b.release_message(told);
+    b.release(told);
     assert_eq!(b.blocks_in_use(pair.to_a), Ok((0, 0)));
 }
 
@@ -177,7 +180,7 @@ fn the_next_life_is_linked_to_and_names_of_the_last_stay_dead() {
     let flow = pair.flow("echo", Strategy::default(), 10);
     pair.b
         .borrow_mut()
-        .try_send(1, Address { link: pair.to_a, port: 1 }, 0, 7, b"x")
+        .try_send(1, Address { link: pair.to_a, port: 1 }, Message::new(b"x").tag(7))
         .expect("room");
     pair.a.poll();
     let held = pair.a.try_receive(1, &Select::default()).expect("open").expect("sent");
@@ -191,19 +194,21 @@ fn the_next_life_is_linked_to_and_names_of_the_last_stay_dead() {
         pair.a.close(pair.to_b);
         assert_eq!(pair.a.check(pair.to_b), Err(LinkError::Unknown));
         assert_eq!(pair.a.check(old), Err(LinkError::Unknown));
-        assert_eq!(pair.a.try_send(1, to, 0, 0, b"x"), Err(SendError::Unknown));
+        assert_eq!(pair.a.try_send(1, to, b"x"), Err(SendError::Unknown));
         assert_eq!(pair.a.start(flow, &b"x"[..]), Err(SendError::Unknown));
         assert!(!pair.a.read(&held, 0, &mut [0]));
         assert_eq!(pair.a.links().count(), 1, "life {life}");
-        pair.a.try_send(1, Address { link, port: 1 }, 0, life, b"hello").expect("room");
+        pair.a
+            .try_send(1, Address { link, port: 1 }, Message::new(b"hello").tag(life))
+            .expect("room");
         b.poll();
         let got = b.try_receive(1, &Select::default()).expect("open").expect("sent");
         assert_eq!(got.tag, life);
         pair.to_a = got.from.link;
-        b.release_message(got);
+        b.release(got);
         pair.to_b = link;
     }
-    pair.a.release_message(held);
+    pair.a.release(held);
 }
 
 #[test]
@@ -212,7 +217,7 @@ fn closing_a_link_tells_the_peer_and_keeps_nothing() {
     let flow = pair.flow("echo", Strategy { granularity: 4, ..Strategy::default() }, 10);
     pair.a.start(flow, &b"gathered"[..]).expect("room");
     let to_a = Address { link: pair.to_a, port: 1 };
-    pair.b.borrow_mut().try_send(1, to_a, 0, 0, &bytes(100, 0)).expect("room");
+    pair.b.borrow_mut().try_send(1, to_a, &bytes(100, 0)).expect("room");
     pair.a.poll();
     pair.a.begin_switch(flow, Strategy::default()).expect("runs");
     pair.a.close(pair.to_b);
@@ -261,7 +266,7 @@ fn every_lie_ends_its_link_with_its_reason_and_no_other() {
         (Corrupt::Credit, |pair, b, _| {
             b.poke(640, 1000);
             let to = Address { link: pair.to_b, port: 1 };
-            while pair.a.try_send(1, to, 0, 0, b"x").is_ok() {}
+            while pair.a.try_send(1, to, b"x").is_ok() {}
         }),
         (Corrupt::Credit, |pair, b, _| {
             b.poke(640, u32::MAX);
@@ -295,15 +300,17 @@ fn every_lie_ends_its_link_with_its_reason_and_no_other() {
         assert_eq!(pair.a.check(pair.to_b), Err(gone), "lie {case}");
         let told = pair.a.try_receive(2, &Select::default()).expect("open").expect("told");
         assert_eq!(told.what, What::PeerGone(Lost::Corrupt(reason)));
-        pair.a.release_message(told);
+        pair.a.release(told);
         assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
         pair.b.borrow_mut().poll();
         assert_eq!(pair.b.borrow().check(pair.to_a), Err(LinkError::Gone(Lost::Closed)));
 
-        pair.a.try_send(1, Address { link: to_c, port: 1 }, 0, 5, b"on").expect("another link");
+        pair.a
+            .try_send(1, Address { link: to_c, port: 1 }, Message::new(b"on").tag(5))
+            .expect("another link");
         let got = c.try_receive(1, &Select::default()).expect("open").expect("sent");
         assert_eq!((got.tag, got.from.link), (5, c_link));
-        c.release_message(got);
+        c.release(got);
     }
 }
 
@@ -382,7 +389,7 @@ fn a_reservation_of_a_lost_link_is_worth_nothing() {
     let flow = pair.flow("echo", Strategy::default(), 10);
     let mut reserved = pair.a.reserve(flow, 100).expect("a block");
     kill_b(&mut pair);
-    let error = pair.a.start(flow, Payload::Reserved(&mut reserved));
+    let error = pair.a.start(flow, &mut reserved);
     assert_eq!(error, Err(SendError::Gone(Lost::Died)));
     assert_eq!(pair.a.reserve(flow, 1).err(), Some(SendError::Gone(Lost::Died)));
     pair.a.close(pair.to_b);
@@ -401,12 +408,12 @@ fn who_waits_for_one_message_of_the_dead_gets_it_from_behind_many() {
     pair.b.borrow_mut().open(1).expect("free");
     let to_a = Address { link: pair.to_a, port: 1 };
     for tag in 0..250 {
-        pair.b.borrow_mut().try_send(1, to_a, 0, tag, b"x").expect("room");
+        pair.b.borrow_mut().try_send(1, to_a, Message::new(b"x").tag(tag)).expect("room");
     }
     pair.a.platform().off_wait();
     pair.world.kill("b");
     let last = Select { first_tag: Some(249), ..Select::default() };
     let got = pair.a.receive(1, &last, None).expect("open").expect("sent");
     assert_eq!(got.tag, 249);
-    pair.a.release_message(got);
+    pair.a.release(got);
 }

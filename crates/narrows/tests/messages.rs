@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use common::world::{Pair, SECOND, bytes, in_use, pair, pair_with, serve};
-use narrows::endpoint::{Address, Limits, Message, Payload, Select, SendError, What};
+use narrows::endpoint::{Address, Lent, Limits, Message, Select, SendError, What};
 use narrows::strategy::{Acknowledgement, Placement, Strategy, Transfer};
 
 const SIZES: [usize; 8] = [0, 1, 47, 48, 49, 64, 1024, 65536];
@@ -47,19 +47,19 @@ impl Pair {
     }
     fn send(&mut self, priority: u8, tag: u16, payload: &[u8]) -> Result<(), SendError> {
         let to = self.b_port(1);
-        self.a.try_send(1, to, priority, tag, payload)
+        self.a.try_send(1, to, Message::new(payload).priority(priority).tag(tag))
     }
     fn tags(&mut self, select: &Select) -> Vec<u16> {
         let mut b = self.b.borrow_mut();
         let mut tags = Vec::new();
         while let Some(message) = b.try_receive(1, select).expect("open") {
             tags.push(message.tag);
-            b.release_message(message);
+            b.release(message);
         }
         tags
     }
     /// The next message at b, and its bytes.
-    fn next(&mut self) -> (Message, Vec<u8>) {
+    fn next(&mut self) -> (Lent, Vec<u8>) {
         let mut b = self.b.borrow_mut();
         let message = b.try_receive(1, &Select::default()).expect("open").expect("sent");
         let mut got = vec![0; message.len];
@@ -84,8 +84,8 @@ fn every_size_travels_there_and_back_in_every_way() {
             let from = message.from;
             let mut b = pair.b.borrow_mut();
             b.set_strategy(strategy);
-            b.release_message(message);
-            b.try_send(2, Address { port: 3, ..from }, 0, 9, &got).expect("room");
+            b.release(message);
+            b.try_send(2, Address { port: 3, ..from }, Message::new(&got).tag(9)).expect("room");
             drop(b);
             let mut back = vec![0; len + 1];
             let message = pair.a.receive_into(3, &mut back, SECOND).expect("open").expect("sent");
@@ -93,12 +93,11 @@ fn every_size_travels_there_and_back_in_every_way() {
 
             let mut reserved = pair.a.reserve(over, len).expect("a block");
             assert!(pair.a.write(&mut reserved, 0, &sent));
-            let made = Payload::Reserved(&mut reserved);
-            pair.a.try_send_over(over, 1, 0, 1, made).expect("room");
+            pair.a.try_send_over(over, 1, Message::new(&mut reserved).tag(1)).expect("room");
             assert!(reserved.is_empty());
             let (message, got) = pair.next();
             assert!(got == sent, "{len} bytes reserved, {strategy}");
-            pair.b.borrow_mut().release_message(message);
+            pair.b.borrow_mut().release(message);
         }
         pair.check_empty();
     }
@@ -131,7 +130,7 @@ fn who_selects_leaves_the_others_where_they_are() {
     let mut pair = open();
     for tag in 0..8 {
         let (to, from) = (pair.b_port(1), 1 + tag % 2);
-        pair.a.try_send(from, to, 0, tag, &bytes(100, tag.into())).expect("room");
+        pair.a.try_send(from, to, Message::new(&bytes(100, tag.into())).tag(tag)).expect("room");
     }
     let range =
         |first, last| Select { first_tag: Some(first), last_tag: Some(last), ..Select::default() };
@@ -142,7 +141,7 @@ fn who_selects_leaves_the_others_where_they_are() {
     assert_eq!(pair.tags(&Select { port: Some(2), ..Select::default() }), [1, 5]);
     assert_eq!(pair.tags(&Select { port: Some(9), ..Select::default() }), []);
     assert_eq!(pair.tags(&Select { link: Some(to_a), ..range(6, 6) }), [6]);
-    pair.send(0, 11, b"x").expect("room");
+    pair.send(4, 11, b"x").expect("room");
     assert_eq!(pair.tags(&Select::default()), [2, 11]);
     pair.check_empty();
 }
@@ -152,14 +151,14 @@ fn a_message_for_a_closed_port_comes_back_as_a_refusal() {
     let mut pair = open();
     let to = pair.b_port(9);
     for (tag, len) in [(70, 3), (71, 300)] {
-        pair.a.try_send(2, to, 0, tag, &bytes(len, 0)).expect("room");
+        pair.a.try_send(2, to, Message::new(&bytes(len, 0)).tag(tag)).expect("room");
         let refused = pair.a.receive(2, &Select::default(), SECOND).expect("open").expect("told");
         assert_eq!((refused.what, refused.from), (What::Refused, to));
         assert_eq!((refused.tag, refused.len), (tag, 4));
-        pair.a.release_message(refused);
+        pair.a.release(refused);
     }
     pair.a.close_port(2).expect("open");
-    assert_eq!(pair.a.try_send(2, to, 0, 1, b"x"), Err(SendError::Closed));
+    assert_eq!(pair.a.try_send(2, to, Message::new(b"x").tag(1)), Err(SendError::Closed));
     pair.check_empty();
 }
 
@@ -169,17 +168,17 @@ fn refusals_wait_for_room_and_wake_who_sleeps() {
     {
         let mut b = pair.b.borrow_mut();
         let to = Address { link: pair.to_a, port: 1 };
-        while b.try_send(1, to, 0, 0, b"fills the ring").is_ok() {}
+        while b.try_send(1, to, b"fills the ring").is_ok() {}
     }
     let to = pair.b_port(9);
-    pair.a.try_send(2, to, 0, 5, &bytes(100, 0)).expect("room");
+    pair.a.try_send(2, to, Message::new(&bytes(100, 0)).tag(5)).expect("room");
     serve(&mut pair.b.borrow_mut());
     let rings = pair.b.borrow().platform().rings();
     pair.b.borrow_mut().arm();
     let mut refused = None;
     for _ in 0..40 {
         if let Some(m) = pair.a.try_receive(1, &Select::default()).expect("open") {
-            pair.a.release_message(m);
+            pair.a.release(m);
         }
         pair.a.arm();
         if pair.b.borrow().platform().rings() > rings {
@@ -189,7 +188,7 @@ fn refusals_wait_for_room_and_wake_who_sleeps() {
     }
     let refused = refused.expect("b was rung when it had room for its answer");
     assert_eq!((refused.what, refused.tag), (What::Refused, 5));
-    pair.a.release_message(refused);
+    pair.a.release(refused);
     pair.check_empty();
 }
 
@@ -208,7 +207,7 @@ fn what_comes_while_another_port_is_looked_at_is_not_slept_over() {
     for armed in [true, false] {
         assert_eq!(b.try_receive(1, &Select::default()), Ok(None));
         let to = Address { link: pair.to_b, port: 1 };
-        pair.a.try_send(1, to, 0, 0, b"for the port that was looked at").expect("room");
+        pair.a.try_send(1, to, b"for the port that was looked at").expect("room");
         assert_eq!(b.try_receive(2, &Select::default()), Ok(None));
         if armed {
             assert!(b.arm());
@@ -218,7 +217,7 @@ fn what_comes_while_another_port_is_looked_at_is_not_slept_over() {
             assert_eq!(waits.get(), 0, "there was no wait");
         }
         let message = b.try_receive(1, &Select::default()).expect("open").expect("taken in");
-        b.release_message(message);
+        b.release(message);
     }
     drop(b);
     pair.check_empty();
@@ -230,7 +229,7 @@ fn a_message_over_the_limit_is_refused_with_the_limit() {
     let long = bytes(65537, 0);
     assert_eq!(pair.send(0, 0, &long), Err(SendError::TooLong { limit: 65536 }));
     let to = pair.b_port(1);
-    let error = pair.a.send(1, to, 0, 0, &long, SECOND);
+    let error = pair.a.send(1, to, &long, SECOND);
     assert_eq!(error, Err(SendError::TooLong { limit: 65536 }));
     pair.check_empty();
 }
@@ -259,11 +258,12 @@ fn a_pool_that_is_used_up_recovers_when_messages_are_released() {
     }
     assert_eq!(pair.send(0, 2, &bytes(5000, 2)), Err(SendError::PoolEmpty));
     let to = pair.b_port(1);
-    let late = pair.a.send(1, to, 0, 2, &bytes(5000, 2), Some(Duration::from_millis(1)));
+    let short = Some(Duration::from_millis(1));
+    let late = pair.a.send(1, to, Message::new(&bytes(5000, 2)).tag(2), short);
     assert_eq!(late, Err(SendError::Deadline));
     let (message, _) = pair.next();
-    pair.b.borrow_mut().release_message(message);
-    pair.a.send(1, to, 0, 2, &bytes(5000, 2), SECOND).expect("a block came back");
+    pair.b.borrow_mut().release(message);
+    pair.a.send(1, to, Message::new(&bytes(5000, 2)).tag(2), SECOND).expect("a block came back");
     assert_eq!(pair.tags(&Select::default()), [1, 2]);
     pair.check_empty();
 }
@@ -281,7 +281,7 @@ fn a_message_held_in_place_stays_while_hundreds_pass() {
     let mut b = pair.b.borrow_mut();
     let same = b.read_in_place(&held, |source| common::world::all(source) == kept);
     assert_eq!(same, Some(true));
-    b.release_message(held);
+    b.release(held);
     drop(b);
     pair.check_empty();
 }
@@ -332,17 +332,18 @@ fn a_flood_on_one_link_leaves_another_undisturbed() {
         for tag in 0..20 {
             let _ = pair.send(0, tag, &bytes(60, 0));
             let to = pair.b_port(9);
-            let _ = pair.a.try_send(1, to, 0, tag, &bytes(60, 0));
+            let _ = pair.a.try_send(1, to, Message::new(&bytes(60, 0)).tag(tag));
         }
-        c.try_send(1, Address { link, port: 2 }, 0, round, &bytes(60, 1)).expect("room");
+        c.try_send(1, Address { link, port: 2 }, Message::new(&bytes(60, 1)).tag(round))
+            .expect("room");
         let mut b = pair.b.borrow_mut();
         let got = b.try_receive(2, &Select::default()).expect("open").expect("from c");
         assert_eq!(got.tag, round);
-        b.release_message(got);
+        b.release(got);
     }
     pair.tags(&Select::default());
     while let Some(m) = pair.a.try_receive(1, &Select::default()).expect("open") {
-        pair.a.release_message(m);
+        pair.a.release(m);
         pair.a.arm();
         serve(&mut pair.b.borrow_mut());
     }
@@ -360,15 +361,17 @@ fn two_that_send_to_each_other_until_full_do_not_stop_each_other() {
     pair.a.platform().on_wait(move || {
         let mut b = b.borrow_mut();
         b.poll();
-        if b.try_send(1, to_a, 0, count.get(), &bytes(40, 0)).is_ok() {
+        if b.try_send(1, to_a, Message::new(&bytes(40, 0)).tag(count.get())).is_ok() {
             count.set(count.get() + 1);
         }
     });
     let to = pair.b_port(1);
     for tag in 0..400 {
-        pair.a.send(1, to, 0, tag, &bytes(40, 0), SECOND).expect("b takes in what comes");
+        pair.a
+            .send(1, to, Message::new(&bytes(40, 0)).tag(tag), SECOND)
+            .expect("b takes in what comes");
         while let Some(m) = pair.a.try_receive(1, &Select::default()).expect("open") {
-            pair.a.release_message(m);
+            pair.a.release(m);
         }
     }
     assert_eq!(pair.tags(&Select::default()), (0..400).collect::<Vec<_>>());
@@ -376,18 +379,45 @@ fn two_that_send_to_each_other_until_full_do_not_stop_each_other() {
 }
 
 #[test]
-fn a_message_that_was_received_and_released_names_nothing() {
+fn a_short_buffer_cuts_a_message_and_its_header_says_how_long_it_was() {
     let mut pair = open();
+    assert_eq!(pair.b.borrow_mut().try_receive_into(1, &mut []), Ok(None));
     pair.send(0, 1, b"first").expect("room");
+    pair.send(5, 2, b"second").expect("room");
     let mut buffer = [0; 3];
-    let stale =
-        pair.b.borrow_mut().receive_into(1, &mut buffer, SECOND).expect("open").expect("sent");
-    assert_eq!((&buffer, stale.len), (b"fir", 5));
-    pair.send(0, 2, b"second").expect("room");
-    pair.b.borrow_mut().poll();
-    assert!(!pair.b.borrow().read(&stale, 0, &mut buffer));
-    pair.b.borrow_mut().release_message(stale);
-    assert_eq!(pair.next().1, b"second");
+    let mut b = pair.b.borrow_mut();
+    let first = b.receive_into(1, &mut buffer, SECOND).expect("open").expect("sent");
+    assert_eq!((&buffer, first.len, first.tag), (b"fir", 5, 1));
+    let second = b.try_receive_into(1, &mut buffer).expect("open").expect("sent");
+    assert_eq!((&buffer, second.len, second.priority), (b"sec", 6, 5));
+    drop(b);
+    pair.check_empty();
+}
+
+#[test]
+fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
+    let mut pair = open();
+    let to = pair.b_port(1);
+    let flow = pair.a.flow_to(to, Strategy::default(), SECOND).expect("open");
+    let mut made = pair.a.reserve(flow, 100).expect("a block");
+    assert!(pair.a.write(&mut made, 0, &bytes(100, 1)));
+    while pair.send(0, 0, b"x").is_ok() {}
+    assert_eq!(pair.a.try_send_over(flow, 1, &mut made), Err(SendError::RingFull));
+    assert_eq!(pair.a.try_send(4, to, &mut made), Err(SendError::Closed));
+    assert!(!made.is_empty());
+    pair.a.send(1, to, Message::new(&mut made).tag(9), SECOND).expect("room in the end");
+    assert!(made.is_empty());
+    assert_eq!(pair.a.try_send(1, to, &mut made), Err(SendError::NotReserved));
+    let only = Select { first_tag: Some(9), ..Select::default() };
+    let mut b = pair.b.borrow_mut();
+    let message = b.receive(1, &only, SECOND).expect("open").expect("sent");
+    let mut got = [0; 100];
+    assert!(b.read(&message, 0, &mut got));
+    assert_eq!(got[..], bytes(100, 1));
+    b.release(message);
+    drop(b);
+    pair.tags(&Select::default());
+    pair.check_empty();
 }
 
 #[test]
@@ -402,11 +432,11 @@ fn a_sleeping_sender_is_woken_by_what_comes_back() {
         if turns == 5 {
             let mut b = b.borrow_mut();
             let got = b.try_receive(1, &Select::default()).expect("open").expect("sent");
-            b.release_message(got);
+            b.release(got);
             b.arm();
         }
     });
     let to = pair.b_port(1);
-    pair.a.send(1, to, 0, 1, b"x", None).expect("room in the end");
+    pair.a.send(1, to, Message::new(b"x").tag(1), None).expect("room in the end");
     assert!(pair.a.platform().rings() > 0);
 }

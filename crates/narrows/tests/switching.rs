@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use common::world::{Pair, SECOND, all, bytes, pair_with, serve};
 use narrows::endpoint::{
-    Address, Completed, FlowError, FlowId, Limits, Message, Payload, Select, SendError, Source,
+    Address, Completed, FlowError, FlowId, Lent, Limits, Message, Payload, Select, SendError,
+    Source,
 };
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 use proptest::prelude::*;
@@ -87,7 +88,7 @@ struct Load {
     came: [u16; 4],
     /// What each flow changes from and to.
     change: [Option<(Strategy, Strategy)>; 4],
-    held: VecDeque<Message>,
+    held: VecDeque<Lent>,
 }
 
 const LONGEST: u32 = 3000;
@@ -133,7 +134,7 @@ impl Load {
         let sent = if at < 2 {
             a.start(flow, carried).map(|number| assert_eq!(number, self.sent[at]))
         } else {
-            a.try_send_over(flow, 1, 0, self.sent[at], carried)
+            a.try_send_over(flow, 1, Message::new(carried).tag(self.sent[at]))
         };
         if let Some(block) = reserved {
             a.cancel(block);
@@ -196,7 +197,7 @@ impl Load {
         }
         while self.held.len() > if keep { 2 } else { 0 } {
             if let Some(message) = self.held.pop_front() {
-                b.release_message(message);
+                b.release(message);
             }
         }
         any

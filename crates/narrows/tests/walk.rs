@@ -4,7 +4,7 @@
 mod common;
 
 use common::world::{Pair, pair, serve};
-use narrows::endpoint::{Address, Select, SendError};
+use narrows::endpoint::{Address, Message, Select, SendError};
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
 
@@ -29,7 +29,7 @@ fn a_message_passes_every_layer_in_order() {
         pair.b.borrow_mut().open(2).expect("free");
         stamps(&pair);
         let to = Address { link: pair.to_b, port: 2 };
-        pair.a.try_send(1, to, 0, 77, &vec![0; len]).expect("room");
+        pair.a.try_send(1, to, Message::new(&vec![0; len]).tag(77)).expect("room");
         let seen = stamps(&pair);
         let way: Vec<_> = seen.iter().map(|(_, span, edge, _)| (*span, *edge)).collect();
         assert_eq!(way, nested(), "{len} bytes");
@@ -42,12 +42,12 @@ fn a_message_that_cannot_be_sent_leaves_the_layers_it_entered() {
     let mut pair = pair();
     pair.a.open(1).expect("free");
     let to = Address { link: pair.to_b, port: 2 };
-    while pair.a.try_send(1, to, 0, 0, b"x").is_ok() {}
+    while pair.a.try_send(1, to, b"x").is_ok() {}
     for (payload, error) in
         [(vec![0; 3], SendError::RingFull), (vec![0; 1 << 17], SendError::RingFull)]
     {
         stamps(&pair);
-        assert_eq!(pair.a.try_send(1, to, 0, 0, &payload), Err(error));
+        assert_eq!(pair.a.try_send(1, to, &payload), Err(error));
         let way = stamps(&pair).into_iter().map(|(_, span, edge, _)| (span, edge));
         let without_memory: Vec<_> =
             nested().into_iter().filter(|(span, _)| *span != Span::Memory).collect();

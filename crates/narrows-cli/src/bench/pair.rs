@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use narrows::driver::made_in_pool;
-use narrows::endpoint::{Address, CallError, FlowError, FlowId, Payload, SendError, What};
+use narrows::endpoint::{Address, CallError, FlowError, FlowId, Message, SendError, What};
 use narrows::strategy::Strategy;
 use narrows_host::Host;
 
@@ -277,7 +277,7 @@ impl Pair {
     fn there_and_back(&mut self, to: Address, tag: u16, bytes: usize) -> Result<(), Failure> {
         let Pair { peer, out, back, .. } = self;
         let payload = out.get(..bytes).unwrap_or_default();
-        if let Err(error) = peer.node.send(PORT, to, 3, tag, payload, None) {
+        if let Err(error) = peer.node.send(PORT, to, Message::new(payload).tag(tag), None) {
             return Err(peer.explain_send(error));
         }
         match peer.node.receive_into(PORT, back, None) {
@@ -331,7 +331,7 @@ impl Pair {
         let Pair { peer, out, .. } = self;
         let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
         if !made_in_pool::<Host>(strategy.transfer) {
-            return node.send_over(flow, PORT, 3, tag, payload, None);
+            return node.send_over(flow, PORT, Message::new(payload).tag(tag), None);
         }
         let mut block = loop {
             match node.reserve(flow, bytes) {
@@ -341,7 +341,7 @@ impl Pair {
         };
         node.write(&mut block, 0, payload);
         loop {
-            match node.try_send_over(flow, PORT, 3, tag, Payload::Reserved(&mut block)) {
+            match node.try_send_over(flow, PORT, Message::new(&mut block).tag(tag)) {
                 Err(SendError::RingFull) => room(node),
                 sent => return sent,
             }

@@ -2,7 +2,7 @@
 //! what it has read.
 
 use narrows::driver::read_in_place;
-use narrows::endpoint::{Message, Select, Source, What};
+use narrows::endpoint::{Lent, Message, Select, Source, What};
 use narrows::strategy::Strategy;
 use narrows_host::{Host, Node};
 
@@ -66,7 +66,7 @@ pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
         match message.what {
             What::PeerGone(_) => return false,
             What::Refused => {
-                node.release_message(message);
+                node.release(message);
                 continue;
             }
             What::Message => {}
@@ -74,16 +74,18 @@ pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
         let sum = if in_place { there(node, &message) } else { out(node, &message, &mut buffer) };
         count += 1;
         let (to, tag) = (message.from, message.tag);
-        node.release_message(message);
+        node.release(message);
         if tag == LAST {
             let receipt = Receipt { count, sum };
-            return node.send(SINK_PORT, to, 0, LAST, &receipt.to_bytes(), None).is_ok();
+            return node
+                .send(SINK_PORT, to, Message::new(&receipt.to_bytes()).priority(0).tag(LAST), None)
+                .is_ok();
         }
     }
 }
 
 /// Copies a message out and sums the copy.
-fn out(node: &Node, message: &Message, buffer: &mut [u8]) -> u64 {
+fn out(node: &Node, message: &Lent, buffer: &mut [u8]) -> u64 {
     let Some(bytes) = buffer.get_mut(..message.len) else { return 0 };
     if !node.read(message, 0, bytes) {
         return 0;
@@ -92,7 +94,7 @@ fn out(node: &Node, message: &Message, buffer: &mut [u8]) -> u64 {
 }
 
 /// Sums a message where it is.
-fn there(node: &Node, message: &Message) -> u64 {
+fn there(node: &Node, message: &Lent) -> u64 {
     let summed = node.read_in_place(message, |source: &dyn Source| {
         let mut total = 0u64;
         let mut chunk = [0; CHUNK];

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::{Limits, Message, Source};
+use narrows::endpoint::{Lent, Limits, Source};
 use narrows_host::{Node, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -166,9 +166,8 @@ pub fn number(source: &(impl Source + ?Sized)) -> u64 {
 }
 
 /// The number of a message, which is released.
-pub fn take(node: &mut Node, message: Message) -> u64 {
-    let number =
-        node.read_in_place(&message, |source| number(source)).expect("a message that waits");
-    node.release_message(message);
+pub fn take(node: &mut Node, lent: Lent) -> u64 {
+    let number = node.read_in_place(&lent, |source| number(source)).expect("a message that waits");
+    node.release(lent);
     number
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{PATIENCE, Rig, SIZES, all_back, check, fill};
-use crate::endpoint::{Address, FlowError, FlowId, Node, Select, What};
+use crate::endpoint::{Address, FlowError, FlowId, Message, Node, Select, What};
 use crate::platform::Platform;
 use crate::strategy::Strategy;
 
@@ -33,7 +33,13 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
             for (number, size) in SIZES.into_iter().enumerate() {
                 let bytes = &mut sent[..size];
                 fill(bytes, number);
-                node.send_over(flow, CALLER, 5, number as u16, bytes, PATIENCE).expect("sent");
+                node.send_over(
+                    flow,
+                    CALLER,
+                    Message::new(&*bytes).priority(5).tag(number as u16),
+                    PATIENCE,
+                )
+                .expect("sent");
                 bytes.fill(0);
                 let back = node.receive_into(CALLER, bytes, PATIENCE).expect("an open port");
                 let back = back.expect("an answer");
@@ -54,8 +60,14 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
                 let bytes = &mut echoed[..got.len];
                 assert!(node.read(&got, 0, bytes), "{strategy}");
                 let (priority, tag) = (got.priority, got.tag);
-                node.release_message(got);
-                node.send_over(flow, CALLEE, priority, tag, bytes, PATIENCE).expect("sent");
+                node.release(got);
+                node.send_over(
+                    flow,
+                    CALLEE,
+                    Message::new(&*bytes).priority(priority).tag(tag),
+                    PATIENCE,
+                )
+                .expect("sent");
             }
         },
     );
@@ -76,7 +88,8 @@ pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
                 let bytes = &mut bytes[..size(number)];
                 fill(bytes, number);
                 let tag = number as u16;
-                node.send_over(flow, CALLER, 4, tag, bytes, PATIENCE).expect("sent in the end");
+                node.send_over(flow, CALLER, Message::new(&*bytes).tag(tag), PATIENCE)
+                    .expect("sent in the end");
             }
             let done = node.receive_into(CALLER, &mut [], PATIENCE).expect("an open port");
             assert_eq!(done.expect("the last word").tag, MESSAGES as u16, "{strategy}");
@@ -93,7 +106,8 @@ pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
                 check(&bytes[..got.len], number, "pressed");
             }
             let back = Address { link, port: CALLER };
-            node.send(CALLEE, back, 7, MESSAGES as u16, &[], PATIENCE).expect("sent");
+            node.send(CALLEE, back, Message::new(b"").priority(7).tag(MESSAGES as u16), PATIENCE)
+                .expect("sent");
         },
     );
 }

@@ -238,7 +238,7 @@ impl<P: Platform> Node<P> {
         let Some(flow) = self.get_flow_mut(id) else { return };
         let (phase, mut responses) = (flow.phase, core::mem::take(&mut flow.responses));
         while let Some(at) = responses.pop(&mut self.links, &super::Select::default()) {
-            self.release(at);
+            self.give_back(at);
         }
         self.drop_batch(id.index);
         match phase {

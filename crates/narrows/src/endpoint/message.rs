@@ -4,9 +4,9 @@ use core::time::Duration;
 
 use super::node::would_block;
 use super::queue::Queue;
-use super::{Node, Payload, Select};
-use crate::driver::{self, DriverError};
-use crate::link::{self, EntryId, LinkId};
+use super::{FlowId, Node, Payload, Select};
+use crate::driver::DriverError;
+use crate::link::{self, LinkId};
 use crate::memory::{Corrupt, Descriptor, Kind};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
@@ -74,34 +74,50 @@ pub enum SendError {
     NotReserved,
 }
 
-/// What an endpoint received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A message.
-    Message,
-    /// The port this endpoint sent to is not open; `port` and `tag` are the refused message's.
-    Refused,
-    /// The peer of an attached link is gone.
-    PeerGone(Lost),
+/// A message to send: what it carries, how urgent it is, and a mark.
+///
+/// Whatever makes a [`Payload`] makes a message of it with the middle priority and tag 0:
+///
+/// ```
+/// use narrows::endpoint::Message;
+///
+/// let usual = Message::from(b"hello");
+/// assert_eq!((usual.priority, usual.tag), (4, 0));
+/// let urgent = Message::new(b"hello").priority(0).tag(7);
+/// assert_eq!((urgent.priority, urgent.tag), (0, 7));
+/// ```
+#[derive(Debug)]
+#[must_use = "a message does nothing until it is sent"]
+pub struct Message<'a> {
+    /// 0 is the most urgent, 7 the least; what is above counts as 7.
+    pub priority: u8,
+    /// The sender's mark, for the receiver to [select](Select) by.
+    pub tag: u16,
+    /// What it carries.
+    pub payload: Payload<'a>,
 }
 
-/// A received message. Until it is [released](Node::release_message) its payload stays with the
-/// sender, who cannot use that block again.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a message that is not released keeps its sender's block"]
-pub struct Message {
-    /// What it is.
-    pub what: What,
-    /// The link it came over and the port it was sent from.
-    pub from: Address,
-    /// Payload bytes.
-    pub len: usize,
-    /// 0 is the most urgent, 7 the least.
-    pub priority: u8,
-    /// The sender's mark.
-    pub tag: u16,
-    pub(super) at: EntryId,
-    pub(super) life: u32,
+impl<'a> Message<'a> {
+    /// A message with the middle priority, 4, and tag 0.
+    pub fn new(payload: impl Into<Payload<'a>>) -> Message<'a> {
+        Message { priority: 4, tag: 0, payload: payload.into() }
+    }
+
+    /// The same message as urgent as this: 0 is the most urgent, 7 the least.
+    pub fn priority(self, priority: u8) -> Message<'a> {
+        Message { priority, ..self }
+    }
+
+    /// The same message with this mark.
+    pub fn tag(self, tag: u16) -> Message<'a> {
+        Message { tag, ..self }
+    }
+}
+
+impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
+    fn from(payload: T) -> Message<'a> {
+        Message::new(payload)
+    }
 }
 
 pub(super) fn send_error(error: DriverError) -> SendError {
@@ -138,7 +154,7 @@ impl<P: Platform> Node<P> {
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
         while let Some(at) = endpoint.queue.pop(&mut self.links, &Select::default()) {
-            self.release(at);
+            self.give_back(at);
         }
         Ok(())
     }
@@ -146,76 +162,83 @@ impl<P: Platform> Node<P> {
     /// Sends a message if there is room for it now.
     ///
     /// # Errors
-    /// See [`SendError`]; the message was not sent.
+    /// See [`SendError`]; the message was not sent, and what was reserved still is.
     #[inline]
-    pub fn try_send(
+    pub fn try_send<'a>(
         &mut self,
         from: Port,
         to: Address,
-        priority: u8,
-        tag: u16,
-        payload: &[u8],
+        message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        self.check_open(from)?;
-        let strategy = self.strategy;
-        let payload = driver::Payload::Bytes(payload);
-        self.send_with(&strategy, from, to, priority, tag, payload)
+        self.attempt(from, to, &mut message.into())
     }
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
     /// taken in, so that two nodes that send to each other do not stop each other.
     ///
     /// # Errors
-    /// See [`SendError`]; the message was not sent.
-    pub fn send(
+    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    pub fn send<'a>(
         &mut self,
         from: Port,
         to: Address,
-        priority: u8,
-        tag: u16,
-        payload: &[u8],
+        message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        self.until_sent(to.link, within, |node| node.try_send(from, to, priority, tag, payload))
+        let mut message = message.into();
+        self.until_sent(to.link, within, |node| node.attempt(from, to, &mut message))
     }
 
     /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
     ///
     /// # Errors
-    /// See [`SendError`]; the message was not sent and what was reserved still is.
-    pub fn try_send_over(
+    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    pub fn try_send_over<'a>(
         &mut self,
-        flow: super::FlowId,
+        flow: FlowId,
         from: Port,
-        priority: u8,
-        tag: u16,
-        mut payload: Payload<'_>,
+        message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        self.check_open(from)?;
-        let (link, port, strategy) = self.flow_to_port(flow)?;
-        let driven = payload.driven(link).ok_or(SendError::NotReserved)?;
-        self.send_with(&strategy, from, Address { link, port }, priority, tag, driven)?;
-        payload.spent();
-        Ok(())
+        self.attempt_over(flow, from, &mut message.into())
     }
 
     /// As [`Node::try_send_over`], waiting for room until the deadline.
     ///
     /// # Errors
-    /// See [`SendError`].
-    pub fn send_over(
+    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    pub fn send_over<'a>(
         &mut self,
-        flow: super::FlowId,
+        flow: FlowId,
         from: Port,
-        priority: u8,
-        tag: u16,
-        payload: &[u8],
+        message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
         let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
-        self.until_sent(link, within, |node| {
-            node.try_send_over(flow, from, priority, tag, Payload::Bytes(payload))
-        })
+        let mut message = message.into();
+        self.until_sent(link, within, |node| node.attempt_over(flow, from, &mut message))
+    }
+
+    #[inline]
+    fn attempt(
+        &mut self,
+        from: Port,
+        to: Address,
+        message: &mut Message<'_>,
+    ) -> Result<(), SendError> {
+        self.check_open(from)?;
+        let strategy = self.strategy;
+        self.send_with(&strategy, from, to, message)
+    }
+
+    fn attempt_over(
+        &mut self,
+        flow: FlowId,
+        from: Port,
+        message: &mut Message<'_>,
+    ) -> Result<(), SendError> {
+        self.check_open(from)?;
+        let (link, port, strategy) = self.flow_to_port(flow)?;
+        self.send_with(&strategy, from, Address { link, port }, message)
     }
 
     fn check_open(&self, port: Port) -> Result<(), SendError> {
@@ -255,10 +278,9 @@ impl<P: Platform> Node<P> {
         strategy: &Strategy,
         from: Port,
         to: Address,
-        priority: u8,
-        tag: u16,
-        payload: driver::Payload<'_>,
+        message: &mut Message<'_>,
     ) -> Result<(), SendError> {
+        let &mut Message { priority, tag, ref mut payload } = message;
         let descriptor = Descriptor {
             kind: Kind::Message,
             ack: strategy.acknowledgement.wanted(),
@@ -273,9 +295,10 @@ impl<P: Platform> Node<P> {
         if let Some(reason) = link.lost {
             return Err(SendError::Gone(reason));
         }
+        let driven = payload.driven(to.link).ok_or(SendError::NotReserved)?;
         let id = u32::from(from) << 16 | u32::from(tag);
         self.platform.stamp(Span::Endpoint, Edge::Enter, id);
-        let sent = link::send(&self.platform, link, strategy, descriptor, payload);
+        let sent = link::send(&self.platform, link, strategy, descriptor, driven);
         self.platform.stamp(Span::Endpoint, Edge::Leave, id);
         sent.map_err(|error| {
             if let DriverError::Corrupt(what) = error {
@@ -284,7 +307,9 @@ impl<P: Platform> Node<P> {
                 self.attend();
             }
             send_error(error)
-        })
+        })?;
+        payload.spent();
+        Ok(())
     }
 
     /// Ends a link whose peer broke the protocol.

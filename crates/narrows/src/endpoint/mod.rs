@@ -17,10 +17,11 @@ mod wait;
 
 pub use call::CallError;
 pub use flow::{FlowError, FlowId};
-pub use message::{Address, Message, Port, PortError, SendError, What};
+pub use message::{Address, Message, Port, PortError, SendError};
 pub use node::{Limits, LinkError, Node, NodeError};
 pub use payload::{Payload, Reserved};
 pub use queue::Select;
+pub use receive::{Lent, Received, What};
 pub use response::Completed;
 pub use serve::{Body, Failure, Function};
 

@@ -292,7 +292,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Frees an inbox entry and gives its message back to the sender.
-    pub(super) fn release(&mut self, at: crate::link::EntryId) {
+    pub(super) fn give_back(&mut self, at: crate::link::EntryId) {
         if let Some(link) = self.links.at_mut(at.link)
             && let Some(taken) = link.inbox.remove(at.entry)
             && link.lost.is_none()

@@ -38,9 +38,9 @@ pub enum Payload<'a> {
     Reserved(&'a mut Reserved),
 }
 
-impl<'a> From<&'a [u8]> for Payload<'a> {
-    fn from(bytes: &'a [u8]) -> Payload<'a> {
-        Payload::Bytes(bytes)
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Payload<'a> {
+    fn from(bytes: &'a T) -> Payload<'a> {
+        Payload::Bytes(bytes.as_ref())
     }
 }
 impl<'a> From<&'a mut Reserved> for Payload<'a> {

@@ -281,7 +281,7 @@ impl<P: Platform> Node<P> {
             if let Some(link) = self.links.get_mut(id) {
                 link.replies = link.replies.saturating_sub(1);
             }
-            self.release(at);
+            self.give_back(at);
         }
     }
 
@@ -355,7 +355,7 @@ impl<P: Platform> Node<P> {
             let port = entry.taken.map(|taken| usize::from(taken.descriptor.target));
             match port.and_then(|port| self.endpoints.get_mut(port)) {
                 Some(Some(endpoint)) => endpoint.queue.push(&mut self.links, at, 7),
-                _ => self.release(at),
+                _ => self.give_back(at),
             }
         }
     }

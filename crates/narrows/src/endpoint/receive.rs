@@ -1,11 +1,56 @@
 //! Receiving messages, and notices of peers that are gone.
 
+use core::ops::Deref;
 use core::time::Duration;
 
-use super::{Address, Arrived, LinkError, Message, Node, Port, PortError, Select, Source, What};
+use super::{Address, Arrived, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
 use crate::platform::{Lost, Platform};
+
+/// What an endpoint received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A message.
+    Message,
+    /// The port this endpoint sent to is not open; `port` and `tag` are the refused message's.
+    Refused,
+    /// The peer of an attached link is gone.
+    PeerGone(Lost),
+}
+
+/// What is known of something received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// What it is.
+    pub what: What,
+    /// The link it came over and the port it was sent from.
+    pub from: Address,
+    /// Payload bytes.
+    pub len: usize,
+    /// 0 is the most urgent, 7 the least.
+    pub priority: u8,
+    /// The sender's mark.
+    pub tag: u16,
+}
+
+/// A received message whose payload is still the sender's, who cannot use that block again until
+/// the message is [released](Node::release).
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a message that is not released keeps its sender's block"]
+pub struct Lent {
+    received: Received,
+    at: EntryId,
+    life: u32,
+}
+
+impl Deref for Lent {
+    type Target = Received;
+
+    fn deref(&self) -> &Received {
+        &self.received
+    }
+}
 
 impl<P: Platform> Node<P> {
     /// The next message of an endpoint that is meant, if one is there: the most urgent first, then
@@ -14,16 +59,12 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`PortError::Closed`].
-    pub fn try_receive(
-        &mut self,
-        port: Port,
-        select: &Select,
-    ) -> Result<Option<Message>, PortError> {
+    pub fn try_receive(&mut self, port: Port, select: &Select) -> Result<Option<Lent>, PortError> {
         self.pump();
         let endpoint = self.endpoints.get_mut(usize::from(port)).and_then(Option::as_mut);
         let endpoint = endpoint.ok_or(PortError::Closed)?;
         let Some(at) = endpoint.queue.pop(&mut self.links, select) else { return Ok(None) };
-        Ok(self.message(at))
+        Ok(self.lent(at))
     }
 
     /// The next message of an endpoint that is meant, waiting for it until the deadline; none if
@@ -36,16 +77,16 @@ impl<P: Platform> Node<P> {
         port: Port,
         select: &Select,
         within: Option<Duration>,
-    ) -> Result<Option<Message>, PortError> {
-        if let Some(message) = self.try_receive(port, select)? {
-            return Ok(Some(message));
+    ) -> Result<Option<Lent>, PortError> {
+        if let Some(lent) = self.try_receive(port, select)? {
+            return Ok(Some(lent));
         }
         let deadline = self.deadline(within);
         loop {
             self.wait(self.agreed(), deadline, None);
             self.attend();
-            if let Some(message) = self.try_receive(port, select)? {
-                return Ok(Some(message));
+            if let Some(lent) = self.try_receive(port, select)? {
+                return Ok(Some(lent));
             }
             if self.passed(deadline) {
                 return Ok(None);
@@ -53,7 +94,7 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    fn message(&self, at: EntryId) -> Option<Message> {
+    fn lent(&self, at: EntryId) -> Option<Lent> {
         let link = self.links.at(at.link)?;
         let taken = link.inbox.get(at.entry)?.taken?;
         let d = taken.descriptor;
@@ -66,26 +107,27 @@ impl<P: Platform> Node<P> {
         };
         let from = Address { link: self.links.id(at.link)?, port: d.source };
         let (len, priority, tag) = (d.len as usize, d.priority, d.tag);
-        Some(Message { what, from, len, priority, tag, at, life: link.life })
+        let received = Received { what, from, len, priority, tag };
+        Some(Lent { received, at, life: link.life })
     }
 
     /// Copies part of a message's payload; false if it is not all there.
-    pub fn read(&self, message: &Message, at: usize, to: &mut [u8]) -> bool {
-        self.with_taken(message, |arrived| arrived.read(at, to)).unwrap_or(false)
+    pub fn read(&self, lent: &Lent, at: usize, to: &mut [u8]) -> bool {
+        self.with_taken(lent, |arrived| arrived.read(at, to)).unwrap_or(false)
     }
 
     /// Hands a message's payload to `reader` where it is.
     pub fn read_in_place<R>(
         &self,
-        message: &Message,
+        lent: &Lent,
         reader: impl FnOnce(&dyn Source) -> R,
     ) -> Option<R> {
-        self.with_taken(message, |arrived| reader(arrived))
+        self.with_taken(lent, |arrived| reader(arrived))
     }
 
-    fn with_taken<R>(&self, message: &Message, f: impl FnOnce(&Arrived<'_, P>) -> R) -> Option<R> {
-        let link = self.links.at(message.at.link).filter(|link| link.life == message.life)?;
-        let taken: Taken = link.inbox.get(message.at.entry)?.taken?;
+    fn with_taken<R>(&self, lent: &Lent, f: impl FnOnce(&Arrived<'_, P>) -> R) -> Option<R> {
+        let link = self.links.at(lent.at.link).filter(|link| link.life == lent.life)?;
+        let taken: Taken = link.inbox.get(lent.at.entry)?.taken?;
         let port = usize::from(taken.descriptor.target);
         let agreed = self.endpoints.get(port).and_then(Option::as_ref);
         let strategy = agreed.map_or(self.strategy, |endpoint| endpoint.strategy);
@@ -100,14 +142,29 @@ impl<P: Platform> Node<P> {
     }
 
     /// Is done with a message: its block goes back to the sender.
-    pub fn release_message(&mut self, message: Message) {
-        if self.links.at(message.at.link).is_some_and(|link| link.life == message.life) {
-            self.release(message.at);
+    pub fn release(&mut self, lent: Lent) {
+        if self.links.at(lent.at.link).is_some_and(|link| link.life == lent.life) {
+            self.give_back(lent.at);
         }
     }
 
-    /// Receives a message of an endpoint into `buffer` and releases it. What does not fit is cut
-    /// off; [`Message::len`] says how long it was. None if the deadline passed.
+    /// Receives a message of an endpoint into `buffer`, if one is there. What does not fit is cut
+    /// off; [`Received::len`] says how long it was. As [`Node::try_receive`], it looks at the rings
+    /// alone.
+    ///
+    /// # Errors
+    /// [`PortError::Closed`].
+    pub fn try_receive_into(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+    ) -> Result<Option<Received>, PortError> {
+        let lent = self.try_receive(port, &Select::default())?;
+        Ok(lent.map(|lent| self.copy_out(lent, buffer)))
+    }
+
+    /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that
+    /// passed.
     ///
     /// # Errors
     /// [`PortError::Closed`].
@@ -116,20 +173,20 @@ impl<P: Platform> Node<P> {
         port: Port,
         buffer: &mut [u8],
         within: Option<Duration>,
-    ) -> Result<Option<Message>, PortError> {
-        let Some(message) = self.receive(port, &Select::default(), within)? else {
-            return Ok(None);
-        };
-        let fits = message.len.min(buffer.len());
-        if let Some(part) = buffer.get_mut(..fits) {
-            self.read(&message, 0, part);
-        }
-        self.release(message.at);
-        Ok(Some(Message { at: Self::RELEASED, ..message }))
+    ) -> Result<Option<Received>, PortError> {
+        let lent = self.receive(port, &Select::default(), within)?;
+        Ok(lent.map(|lent| self.copy_out(lent, buffer)))
     }
 
-    /// The entry of a message that was released: there is no link at this place.
-    const RELEASED: EntryId = EntryId { link: u16::MAX, entry: 0 };
+    fn copy_out(&mut self, lent: Lent, buffer: &mut [u8]) -> Received {
+        let fits = lent.len.min(buffer.len());
+        if let Some(part) = buffer.get_mut(..fits) {
+            self.read(&lent, 0, part);
+        }
+        let received = *lent;
+        self.release(lent);
+        received
+    }
 
     /// In the first byte of an entry's payload: the notice of a lost peer. No control message that
     /// a peer sends begins so.

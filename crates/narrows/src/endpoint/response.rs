@@ -180,7 +180,7 @@ impl<P: Platform> Node<P> {
         }
         let mut responses = core::mem::take(&mut flow.responses);
         responses.pop(&mut self.links, &Select::default());
-        self.release(part.at);
+        self.give_back(part.at);
         let Some(flow) = self.get_flow_mut(id) else { return Ok(()) };
         flow.responses = responses;
         let unanswered = flow.on_the_way == 0 && flow.responses.is_empty() && flow.sent() > 0;

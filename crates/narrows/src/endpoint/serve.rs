@@ -280,7 +280,7 @@ impl<P: Platform> Node<P> {
         if let Some(queue) = self.requests.get_mut(usize::from(index)) {
             queue.pop(&mut self.links, &Select::default());
         }
-        self.release(at);
+        self.give_back(at);
         Turn::Served
     }
 
