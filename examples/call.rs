@@ -46,10 +46,10 @@ fn gpp() -> Result<(), Box<dyn Error>> {
     let flow = node.flow(link, &"capitals".parse()?, Strategy::default(), 64, SOON)?;
 
     let mut text = [0; 64];
-    let len = node.call(flow, &b"hello"[..], &mut text, SOON)?;
+    let len = node.call(flow, b"hello", &mut text, SOON)?;
     println!("call 0 gave: {}", std::str::from_utf8(&text[..len])?);
 
-    let number = node.start(flow, &b"how are you"[..])?;
+    let number = node.start(flow, b"how are you")?;
     println!("call {number} is on its way, and this core is free");
 
     let deadline = Instant::now() + Duration::from_secs(5);
@@ -59,7 +59,7 @@ fn gpp() -> Result<(), Box<dyn Error>> {
         node.complete(flow, |completed, response| {
             let part = &mut text[..completed.len];
             let whole = response.read(0, part);
-            assert!(whole && completed.failure.is_none(), "a whole response");
+            assert!(whole.is_ok() && completed.failure.is_none(), "a whole response");
             println!("call {} gave: {}", completed.number, String::from_utf8_lossy(part));
         })?;
     }
@@ -73,11 +73,9 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     let mut capitals = |request: &dyn Source, response: &mut dyn Sink| {
         let mut text = [0; 64];
         let text = text.get_mut(..request.len()).ok_or(Failure::NoRoom)?;
-        if !request.read(0, text) {
-            return Err(Failure::Refused);
-        }
+        request.read(0, text)?;
         text.make_ascii_uppercase();
-        if response.write(0, text) { Ok(()) } else { Err(Failure::TooLong) }
+        response.write(0, text)
     };
     let mut library = [Function { name: "capitals".parse()?, run: &mut capitals }];
 

@@ -25,7 +25,7 @@ use std::error::Error;
 use std::process::Command;
 use std::time::Duration;
 
-use narrows::endpoint::{Failure, Function, Sink, Source};
+use narrows::endpoint::{Function, Sink, Source};
 use narrows::strategy::Strategy;
 use narrows_host::Options;
 
@@ -52,7 +52,7 @@ fn gpp() -> Result<(), Box<dyn Error>> {
     for finished in 1..=CALLS {
         while node.outstanding(flow) < Some(UNDER_WAY) {
             let Some(number) = numbers.next() else { break };
-            node.start(flow, &number.to_le_bytes()[..])?;
+            node.start(flow, &number.to_le_bytes())?;
         }
         let mut square = [0; 4];
         let call = node.finish(flow, &mut square, SOON)?.number;
@@ -68,11 +68,9 @@ fn gpp() -> Result<(), Box<dyn Error>> {
 fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     let mut square = |request: &dyn Source, response: &mut dyn Sink| {
         let mut number = [0; 4];
-        if !request.read(0, &mut number) {
-            return Err(Failure::Refused);
-        }
+        request.read(0, &mut number)?;
         let square = u32::from_le_bytes(number).pow(2);
-        if response.write(0, &square.to_le_bytes()) { Ok(()) } else { Err(Failure::TooLong) }
+        response.write(0, &square.to_le_bytes())
     };
     let mut library = [Function { name: "square".parse()?, run: &mut square }];
 

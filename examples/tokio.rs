@@ -66,7 +66,7 @@ async fn receive(
     loop {
         if let Some(message) = node.try_receive(port, &Select::default())? {
             let mut bytes = vec![0; message.len];
-            node.read(&message, 0, &mut bytes);
+            node.read(&message, 0, &mut bytes)?;
             node.release(message);
             return Ok(bytes);
         }

@@ -12,7 +12,7 @@ use crate::flags::{Callee, Global};
 use crate::functions::{self, Refusal};
 use crate::peer::{self, Settings};
 use crate::service::{self, Mode, Page, TraceOrder};
-use narrows::endpoint::{Failure as CallFailure, Function, Message, Select, Sink, Source, What};
+use narrows::endpoint::{Failure as CallFailure, Function, Message, Received, Sink, Source, What};
 use narrows_host::{Node, Trace, system};
 use std::cell::{Cell, RefCell};
 use std::io::Read;
@@ -177,26 +177,18 @@ fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
     node.set_notification(strategy.notification);
     let mut buffer = vec![0; longest];
     loop {
-        let Ok(Some(message)) = node.receive(service::ECHO_PORT, &Select::default(), None) else {
+        let Ok(Some(came)) = node.receive_into(service::ECHO_PORT, &mut buffer, None) else {
             return false;
         };
-        match message.what {
+        let Received { from: to, len, priority, tag, .. } = came;
+        match came.what {
             What::PeerGone(_) => return false,
-            What::Refused => {
-                node.release(message);
-                continue;
-            }
+            What::Refused => continue,
             What::Message => {}
         }
-        let Some(bytes) = buffer.get_mut(..message.len) else {
-            node.release(message);
-            continue;
-        };
-        node.read(&message, 0, bytes);
-        let (to, tag, priority) = (message.from, message.tag, message.priority);
-        node.release(message);
+        let Some(bytes) = buffer.get(..len) else { continue };
         if node
-            .send(service::ECHO_PORT, to, Message::new(&*bytes).priority(priority).tag(tag), None)
+            .send(service::ECHO_PORT, to, Message::new(bytes).priority(priority).tag(tag), None)
             .is_err()
         {
             return false;
@@ -222,7 +214,7 @@ fn bodies(desk: &Desk, longest: usize) -> Vec<(&'static str, Body<'_>)> {
         };
         all.push((entry.name, body));
     }
-    all.push((service::CPU, Box::new(|_, to| answer(to, &cpu_time()))));
+    all.push((service::CPU, Box::new(|_, to| to.write(0, &cpu_time()))));
     all.push((service::MODE, Box::new(|from, _| order_mode(desk, from))));
     all.push((service::TRACE, Box::new(|from, to| order_trace(desk, from, to))));
     all
@@ -237,14 +229,12 @@ fn whole(
     response: &mut [u8],
 ) -> Result<(), CallFailure> {
     let request = request.get_mut(..from.len()).ok_or(CallFailure::NoRoom)?;
-    if !from.read(0, request) {
-        return Err(CallFailure::Refused);
-    }
+    from.read(0, request)?;
     let room = response.len().min(to.capacity());
     let room = response.get_mut(..room).unwrap_or_default();
     let len = answer(request, room).map_err(refused)?;
     let made = room.get(..len).ok_or(CallFailure::TooLong)?;
-    if to.write(0, made) { Ok(()) } else { Err(CallFailure::TooLong) }
+    to.write(0, made)
 }
 
 /// A function that works on its request piece by piece: straight from where the request is to
@@ -258,13 +248,9 @@ fn streamed(
     let (mut at, mut out) = (0, 0);
     while at < from.len() {
         let piece = request.get_mut(..CHUNK.min(from.len() - at)).unwrap_or_default();
-        if !from.read(at, piece) {
-            return Err(CallFailure::Refused);
-        }
+        from.read(at, piece)?;
         let len = answer(piece, &mut response).map_err(refused)?;
-        if !to.write(out, response.get(..len).unwrap_or_default()) {
-            return Err(CallFailure::TooLong);
-        }
+        to.write(out, response.get(..len).unwrap_or_default())?;
         at += piece.len();
         out += len;
     }
@@ -278,27 +264,24 @@ fn refused(refusal: Refusal) -> CallFailure {
     }
 }
 
-fn answer(to: &mut dyn Sink, bytes: &[u8]) -> Result<(), CallFailure> {
-    if to.write(0, bytes) { Ok(()) } else { Err(CallFailure::TooLong) }
-}
-
 fn cpu_time() -> [u8; 8] {
     u64::try_from(system::process_time().as_nanos()).unwrap_or(u64::MAX).to_le_bytes()
 }
 
 fn order_mode(desk: &Desk, from: &dyn Source) -> Result<(), CallFailure> {
     let mut text = vec![0; from.len().min(200)];
-    let read = from.read(0, &mut text);
-    let mode = String::from_utf8(text).ok().filter(|_| read).and_then(|text| text.parse().ok());
+    from.read(0, &mut text)?;
+    let mode = String::from_utf8(text).ok().and_then(|text| text.parse().ok());
     desk.mode.set(Some(mode.ok_or(CallFailure::Refused)?));
     Ok(())
 }
 
 fn order_trace(desk: &Desk, from: &dyn Source, to: &mut dyn Sink) -> Result<(), CallFailure> {
     let mut bytes = [0; 5];
-    if from.len() != bytes.len() || !from.read(0, &mut bytes) {
+    if from.len() != bytes.len() {
         return Err(CallFailure::Refused);
     }
+    from.read(0, &mut bytes)?;
     match TraceOrder::from_bytes(bytes).ok_or(CallFailure::Refused)? {
         TraceOrder::On => desk.tracing.set(Some(true)),
         TraceOrder::Off => desk.tracing.set(Some(false)),
@@ -310,7 +293,7 @@ fn order_trace(desk: &Desk, from: &dyn Source, to: &mut dyn Sink) -> Result<(), 
                 overwritten: trace.overwritten,
                 records: records.take(Page::fits(to.capacity())).copied().collect(),
             };
-            return answer(to, &page.to_bytes());
+            return to.write(0, &page.to_bytes());
         }
     }
     Ok(())
@@ -326,7 +309,7 @@ mod tests {
         fn len(&self) -> usize {
             self.0.len()
         }
-        fn read(&self, at: usize, to: &mut [u8]) -> bool {
+        fn read(&self, at: usize, to: &mut [u8]) -> Result<(), CallFailure> {
             self.0[..].read(at, to)
         }
     }
@@ -337,13 +320,13 @@ mod tests {
         fn capacity(&self) -> usize {
             self.1
         }
-        fn write(&mut self, at: usize, from: &[u8]) -> bool {
-            let fits = at + from.len() <= self.1;
-            if fits {
-                self.0.resize(self.0.len().max(at + from.len()), 0);
-                self.0[at..at + from.len()].copy_from_slice(from);
+        fn write(&mut self, at: usize, from: &[u8]) -> Result<(), CallFailure> {
+            if at + from.len() > self.1 {
+                return Err(CallFailure::TooLong);
             }
-            fits
+            self.0.resize(self.0.len().max(at + from.len()), 0);
+            self.0[at..at + from.len()].copy_from_slice(from);
+            Ok(())
         }
     }
 

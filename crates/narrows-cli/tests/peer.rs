@@ -36,7 +36,7 @@ fn it_answers_calls_messages_and_questions_and_leaves() {
         let flow = peer.flow("echo", strategy.parse().unwrap(), 400).unwrap();
         for bytes in [1, 48, 400] {
             let request = vec![bytes as u8; bytes];
-            let len = peer.node.call(flow, &request[..], &mut response, SOON).unwrap();
+            let len = peer.node.call(flow, &request, &mut response, SOON).unwrap();
             assert_eq!(response[..len], request, "{strategy}");
         }
         peer.node.close_flow(flow).unwrap();
@@ -106,7 +106,7 @@ fn a_killed_one_is_told_within_a_call() {
     let flow = peer.flow("busy", "copy/interrupt".parse().unwrap(), 16).unwrap();
     peer.child.kill().unwrap();
     let order = narrows_cli::functions::Order { busy_ns: 1 << 40, response: 16, call: 0 };
-    let error = peer.node.call(flow, &order.to_bytes()[..], &mut [0; 16], SOON).unwrap_err();
+    let error = peer.node.call(flow, &order.to_bytes(), &mut [0; 16], SOON).unwrap_err();
     assert_ne!(error, CallError::Deadline);
     let failure = peer.explain_call(error);
     assert_eq!(failure.kind, Kind::Peer);
@@ -129,6 +129,6 @@ fn large_messages_have_large_blocks() {
     let mut peer = start(Options { longest, ..Options::default() });
     let flow = peer.flow("echo", "in_place/hybrid".parse().unwrap(), longest as u32).unwrap();
     let (request, mut response) = (vec![7; longest], vec![0; longest]);
-    assert_eq!(peer.node.call(flow, &request[..], &mut response, SOON), Ok(longest));
+    assert_eq!(peer.node.call(flow, &request, &mut response, SOON), Ok(longest));
     assert_eq!(request, response);
 }

@@ -80,8 +80,8 @@ const SOON: Option<Duration> = Some(PATIENCE);
 fn echo(request: &dyn Source, response: &mut dyn Sink) -> Result<(), Failure> {
     let mut bytes = [0; 8192];
     let bytes = bytes.get_mut(..request.len()).ok_or(Failure::NoRoom)?;
-    let whole = request.read(0, bytes) && response.write(0, bytes);
-    if whole { Ok(()) } else { Err(Failure::TooLong) }
+    request.read(0, bytes)?;
+    response.write(0, bytes)
 }
 
 fn node(directory: &std::path::Path, name: &str) -> Node {
@@ -102,7 +102,7 @@ fn serve_during(node: &mut Node, now: &AtomicU32, phase: u32) {
         let mut idle = node.try_serve(&mut library) == 0;
         while let Some(message) = node.try_receive(WORK, &Select::default()).unwrap() {
             let (to, len, tag) = (message.from, message.len, message.tag);
-            assert!(node.read(&message, 0, &mut bytes[..len]));
+            assert!(node.read(&message, 0, &mut bytes[..len]).is_ok());
             node.release(message);
             node.send(ANSWERS, to, Message::new(&bytes[..len]).tag(tag), SOON).unwrap();
             idle = false;
@@ -126,7 +126,7 @@ fn messages(node: &mut Node, to: Address, over: FlowId, bytes: &[u8]) {
         )
         .unwrap();
         let mut made = node.reserve(over, len.max(1)).unwrap();
-        assert!(node.write(&mut made, 0, &bytes[..len]));
+        assert!(node.write(&mut made, 0, &bytes[..len]).is_ok());
         node.try_send_over(over, ANSWERS, Message::new(&mut made).priority(0).tag(tag)).unwrap();
         for _ in 0..3 {
             let got = node.receive_into(ANSWERS, &mut back, SOON).unwrap().expect("an answer");
@@ -159,7 +159,7 @@ fn calls(node: &mut Node, flow: FlowId, bytes: &[u8]) {
             }
         }
         let mut made = node.reserve(flow, len.max(1)).unwrap();
-        assert!(node.write(&mut made, 0, &bytes[..len]));
+        assert!(node.write(&mut made, 0, &bytes[..len]).is_ok());
         node.call(flow, &mut made, &mut back, SOON).unwrap();
     }
 }

@@ -37,10 +37,8 @@ const NEWS: u16 = 2;
 fn echo(request: &dyn Source, response: &mut dyn Sink) -> Result<(), Failure> {
     let mut bytes = [0; 4096];
     let bytes = bytes.get_mut(..request.len()).ok_or(Failure::NoRoom)?;
-    if !request.read(0, bytes) {
-        return Err(Failure::Refused);
-    }
-    if response.write(0, bytes) { Ok(()) } else { Err(Failure::TooLong) }
+    request.read(0, bytes)?;
+    response.write(0, bytes)
 }
 
 /// One turn of a node that serves calls and takes messages. Gives the messages taken, which are
@@ -349,7 +347,7 @@ fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
         let flow = node.flow(link, &name("echo"), strategy, 64, Some(PATIENCE)).unwrap();
         peer.signal(Signal::STOP);
         let (mut sent, mut buffer) = (0, [0; 4096]);
-        node.start(flow, &b"are you there"[..]).unwrap();
+        node.start(flow, b"are you there").unwrap();
         let full = loop {
             let to = Address { link, port: WORK };
             match node.try_send(NEWS, to, payload(sent, &mut buffer)) {
@@ -366,7 +364,7 @@ fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
         let done = node.finish(flow, &mut response, Some(PATIENCE)).unwrap();
         assert_eq!(&response[..done.len], b"are you there");
         // The next call is behind all messages.
-        node.call(flow, &b"and now"[..], &mut response, Some(PATIENCE)).unwrap();
+        node.call(flow, b"and now", &mut response, Some(PATIENCE)).unwrap();
         node.close(link);
         drop(node);
         assert!(peer.wait().success());

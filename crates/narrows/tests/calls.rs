@@ -36,7 +36,7 @@ fn a_call_of_every_size_in_every_way_by_every_notification() {
                 let flow = pair.flow("echo", strategy, 65536);
                 for (seed, len) in [0, 1, 47, 48, 49, 1000, 65536].into_iter().enumerate() {
                     let (request, mut response) = (bytes(len, seed), vec![0; 65536]);
-                    let got = pair.a.call(flow, &request[..], &mut response, SECOND);
+                    let got = pair.a.call(flow, &request, &mut response, SECOND);
                     assert_eq!(got, Ok(len), "{strategy}");
                     assert!(response[..len] == request, "{len} bytes, {strategy}");
                 }
@@ -79,11 +79,11 @@ fn a_flow_is_opened_and_closed_any_number_of_times() {
     for round in 0..300 {
         let flow = pair.flow("echo", by(TRANSFERS[round % 4], 1), 100);
         let mut response = [0; 100];
-        assert_eq!(pair.a.call(flow, &bytes(100, round)[..], &mut response, SECOND), Ok(100));
+        assert_eq!(pair.a.call(flow, &bytes(100, round), &mut response, SECOND), Ok(100));
         pair.a.close_flow(flow).expect("idle");
         old.push(flow);
         let stale = old[round / 2];
-        assert_eq!(pair.a.start(stale, &b"x"[..]), Err(SendError::Unknown));
+        assert_eq!(pair.a.start(stale, b"x"), Err(SendError::Unknown));
     }
     pair.check_empty();
 }
@@ -101,18 +101,18 @@ fn failures_of_the_function_and_of_room_are_told_apart() {
             let mut to = vec![0; 60000];
             for _ in 0..50 {
                 let failed = |failure| Err(CallError::Failed(failure));
-                let refused = pair.a.call(refuse, &b"please"[..], &mut to, SECOND);
+                let refused = pair.a.call(refuse, b"please", &mut to, SECOND);
                 assert_eq!(refused, failed(Failure::Refused));
-                let too_long = pair.a.call(long, &101_u32.to_le_bytes()[..], &mut to, SECOND);
+                let too_long = pair.a.call(long, &101_u32.to_le_bytes(), &mut to, SECOND);
                 assert_eq!(too_long, failed(Failure::TooLong));
-                assert_eq!(pair.a.call(long, &100_u32.to_le_bytes()[..], &mut to, SECOND), Ok(100));
+                assert_eq!(pair.a.call(long, &100_u32.to_le_bytes(), &mut to, SECOND), Ok(100));
                 assert!(to[..100] == bytes(100, 5));
-                let big = pair.a.call(echo, &bytes(3000, 1)[..], &mut to, SECOND);
+                let big = pair.a.call(echo, &bytes(3000, 1), &mut to, SECOND);
                 let fits = transfer == Transfer::InPlace;
                 assert_eq!(big, if fits { Ok(3000) } else { failed(Failure::NoRoom) });
             }
             let limit = if granularity == 1 { 65536 } else { 65532 };
-            let error = pair.a.call(echo, &bytes(65537, 1)[..], &mut to, SECOND);
+            let error = pair.a.call(echo, &bytes(65537, 1), &mut to, SECOND);
             assert_eq!(error, Err(CallError::Start(SendError::TooLong { limit })));
             pair.check_empty();
         }
@@ -123,9 +123,9 @@ fn failures_of_the_function_and_of_room_are_told_apart() {
 fn a_response_longer_than_the_buffer_can_be_finished_with_a_larger_one() {
     let mut pair = pair();
     let flow = pair.flow("echo", Strategy::default(), 1000);
-    let short = pair.a.call(flow, &bytes(500, 3)[..], &mut [0; 499], SECOND);
+    let short = pair.a.call(flow, &bytes(500, 3), &mut [0; 499], SECOND);
     assert_eq!(short, Err(CallError::Short { needed: 500 }));
-    let again = pair.a.call(flow, &b"x"[..], &mut [0; 10], SECOND);
+    let again = pair.a.call(flow, b"x", &mut [0; 10], SECOND);
     assert_eq!(again, Err(CallError::Outstanding));
     let mut whole = [0; 500];
     let done = pair.a.finish(flow, &mut whole, SECOND);
@@ -149,17 +149,17 @@ fn a_late_response_is_dropped_and_the_next_call_gets_its_own() {
         let late = Some(Duration::from_millis(1));
         let mut to = [0; 100];
         for seed in 0..3 {
-            let error = pair.a.call(flow, &bytes(100, seed)[..], &mut to, late);
+            let error = pair.a.call(flow, &bytes(100, seed), &mut to, late);
             assert_eq!(error, Err(CallError::Deadline));
         }
         let b = pair.b.clone();
         pair.a.platform().on_wait(move || {
             serve(&mut b.borrow_mut());
         });
-        assert_eq!(pair.a.call(flow, &bytes(99, 9)[..], &mut to, SECOND), Ok(99));
+        assert_eq!(pair.a.call(flow, &bytes(99, 9), &mut to, SECOND), Ok(99));
         assert!(to[..99] == bytes(99, 9));
         alone(&pair);
-        assert_eq!(pair.a.call(flow, &bytes(100, 4)[..], &mut to, late), Err(CallError::Deadline));
+        assert_eq!(pair.a.call(flow, &bytes(100, 4), &mut to, late), Err(CallError::Deadline));
         assert_eq!(pair.a.close_flow(flow), Err(FlowError::Outstanding));
         serve(&mut pair.b.borrow_mut());
         pair.a.poll();
@@ -174,8 +174,8 @@ fn a_flow_is_closed_with_a_request_that_was_never_sent() {
     let flow = pair.flow("echo", by(Transfer::Copy, 8), 100);
     let filler = pair.flow("echo", Strategy::default(), 100);
     alone(&pair);
-    while pair.a.start(filler, &b"x"[..]).is_ok() {}
-    let late = pair.a.call(flow, &b"y"[..], &mut [0; 9], Some(Duration::from_millis(1)));
+    while pair.a.start(filler, b"x").is_ok() {}
+    let late = pair.a.call(flow, b"y", &mut [0; 9], Some(Duration::from_millis(1)));
     assert_eq!(late, Err(CallError::Deadline));
     pair.a.close_flow(flow).expect("nothing of it is on its way");
     let mut done = 0;
@@ -198,7 +198,7 @@ fn many_are_outstanding_and_come_back_in_order() {
             while finished < 300 {
                 while started < 300 {
                     let request = bytes(usize::from(started % 200), started.into());
-                    match pair.a.start(flow, &request[..]) {
+                    match pair.a.start(flow, &request) {
                         Ok(number) => assert_eq!(number, started),
                         Err(SendError::RingFull | SendError::PoolEmpty) => break,
                         Err(error) => panic!("{error:?}"),
@@ -224,7 +224,7 @@ fn the_numbers_of_calls_wrap_round() {
     let mut pair = pair();
     let flow = pair.flow("echo", Strategy::default(), 8);
     for call in 0..70_000_u32 {
-        let number = pair.a.start(flow, &call.to_le_bytes()[..]).expect("room");
+        let number = pair.a.start(flow, &call.to_le_bytes()).expect("room");
         assert_eq!(number, call as u16);
         serve(&mut pair.b.borrow_mut());
         let mut to = [0; 8];
@@ -239,7 +239,7 @@ fn a_callback_gets_every_response() {
     let mut pair = pair();
     let flow = pair.flow("echo", by(Transfer::InPlace, 2), 100);
     for call in 0..5 {
-        pair.a.start(flow, &bytes(90, call)[..]).expect("room");
+        pair.a.start(flow, &bytes(90, call)).expect("room");
     }
     let mut got = Vec::new();
     assert_eq!(pair.a.complete(flow, |_, _| panic!("not served")), Ok(0));
@@ -256,7 +256,7 @@ fn a_partial_batch_is_sent_on_demand() {
     let mut pair = pair();
     let flow = pair.flow("echo", by(Transfer::Copy, 8), 100);
     for _ in 0..3 {
-        pair.a.start(flow, &b"abc"[..]).expect("room");
+        pair.a.start(flow, b"abc").expect("room");
     }
     assert_eq!(serve(&mut pair.b.borrow_mut()), 0);
     pair.a.flush(flow).expect("room");
@@ -272,7 +272,7 @@ fn responses_of_a_batch_that_do_not_fit_together_fail_and_none_is_cut() {
         let mut pair = pair_with(Limits::default(), callee, |_| {});
         let flow = pair.flow("long", by(transfer, 3), 40_000);
         for length in [900_u32, 30_000, 90] {
-            pair.a.start(flow, &length.to_le_bytes()[..]).expect("room");
+            pair.a.start(flow, &length.to_le_bytes()).expect("room");
         }
         serve(&mut pair.b.borrow_mut());
         let mut got = Vec::new();
@@ -301,7 +301,7 @@ fn a_granularity_that_the_callee_cannot_answer_is_infeasible() {
     let flow = pair.flow("echo", by(Transfer::Copy, 25), 10);
     assert_eq!(pair.a.switch(flow, by(Transfer::Copy, 26), SECOND), Err(FlowError::Infeasible));
     for _ in 0..25 {
-        pair.a.start(flow, &[][..]).expect("room");
+        pair.a.start(flow, b"").expect("room");
     }
     serve(&mut pair.b.borrow_mut());
     assert_eq!(pair.a.complete(flow, |done, _| assert_eq!(done.failure, None)), Ok(25));
@@ -314,14 +314,14 @@ fn a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails() {
         let mut pair = pair();
         let flow = pair.flow("echo", by(Transfer::SingleCopy, granularity), 100);
         let mut reserved = pair.a.reserve(flow, 100).expect("a block");
-        assert!(!pair.a.write(&mut reserved, 99, b"xx"));
-        assert!(pair.a.write(&mut reserved, 0, &bytes(100, 8)));
+        assert!(pair.a.write(&mut reserved, 99, b"xx").is_err());
+        assert!(pair.a.write(&mut reserved, 0, &bytes(100, 8)).is_ok());
         let mut to = [0; 100];
         let sent = pair.a.call(flow, &mut reserved, &mut to, SECOND);
         assert_eq!((sent, to[..] == bytes(100, 8)), (Ok(100), true));
         let again = pair.a.call(flow, &mut reserved, &mut to, SECOND);
         assert_eq!(again, Err(CallError::Start(SendError::NotReserved)));
-        assert!(!pair.a.write(&mut reserved, 0, b"x"));
+        assert!(pair.a.write(&mut reserved, 0, b"x").is_err());
         pair.a.cancel(reserved);
 
         let unwanted = pair.a.reserve(flow, 65536).expect("a block");
@@ -330,11 +330,11 @@ fn a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails() {
         assert_eq!(long.err(), Some(SendError::TooLong { limit: 65536 }));
 
         let mut kept = pair.a.reserve(flow, 100).expect("a block");
-        assert!(pair.a.write(&mut kept, 0, &bytes(100, 4)));
+        assert!(pair.a.write(&mut kept, 0, &bytes(100, 4)).is_ok());
         alone(&pair);
-        let filler = pair.a.start(flow, &b"x"[..]).map(|_| 1).expect("room");
+        let filler = pair.a.start(flow, b"x").map(|_| 1).expect("room");
         let mut outstanding = filler;
-        while pair.a.start(flow, &[][..]).is_ok() {
+        while pair.a.start(flow, b"").is_ok() {
             outstanding += 1;
         }
         assert!(pair.a.start(flow, &mut kept).is_err());
@@ -362,8 +362,8 @@ fn two_flows_to_one_function_do_not_mix() {
     let one = pair.flow("echo", by(Transfer::Copy, 1), 100);
     let two = pair.flow("echo", by(Transfer::InPlace, 3), 100);
     for call in 0..6 {
-        pair.a.start(one, &bytes(50, call)[..]).expect("room");
-        pair.a.start(two, &bytes(60, call)[..]).expect("room");
+        pair.a.start(one, &bytes(50, call)).expect("room");
+        pair.a.start(two, &bytes(60, call)).expect("room");
     }
     serve(&mut pair.b.borrow_mut());
     for (flow, len) in [(two, 60), (one, 50)] {
@@ -385,8 +385,8 @@ fn calls_need_a_function_and_messages_a_port() {
     let call = pair.flow("echo", Strategy::default(), 100);
     let port = Address { link: pair.to_b, port: 1 };
     let message = pair.a.flow_to(port, Strategy::default(), SECOND).expect("open");
-    assert_eq!(pair.a.start(message, &b"x"[..]), Err(SendError::NoFunction));
-    let error = pair.a.call(message, &b"x"[..], &mut [], SECOND);
+    assert_eq!(pair.a.start(message, b"x"), Err(SendError::NoFunction));
+    let error = pair.a.call(message, b"x", &mut [], SECOND);
     assert_eq!(error, Err(CallError::Start(SendError::NoFunction)));
     let error = pair.a.try_send_over(call, 1, b"x");
     assert_eq!(error, Err(SendError::NoPort));
@@ -414,7 +414,7 @@ fn a_stale_answer_is_not_taken_for_a_new_flows() {
             pair.a.poll();
         }
         assert_eq!(pair.a.is_ready(echo), Ok(true));
-        pair.a.start(echo, &b"hello"[..]).expect("room");
+        pair.a.start(echo, b"hello").expect("room");
         serve(&mut pair.b.borrow_mut());
         assert_eq!(pair.a.complete(echo, |_, s| assert_eq!(all(s), b"hello")), Ok(1));
 
@@ -458,7 +458,7 @@ fn questions_without_room_are_asked_later_and_answers_without_room_given_later()
     });
     pair.a.set_notification(Notification::Interrupt);
     let flow = pair.a.flow(pair.to_b, &name("echo"), any, 10, None).expect("in the end");
-    assert_eq!(pair.a.call(flow, &b"hello"[..], &mut [0; 5], None), Ok(5));
+    assert_eq!(pair.a.call(flow, b"hello", &mut [0; 5], None), Ok(5));
     pair.a.close_flow(flow).expect("idle");
 }
 
@@ -471,7 +471,7 @@ fn a_callee_with_fewer_places_for_flows_says_no() {
     let third = pair.a.flow(pair.to_b, &name("echo"), any, 10, SECOND);
     assert_eq!(third, Err(FlowError::NotFound));
     for flow in flows {
-        assert_eq!(pair.a.call(flow, &b"hello"[..], &mut [0; 5], SECOND), Ok(5));
+        assert_eq!(pair.a.call(flow, b"hello", &mut [0; 5], SECOND), Ok(5));
     }
     pair.check_empty();
 }
@@ -480,12 +480,12 @@ fn a_callee_with_fewer_places_for_flows_says_no() {
 fn an_engine_that_fails_loses_no_response() {
     let mut pair = pair();
     let flow = pair.flow("echo", by(Transfer::CopyEngine, 1), 1000);
-    pair.a.start(flow, &bytes(1000, 6)[..]).expect("room");
+    pair.a.start(flow, &bytes(1000, 6)).expect("room");
     pair.b.borrow().platform().state.broken.set(true);
     serve(&mut pair.b.borrow_mut());
     pair.a.platform().state.broken.set(true);
     assert_eq!(pair.a.complete(flow, |_, source| assert!(all(source) == bytes(1000, 6))), Ok(1));
-    let error = pair.a.start(flow, &bytes(1000, 6)[..]);
+    let error = pair.a.start(flow, &bytes(1000, 6));
     assert_eq!(error, Err(SendError::NoEngine));
     pair.check_empty();
 }
@@ -505,7 +505,7 @@ fn without_an_engine_a_flow_goes_on_as_it_was() {
         let error = pair.a.switch(flow, by(Transfer::CopyEngine, 1), SECOND);
         assert_eq!(error, Err(FlowError::Infeasible), "no engine at {side}");
         assert_eq!(pair.a.strategy_of(flow), Some(Strategy::default()));
-        assert_eq!(pair.a.call(flow, &bytes(1000, 2)[..], &mut [0; 1000], SECOND), Ok(1000));
+        assert_eq!(pair.a.call(flow, &bytes(1000, 2), &mut [0; 1000], SECOND), Ok(1000));
         pair.check_empty();
     }
 }
@@ -522,10 +522,7 @@ fn nothing_is_allocated_once_a_link_is_up() {
         let flow = pair.flow("echo", by(Transfer::Copy, granularity), 1000);
         for call in 0..50 {
             let mut to = [0; 1000];
-            assert_eq!(
-                pair.a.call(flow, &bytes(20 * call, call)[..], &mut to, SECOND),
-                Ok(20 * call)
-            );
+            assert_eq!(pair.a.call(flow, &bytes(20 * call, call), &mut to, SECOND), Ok(20 * call));
         }
         pair.a.switch(flow, by(Transfer::InPlace, 2), SECOND).expect("both can");
         pair.a.close_flow(flow).expect("idle");
@@ -541,7 +538,7 @@ fn a_response_leaves_room_for_the_words_of_those_behind_it() {
     // Three words leave 988 bytes.
     for (lengths, first) in [([988_u32, 0, 0], None), ([989, 1, 0], Some(Failure::TooLong))] {
         for length in lengths {
-            pair.a.start(flow, &length.to_le_bytes()[..]).expect("room");
+            pair.a.start(flow, &length.to_le_bytes()).expect("room");
         }
         serve(&mut pair.b.borrow_mut());
         let mut failures = Vec::new();
@@ -586,7 +583,7 @@ fn who_serves_and_had_no_room_for_a_response_is_rung_when_there_is() {
         let to = Address { link: pair.to_a, port: 1 };
         while b.try_send(1, to, b"fills the ring").is_ok() {}
     }
-    pair.a.start(flow, &b"x"[..]).expect("room");
+    pair.a.start(flow, b"x").expect("room");
     assert_eq!(serve(&mut pair.b.borrow_mut()), 0, "no room");
     let rings = pair.b.borrow().platform().rings();
     pair.b.borrow_mut().arm();

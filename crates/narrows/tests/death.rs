@@ -65,11 +65,11 @@ fn calls_end_with_the_peer_behind_the_responses_that_arrived() {
         let flow = pair.flow("echo", strategy, 100);
         let reserved = pair.a.reserve(flow, 100).expect("a block");
         for call in 0..6 {
-            pair.a.start(flow, &bytes(90, call)[..]).expect("room");
+            pair.a.start(flow, &bytes(90, call)).expect("room");
         }
         serve(&mut pair.b.borrow_mut());
         for call in 6..10 {
-            pair.a.start(flow, &bytes(90, call)[..]).expect("room");
+            pair.a.start(flow, &bytes(90, call)).expect("room");
         }
         kill_b(&mut pair);
         let mut to = [0; 100];
@@ -80,7 +80,7 @@ fn calls_end_with_the_peer_behind_the_responses_that_arrived() {
         let gone = Err(CallError::Gone(Lost::Died));
         assert_eq!(pair.a.finish(flow, &mut to, None), gone);
         assert_eq!(pair.a.complete(flow, |_, _| {}), Err(CallError::Gone(Lost::Died)));
-        assert_eq!(pair.a.start(flow, &b"x"[..]), Err(SendError::Gone(Lost::Died)));
+        assert_eq!(pair.a.start(flow, b"x"), Err(SendError::Gone(Lost::Died)));
         assert_eq!(pair.a.switch(flow, strategy, None), Err(FlowError::Gone(Lost::Died)));
         pair.a.cancel(reserved);
         assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
@@ -140,7 +140,7 @@ fn waits_end_with_the_peer_though_the_inbox_is_full() {
     for tag in 0..8 {
         pair.b.borrow_mut().try_send(1, to_a, Message::new(b"in the way").tag(tag)).expect("room");
     }
-    pair.a.start(flow, &b"x"[..]).expect("room");
+    pair.a.start(flow, b"x").expect("room");
     serve(&mut pair.b.borrow_mut());
     kill_b(&mut pair);
     assert_eq!(pair.a.finish(flow, &mut [0; 10], None), Err(CallError::Gone(Lost::Died)));
@@ -160,7 +160,7 @@ fn a_callee_forgets_the_requests_of_the_dead() {
     let flow = pair.flow("echo", Strategy::default(), 10);
     pair.b.borrow_mut().attach(pair.to_a, 1).expect("room");
     for _ in 0..10 {
-        pair.a.start(flow, &b"x"[..]).expect("room");
+        pair.a.start(flow, b"x").expect("room");
     }
     pair.b.borrow_mut().poll();
     pair.world.kill("a");
@@ -195,8 +195,8 @@ fn the_next_life_is_linked_to_and_names_of_the_last_stay_dead() {
         assert_eq!(pair.a.check(pair.to_b), Err(LinkError::Unknown));
         assert_eq!(pair.a.check(old), Err(LinkError::Unknown));
         assert_eq!(pair.a.try_send(1, to, b"x"), Err(SendError::Unknown));
-        assert_eq!(pair.a.start(flow, &b"x"[..]), Err(SendError::Unknown));
-        assert!(!pair.a.read(&held, 0, &mut [0]));
+        assert_eq!(pair.a.start(flow, b"x"), Err(SendError::Unknown));
+        assert!(pair.a.read(&held, 0, &mut [0]).is_err());
         assert_eq!(pair.a.links().count(), 1, "life {life}");
         pair.a
             .try_send(1, Address { link, port: 1 }, Message::new(b"hello").tag(life))
@@ -215,7 +215,7 @@ fn the_next_life_is_linked_to_and_names_of_the_last_stay_dead() {
 fn closing_a_link_tells_the_peer_and_keeps_nothing() {
     let mut pair = open();
     let flow = pair.flow("echo", Strategy { granularity: 4, ..Strategy::default() }, 10);
-    pair.a.start(flow, &b"gathered"[..]).expect("room");
+    pair.a.start(flow, b"gathered").expect("room");
     let to_a = Address { link: pair.to_a, port: 1 };
     pair.b.borrow_mut().try_send(1, to_a, &bytes(100, 0)).expect("room");
     pair.a.poll();
@@ -331,7 +331,7 @@ fn responses_that_answer_something_else_end_the_link() {
         let region = pair.world.region("b", "a");
         let sent = 2;
         for _ in 0..granularity {
-            pair.a.start(flow, &b"x"[..]).expect("room");
+            pair.a.start(flow, b"x").expect("room");
         }
         words[2] |= 0xffff << 16;
         publish(&region, sent, words, payload);
@@ -365,7 +365,7 @@ fn a_payload_that_changes_while_it_is_read_in_place_harms_nobody() {
             let flow = pair.flow("echo", strategy, 500);
             let region = pair.world.region("a", "b");
             for call in 0..3 {
-                pair.a.start(flow, &bytes(300, call)[..]).expect("room");
+                pair.a.start(flow, &bytes(300, call)).expect("room");
             }
             let _ = pair.a.flush(flow);
             let (layout, _) = pair.a.layouts(pair.to_b).expect("up");
@@ -393,7 +393,7 @@ fn a_reservation_of_a_lost_link_is_worth_nothing() {
     assert_eq!(error, Err(SendError::Gone(Lost::Died)));
     assert_eq!(pair.a.reserve(flow, 1).err(), Some(SendError::Gone(Lost::Died)));
     pair.a.close(pair.to_b);
-    assert!(!pair.a.write(&mut reserved, 0, b"x"));
+    assert!(pair.a.write(&mut reserved, 0, b"x").is_err());
     pair.a.cancel(reserved);
 }
 

@@ -63,7 +63,7 @@ impl Pair {
         let mut b = self.b.borrow_mut();
         let message = b.try_receive(1, &Select::default()).expect("open").expect("sent");
         let mut got = vec![0; message.len];
-        assert!(b.read(&message, 0, &mut got));
+        assert!(b.read(&message, 0, &mut got).is_ok());
         (message, got)
     }
 }
@@ -92,7 +92,7 @@ fn every_size_travels_there_and_back_in_every_way() {
             assert!(back[..message.len] == sent, "{len} bytes back, {strategy}");
 
             let mut reserved = pair.a.reserve(over, len).expect("a block");
-            assert!(pair.a.write(&mut reserved, 0, &sent));
+            assert!(pair.a.write(&mut reserved, 0, &sent).is_ok());
             pair.a.try_send_over(over, 1, Message::new(&mut reserved).tag(1)).expect("room");
             assert!(reserved.is_empty());
             let (message, got) = pair.next();
@@ -400,7 +400,7 @@ fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
     let to = pair.b_port(1);
     let flow = pair.a.flow_to(to, Strategy::default(), SECOND).expect("open");
     let mut made = pair.a.reserve(flow, 100).expect("a block");
-    assert!(pair.a.write(&mut made, 0, &bytes(100, 1)));
+    assert!(pair.a.write(&mut made, 0, &bytes(100, 1)).is_ok());
     while pair.send(0, 0, b"x").is_ok() {}
     assert_eq!(pair.a.try_send_over(flow, 1, &mut made), Err(SendError::RingFull));
     assert_eq!(pair.a.try_send(4, to, &mut made), Err(SendError::Closed));
@@ -412,7 +412,7 @@ fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
     let mut b = pair.b.borrow_mut();
     let message = b.receive(1, &only, SECOND).expect("open").expect("sent");
     let mut got = [0; 100];
-    assert!(b.read(&message, 0, &mut got));
+    assert!(b.read(&message, 0, &mut got).is_ok());
     assert_eq!(got[..], bytes(100, 1));
     b.release(message);
     drop(b);

@@ -124,7 +124,7 @@ impl Load {
         let mut reserved = None;
         if made {
             let Ok(mut block) = a.reserve(flow, len) else { return };
-            assert!(a.write(&mut block, 0, &payload));
+            assert!(a.write(&mut block, 0, &payload).is_ok());
             reserved = Some(block);
         }
         let carried = match &mut reserved {
@@ -282,7 +282,7 @@ fn a_change_that_cannot_be_proposed_in_time_is_forgotten() {
 
     assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
     assert!(load.pair.a.is_switching(flow), "the peer has been asked");
-    assert_eq!(load.pair.a.start(flow, &b"x"[..]), Err(SendError::Switching));
+    assert_eq!(load.pair.a.start(flow, b"x"), Err(SendError::Switching));
     serve(&mut load.pair.b.borrow_mut());
     load.pair.a.poll();
     assert_eq!(load.pair.a.strategy_of(flow), Some(new));

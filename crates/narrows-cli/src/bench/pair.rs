@@ -239,7 +239,8 @@ impl Pair {
         let request = out.get(..bytes).unwrap_or_default();
         if made_in_pool::<Host>(strategy.transfer) {
             let mut block = peer.node.reserve(flow, bytes).map_err(CallError::Start)?;
-            peer.node.write(&mut block, 0, request);
+            let made = peer.node.write(&mut block, 0, request);
+            made.map_err(|_| CallError::Start(SendError::NotReserved))?;
             let called = peer.node.call(flow, &mut block, back, None);
             called.map(|_| ())
         } else {
@@ -339,7 +340,7 @@ impl Pair {
                 reserved => break reserved?,
             }
         };
-        node.write(&mut block, 0, payload);
+        node.write(&mut block, 0, payload).map_err(|_| SendError::NotReserved)?;
         loop {
             match node.try_send_over(flow, PORT, Message::new(&mut block).tag(tag)) {
                 Err(SendError::RingFull) => room(node),

@@ -87,10 +87,7 @@ pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
 /// Copies a message out and sums the copy.
 fn out(node: &Node, message: &Lent, buffer: &mut [u8]) -> u64 {
     let Some(bytes) = buffer.get_mut(..message.len) else { return 0 };
-    if !node.read(message, 0, bytes) {
-        return 0;
-    }
-    sum(bytes)
+    node.read(message, 0, bytes).map_or(0, |()| sum(bytes))
 }
 
 /// Sums a message where it is.
@@ -100,7 +97,7 @@ fn there(node: &Node, message: &Lent) -> u64 {
         let mut chunk = [0; CHUNK];
         for at in (0..source.len()).step_by(CHUNK) {
             let piece = chunk.get_mut(..CHUNK.min(source.len() - at)).unwrap_or_default();
-            if !source.read(at, piece) {
+            if source.read(at, piece).is_err() {
                 return 0;
             }
             total = total.wrapping_add(sum(piece));

@@ -11,7 +11,7 @@
 //! let mut peer = Peer::start(cores, &Options { limits: true, ..Options::default() })?;
 //! let strategy = "copy/spin/internal".parse().map_err(|_| "no strategy")?;
 //! let echo = peer.flow("echo", strategy, 48)?;
-//! let done = peer.node.call(echo, &request[..], &mut response, Some(Duration::from_secs(1)));
+//! let done = peer.node.call(echo, &request, &mut response, Some(Duration::from_secs(1)));
 //! done.map_err(|error| peer.explain_call(error))?;
 //!
 //! peer.mode(Mode::Limits)?; // and back with Mode::Calls

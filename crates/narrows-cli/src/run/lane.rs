@@ -187,7 +187,8 @@ impl<'w> Lane<'w> {
     fn send(&mut self, node: &mut Node, ready: &mut Ready) -> Result<Instant, SendError> {
         if self.in_pool && ready.block.is_none() {
             let mut block = node.reserve(self.id, ready.request.len())?;
-            node.write(&mut block, 0, &ready.request);
+            let made = node.write(&mut block, 0, &ready.request);
+            made.map_err(|_| SendError::NotReserved)?;
             ready.block = Some(block);
         }
         let payload = match &mut ready.block {

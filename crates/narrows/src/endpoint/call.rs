@@ -9,14 +9,14 @@ use core::time::Duration;
 use super::flow::Batch;
 use super::message::send_error;
 use super::node::would_block;
-use super::{Completed, FlowId, Node, Payload, SendError};
+use super::{Completed, Failure, FlowId, Node, Payload, SendError};
 use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Target};
 use crate::memory::{Descriptor, Kind};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 
-use super::serve::{FRAME, FRAMED, Failure, padded};
+use super::serve::{FRAME, FRAMED, padded};
 
 /// Why a call did not give a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

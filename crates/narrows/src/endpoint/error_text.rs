@@ -176,10 +176,13 @@ impl Display for CallError {
 impl Display for Failure {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(match self {
-            Failure::Refused => "the function cannot use the request: see what it takes",
+            Failure::Refused => {
+                "what came is not what was to be read: see what the function takes, and how much \
+                 there is"
+            },
             Failure::TooLong => {
-                "the response would be longer than its caller said it takes: open the flow for \
-                 longer ones"
+                "what was to be written has no room: open the flow for longer responses, or reserve \
+                 more"
             }
             Failure::NoRoom => {
                 "the callee has no room for the request: send less, or open its node for longer \

@@ -4,6 +4,7 @@ mod call;
 mod control;
 mod error_text;
 mod flow;
+mod function;
 mod message;
 mod node;
 mod payload;
@@ -17,13 +18,13 @@ mod wait;
 
 pub use call::CallError;
 pub use flow::{FlowError, FlowId};
+pub use function::{Body, Failure, Function};
 pub use message::{Address, Message, Port, PortError, SendError};
 pub use node::{Limits, LinkError, Node, NodeError};
 pub use payload::{Payload, Reserved};
 pub use queue::Select;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;
-pub use serve::{Body, Failure, Function};
 
 use crate::driver;
 use crate::memory::{Block, Shared, Taken};
@@ -38,30 +39,32 @@ pub trait Source {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Copies `to.len()` bytes from `at` on; false, and nothing promised of `to`, if they are not
-    /// all there.
-    fn read(&self, at: usize, to: &mut [u8]) -> bool;
+    /// Copies `to.len()` bytes from `at` on.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if they are not all there; what `to` holds then is not promised.
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure>;
 }
 
 /// Bytes to make, wherever they go.
 pub trait Sink {
     /// The most that fit.
     fn capacity(&self) -> usize;
-    /// Writes bytes from `at` on; false if they do not fit. The result is as long as the furthest
-    /// byte written.
-    fn write(&mut self, at: usize, from: &[u8]) -> bool;
+    /// Writes bytes from `at` on. The result is as long as the furthest byte written.
+    ///
+    /// # Errors
+    /// [`Failure::TooLong`] if they do not fit; nothing was written.
+    fn write(&mut self, at: usize, from: &[u8]) -> Result<(), Failure>;
 }
 
 impl Source for [u8] {
     fn len(&self) -> usize {
         <[u8]>::len(self)
     }
-    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         let part = at.checked_add(to.len()).and_then(|end| self.get(at..end));
-        part.is_some_and(|bytes| {
-            to.copy_from_slice(bytes);
-            true
-        })
+        to.copy_from_slice(part.ok_or(Failure::Refused)?);
+        Ok(())
     }
 }
 
@@ -75,16 +78,16 @@ impl Sink for Buffer<'_> {
     fn capacity(&self) -> usize {
         self.bytes.len()
     }
-    fn write(&mut self, at: usize, from: &[u8]) -> bool {
-        let Some(end) = at.checked_add(from.len()) else { return false };
-        let Some(part) = self.bytes.get_mut(at..end) else { return false };
+    fn write(&mut self, at: usize, from: &[u8]) -> Result<(), Failure> {
+        let end = at.checked_add(from.len()).ok_or(Failure::TooLong)?;
+        let part = self.bytes.get_mut(at..end).ok_or(Failure::TooLong)?;
         part.copy_from_slice(from);
         // What is left out must not show what the buffer held before: that was another peer's.
         if let Some(hole) = self.bytes.get_mut(self.len..at) {
             hole.fill(0);
         }
         self.len = self.len.max(end);
-        true
+        Ok(())
     }
 }
 
@@ -102,13 +105,14 @@ impl<P: Platform> Source for Arrived<'_, P> {
     fn len(&self) -> usize {
         self.len as usize
     }
-    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         let inside = at.checked_add(to.len()).is_some_and(|end| end <= self.len as usize);
         if !inside {
-            return false;
+            return Err(Failure::Refused);
         }
         let at = self.start + at as u32;
-        driver::collect(self.platform, self.shared, self.strategy, self.taken, at, to)
+        let read = driver::collect(self.platform, self.shared, self.strategy, self.taken, at, to);
+        read.then_some(()).ok_or(Failure::Refused)
     }
 }
 
@@ -124,12 +128,10 @@ impl<P: Platform> Sink for Made<'_, P> {
     fn capacity(&self) -> usize {
         self.capacity as usize
     }
-    fn write(&mut self, at: usize, from: &[u8]) -> bool {
-        let Some(end) = at.checked_add(from.len()).filter(|end| *end <= self.capacity as usize)
-        else {
-            return false;
-        };
+    fn write(&mut self, at: usize, from: &[u8]) -> Result<(), Failure> {
+        let end = at.checked_add(from.len()).filter(|end| *end <= self.capacity as usize);
+        let end = end.ok_or(Failure::TooLong)?;
         self.len = self.len.max(end as u32);
-        self.shared.write(self.block, at as u32, from)
+        self.shared.write(self.block, at as u32, from).then_some(()).ok_or(Failure::TooLong)
     }
 }

@@ -312,9 +312,12 @@ impl<P: Platform> super::Source for Unsent<'_, P> {
     fn len(&self) -> usize {
         self.taken.descriptor.len as usize
     }
-    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), super::Failure> {
         match self.taken.descriptor.block {
-            Some(block) => u32::try_from(at).is_ok_and(|at| self.shared.read_back(block, at, to)),
+            Some(block) => {
+                let read = u32::try_from(at).is_ok_and(|at| self.shared.read_back(block, at, to));
+                read.then_some(()).ok_or(super::Failure::Refused)
+            }
             None => {
                 let bytes = self.taken.in_slot.get(..self.len()).unwrap_or_default();
                 super::Source::read(bytes, at, to)

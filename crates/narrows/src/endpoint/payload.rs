@@ -1,6 +1,6 @@
 //! What a call or a message carries, and making it where it will be sent from.
 
-use super::{FlowId, Node, SendError};
+use super::{Failure, FlowId, Node, SendError};
 use crate::driver;
 use crate::link::LinkId;
 use crate::memory::Block;
@@ -84,13 +84,22 @@ impl<P: Platform> Node<P> {
         Ok(Reserved { link, block: Some(block), len })
     }
 
-    /// Writes to a reserved block; false if that is outside it, or it has been sent.
+    /// Writes to a reserved block.
+    ///
+    /// # Errors
+    /// [`Failure::TooLong`] if that is outside it, it has been sent, or the link was closed.
     #[inline]
-    pub fn write(&mut self, reserved: &mut Reserved, at: usize, from: &[u8]) -> bool {
-        let Some(block) = reserved.block else { return false };
+    pub fn write(
+        &mut self,
+        reserved: &mut Reserved,
+        at: usize,
+        from: &[u8],
+    ) -> Result<(), Failure> {
+        let block = reserved.block.ok_or(Failure::TooLong)?;
         let inside = at.checked_add(from.len()).is_some_and(|end| end <= reserved.len as usize);
         let link = self.links.get(reserved.link).filter(|_| inside);
-        link.is_some_and(|link| link.shared.write(block, at as u32, from))
+        let written = link.is_some_and(|link| link.shared.write(block, at as u32, from));
+        written.then_some(()).ok_or(Failure::TooLong)
     }
 
     /// Gives a reserved block back that is not wanted after all.

@@ -3,7 +3,7 @@
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::{Address, Arrived, LinkError, Node, Port, PortError, Select, Source};
+use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
 use crate::platform::{Lost, Platform};
@@ -111,12 +111,15 @@ impl<P: Platform> Node<P> {
         Some(Lent { received, at, life: link.life })
     }
 
-    /// Copies part of a message's payload; false if it is not all there.
-    pub fn read(&self, lent: &Lent, at: usize, to: &mut [u8]) -> bool {
-        self.with_taken(lent, |arrived| arrived.read(at, to)).unwrap_or(false)
+    /// Copies part of a message's payload.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if it is not all there, or the link was closed.
+    pub fn read(&self, lent: &Lent, at: usize, to: &mut [u8]) -> Result<(), Failure> {
+        self.with_taken(lent, |arrived| arrived.read(at, to)).unwrap_or(Err(Failure::Refused))
     }
 
-    /// Hands a message's payload to `reader` where it is.
+    /// Hands a message's payload to `reader` where it is. None if the link was closed.
     pub fn read_in_place<R>(
         &self,
         lent: &Lent,
@@ -181,7 +184,8 @@ impl<P: Platform> Node<P> {
     fn copy_out(&mut self, lent: Lent, buffer: &mut [u8]) -> Received {
         let fits = lent.len.min(buffer.len());
         if let Some(part) = buffer.get_mut(..fits) {
-            self.read(&lent, 0, part);
+            // That many bytes are there, and the link is as it was when they came.
+            let _ = self.read(&lent, 0, part);
         }
         let received = *lent;
         self.release(lent);

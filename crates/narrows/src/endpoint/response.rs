@@ -1,8 +1,8 @@
 //! The caller's side of responses: which call each answers, and handing it over.
 
-use super::serve::{FRAME, FRAMED, Failure, padded};
+use super::serve::{FRAME, FRAMED, padded};
 use super::switch::Phase;
-use super::{Arrived, CallError, FlowId, Node, Select, Source};
+use super::{Arrived, CallError, Failure, FlowId, Node, Select, Source};
 use crate::link::EntryId;
 use crate::memory::{Corrupt, Taken};
 use crate::platform::{Lost, Platform};
@@ -32,7 +32,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<Option<Completed>, CallError> {
         let finished = self.take_response(flow, response.len(), |_, source| {
             let fits = source.len().min(response.len());
-            response.get_mut(..fits).is_some_and(|part| source.read(0, part))
+            response.get_mut(..fits).map_or(Ok(()), |part| source.read(0, part))
         })?;
         match finished {
             None => Ok(None),
@@ -211,9 +211,7 @@ struct Part {
 /// One frame of a gathered message: where its bytes start, how many, and its status.
 pub(super) fn frame(whole: &dyn Source, at: u32) -> Option<(u32, u32, u8)> {
     let mut word = [0; FRAME as usize];
-    if !whole.read(at as usize, &mut word) {
-        return None;
-    }
+    whole.read(at as usize, &mut word).ok()?;
     let word = u32::from_le_bytes(word);
     let (len, start) = (word & 0xff_ffff, at + FRAME);
     (start as usize + len as usize <= whole.len()).then_some((start, len, (word >> 24) as u8))

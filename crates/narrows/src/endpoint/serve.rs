@@ -1,11 +1,11 @@
-//! The callee's side of calls: a library of named functions and the loop that serves them.
+//! The callee's side of calls: the loop that serves them from a library of functions.
 
 use core::time::Duration;
 
 use super::response::frame;
-use super::{Arrived, Buffer, Made, Node, Select, Sink, Source};
+use super::{Arrived, Buffer, Failure, Function, Made, Node, Select, Sink, Source};
 use crate::driver::{self, DriverError};
-use crate::link::{self, LinkId, Name, Reply, Target};
+use crate::link::{self, LinkId, Reply, Target};
 use crate::memory::{Corrupt, Descriptor, Kind};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
@@ -23,47 +23,6 @@ const TURN: usize = 16;
 /// Bytes that a call's bytes take in a message of several.
 pub(super) fn padded(len: u32) -> u32 {
     len.saturating_add(3) & !3
-}
-
-/// A function that other cores can call.
-pub struct Function<'a> {
-    /// What it is looked up by.
-    pub name: Name,
-    /// What it does.
-    pub run: &'a mut Body<'a>,
-}
-
-/// What a function does: reads the request, writes the response.
-pub type Body<'a> = dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure> + 'a;
-
-/// Why a function gave no response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The function could not use the request.
-    Refused,
-    /// The response is longer than the caller said it takes.
-    TooLong,
-    /// The request is longer than the callee has room for.
-    NoRoom,
-}
-
-impl Failure {
-    fn status(result: Result<(), Failure>) -> u8 {
-        match result {
-            Ok(()) => 0,
-            Err(Failure::Refused) => 1,
-            Err(Failure::TooLong) => 2,
-            Err(Failure::NoRoom) => 3,
-        }
-    }
-    pub(super) fn from_status(status: u8) -> Option<Failure> {
-        match status {
-            0 => None,
-            2 => Some(Failure::TooLong),
-            3 => Some(Failure::NoRoom),
-            _ => Some(Failure::Refused),
-        }
-    }
 }
 
 enum Turn {
@@ -84,15 +43,12 @@ impl Sink for Response<'_> {
     fn capacity(&self) -> usize {
         self.capacity
     }
-    fn write(&mut self, at: usize, from: &[u8]) -> bool {
-        let Some(end) = at.checked_add(from.len()).filter(|end| *end <= self.capacity) else {
-            return false;
-        };
-        if !self.sink.write(self.start + at, from) {
-            return false;
-        }
+    fn write(&mut self, at: usize, from: &[u8]) -> Result<(), Failure> {
+        let end = at.checked_add(from.len()).filter(|end| *end <= self.capacity);
+        let end = end.ok_or(Failure::TooLong)?;
+        self.sink.write(self.start + at, from)?;
         self.len = self.len.max(end);
-        true
+        Ok(())
     }
 }
 
@@ -225,7 +181,7 @@ impl<P: Platform> Node<P> {
             len: d.len,
         };
         let copied = incoming.get_mut(..d.len as usize).filter(|_| !in_place);
-        let copied = copied.and_then(|to| arrived.read(0, to).then_some(Bytes(to)));
+        let copied = copied.and_then(|to| arrived.read(0, to).is_ok().then_some(Bytes(to)));
         let request: &dyn Source = match &copied {
             Some(copied) => copied,
             None => &arrived,
@@ -327,9 +283,10 @@ fn run_each(
         let (made, status) = run(function.as_deref_mut(), &part, &mut response);
         let word = made as u32 | u32::from(status) << 24;
         let end = padded(made as u32) as usize;
-        let filled = sink.write(out, &word.to_le_bytes())
-            && sink.write(begin + made, [0; 3].get(..end - made).unwrap_or_default());
-        if !filled {
+        let fill = [0; 3].get(..end - made).unwrap_or_default();
+        let filled =
+            sink.write(out, &word.to_le_bytes()).and_then(|()| sink.write(begin + made, fill));
+        if filled.is_err() {
             break;
         }
         rest = rest.saturating_sub(end);
@@ -356,7 +313,7 @@ impl Source for Bytes<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
-    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         Source::read(self.0, at, to)
     }
 }
@@ -372,8 +329,8 @@ impl Source for Part<'_> {
     fn len(&self) -> usize {
         self.len
     }
-    fn read(&self, at: usize, to: &mut [u8]) -> bool {
+    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         let inside = at.checked_add(to.len()).is_some_and(|end| end <= self.len);
-        inside && self.whole.read(self.start + at, to)
+        if inside { self.whole.read(self.start + at, to) } else { Err(Failure::Refused) }
     }
 }
