@@ -80,7 +80,11 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     let mut library = [Function { name: "capitals".parse()?, run: &mut capitals }];
 
     let mut node = Options::new("dsp").directory(directory).node()?;
-    // Until nobody is linked: none has come in time, or the caller has gone.
-    while node.serve(&mut library, SOON) > 0 || node.links().next().is_some() {}
-    Ok(())
+    loop {
+        node.serve(&mut library, SOON);
+        // Nobody has come in time, or the caller has gone.
+        if node.links().next().is_none() {
+            return Ok(());
+        }
+    }
 }

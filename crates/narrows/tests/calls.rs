@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, Completed, Failure, FlowError, Limits, Select, SendError,
+    Address, CallError, Completed, Failure, FlowError, Function, Limits, Select, SendError, Served,
+    Sink, Source,
 };
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -276,7 +277,7 @@ fn responses_of_a_batch_that_do_not_fit_together_fail_and_none_is_cut() {
         }
         serve(&mut pair.b.borrow_mut());
         let mut got = Vec::new();
-        let keep = |done: Completed, source: &dyn narrows::endpoint::Source| {
+        let keep = |done: Completed, source: &dyn Source| {
             got.push((done.failure, all(source)));
         };
         assert_eq!(pair.a.complete(flow, keep), Ok(3));
@@ -306,6 +307,23 @@ fn a_granularity_that_the_callee_cannot_answer_is_infeasible() {
     serve(&mut pair.b.borrow_mut());
     assert_eq!(pair.a.complete(flow, |done, _| assert_eq!(done.failure, None)), Ok(25));
     pair.check_empty();
+}
+
+#[test]
+fn serving_says_why_it_returned() {
+    let mut pair = pair();
+    let flow = pair.flow("echo", Strategy::default(), 100);
+    let short = Some(Duration::from_millis(1));
+    pair.a.start(flow, b"one").expect("room");
+    pair.a.start(flow, b"two").expect("room");
+    let mut run = |request: &dyn Source, response: &mut dyn Sink| response.write(0, &all(request));
+    let mut library = [Function { name: name("echo"), run: &mut run }];
+    let mut b = pair.b.borrow_mut();
+    assert_eq!(b.serve(&mut library, None), Served::Calls(2));
+    assert_eq!(b.serve(&mut library, short), Served::Deadline);
+    pair.a.close(pair.to_b);
+    assert_eq!(b.serve(&mut library, None), Served::News);
+    assert!(b.links().next().is_none());
 }
 
 #[test]
@@ -349,8 +367,7 @@ fn a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails() {
         pair.a.start(flow, &mut kept).expect("room again");
         let _ = pair.a.flush(flow);
         serve(&mut pair.b.borrow_mut());
-        let same =
-            |_, source: &dyn narrows::endpoint::Source| assert_eq!(all(source), bytes(100, 4));
+        let same = |_, source: &dyn Source| assert_eq!(all(source), bytes(100, 4));
         assert_eq!(pair.a.complete(flow, same), Ok(1));
         pair.check_empty();
     }
@@ -368,7 +385,7 @@ fn two_flows_to_one_function_do_not_mix() {
     serve(&mut pair.b.borrow_mut());
     for (flow, len) in [(two, 60), (one, 50)] {
         let mut call = 0;
-        let check = |done: Completed, source: &dyn narrows::endpoint::Source| {
+        let check = |done: Completed, source: &dyn Source| {
             assert_eq!((usize::from(done.number), all(source)), (call, bytes(len, call)));
             call += 1;
         };

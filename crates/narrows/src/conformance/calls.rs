@@ -1,7 +1,9 @@
 //! Calls of functions.
 
 use super::{PATIENCE, Rig, SIZES, all_back, check, fill};
-use crate::endpoint::{CallError, Failure, FlowError, FlowId, Function, Node, Sink, Source};
+use crate::endpoint::{
+    CallError, Failure, FlowError, FlowId, Function, Node, Served, Sink, Source,
+};
 use crate::link::{LinkId, Name};
 use crate::platform::Platform;
 use crate::strategy::Strategy;
@@ -44,7 +46,9 @@ fn serve<P: Platform>(node: &mut Node<P>, link: LinkId) {
     ];
     let mut calls = 0;
     while node.check(link).is_ok() {
-        calls += node.serve(&mut library, PATIENCE);
+        if let Served::Calls(some) = node.serve(&mut library, PATIENCE) {
+            calls += some;
+        }
     }
     assert!(done, "the caller left without a word after {calls} calls");
 }

@@ -25,6 +25,7 @@ pub use payload::{Payload, Reserved};
 pub use queue::Select;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;
+pub use serve::Served;
 
 use crate::driver;
 use crate::memory::{Block, Shared, Taken};

@@ -25,6 +25,17 @@ pub(super) fn padded(len: u32) -> u32 {
     len.saturating_add(3) & !3
 }
 
+/// What a wait for calls ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// So many calls' messages were served; one may carry several calls.
+    Calls(usize),
+    /// A link came up or was lost: see [`Node::links`] and [`Node::check`].
+    News,
+    /// Nothing came in time.
+    Deadline,
+}
+
 enum Turn {
     Served,
     Blocked,
@@ -53,30 +64,31 @@ impl Sink for Response<'_> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Serves calls of peers until the deadline, or until something else happened: a link came up
-    /// or was lost. Gives the number of requests served; zero if the deadline passed.
-    pub fn serve(&mut self, library: &mut [Function<'_>], within: Option<Duration>) -> usize {
+    /// Waits for calls of peers until the deadline and serves those that came. Returns as soon as
+    /// it has served any, or there is news of a link, so that its caller can look at both: a loop
+    /// round it serves on.
+    pub fn serve(&mut self, library: &mut [Function<'_>], within: Option<Duration>) -> Served {
         let mut deadline = None;
         loop {
             let (served, blocked) = self.turn(library);
             if served > 0 {
-                return served;
+                return Served::Calls(served);
             }
             if within.is_some() && deadline.is_none() {
                 deadline = self.deadline(within);
             }
             if self.passed(deadline) {
-                return 0;
+                return Served::Deadline;
             }
             self.wait(self.agreed(), deadline, blocked);
             if self.attend() {
-                return 0;
+                return Served::News;
             }
         }
     }
 
-    /// Serves the requests that are there, a bounded number of each link, without waiting. Gives
-    /// their number.
+    /// Serves the calls that are there, a bounded number of each link, without waiting. Gives the
+    /// number of their messages; one may carry several calls.
     pub fn try_serve(&mut self, library: &mut [Function<'_>]) -> usize {
         self.turn(library).0
     }
