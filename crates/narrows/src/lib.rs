@@ -128,6 +128,7 @@ pub mod driver;
 pub mod endpoint;
 pub mod link;
 pub mod memory;
+mod name;
 pub mod notify;
 pub mod platform;
 pub mod span;

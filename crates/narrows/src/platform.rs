@@ -14,7 +14,7 @@ use core::fmt;
 use core::ops::{Add, DerefMut};
 use core::time::Duration;
 
-use crate::link::Name;
+use crate::name::Name;
 use crate::span::{Edge, Span};
 
 /// An access outside the region, or a region too small for what it should hold.

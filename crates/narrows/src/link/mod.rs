@@ -1,11 +1,10 @@
 //! Links: names, hunting, attaching, and what is left when a peer dies.
 
 mod inbox;
-mod name;
 mod table;
 
+pub use crate::name::{Name, NameError};
 pub use inbox::{Entry, EntryId, Inbox};
-pub use name::{Name, NameError};
 pub use table::{Links, News};
 
 use crate::connection::direct;
