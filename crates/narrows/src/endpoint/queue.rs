@@ -69,6 +69,7 @@ impl Queue {
     /// Takes the first message that is meant out of the queue; its entry stays in the inbox.
     #[inline]
     pub fn pop<P: Platform>(&mut self, links: &mut Links<P>, select: &Select) -> Option<EntryId> {
+        let any = *select == Select::default();
         let mut levels = self.levels;
         while levels != 0 {
             let level = levels.trailing_zeros() as usize;
@@ -78,7 +79,8 @@ impl Queue {
             while let Some(here) = at {
                 let entry = links.at(here.link)?.inbox.get(here.entry)?;
                 let next = entry.next;
-                if entry.taken.is_some_and(|taken| select.matches(links, here, &taken)) {
+                let taken = entry.taken.as_ref();
+                if any || taken.is_some_and(|taken| select.matches(links, here, taken)) {
                     self.unlink(links, level, before, here, next);
                     return Some(here);
                 }

@@ -96,8 +96,8 @@ impl<P: Platform> Node<P> {
 
     fn lent(&self, at: EntryId) -> Option<Lent> {
         let link = self.links.at(at.link)?;
-        let taken = link.inbox.get(at.entry)?.taken?;
-        let d = taken.descriptor;
+        let taken = link.inbox.get(at.entry)?.taken.as_ref()?;
+        let d = &taken.descriptor;
         let what = match d.kind {
             Kind::Control if taken.in_slot.first() == Some(&Self::NOTICE) => {
                 What::PeerGone(link.lost.unwrap_or(Lost::Died))
@@ -130,15 +130,15 @@ impl<P: Platform> Node<P> {
 
     fn with_taken<R>(&self, lent: &Lent, f: impl FnOnce(&Arrived<'_, P>) -> R) -> Option<R> {
         let link = self.links.at(lent.at.link).filter(|link| link.life == lent.life)?;
-        let taken: Taken = link.inbox.get(lent.at.entry)?.taken?;
+        let taken = link.inbox.get(lent.at.entry)?.taken.as_ref()?;
         let port = usize::from(taken.descriptor.target);
         let agreed = self.endpoints.get(port).and_then(Option::as_ref);
-        let strategy = agreed.map_or(self.strategy, |endpoint| endpoint.strategy);
+        let strategy = agreed.map_or(&self.strategy, |endpoint| &endpoint.strategy);
         Some(f(&Arrived {
             platform: &self.platform,
             shared: &link.shared,
-            strategy: &strategy,
-            taken: &taken,
+            strategy,
+            taken,
             start: 0,
             len: taken.descriptor.len,
         }))
