@@ -287,8 +287,9 @@ impl<P: Platform> Node<P> {
             }
             let found = self.get_flow(flow).ok_or(CallError::Unknown)?;
             let gathered = found.batch.map(|_| found.link);
-            self.wait(how, deadline, gathered);
-            self.attend();
+            if !self.attend() {
+                self.wait(how, deadline, gathered);
+            }
         }
     }
 

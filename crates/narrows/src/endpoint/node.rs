@@ -88,6 +88,10 @@ pub struct Node<P: Platform> {
     /// Something came since the application was last told to look: a message that was taken in
     /// while it looked at one port may be for another that it had looked at before.
     pub(super) fresh: bool,
+    /// A link came up or was lost since [`Node::serve`] was called.
+    pub(super) news: bool,
+    /// Looks at the rings so far.
+    pub(super) looks: u8,
     /// The link on which the last turn of serving had no room for a response.
     pub(super) blocked: Option<LinkId>,
 }
@@ -123,6 +127,8 @@ impl<P: Platform> Node<P> {
             agreed: strategy.notification,
             naming: false,
             fresh: false,
+            news: false,
+            looks: 0,
             blocked: None,
             platform,
         })

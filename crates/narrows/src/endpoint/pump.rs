@@ -13,6 +13,9 @@ use crate::strategy::Strategy;
 /// the others waiting nor the application.
 const BATCH: usize = 64;
 
+/// Looks at the rings for one at the rendezvous: traffic that never pauses does not hide news.
+const LOOKS: u8 = 64;
+
 impl<P: Platform> Node<P> {
     /// Takes the rendezvous's news.
     pub(super) fn attend(&mut self) -> bool {
@@ -20,6 +23,7 @@ impl<P: Platform> Node<P> {
         while let Some(news) = self.links.attend(&self.platform) {
             any = true;
             self.fresh = true;
+            self.news = true;
             if let News::Lost(id) = news {
                 self.drop_requests(id);
                 self.agree();
@@ -31,6 +35,10 @@ impl<P: Platform> Node<P> {
 
     /// Takes what is on the rings, a bounded batch of each link.
     pub(super) fn pump(&mut self) {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(LOOKS) {
+            self.attend();
+        }
         let places = self.links.places();
         let first = self.next_link;
         self.next_link = if first + 1 < places { first + 1 } else { 0 };

@@ -83,8 +83,10 @@ impl<P: Platform> Node<P> {
         }
         let deadline = self.deadline(within);
         loop {
-            self.wait(self.agreed(), deadline, None);
-            self.attend();
+            // Before the wait: behind it every look costs the message that ended it.
+            if !self.attend() {
+                self.wait(self.agreed(), deadline, None);
+            }
             if let Some(lent) = self.try_receive(port, select)? {
                 return Ok(Some(lent));
             }

@@ -69,6 +69,8 @@ impl<P: Platform> Node<P> {
     /// round it serves on.
     pub fn serve(&mut self, library: &mut [Function<'_>], within: Option<Duration>) -> Served {
         let mut deadline = None;
+        // What happened before the caller had a chance to see.
+        self.news = false;
         loop {
             let (served, blocked) = self.turn(library);
             if served > 0 {
@@ -80,10 +82,11 @@ impl<P: Platform> Node<P> {
             if self.passed(deadline) {
                 return Served::Deadline;
             }
-            self.wait(self.agreed(), deadline, blocked);
-            if self.attend() {
+            self.attend();
+            if self.news {
                 return Served::News;
             }
+            self.wait(self.agreed(), deadline, blocked);
         }
     }
 
