@@ -8,9 +8,10 @@ use core::sync::atomic::{AtomicU32, fence};
 
 use heapless::Vec;
 use narrows::link::Name;
+use narrows::memory::Layout;
 use narrows::platform::{
-    Event, HuntError, Instant, Memory, NoStorage, OutOfRange, OwnMemory, Platform, Wait, Watch,
-    Woken, Words, WordsMut,
+    Connected, Event, HuntError, Instant, Lost, Memory, NoStorage, OutOfRange, OwnMemory, Platform,
+    Wait, Watch, Woken, Words, WordsMut,
 };
 use narrows::span::{Edge, Span};
 
@@ -107,10 +108,82 @@ impl OwnMemory for Region {
 /// Entries of the longest table that this board has room for.
 const MOST: usize = 32;
 
-/// This board: a core whose bells are words that it counts up.
+/// Words of a region.
+const WORDS: usize = 1024;
+
+/// What a chip has for its two cores: a region and a bell for each.
+pub struct Chip {
+    pub regions: [[AtomicU32; WORDS]; 2],
+    pub bells: [AtomicU32; 2],
+    /// What the rendezvous has to tell each core.
+    news: [AtomicU32; 2],
+}
+
+const NOTHING: u32 = 0;
+const LINKED: u32 = 1;
+const CLOSED: u32 = 2;
+
+impl Chip {
+    pub const fn new() -> Chip {
+        Chip {
+            regions: [const { [const { AtomicU32::new(0) }; WORDS] }; 2],
+            bells: [const { AtomicU32::new(0) }; 2],
+            news: [const { AtomicU32::new(NOTHING) }; 2],
+        }
+    }
+}
+
+/// One of the two cores, which are wired to each other and to nobody else: their one link comes up
+/// when either hunts the other.
 pub struct Board {
+    chip: &'static Chip,
+    names: [Name; 2],
+    own: usize,
+    heard: Cell<u32>,
     /// What passes for a clock: it counts the looks at it.
-    pub ticks: Cell<u64>,
+    ticks: Cell<u64>,
+}
+
+impl Board {
+    /// The core of a name of two; its region is formatted here, before any link is up.
+    pub fn new(
+        chip: &'static Chip,
+        names: [Name; 2],
+        own: usize,
+        layout: &Layout,
+    ) -> Result<Board, OutOfRange> {
+        let board = Board { chip, names, own, heard: Cell::new(0), ticks: Cell::new(0) };
+        layout.format(&board.region(own).ok_or(OutOfRange)?)?;
+        Ok(board)
+    }
+
+    pub fn region(&self, core: usize) -> Option<Region> {
+        self.chip.regions.get(core).map(|words| Region(words))
+    }
+
+    fn peer(&self) -> usize {
+        1 - self.own.min(1)
+    }
+
+    fn rung(&self) -> bool {
+        let rings = self.chip.bells.get(self.own).map_or(0, |bell| bell.load(Acquire));
+        self.heard.replace(rings) != rings
+    }
+
+    fn has_news(&self) -> bool {
+        self.chip.news.get(self.own).is_some_and(|news| news.load(Acquire) != NOTHING)
+    }
+
+    fn connected(&self) -> Option<Connected<Board>> {
+        Some(Connected {
+            key: 0,
+            name: *self.names.get(self.peer())?,
+            incarnation: 1,
+            own: self.region(self.own)?,
+            peer: self.region(self.peer())?,
+            bell: self.chip.bells.get(self.peer())?,
+        })
+    }
 }
 
 impl Platform for Board {
@@ -127,17 +200,25 @@ impl Platform for Board {
     ) -> Result<Vec<T, MOST>, NoStorage> {
         if len > MOST { Err(NoStorage) } else { Ok((0..len).map(make).collect()) }
     }
-    fn wait<'a, S>(&self, set: S, _: Wait, deadline: Option<Instant>) -> Woken
+    fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
         S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
     {
-        while !set.clone().any(|watch| watch.changed()) {
+        loop {
+            if self.has_news() {
+                return Woken::Event;
+            }
+            if how == Wait::Spin && set.clone().any(|watch| watch.changed()) {
+                return Woken::Word;
+            }
+            if how == Wait::Bell && self.rung() {
+                return Woken::Bell;
+            }
             if deadline.is_some_and(|deadline| self.now() >= deadline) {
                 return Woken::Deadline;
             }
             core::hint::spin_loop();
         }
-        Woken::Word
     }
     fn fence(&self) {
         fence(SeqCst);
@@ -151,12 +232,30 @@ impl Platform for Board {
         Instant(self.ticks.get())
     }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
-    fn hunt(&self, _: &Name) -> Result<(), HuntError> {
-        Err(HuntError::TooManyLinks)
+    fn hunt(&self, name: &Name) -> Result<(), HuntError> {
+        if self.names.get(self.own) == Some(name) {
+            return Err(HuntError::Own);
+        }
+        if self.names.get(self.peer()) == Some(name) {
+            self.chip.news.iter().for_each(|news| news.store(LINKED, Release));
+        }
+        Ok(())
     }
     fn give_up(&self, _: &Name) {}
     fn event(&self) -> Option<Result<Event<Self>, (Name, HuntError)>> {
-        None
+        // No swap, which the smallest cores have not got: one link brings one piece of news at a time.
+        let news = self.chip.news.get(self.own)?;
+        let told = news.load(Acquire);
+        news.store(NOTHING, Relaxed);
+        match told {
+            LINKED => Some(Ok(Event::Connected(self.connected()?))),
+            CLOSED => Some(Ok(Event::Lost { key: 0, reason: Lost::Closed })),
+            _ => None,
+        }
     }
-    fn close(&self, _: u32) {}
+    fn close(&self, _: u32) {
+        if let Some(news) = self.chip.news.get(self.peer()) {
+            news.store(CLOSED, Release);
+        }
+    }
 }

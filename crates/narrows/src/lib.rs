@@ -78,8 +78,11 @@
 //! - **P8** A message for a port that is not open comes back to its sender as a refusal.
 //!   (`a_message_for_a_closed_port_comes_back_as_a_refusal`)
 //! - **P9** When a peer dies, whatever killed it, this node is told, whichever way it waits.
-//!   What the peer had sent before is received first.
-//!   (`a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`,
+//!   What the peer had sent before is received first. How soon it is told depends on the platform:
+//!   CAVEATS.md has what two of these tests measured between processes of a host.
+//!   (`a_caller_hears_of_its_callees_death_has_everything_back_and_goes_on_with_the_next`,
+//!   `a_callee_hears_of_its_callers_death_has_all_it_sent_and_serves_the_next`,
+//!   `a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`,
 //!   `the_notice_comes_behind_the_last_message_however_many_there_are`,
 //!   `calls_end_with_the_peer_behind_the_responses_that_arrived`)
 //! - **P10** Then all that the peer's stack had not taken can be had back, and every block it had
@@ -106,7 +109,8 @@
 //!   (`a_flood_on_one_link_leaves_another_undisturbed`)
 //! - **P16** A receiver that does not sleep is never rung for a message.
 //!   (`a_receiver_is_rung_only_if_it_is_armed`)
-//! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`)
+//! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`,
+//!   `nothing_allocates_once_links_and_flows_are_up`)
 //!
 //! ## Trust
 //!
