@@ -25,7 +25,8 @@ pub struct Limits {
     pub flows: usize,
     /// Messages of each link that wait for the application.
     pub inbox: usize,
-    /// The longest request or response that a function served here may have, in bytes.
+    /// The longest request or response that a function served here may have, in bytes; where several
+    /// calls travel in one message, all of them together with a word for each.
     pub longest: usize,
 }
 
