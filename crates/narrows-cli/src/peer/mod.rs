@@ -149,7 +149,18 @@ impl Peer {
             let _ = child.wait();
         })?;
         let answer = vec![0; ANSWER as usize];
-        let warnings = settle(options);
+        let mut warnings = settle(options);
+        if let Some((Some(caller), Some(callee))) = engines {
+            let beside = if [caller, callee] == [cores.caller, cores.callee] {
+                ", where they compete with the sides they work for: no core is to spare"
+            } else {
+                ""
+            };
+            warnings.push(format!(
+                "copy_engine: each side's engine is a thread, here on cores {caller} and \
+                 {callee}{beside}"
+            ));
+        }
         Ok(Peer { node, link, child, limits, warnings, answer, _directory: directory })
     }
 

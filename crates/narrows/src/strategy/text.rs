@@ -1,0 +1,175 @@
+//! Strategies as text: reading and writing the words of the module above.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+use super::{
+    Acknowledgement, COALESCED, FRAGMENT, HYBRID, Notification, POLL, Placement, Strategy,
+    StrategyError, Transfer,
+};
+
+fn time(text: &str) -> Result<Duration, StrategyError> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| StrategyError::Time)?;
+    let nanos = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return Err(StrategyError::Time),
+    };
+    number.checked_mul(nanos).map(Duration::from_nanos).ok_or(StrategyError::Time)
+}
+
+impl FromStr for Strategy {
+    type Err = StrategyError;
+
+    fn from_str(text: &str) -> Result<Strategy, StrategyError> {
+        let mut s = Strategy::default();
+        for word in text.split('/') {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let plain = value.is_empty() && !word.contains('=');
+            let mut driver = |transfer, acknowledgement| {
+                s.transfer = transfer;
+                s.acknowledgement = acknowledgement;
+            };
+            match (name, plain) {
+                ("copy", true) => driver(Transfer::Copy, Acknowledgement::Interrupt),
+                ("copy_lazy", true) => driver(Transfer::Copy, Acknowledgement::Lazy),
+                ("copy_batched", true) => driver(Transfer::Copy, Acknowledgement::Batched),
+                ("single_copy", true) => driver(Transfer::SingleCopy, Acknowledgement::Batched),
+                ("in_place", true) => driver(Transfer::InPlace, Acknowledgement::Batched),
+                ("copy_engine", true) => driver(Transfer::CopyEngine, Acknowledgement::Batched),
+                ("interrupt", true) => s.notification = Notification::Interrupt,
+                ("spin", true) => s.notification = Notification::Spin,
+                ("poll", true) => {
+                    s.notification = Notification::Poll { every: POLL };
+                }
+                ("poll", false) => s.notification = Notification::Poll { every: time(value)? },
+                ("hybrid", true) => s.notification = Strategy::default().notification,
+                ("hybrid", false) => {
+                    s.notification = Notification::Hybrid { longest: time(value)? }
+                }
+                ("coalesced", true) => {
+                    let (messages, within) = COALESCED;
+                    s.notification = Notification::Coalesced { messages, within };
+                }
+                ("coalesced", false) => {
+                    let (n, within) = value.split_once(':').ok_or(StrategyError::Messages)?;
+                    let messages = n.parse().map_err(|_| StrategyError::Messages)?;
+                    let within = time(within)?;
+                    s.notification = Notification::Coalesced { messages, within };
+                }
+                ("internal", true) => s.placement = Placement::Internal,
+                ("external", true) => s.placement = Placement::External,
+                ("region", false) => {
+                    let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Region)?;
+                    s.placement = Placement::Region(n);
+                }
+                ("ack_interrupt", true) => s.acknowledgement = Acknowledgement::Interrupt,
+                ("ack_lazy", true) => s.acknowledgement = Acknowledgement::Lazy,
+                ("ack_batched", true) => s.acknowledgement = Acknowledgement::Batched,
+                ("granularity", false) => {
+                    s.granularity = value.parse().map_err(|_| StrategyError::Granularity)?;
+                }
+                ("fragment", false) => {
+                    s.fragment = value.parse().map_err(|_| StrategyError::Fragment)?;
+                }
+                _ => return Err(StrategyError::Word),
+            }
+        }
+        s.check()
+    }
+}
+
+struct Short(Duration);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.as_nanos();
+        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let fits =
+            units.into_iter().find(|(size, _)| nanos >= *size && nanos.is_multiple_of(*size));
+        let (size, unit) = fits.unwrap_or((1, "ns"));
+        write!(f, "{}{unit}", nanos / size)
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Placement::Internal => f.write_str("internal"),
+            Placement::External => f.write_str("external"),
+            Placement::Region(n) => write!(f, "region={n}"),
+        }
+    }
+}
+
+impl fmt::Display for Transfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transfer::Copy => "copy",
+            Transfer::SingleCopy => "single_copy",
+            Transfer::InPlace => "in_place",
+            Transfer::CopyEngine => "copy_engine",
+        })
+    }
+}
+
+impl fmt::Display for Notification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notification::Interrupt => f.write_str("interrupt"),
+            Notification::Spin => f.write_str("spin"),
+            Notification::Poll { every: POLL } => f.write_str("poll"),
+            Notification::Poll { every } => write!(f, "poll={}", Short(*every)),
+            Notification::Hybrid { longest: HYBRID } => f.write_str("hybrid"),
+            Notification::Hybrid { longest } => write!(f, "hybrid={}", Short(*longest)),
+            Notification::Coalesced { messages, within } if (*messages, *within) == COALESCED => {
+                f.write_str("coalesced")
+            }
+            Notification::Coalesced { messages, within } => {
+                write!(f, "coalesced={messages}:{}", Short(*within))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Acknowledgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Acknowledgement::Interrupt => "ack_interrupt",
+            Acknowledgement::Lazy => "ack_lazy",
+            Acknowledgement::Batched => "ack_batched",
+        })
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = match self.transfer {
+            Transfer::Copy => Acknowledgement::Interrupt,
+            _ => Acknowledgement::Batched,
+        };
+        write!(f, "{}", self.transfer)?;
+        let copied = self.transfer == Transfer::Copy;
+        match self.acknowledgement {
+            Acknowledgement::Lazy if copied => f.write_str("_lazy")?,
+            Acknowledgement::Batched if copied => f.write_str("_batched")?,
+            _ => {}
+        }
+        write!(f, "/{}/{}", self.notification, self.placement)?;
+        if !copied && self.acknowledgement != usual {
+            write!(f, "/{}", self.acknowledgement)?;
+        }
+        if self.granularity != 1 {
+            write!(f, "/granularity={}", self.granularity)?;
+        }
+        if self.fragment != FRAGMENT {
+            write!(f, "/fragment={}", self.fragment)?;
+        }
+        Ok(())
+    }
+}
