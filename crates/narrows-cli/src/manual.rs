@@ -49,9 +49,11 @@ fn render(command: clap::Command, title: &str) -> Result<Vec<u8>, Failure> {
                 format!("the manual page of {title} cannot be made: {error}"),
             )
         })?;
-    // What follows the help becomes one section called EXTRA; its parts have names of their own.
+    // What follows the help becomes one section called EXTRA; its parts have names of their own,
+    // and lines that are laid out already.
     let page = String::from_utf8_lossy(&page)
-        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
-        .replace("\nExit codes:\n", "\n.SH \"EXIT STATUS\"\n");
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nf\n")
+        .replace("\nExit codes:\n", "\n.fi\n.SH \"EXIT STATUS\"\n.nf\n")
+        .replace("\n.SH VERSION\n", "\n.fi\n.SH VERSION\n");
     Ok(page.into_bytes())
 }

@@ -106,7 +106,7 @@ pub struct Peer {
     /// What the machine itself allows, between the same two processes, if it was asked for. The
     /// other side takes part in [`Mode::Limits`].
     pub limits: Option<Limits>,
-    /// Sentences about what the machine refused.
+    /// Sentences about what the machine refused, and what stands in for what it has not.
     pub warnings: Vec<String>,
     answer: Vec<u8>,
     // Last: it is removed when everything in it is closed.
