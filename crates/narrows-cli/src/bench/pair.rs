@@ -12,7 +12,7 @@ use super::parts::Parts;
 use super::sink::{self, Receipt};
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
-use crate::peer::{Options, Peer, default_cores, why_not};
+use crate::peer::{Options, Peer, default_cores};
 use crate::service::{self, Mode};
 
 /// The longest wait for the other side to agree to something.
@@ -132,7 +132,7 @@ impl Pair {
                 Ok(())
             }
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_))) => {
-                let text = format!("{strategy} cannot be had here: {}", why_not(error));
+                let text = format!("{strategy} cannot be had here: {}", error);
                 Err(Failure::new(Kind::Usage, text))
             }
             Err(error) => Err(self.peer.explain_flow("echo", strategy, error)),

@@ -21,10 +21,7 @@ impl Peer {
                 format!("the other core has no function {function}: start both from one build"),
             ),
             FlowError::Deadline => self.silent(),
-            error => {
-                let why = why_not(error);
-                Failure::new(Kind::Internal, format!("{function} by {strategy}: {why}"))
-            }
+            error => Failure::new(Kind::Internal, format!("{function} by {strategy}: {error}")),
         }
     }
 
@@ -36,7 +33,7 @@ impl Peer {
             CallError::Start(error) => self.explain_send(error),
             CallError::Failed(failure) => {
                 let sentence = format!(
-                    "the other core refused a request ({failure:?}): start both from one build"
+                    "the other core refused a request ({failure}): start both from one build"
                 );
                 Failure::new(Kind::Peer, sentence)
             }
@@ -55,7 +52,7 @@ impl Peer {
         match error {
             SendError::Gone(_) | SendError::Unknown => self.lost(),
             SendError::Deadline | SendError::RingFull | SendError::PoolEmpty => self.silent(),
-            error => Failure::new(Kind::Internal, send_error(error)),
+            error => Failure::new(Kind::Internal, error.to_string()),
         }
     }
 
@@ -77,30 +74,6 @@ impl Peer {
                 None => "the link to the other core's process was lost; run it again".into(),
             },
         )
-    }
-}
-
-/// A sentence about a strategy that cannot be had, for a row of a report.
-pub fn why_not(error: FlowError) -> String {
-    match error {
-        FlowError::Infeasible => "there is no copy engine, or no memory of that placement".into(),
-        FlowError::Strategy(error) => error.to_string(),
-        FlowError::Full => "the table of flows is full".into(),
-        FlowError::NotFound => "there is no such function".into(),
-        FlowError::Deadline => "the other side did not answer in time".into(),
-        FlowError::Gone(_) | FlowError::Unknown => "the link was lost".into(),
-        FlowError::Switching | FlowError::Outstanding => "the flow is in use".into(),
-    }
-}
-
-/// A sentence about a message that cannot be sent.
-pub fn send_error(error: SendError) -> String {
-    match error {
-        SendError::TooLong { limit } => {
-            format!("the largest block of this memory has {limit} bytes")
-        }
-        SendError::NoEngine => "the copy engine failed".into(),
-        other => format!("a message was not sent ({other:?})"),
     }
 }
 

@@ -24,7 +24,6 @@ mod explain;
 mod node;
 mod process;
 
-pub use explain::{send_error, why_not};
 pub(crate) use node::{Settings, open};
 
 use crate::bench::limit::Limits;

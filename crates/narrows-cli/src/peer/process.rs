@@ -63,7 +63,7 @@ pub(super) fn hunt(node: &mut Node, child: &mut Child) -> Result<LinkId, Failure
             return Err(Failure::new(Kind::Peer, format!("the other core's process {how}")));
         }
         if error != LinkError::Deadline {
-            let sentence = format!("the other core's node cannot be linked to ({error:?})");
+            let sentence = format!("the other core's node cannot be linked to: {error}");
             return Err(Failure::new(Kind::Peer, sentence));
         }
         if Instant::now() >= deadline {

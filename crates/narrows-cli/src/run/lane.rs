@@ -1,7 +1,6 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
 use crate::functions;
-use crate::peer;
 use crate::statistics::Samples;
 use crate::workload::{Flow, Requests, Source, Work};
 use narrows::endpoint::{CallError, FlowId, Payload, Reserved, SendError};
@@ -161,7 +160,7 @@ impl<'w> Lane<'w> {
                     break;
                 }
                 Err(SendError::Gone(reason)) => return Err(Stop::Failed(CallError::Gone(reason))),
-                Err(error) => return Err(Stop::Refused(peer::send_error(error))),
+                Err(error) => return Err(Stop::Refused(error.to_string())),
             }
         }
         Ok(any)

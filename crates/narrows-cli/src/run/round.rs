@@ -7,7 +7,7 @@
 use super::lane::{Figures, Lane, Stop};
 use super::phases::{self, Call, Scale};
 use crate::failure::Failure;
-use crate::peer::{self, Peer};
+use crate::peer::Peer;
 use crate::progress::Progress;
 use crate::workload::{Flow, Source, Work, Workload};
 use narrows::endpoint::{CallError, FlowError};
@@ -170,7 +170,7 @@ impl<'w> Round<'_, 'w> {
         match self.peer.try_flow(flow.work.entry(), self.strategy, response) {
             Ok(id) => Ok(Ok(id)),
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full)) => {
-                Ok(Err(peer::why_not(error)))
+                Ok(Err(error.to_string()))
             }
             Err(error) => Err(self.peer.explain_flow(flow.work.entry(), self.strategy, error)),
         }
