@@ -30,7 +30,7 @@ fn two_threads_find_each_other_and_answer_each_others_words() {
                     host.ring(&link.bell);
                 }
                 while peer.load_acquire(0) == seen {
-                    let watch = Watch { words: &peer, index: 0, value: seen };
+                    let watch = Watch { words: &peer, index: 0, value: seen, until: false };
                     let deadline = host.now() + common::PATIENCE;
                     let woken = host.wait([watch].into_iter(), how, Some(deadline));
                     assert_ne!(woken, Woken::Deadline);
