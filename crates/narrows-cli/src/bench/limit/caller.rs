@@ -123,9 +123,7 @@ impl Limits {
             turns.wait(turns.mapping.line(begun), |word| word == number)?;
             let timed = first + WARM_UP;
             turns.caller(kind, first..timed)?;
-            let start = clock.now();
-            turns.caller(kind, timed..timed + iterations)?;
-            let ns = clock.ns_since(start);
+            let ns = turns.timed(clock, kind, timed..timed + iterations)?;
             turns.wait(turns.mapping.line(ended), |word| word == number)?;
             let last = timed + iterations - 1;
             let there = turns.mapping.word::<1>(ended).load(Relaxed) == 1;

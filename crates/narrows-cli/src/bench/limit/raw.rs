@@ -142,7 +142,8 @@ impl Mapping {
         prefetch_for_write(self.slot(index));
     }
 
-    /// Divides an area into buffers of `bytes`, at most `most` of them.
+    /// Divides an area into buffers of `bytes`, at most `most` of them. Those of up to a line lie
+    /// close together, as slots do.
     ///
     /// `None` if not even one fits.
     pub fn buffers(&self, area: Area, bytes: usize, most: usize) -> Option<Buffers<'_>> {
@@ -150,7 +151,10 @@ impl Mapping {
             Area::There => (THERE_AT, THERE_LEN),
             Area::Back => (BACK_AT, BACK_LEN),
         };
-        let stride = bytes.max(1).checked_next_multiple_of(PAGE)?.checked_add(STAGGER)?;
+        let stride = match bytes {
+            0..=SLOT_STRIDE => SLOT_STRIDE,
+            _ => bytes.checked_next_multiple_of(PAGE)?.checked_add(STAGGER)?,
+        };
         let count = (length / stride).min(most);
         if count == 0 {
             return None;
@@ -193,6 +197,12 @@ impl Buffers<'_> {
     fn at(&self, index: u64) -> *mut u8 {
         // SAFETY: `mask + 1` buffers of `stride` bytes fit the area, checked when divided.
         unsafe { self.base.add((index & self.mask) as usize * self.stride) }
+    }
+
+    /// Asks for the first line of message `index`'s buffer, to be written soon.
+    #[inline(always)]
+    pub fn prefetch(&self, index: u64) {
+        prefetch_for_write(self.at(index));
     }
 
     /// Copies private bytes into the buffer of message `index`, as many as both have.

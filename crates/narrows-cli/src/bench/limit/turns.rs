@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicU64, fence};
 use std::time::{Duration, Instant};
 
 use super::bells::Bells;
+use super::clock::Clock;
 use super::raw::{Area, Buffers, Line, MAX_BYTES, Mapping, SLOT_PAYLOAD, SLOTS};
+use super::think::Think;
 use super::{Kind, Pace};
 
 /// Polls between two looks at the clock.
@@ -21,8 +23,10 @@ const POLLS_PER_LOOK: u32 = 1 << 12;
 const AHEAD: u64 = 8;
 /// Messages after which the receiver gives their slots back.
 const CREDITS: u64 = 32;
-/// Buffers of a stream, where they fit.
+/// Buffers of a stream, where they fit: of up to a line, one for each slot.
 const STREAM_BUFFERS: usize = 64;
+const SMALL: usize = 64;
+const SMALL_BUFFERS: usize = SLOTS as usize;
 
 /// One side while it runs a batch.
 pub struct Turns<'a> {
@@ -39,10 +43,21 @@ pub struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
+    /// As [`Turns::caller`]: the nanoseconds that it took.
+    pub fn timed(&mut self, clock: Clock, kind: Kind, turns: Range<u64>) -> io::Result<f64> {
+        if kind == Kind::LineThinking {
+            return self.thinking_caller(turns);
+        }
+        let start = clock.now();
+        self.caller(kind, turns)?;
+        Ok(clock.ns_since(start))
+    }
+
     /// The side that asks, and measures.
     pub fn caller(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
         match kind {
             Kind::LineEachWay => self.line_each_way_caller(turns),
+            Kind::LineThinking => self.thinking_caller(turns).map(|_| ()),
             Kind::SharedLine => self.shared_line_caller(turns),
             Kind::Copy => self.copy_caller(turns, false),
             Kind::CopyBothWays => self.copy_caller(turns, true),
@@ -55,7 +70,7 @@ impl<'a> Turns<'a> {
     /// The side that answers.
     pub fn callee(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
         match kind {
-            Kind::LineEachWay => self.line_each_way_callee(turns),
+            Kind::LineEachWay | Kind::LineThinking => self.line_each_way_callee(turns),
             Kind::SharedLine => self.shared_line_callee(turns),
             Kind::Copy => self.copy_callee(turns, false),
             Kind::CopyBothWays => self.copy_callee(turns, true),
@@ -65,6 +80,7 @@ impl<'a> Turns<'a> {
         }
     }
 
+    #[inline(always)]
     fn line_each_way_caller(&self, turns: Range<u64>) -> io::Result<()> {
         let (there, back) = (self.line(Line::There), self.line(Line::Back));
         for turn in turns {
@@ -72,6 +88,16 @@ impl<'a> Turns<'a> {
             self.wait(back, |word| word == turn + 1)?;
         }
         Ok(())
+    }
+
+    fn thinking_caller(&self, turns: Range<u64>) -> io::Result<f64> {
+        let mut think = Think::new();
+        for turn in turns {
+            think.pass();
+            self.line_each_way_caller(turn..turn + 1)?;
+            think.answered();
+        }
+        Ok(think.spent())
     }
 
     fn line_each_way_callee(&self, turns: Range<u64>) -> io::Result<()> {
@@ -133,7 +159,7 @@ impl<'a> Turns<'a> {
     }
 
     fn copy_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let there = self.buffers(Area::There, STREAM_BUFFERS)?;
+        let there = self.stream()?;
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
         for turn in turns.clone() {
@@ -144,14 +170,15 @@ impl<'a> Turns<'a> {
             there.write(turn, self.out);
             self.mapping.sequence(turn).store(turn + 1, Release);
             self.mapping.prefetch_slot(turn + AHEAD);
+            there.prefetch(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
         Ok(())
     }
 
     fn copy_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let there = self.buffers(Area::There, STREAM_BUFFERS)?;
-        let share = (there.count() / 4).max(1);
+        let there = self.stream()?;
+        let share = (there.count() / 4).clamp(1, CREDITS);
         let credit = self.line(Line::Credit);
         let mut given = turns.start;
         for turn in turns.clone() {
@@ -229,6 +256,11 @@ impl<'a> Turns<'a> {
 
     fn buffers(&self, area: Area, most: usize) -> io::Result<Buffers<'a>> {
         self.mapping.buffers(area, self.out.len(), most).ok_or_else(|| too_long(self.out.len()))
+    }
+
+    fn stream(&self) -> io::Result<Buffers<'a>> {
+        let small = self.out.len() <= SMALL;
+        self.buffers(Area::There, if small { SMALL_BUFFERS } else { STREAM_BUFFERS })
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
