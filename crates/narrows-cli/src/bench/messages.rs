@@ -7,7 +7,8 @@ use narrows::endpoint::{Address, FlowId, Message, SendError, What};
 use narrows::strategy::Strategy;
 use narrows_host::{Host, system};
 
-use super::limit::Think;
+use super::choice;
+use super::limit::{LAP, Laps};
 use super::pair::{PATIENCE, PORT, Pair, corrupted};
 use super::sink::{self, Receipt};
 use crate::failure::Failure;
@@ -17,7 +18,7 @@ use crate::service::{self, Mode};
 const LEARNING: u64 = 16;
 
 impl Pair {
-    /// A batch of messages that come back: nanoseconds of a round trip.
+    /// A batch of messages that come back: nanoseconds of a round trip, the median.
     ///
     /// # Errors
     /// The other side is gone, or a message is not what was sent.
@@ -28,11 +29,7 @@ impl Pair {
         count: u64,
     ) -> Result<f64, Failure> {
         self.exchanges(Mode::Messages(strategy), strategy)?;
-        let start = Instant::now();
-        for number in 0..count {
-            self.there_and_back(number, count, bytes)?;
-        }
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+        let ns = in_laps(&strategy, count, |number| self.there_and_back(number, count, bytes))?;
         self.exchanged(bytes)?;
         Ok(ns)
     }
@@ -49,14 +46,14 @@ impl Pair {
         count: u64,
     ) -> Result<f64, Failure> {
         self.exchanges(Mode::Messages(strategy), strategy)?;
-        let mut think = Think::new();
+        let mut laps = Laps::new(count);
         for number in 0..count {
-            think.pass();
+            laps.think();
             self.there_and_back(number, count, bytes)?;
-            think.answered();
+            laps.end(1);
         }
         self.exchanged(bytes)?;
-        Ok(think.spent() / count.max(1) as f64)
+        Ok(laps.middle().unwrap_or_default())
     }
 
     /// As [`Pair::messages`], from and to each of so many ports in turn. Both sides open them for
@@ -76,11 +73,11 @@ impl Pair {
             self.peer.node.open(port).map_err(|_| super::pair::defect("a port is in use"))?;
         }
         self.exchanges(Mode::Ports(ports, strategy), strategy)?;
-        let start = Instant::now();
-        for (number, port) in (0..count).zip(all.clone().cycle()) {
-            self.over(number, count, bytes, port, port)?;
-        }
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+        let mut next = all.clone().cycle();
+        let ns = in_laps(&strategy, count, |number| {
+            let port = next.next().unwrap_or(service::MANY_PORTS);
+            self.over(number, count, bytes, port, port)
+        })?;
         self.exchanged(bytes)?;
         for port in all {
             // It was opened above.
@@ -212,6 +209,28 @@ impl Pair {
             }
         }
     }
+}
+
+/// Round trips in laps, each alone where the sides sleep: nanoseconds of one in the middle lap.
+#[inline(always)]
+pub(super) fn in_laps(
+    strategy: &Strategy,
+    count: u64,
+    mut trip: impl FnMut(u64) -> Result<(), Failure>,
+) -> Result<f64, Failure> {
+    let lap = if choice::sleeps(strategy) { 1 } else { LAP };
+    let mut laps = Laps::new(count);
+    let mut done = 0;
+    while done < count {
+        let end = count.min(done + lap);
+        laps.begin();
+        for number in done..end {
+            trip(number)?;
+        }
+        laps.end(end - done);
+        done = end;
+    }
+    Ok(laps.middle().unwrap_or_default())
 }
 
 /// Lets the other side's credit and blocks come in.

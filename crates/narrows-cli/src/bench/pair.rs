@@ -8,6 +8,7 @@ use narrows::strategy::Strategy;
 use narrows_host::Host;
 
 use super::limit::{Kind as Floor, Limits, Pace};
+use super::messages::in_laps;
 use super::parts::Parts;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
@@ -163,20 +164,17 @@ impl Pair {
         closed.map_err(|error| self.peer.explain_flow("echo", strategy, error))
     }
 
-    /// A batch of calls, one after the other: nanoseconds of a round trip.
+    /// A batch of calls, one after the other: nanoseconds of a round trip, the median.
     ///
     /// # Errors
     /// The other side is gone, or a response is not what was sent.
     pub fn calls(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
         let flow = self.echo(strategy)?;
-        let start = Instant::now();
-        for number in 0..count {
+        let ns = in_laps(&strategy, count, |number| {
             self.number(number, bytes);
-            if let Err(error) = self.call(flow, &strategy, bytes) {
-                return Err(self.peer.explain_call(error));
-            }
-        }
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+            let called = self.call(flow, &strategy, bytes);
+            called.map_err(|error| self.peer.explain_call(error))
+        })?;
         self.intact(bytes)?;
         self.close(flow, strategy)?;
         Ok(ns)

@@ -38,12 +38,6 @@ impl Clock {
         Moment::System(Instant::now())
     }
 
-    /// Nanoseconds since `start`.
-    #[inline(always)]
-    pub fn ns_since(self, start: Moment) -> f64 {
-        self.ns_between(start, self.now())
-    }
-
     /// Nanoseconds from `start` to `end`.
     #[inline(always)]
     pub fn ns_between(self, start: Moment, end: Moment) -> f64 {

@@ -35,9 +35,9 @@ mod bells;
 mod callee;
 mod caller;
 mod clock;
+mod laps;
 mod raw;
 mod side;
-mod think;
 mod turns;
 
 #[cfg(test)]
@@ -48,8 +48,8 @@ use std::time::Duration;
 
 pub use callee::{Callee, Served};
 pub use caller::Limits;
+pub use laps::{LAP, Laps};
 pub use raw::{MAX_BYTES, SLOT_PAYLOAD};
-pub use think::Think;
 
 /// The most iterations of one batch.
 pub const MAX_ITERATIONS: u64 = 1 << 24;
@@ -57,12 +57,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Iterations before the clock starts: they bring both cores out of sleep and the memory in.
 const WARM_UP: u64 = 64;
 
-/// What can be measured. Times are nanoseconds per iteration.
+/// What can be measured. Times are nanoseconds per iteration, of round trips the median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Round trip; each side writes a line of its own. The floor where every word has one writer.
     LineEachWay,
-    /// As `LineEachWay`, with a random time to [think](Think) between, which is not counted.
+    /// As `LineEachWay`, with a random time to [think](Laps::think) between, which is not counted.
     LineThinking,
     /// Round trip; both sides write the same line in turn.
     SharedLine,

@@ -12,9 +12,8 @@ use std::sync::atomic::{AtomicU64, fence};
 use std::time::{Duration, Instant};
 
 use super::bells::Bells;
-use super::clock::Clock;
+use super::laps::{LAP, Laps};
 use super::raw::{Area, Buffers, Line, MAX_BYTES, Mapping, SLOT_PAYLOAD, SLOTS};
-use super::think::Think;
 use super::{Kind, Pace};
 
 /// Polls between two looks at the clock.
@@ -43,27 +42,17 @@ pub struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// As [`Turns::caller`]: the nanoseconds that it took.
-    pub fn timed(&mut self, clock: Clock, kind: Kind, turns: Range<u64>) -> io::Result<f64> {
-        if kind == Kind::LineThinking {
-            return self.thinking_caller(turns);
-        }
-        let start = clock.now();
-        self.caller(kind, turns)?;
-        Ok(clock.ns_since(start))
-    }
-
     /// The side that asks, and measures.
-    pub fn caller(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
+    pub fn caller(&mut self, kind: Kind, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         match kind {
-            Kind::LineEachWay => self.line_each_way_caller(turns),
-            Kind::LineThinking => self.thinking_caller(turns).map(|_| ()),
-            Kind::SharedLine => self.shared_line_caller(turns),
-            Kind::Copy => self.copy_caller(turns, false),
-            Kind::CopyBothWays => self.copy_caller(turns, true),
-            Kind::CopyRate => self.copy_sender(turns),
-            Kind::SlotRate => self.slot_sender(turns),
-            Kind::Eventfd => self.eventfd_caller(turns),
+            Kind::LineEachWay => each(turns, laps, |turns| self.line_each_way_caller(turns)),
+            Kind::LineThinking => self.thinking_caller(turns, laps),
+            Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
+            Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, false)),
+            Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, true)),
+            Kind::CopyRate => whole(turns, laps, |turns| self.copy_sender(turns)),
+            Kind::SlotRate => whole(turns, laps, |turns| self.slot_sender(turns)),
+            Kind::Eventfd => self.eventfd_caller(turns, laps),
         }
     }
 
@@ -90,14 +79,13 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn thinking_caller(&self, turns: Range<u64>) -> io::Result<f64> {
-        let mut think = Think::new();
+    fn thinking_caller(&self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         for turn in turns {
-            think.pass();
+            laps.think();
             self.line_each_way_caller(turn..turn + 1)?;
-            think.answered();
+            laps.end(1);
         }
-        Ok(think.spent())
+        Ok(())
     }
 
     fn line_each_way_callee(&self, turns: Range<u64>) -> io::Result<()> {
@@ -229,11 +217,13 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn eventfd_caller(&self, turns: Range<u64>) -> io::Result<()> {
+    fn eventfd_caller(&self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         self.bells.guarded(self.left()?, || {
             for _ in turns {
+                laps.begin();
                 self.bells.ring()?;
                 self.bells.listen()?;
+                laps.end(1);
             }
             Ok(())
         })
@@ -311,6 +301,35 @@ impl<'a> Turns<'a> {
             .filter(|left| !left.is_zero())
             .ok_or_else(|| silent(self.patience))
     }
+}
+
+/// Runs iterations in laps.
+#[inline(always)]
+fn each(
+    turns: Range<u64>,
+    laps: &mut Laps,
+    mut run: impl FnMut(Range<u64>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut start = turns.start;
+    while start < turns.end {
+        let end = turns.end.min(start + LAP);
+        whole(start..end, laps, &mut run)?;
+        start = end;
+    }
+    Ok(())
+}
+
+/// Runs iterations as one lap.
+#[inline(always)]
+fn whole(
+    turns: Range<u64>,
+    laps: &mut Laps,
+    mut run: impl FnMut(Range<u64>) -> io::Result<()>,
+) -> io::Result<()> {
+    laps.begin();
+    run(turns.clone())?;
+    laps.end(turns.end - turns.start);
+    Ok(())
 }
 
 /// What a payload of a batch consists of, its stamp apart.
