@@ -49,6 +49,7 @@ impl Crowd {
         let mut linked = 0;
         while linked < count {
             peer.node.wait_any(Some(TURN));
+            peer.node.poll();
             while let Ok(joined) = told.try_recv() {
                 joined.map_err(|why| refused(&why))?;
                 linked += 1;

@@ -20,6 +20,7 @@ mod scaling;
 pub mod series;
 pub mod sink;
 mod sizes;
+mod spans;
 mod throughput;
 
 use narrows::strategy::{Strategy, Transfer};

@@ -35,6 +35,13 @@ impl Series {
         self.values.push(value);
     }
 
+    /// The same series, whose ratio may differ from 1 by what repeats of its limit differ by.
+    pub fn within_noise(self) -> Series {
+        let noise = spread(&mut self.limits.clone()).zip(median(&mut self.limits.clone()));
+        let bound = noise.map(|(spread, middle)| Bound::Most(1.0 + spread / middle));
+        Series { bound, ..self }
+    }
+
     /// The median of the figure; none without a round.
     pub fn middle(&self) -> Option<f64> {
         median(&mut self.values.clone())
@@ -83,6 +90,16 @@ mod tests {
         let mut series = Series::bound(Bound::Most(1.5));
         series.push_alone(14.0);
         assert_eq!(series.row("x", 0, NS).unwrap().met, Some(false));
+    }
+
+    #[test]
+    fn noise_is_what_the_limit_differs_by() {
+        let mut series = Series::default();
+        for limit in [10.0, 11.0, 12.0] {
+            series.push(11.5, limit);
+        }
+        let row = series.within_noise().row("x", 0, NS).unwrap();
+        assert_eq!((row.bound, row.met), (Some(Bound::Most(1.0 + 2.0 / 11.0)), Some(true)));
     }
 
     #[test]
