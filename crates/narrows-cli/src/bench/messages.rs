@@ -8,7 +8,7 @@ use narrows::strategy::Strategy;
 use narrows_host::{Host, system};
 
 use super::choice;
-use super::limit::{LAP, Laps};
+use super::limit::{LAP, Laps, stream_lap};
 use super::pair::{PATIENCE, PORT, Pair, corrupted};
 use super::sink::{self, Receipt};
 use crate::failure::Failure;
@@ -148,8 +148,8 @@ impl Pair {
         }
     }
 
-    /// A batch of messages one way, each read by the other side: nanoseconds of a message, until
-    /// the other side says that it has read the last.
+    /// A batch of messages one way, each read by the other side: nanoseconds of a message. Those
+    /// of the last lap count until the other side says that it has read the last.
     ///
     /// # Errors
     /// The other side is gone, or has not read what was sent.
@@ -160,8 +160,10 @@ impl Pair {
         let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
         let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
         self.peer.node.set_notification(strategy.notification);
-        let start = Instant::now();
+        let (mut laps, lap) = (Laps::new(count), stream_lap(bytes));
+        laps.begin();
         for number in 0..count {
+            laps.iteration(lap);
             self.number(number, bytes);
             let tag = if number + 1 == count { service::LAST } else { 0 };
             if let Err(error) = self.push(flow, &strategy, tag, bytes) {
@@ -170,7 +172,7 @@ impl Pair {
         }
         let mut receipt = [0; Receipt::BYTES];
         let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+        laps.finish();
         if !matches!(answered, Ok(Some(message)) if message.what == What::Message) {
             return Err(self.peer.lost());
         }
@@ -178,7 +180,7 @@ impl Pair {
         self.close(flow, strategy)?;
         let expected = Receipt { count, sum: sink::sum(self.payload(bytes)) };
         match Receipt::from_bytes(receipt) == expected {
-            true => Ok(ns),
+            true => Ok(laps.middle().unwrap_or_default()),
             false => Err(corrupted()),
         }
     }
@@ -220,16 +222,12 @@ pub(super) fn in_laps(
 ) -> Result<f64, Failure> {
     let lap = if choice::sleeps(strategy) { 1 } else { LAP };
     let mut laps = Laps::new(count);
-    let mut done = 0;
-    while done < count {
-        let end = count.min(done + lap);
-        laps.begin();
-        for number in done..end {
-            trip(number)?;
-        }
-        laps.end(end - done);
-        done = end;
+    laps.begin();
+    for number in 0..count {
+        laps.iteration(lap);
+        trip(number)?;
     }
+    laps.finish();
     Ok(laps.middle().unwrap_or_default())
 }
 

@@ -268,20 +268,16 @@ fn ask<P: Platform>(node: &mut Node<P>, count: u64) -> Result<f64, Failure> {
     let to = Address { link, port: PORT };
     let (mut out, mut back) = ([7; BYTES], [0; BYTES]);
     let mut laps = Laps::new(count);
-    let mut done = 0;
-    while done < count {
-        let end = count.min(done + LAP);
-        laps.begin();
-        for number in done..end {
-            out[..8].copy_from_slice(&number.to_le_bytes());
-            let tag = if number + 1 == count { LAST } else { 0 };
-            let sent = node.send(PORT, to, Message::new(&out[..]).tag(tag), None);
-            sent.map_err(|_| gone())?;
-            receive(node, &mut back).ok_or_else(gone)?;
-        }
-        laps.end(end - done);
-        done = end;
+    laps.begin();
+    for number in 0..count {
+        laps.iteration(LAP);
+        out[..8].copy_from_slice(&number.to_le_bytes());
+        let tag = if number + 1 == count { LAST } else { 0 };
+        let sent = node.send(PORT, to, Message::new(&out[..]).tag(tag), None);
+        sent.map_err(|_| gone())?;
+        receive(node, &mut back).ok_or_else(gone)?;
     }
+    laps.finish();
     if back != out {
         return Err(defect("a payload did not arrive as it was sent"));
     }

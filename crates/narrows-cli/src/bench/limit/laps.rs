@@ -6,8 +6,16 @@ use crate::statistics::median;
 /// Round trips of a lap where both sides look: enough that reading the clock is no part of them,
 /// few enough that most laps fall between two disturbances.
 pub const LAP: u64 = 16;
+/// Messages of a lap one way, where they are short: several rings full, so that most of a lap is
+/// at the pace of the slower side.
+const STREAM_LAP: u64 = 1024;
 /// The longest time to think, in nanoseconds.
 const THOUGHT: u64 = 2_000;
+
+/// Messages of a lap one way. Long ones are in one lap, with the time until the last was read.
+pub fn stream_lap(bytes: usize) -> u64 {
+    if bytes <= 64 { STREAM_LAP } else { u64::MAX }
+}
 
 /// The laps of a batch.
 pub struct Laps {
@@ -15,6 +23,8 @@ pub struct Laps {
     began: Moment,
     /// Nanoseconds of an iteration, of each lap.
     times: Vec<f64>,
+    /// Iterations of this lap so far.
+    done: u64,
     state: u64,
 }
 
@@ -23,7 +33,7 @@ impl Laps {
     pub fn new(room: u64) -> Self {
         let clock = Clock::get();
         let times = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
-        Self { clock, began: clock.now(), times, state: 0x9e37_79b9_7f4a_7c15 }
+        Self { clock, began: clock.now(), times, done: 0, state: 0x9e37_79b9_7f4a_7c15 }
     }
 
     /// A lap begins.
@@ -51,11 +61,28 @@ impl Laps {
         }
     }
 
+    /// An iteration begins, of a lap of `size`: the next lap if this one has so many.
+    #[inline(always)]
+    pub fn iteration(&mut self, size: u64) {
+        if self.done == size {
+            self.end(size);
+            self.begin();
+        }
+        self.done += 1;
+    }
+
+    /// The last iteration has ended.
+    #[inline(always)]
+    pub fn finish(&mut self) {
+        self.end(self.done);
+    }
+
     /// A lap of so many iterations ends.
     #[inline(always)]
     pub fn end(&mut self, iterations: u64) {
         let ns = self.clock.ns_between(self.began, self.clock.now());
         self.times.push(ns / iterations.max(1) as f64);
+        self.done = 0;
     }
 
     /// Nanoseconds of an iteration in the middle lap; none without a lap.
@@ -84,5 +111,11 @@ mod tests {
         let middle = laps.middle().unwrap();
         assert!((0.0..50_000.0).contains(&middle), "{middle}");
         assert_eq!(Laps::new(0).middle(), None);
+        let mut laps = Laps::new(3);
+        laps.begin();
+        (0..25).for_each(|_| laps.iteration(10));
+        assert_eq!((laps.times.len(), laps.done), (2, 5));
+        laps.finish();
+        assert_eq!((laps.times.len(), laps.done), (3, 0));
     }
 }

@@ -48,7 +48,7 @@ use std::time::Duration;
 
 pub use callee::{Callee, Served};
 pub use caller::Limits;
-pub use laps::{LAP, Laps};
+pub use laps::{LAP, Laps, stream_lap};
 pub use raw::{MAX_BYTES, SLOT_PAYLOAD};
 
 /// The most iterations of one batch.
@@ -116,9 +116,8 @@ impl Kind {
         match self {
             Self::LineEachWay | Self::LineThinking | Self::SharedLine => 1_000,
             Self::CopyRate if bytes <= 64 => 16_384,
-            Self::Copy | Self::CopyBothWays | Self::CopyRate => {
-                ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
-            }
+            Self::CopyRate => ((8 << 20) / (bytes as u64)).clamp(32, 1_000),
+            Self::Copy | Self::CopyBothWays => ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000),
             Self::SlotRate => 16_384,
             Self::Eventfd => 100,
         }

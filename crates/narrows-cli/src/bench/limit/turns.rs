@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, fence};
 use std::time::{Duration, Instant};
 
 use super::bells::Bells;
-use super::laps::{LAP, Laps};
+use super::laps::{LAP, Laps, stream_lap};
 use super::raw::{Area, Buffers, Line, MAX_BYTES, Mapping, SLOT_PAYLOAD, SLOTS};
 use super::{Kind, Pace};
 
@@ -50,8 +50,8 @@ impl<'a> Turns<'a> {
             Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
             Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, false)),
             Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, true)),
-            Kind::CopyRate => whole(turns, laps, |turns| self.copy_sender(turns)),
-            Kind::SlotRate => whole(turns, laps, |turns| self.slot_sender(turns)),
+            Kind::CopyRate => self.copy_sender(turns, laps),
+            Kind::SlotRate => self.slot_sender(turns, laps),
             Kind::Eventfd => self.eventfd_caller(turns, laps),
         }
     }
@@ -146,11 +146,14 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn copy_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
+    fn copy_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         let there = self.stream()?;
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
+        let lap = stream_lap(self.out.len());
+        laps.begin();
         for turn in turns.clone() {
+            laps.iteration(lap);
             if turn - taken >= there.count() {
                 taken = self.wait(credit, |word| turn.wrapping_sub(word) < there.count())?;
             }
@@ -161,6 +164,7 @@ impl<'a> Turns<'a> {
             there.prefetch(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
+        laps.finish();
         Ok(())
     }
 
@@ -181,11 +185,14 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn slot_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
+    fn slot_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
         let mut payload = self.slot_payload()?;
+        let lap = stream_lap(payload.len());
+        laps.begin();
         for turn in turns.clone() {
+            laps.iteration(lap);
             if turn - taken >= SLOTS {
                 taken = self.wait(credit, |word| turn.wrapping_sub(word) < SLOTS)?;
             }
@@ -195,6 +202,7 @@ impl<'a> Turns<'a> {
             self.mapping.prefetch_slot(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
+        laps.finish();
         Ok(())
     }
 
@@ -313,22 +321,11 @@ fn each(
     let mut start = turns.start;
     while start < turns.end {
         let end = turns.end.min(start + LAP);
-        whole(start..end, laps, &mut run)?;
+        laps.begin();
+        run(start..end)?;
+        laps.end(end - start);
         start = end;
     }
-    Ok(())
-}
-
-/// Runs iterations as one lap.
-#[inline(always)]
-fn whole(
-    turns: Range<u64>,
-    laps: &mut Laps,
-    mut run: impl FnMut(Range<u64>) -> io::Result<()>,
-) -> io::Result<()> {
-    laps.begin();
-    run(turns.clone())?;
-    laps.end(turns.end - turns.start);
     Ok(())
 }
 
