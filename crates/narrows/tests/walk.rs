@@ -12,6 +12,7 @@ const LAYERS: [Span; 5] =
     [Span::Endpoint, Span::Link, Span::Connection, Span::Driver, Span::Memory];
 
 fn stamps(pair: &Pair) -> Vec<(String, Span, Edge, u32)> {
+    pair.world.tracing.set(true);
     std::mem::take(&mut pair.world.stamps.borrow_mut())
 }
 

@@ -53,6 +53,8 @@ pub struct World {
     lines: RefCell<Vec<Line>>,
     hunts: RefCell<Vec<(Name, Name)>>,
     clock: Cell<u64>,
+    /// Whether stamps are kept. While they are, every message takes the long way.
+    pub tracing: Cell<bool>,
     pub stamps: RefCell<Vec<(String, Span, Edge, u32)>>,
 }
 
@@ -243,7 +245,14 @@ impl Platform for Side {
         self.world.pass(10);
         Instant(self.world.clock.get())
     }
+    fn tracing(&self) -> bool {
+        self.world.tracing.get()
+    }
+
     fn stamp(&self, span: Span, edge: Edge, id: u32) {
+        if !self.tracing() {
+            return;
+        }
         let who = self.state.name.to_string();
         self.world.stamps.borrow_mut().push((who, span, edge, id));
     }
