@@ -53,7 +53,7 @@ pub struct World {
     lines: RefCell<Vec<Line>>,
     hunts: RefCell<Vec<(Name, Name)>>,
     clock: Cell<u64>,
-    pub stamps: RefCell<Vec<(String, Span, Edge, u32)>>,
+    pub stamps: RefCell<Vec<(Name, Span, Edge, u32)>>,
 }
 
 /// The platform of one node.
@@ -114,6 +114,10 @@ impl World {
             self.connect(&hunter, &wanted);
         }
         Side { world: self.clone(), state }
+    }
+
+    pub fn alive(&self, text: &str) -> bool {
+        self.find(&name(text)).is_some()
     }
 
     fn find(&self, name: &Name) -> Option<Rc<State>> {
@@ -244,8 +248,7 @@ impl Platform for Side {
         Instant(self.world.clock.get())
     }
     fn stamp(&self, span: Span, edge: Edge, id: u32) {
-        let who = self.state.name.to_string();
-        self.world.stamps.borrow_mut().push((who, span, edge, id));
+        self.world.stamps.borrow_mut().push((self.state.name, span, edge, id));
     }
 
     fn hunt(&self, wanted: &Name) -> Result<(), HuntError> {

@@ -1,0 +1,528 @@
+//! One case: a node, an honest peer, and one that lies.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use narrows::endpoint::{
+    Address, FlowId, Function, Lent, Limits, LinkError, Message, Node, Reserved, Select, Sink,
+    Source, What,
+};
+use narrows::link::LinkId;
+use narrows::memory::{Class, Corrupt, Layout};
+use narrows::platform::{HuntError, Lost};
+use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+
+use super::common::forge::{Forger, Lies, Random};
+use super::common::heap::{Heap, meanwhile};
+use super::common::world::{Side, World, all, bytes, class, in_use, name};
+
+/// The port for the honest peer; the others are open to anybody.
+const HONEST: u16 = 3;
+const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
+const BRIEFLY: Option<Duration> = Some(Duration::from_micros(1));
+
+/// How far all cases got: whether they reach what they should.
+#[derive(Debug, Default)]
+pub struct Deeds {
+    /// Lies told.
+    pub lies: u64,
+    /// Messages received from the peer that lies.
+    pub messages: u64,
+    /// Refusals received from it.
+    pub refused: u64,
+    /// Its requests served.
+    pub requests: u64,
+    /// Responses taken from it.
+    pub responses: u64,
+    /// Changes of strategy that it agreed to.
+    pub switched: u64,
+    /// This node's calls that it served in order.
+    pub served: u64,
+    /// Its next life linked to.
+    pub again: u64,
+}
+
+type Pen = Forger<Heap, Heap>;
+
+pub struct Case {
+    random: Random,
+    world: Rc<World>,
+    /// The node that is lied to, an honest peer of it, and the one that lies.
+    node: Node<Side>,
+    honest: Node<Side>,
+    liar: Node<Side>,
+    to_honest: LinkId,
+    from_honest: LinkId,
+    flow: FlowId,
+    exchanges: usize,
+    lents: Vec<Lent>,
+    notices: u32,
+    reserved: Vec<Reserved>,
+    calls: Option<FlowId>,
+    /// The strategy that it was opened with.
+    opened: Option<Strategy>,
+    liar_calls: Option<FlowId>,
+}
+
+fn limits() -> Limits {
+    Limits { links: 2, endpoints: 5, flows: 3, inbox: 12, longest: 256 }
+}
+
+fn layout(random: &Random) -> Layout {
+    let classes: [Class; 3] = [
+        class(Placement::Internal, 64, 3),
+        class(Placement::External, 64, 4),
+        class(Placement::External, 256, 2),
+    ];
+    let start = random.pick(&[0, u32::MAX, u32::MAX - 5, random.word()]);
+    Layout::new(64, 8, &classes).expect("possible").starting_at(start)
+}
+
+fn echo(request: &dyn Source, response: &mut dyn Sink) -> Result<(), narrows::endpoint::Failure> {
+    response.write(0, &all(request))
+}
+
+fn serve(node: &mut Node<Side>) -> usize {
+    let (mut first, mut second) = (echo, echo);
+    node.try_serve(&mut [
+        Function { name: name("echo"), run: &mut first },
+        Function { name: name("none2"), run: &mut second },
+    ])
+}
+
+impl Case {
+    pub fn new(seed: u64) -> Case {
+        let random = Random::new(seed);
+        let world = World::new();
+        let open = |text| {
+            let mut node = world.node(text, limits());
+            node.platform().state.layout.set(layout(&random));
+            (1..=HONEST).for_each(|port| node.open(port).expect("free"));
+            node
+        };
+        let (mut node, mut honest, liar) = (open("node"), open("honest"), open("liar"));
+        let from_honest = honest.hunt(&name("node"), AT_ONCE).expect("it is there");
+        let to_honest = node.hunt(&name("honest"), AT_ONCE).expect("it is there");
+        let flow = node.begin_flow(to_honest, &name("echo"), Strategy::default(), 256);
+        let flow = flow.expect("room");
+        for _ in 0..2 {
+            serve(&mut honest);
+            node.poll();
+        }
+        assert_eq!(node.is_ready(flow), Ok(true));
+        Case {
+            random,
+            world,
+            node,
+            honest,
+            liar,
+            to_honest,
+            from_honest,
+            flow,
+            exchanges: 0,
+            lents: Vec::new(),
+            notices: 0,
+            reserved: Vec::new(),
+            calls: None,
+            opened: None,
+            liar_calls: None,
+        }
+    }
+
+    /// Why the link to the liar ended, unless it went on to the end of the case.
+    pub fn run(mut self, deeds: &mut Deeds) -> Option<Lost> {
+        // One in eight tells no lie: then nothing may go wrong.
+        let wicked = self.random.pick(&[0, 2, 4, 8, 8, 16, 16, 32]);
+        let header = wicked > 0 && self.random.one_in(8);
+        let (link, pen) = match self.link(header) {
+            Ok(linked) => linked,
+            Err(reason) => {
+                self.exchange();
+                self.end();
+                return Some(reason);
+            }
+        };
+        self.node.attach(link, 2).expect("a place for the notice");
+        let storages = self.node.platform().state.storages.get();
+        let lies = self.random.pick(&[Lies::All, Lies::Messages]);
+        if self.random.one_in(2) {
+            self.warm_up(link);
+        }
+        let steps = 10 + self.random.below(50);
+        for step in 0..steps {
+            self.liar_turn(deeds);
+            if wicked > 0 && self.random.one_in(wicked) {
+                deeds.lies += 1;
+                pen.lie(lies);
+            }
+            if wicked > 0 && self.random.one_in(2 * wicked) {
+                deeds.lies += 1;
+                let mut pen: Pen = pen.clone();
+                pen.random = Random::new(self.random.word().into());
+                meanwhile(1 + self.random.below(30), move || pen.lie(Lies::All));
+            }
+            self.turn(link, deeds);
+            meanwhile(0, || {});
+            if step % 8 == 7 {
+                self.exchange();
+            }
+        }
+        if wicked == 0 {
+            assert_eq!(self.node.check(link), Ok(()), "it told no lie");
+        }
+        let ended = self.part(link);
+        assert_eq!(self.node.platform().state.storages.get(), storages, "nothing is allocated");
+        if self.random.one_in(8) {
+            self.meet_again();
+            deeds.again += 1;
+        }
+        self.exchange();
+        self.end();
+        ended
+    }
+
+    /// Links to the liar, which changes its header while it is read if so asked.
+    fn link(&mut self, header: bool) -> Result<(LinkId, Pen), Lost> {
+        let world = self.world.clone();
+        let random = Random::new(self.random.word().into());
+        let layout = self.liar.platform().state.layout.get();
+        let pen = move |random| {
+            let (own, victim) = (world.region("liar", "node"), world.region("node", "liar"));
+            Forger::new(random, layout, own, victim)
+        };
+        if header {
+            let (pen, random) = (pen.clone(), random.clone());
+            meanwhile(1 + self.random.below(30), move || pen(random).header());
+        }
+        let found = self.node.hunt(&name("liar"), AT_ONCE);
+        meanwhile(0, || {});
+        self.liar.poll();
+        match found {
+            Ok(link) => Ok((link, pen(random))),
+            Err(LinkError::Hunt(HuntError::Incompatible)) => Err(Lost::Corrupt(Corrupt::Header)),
+            // Its first message already was none.
+            Err(LinkError::Gone(reason)) => Err(reason),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// Flows are open both ways before the first lie.
+    fn warm_up(&mut self, link: LinkId) {
+        let Some((back, _)) = self.liar.links().next() else { return };
+        let strategies = [self.strategy(), self.strategy()];
+        self.opened = Some(strategies[0]);
+        self.calls = self.node.begin_flow(link, &name("echo"), strategies[0], 256).ok();
+        self.liar_calls = self.liar.begin_flow(back, &name("echo"), strategies[1], 256).ok();
+        for _ in 0..3 {
+            serve(&mut self.liar);
+            serve(&mut self.node);
+        }
+    }
+
+    fn strategy(&self) -> Strategy {
+        let r = &self.random;
+        let time = Duration::from_nanos(r.below(3000).into()) + Duration::from_nanos(1);
+        Strategy {
+            placement: r.pick(&[Placement::Internal, Placement::External]),
+            transfer: r.pick(&[
+                Transfer::Copy,
+                Transfer::SingleCopy,
+                Transfer::InPlace,
+                Transfer::CopyEngine,
+            ]),
+            notification: r.pick(&[
+                Notification::Interrupt,
+                Notification::Spin,
+                Notification::Poll { every: time },
+                Notification::Hybrid { longest: time },
+                Notification::Coalesced { messages: 3, within: time },
+            ]),
+            acknowledgement: r.pick(&[
+                Acknowledgement::Interrupt,
+                Acknowledgement::Lazy,
+                Acknowledgement::Batched,
+            ]),
+            granularity: r.pick(&[1, 1, 2, 4]),
+            fragment: 64,
+        }
+    }
+
+    fn len(&self) -> usize {
+        let len = self.random.pick(&[0, 8, 48, 60, 64, 200, 256]);
+        len as usize
+    }
+
+    /// One thing that the liar's own stack does, in order.
+    fn liar_turn(&mut self, deeds: &mut Deeds) {
+        let Some((link, _)) = self.liar.links().next() else { return };
+        let (len, port) = (self.len(), self.random.below(5) as u16);
+        let to = Address { link, port };
+        match self.random.below(10) {
+            0..=2 => {
+                let tag = self.random.below(9) as u16;
+                let _ = self.liar.try_send(1, to, Message::new(&bytes(len, 1)).tag(tag));
+            }
+            3 | 4 => deeds.served += serve(&mut self.liar) as u64,
+            5 => {
+                for port in 1..=HONEST {
+                    if let Ok(Some(lent)) = self.liar.try_receive(port, &Select::default()) {
+                        self.liar.release(lent);
+                    }
+                }
+            }
+            6 => match self.liar_calls {
+                None => {
+                    let strategy = self.strategy();
+                    self.liar_calls = self.liar.begin_flow(link, &name("echo"), strategy, 256).ok();
+                }
+                Some(flow) => {
+                    let _ = self.liar.start(flow, &bytes(len, 2));
+                    let _ = self.liar.flush(flow);
+                }
+            },
+            7 => {
+                if let Some(flow) = self.liar_calls {
+                    let _ = self.liar.complete(flow, |_, _| {});
+                    if self.random.one_in(4) {
+                        let strategy = self.strategy();
+                        let _ = self.liar.begin_switch(flow, strategy);
+                    }
+                }
+            }
+            8 => {
+                let strategy = self.strategy();
+                if let Ok(flow) = self.liar.begin_flow_to(to, strategy) {
+                    self.liar.poll();
+                    let _ = self.liar.close_flow(flow);
+                }
+            }
+            _ => {
+                self.liar.arm();
+                self.liar.disarm();
+            }
+        }
+    }
+
+    /// One thing that the application of the node does.
+    fn turn(&mut self, link: LinkId, deeds: &mut Deeds) {
+        let (len, port) = (self.len(), 1 + self.random.below(2) as u16);
+        let to = Address { link, port: self.random.below(5) as u16 };
+        match self.random.below(16) {
+            0..=2 => self.receive(link, port, deeds),
+            3 => {
+                let tag = self.random.below(9) as u16;
+                let _ = self.node.try_send(port, to, Message::new(&bytes(len, 3)).tag(tag));
+            }
+            4 => drop(self.node.send(port, to, &bytes(len, 4), BRIEFLY)),
+            5 | 6 => deeds.requests += serve(&mut self.node) as u64,
+            7 | 8 => self.call(link, len),
+            9 => self.complete(deeds),
+            10 => {
+                let Some(flow) = self.calls else { return };
+                match self.random.below(4) {
+                    0 | 1 => {
+                        let strategy = self.strategy();
+                        let _ = self.node.begin_switch(flow, strategy);
+                    }
+                    2 => {
+                        let now = self.node.strategy_of(flow);
+                        let ready = self.node.is_ready(flow) == Ok(true);
+                        deeds.switched += u64::from(ready && now != self.opened);
+                    }
+                    _ => {
+                        if self.node.close_flow(flow).is_ok() {
+                            self.calls = None;
+                        }
+                    }
+                }
+            }
+            11 => match (self.calls, self.reserved.pop()) {
+                (_, Some(reserved)) => self.node.cancel(reserved),
+                (Some(flow), None) => self.reserved.extend(self.node.reserve(flow, len)),
+                _ => {}
+            },
+            12 => self.node.wait_any(BRIEFLY),
+            13 => {
+                self.node.arm();
+                self.node.disarm();
+            }
+            14 => {
+                self.node.reclaim(link);
+                let lents = std::mem::take(&mut self.lents);
+                lents.into_iter().for_each(|lent| self.node.release(lent));
+            }
+            _ => {
+                self.node.close_port(1).expect("open");
+                self.node.open(1).expect("free");
+            }
+        }
+    }
+
+    fn receive(&mut self, link: LinkId, port: u16, deeds: &mut Deeds) {
+        let of = Select { link: Some(link), ..Select::default() };
+        let found = self.node.try_receive(port, &of).expect("open");
+        let Some(lent) = found else { return };
+        match lent.what {
+            What::Message => deeds.messages += 1,
+            What::Refused => deeds.refused += 1,
+            What::PeerGone(_) => self.notices += 1,
+        }
+        self.look_at(&lent);
+        if self.random.one_in(3) {
+            self.lents.push(lent);
+        } else {
+            self.node.release(lent);
+        }
+    }
+
+    /// All of a message that was taken can be read, and no more.
+    fn look_at(&self, lent: &Lent) {
+        let mut to = [0; 257];
+        let len = lent.len;
+        assert!(len <= 256, "{len} bytes");
+        assert_eq!(self.node.read(lent, 0, &mut to[..len]), Ok(()));
+        assert!(self.node.read(lent, 1, &mut to[..len]).is_err() || len == 0);
+        assert!(self.node.read(lent, 0, &mut to[..len + 1]).is_err());
+    }
+
+    fn call(&mut self, link: LinkId, len: usize) {
+        let Some(flow) = self.calls else {
+            let strategy = self.strategy();
+            self.calls = self.node.begin_flow(link, &name("echo"), strategy, 256).ok();
+            self.opened = Some(strategy);
+            return;
+        };
+        let mut to = [0; 256];
+        match self.reserved.pop() {
+            Some(mut reserved) => {
+                let _ = self.node.start(flow, &mut reserved);
+                if !reserved.is_empty() {
+                    self.reserved.push(reserved);
+                }
+            }
+            None if self.random.one_in(8) => {
+                let _ = self.node.call(flow, &bytes(len, 5), &mut to, BRIEFLY);
+            }
+            None => drop(self.node.start(flow, &bytes(len, 6))),
+        }
+    }
+
+    fn complete(&mut self, deeds: &mut Deeds) {
+        let Some(flow) = self.calls else { return };
+        let done = self.node.complete(flow, |completed, source| {
+            assert_eq!(source.len(), completed.len);
+            assert_eq!(all(source).len(), completed.len);
+        });
+        deeds.responses += done.unwrap_or(0) as u64;
+    }
+
+    /// What an honest peer sends and is sent arrives at once and whole.
+    fn exchange(&mut self) {
+        let number = self.exchanges;
+        self.exchanges += 1;
+        let payload = bytes(if number.is_multiple_of(2) { 24 } else { 200 }, number);
+        let tag = number as u16;
+        let to_node = Address { link: self.from_honest, port: HONEST };
+        let to_honest = Address { link: self.to_honest, port: HONEST };
+        let check = |node: &mut Node<Side>, link| {
+            let of = Select { link: Some(link), ..Select::default() };
+            let got = node.try_receive(HONEST, &of).expect("open").expect("it came at once");
+            assert_eq!((got.what, got.tag, got.len), (What::Message, tag, payload.len()));
+            let whole = node.read_in_place(&got, |source| all(source));
+            assert!(whole.as_ref() == Some(&payload));
+            node.release(got);
+        };
+        let message = || Message::new(&payload).tag(tag);
+        self.honest.try_send(HONEST, to_node, message()).expect("room");
+        check(&mut self.node, self.to_honest);
+        self.node.try_send(HONEST, to_honest, message()).expect("room");
+        check(&mut self.honest, self.from_honest);
+        self.node.start(self.flow, &payload).expect("room");
+        serve(&mut self.honest);
+        let mut answer = Vec::new();
+        let done = self.node.complete(self.flow, |_, source| answer = all(source));
+        assert_eq!((done, answer), (Ok(1), payload));
+    }
+
+    /// The liar's end: this node knows why, is told, and has all its blocks back.
+    fn part(&mut self, link: LinkId) -> Option<Lost> {
+        let before = self.node.check(link);
+        if self.world.alive("liar") {
+            self.world.kill("liar");
+        }
+        self.node.poll();
+        let Err(LinkError::Gone(reason)) = self.node.check(link) else {
+            panic!("it is dead and the link is up");
+        };
+        for lent in std::mem::take(&mut self.lents) {
+            self.look_at(&lent);
+            self.node.release(lent);
+        }
+        // What is left: the ring and the inbox hold no more than this.
+        let of = Select { link: Some(link), ..Select::default() };
+        for _ in 0..40 {
+            let (notices, mut deeds) = (self.notices, Deeds::default());
+            self.complete(&mut deeds);
+            for port in 1..=HONEST {
+                while let Some(lent) = self.node.try_receive(port, &of).expect("open") {
+                    if let What::PeerGone(why) = lent.what {
+                        assert_eq!(why, reason);
+                        self.notices += 1;
+                    }
+                    self.look_at(&lent);
+                    self.node.release(lent);
+                    deeds.messages += 1;
+                }
+            }
+            if notices == 1 && deeds.messages + deeds.responses == 0 {
+                break;
+            }
+        }
+        assert_eq!(self.notices, 1, "the notice of the end");
+        let held = self.reserved.len() as u32;
+        assert_eq!(self.node.blocks_in_use(link), Ok((0, held)));
+        let reserved = std::mem::take(&mut self.reserved);
+        reserved.into_iter().for_each(|reserved| self.node.cancel(reserved));
+        assert_eq!(self.node.blocks_in_use(link), Ok((0, 0)));
+        let back = self.node.undelivered(link, |descriptor, source| {
+            assert_eq!(all(source).len(), descriptor.len as usize);
+        });
+        assert!(back.expect("a link") <= 8, "no more than the ring holds");
+        self.node.close(link);
+        assert_eq!(self.node.check(link), Err(LinkError::Unknown));
+        match before {
+            Ok(()) => None,
+            Err(LinkError::Gone(why)) => Some(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// The liar's next life is honest and finds nothing amiss.
+    fn meet_again(&mut self) {
+        let mut other = self.world.node("liar", limits());
+        other.open(1).expect("free");
+        let link = self.node.hunt(&name("liar"), AT_ONCE).expect("it is there");
+        let back = other.hunt(&name("node"), AT_ONCE).expect("it is there");
+        self.node.try_send(1, Address { link, port: 1 }, b"again").expect("room");
+        let got = other.try_receive(1, &Select::default()).expect("open").expect("sent");
+        other.release(got);
+        let flow = other.begin_flow(back, &name("echo"), Strategy::default(), 256).expect("room");
+        for _ in 0..2 {
+            serve(&mut self.node);
+            other.poll();
+        }
+        other.start(flow, b"once more").expect("room");
+        serve(&mut self.node);
+        let mut answer = Vec::new();
+        assert_eq!(other.complete(flow, |_, source| answer = all(source)), Ok(1));
+        assert_eq!(answer, b"once more");
+        self.node.close(link);
+    }
+
+    /// The honest link has all it lent.
+    fn end(&mut self) {
+        assert_eq!(in_use(&mut self.node, self.to_honest), (0, 0), "lent to the honest peer");
+        assert_eq!(in_use(&mut self.honest, self.from_honest), (0, 0), "lent by it");
+        assert_eq!(self.node.links().count(), 1);
+    }
+}
