@@ -270,6 +270,21 @@ impl<O: OwnMemory, Q: Memory> Forger<O, Q> {
         self.put(slot, sequence);
     }
 
+    /// Publishes one descriptor behind what is published, into every slot that is free.
+    pub fn fill(&self, words: [u32; 3]) {
+        let published = self.published();
+        (published..self.layout.slots()).for_each(|behind| self.publish(behind, words));
+    }
+
+    fn publish(&self, behind: u32, words: [u32; 3]) {
+        let sequence = self.awaited().wrapping_add(behind);
+        let slot = self.slot(sequence);
+        for (at, word) in (1..).zip(words) {
+            self.put(slot + at * 4, word);
+        }
+        self.put(slot, sequence);
+    }
+
     /// A control message; gives its length.
     fn control(&self, payload: &mut [u32; 12]) -> u32 {
         let r = &self.random;

@@ -9,6 +9,7 @@
 mod case;
 #[path = "../common/mod.rs"]
 mod common;
+mod others;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
