@@ -22,7 +22,7 @@ impl Random {
         (z ^ z >> 31) as u32
     }
     pub fn below(&self, end: u32) -> u32 {
-        (u64::from(self.word()) * u64::from(end) >> 32) as u32
+        ((u64::from(self.word()) * u64::from(end)) >> 32) as u32
     }
     pub fn one_in(&self, n: u32) -> bool {
         self.below(n) == 0

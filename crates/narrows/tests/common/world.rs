@@ -116,10 +116,6 @@ impl World {
         Side { world: self.clone(), state }
     }
 
-    pub fn alive(&self, text: &str) -> bool {
-        self.find(&name(text)).is_some()
-    }
-
     fn find(&self, name: &Name) -> Option<Rc<State>> {
         self.nodes.borrow().iter().find(|n| n.name == *name && n.alive.get()).cloned()
     }

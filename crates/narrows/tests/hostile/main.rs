@@ -10,6 +10,7 @@ mod case;
 #[path = "../common/mod.rs"]
 mod common;
 mod others;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,9 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use case::{Case, Deeds};
+use case::Case;
 use narrows::memory::Corrupt;
 use narrows::platform::Lost;
+use turns::Deeds;
 
 /// Enough for every way in which a link can end to be met many times.
 const FEW: u64 = 2000;
