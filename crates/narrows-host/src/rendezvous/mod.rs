@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Event, HuntError, Platform};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::time::Timespec;
@@ -24,6 +24,9 @@ use crate::memory::Region;
 use crate::packet::{self, Hello};
 use crate::system::peer_user;
 use crate::watch::{Ticker, Watcher};
+
+/// In nanoseconds.
+const MILLISECOND: i64 = 1_000_000;
 
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
@@ -115,6 +118,25 @@ pub(crate) fn listen_to(set: &OwnedFd, fd: BorrowedFd<'_>, key: u64, edge: bool)
     let flags =
         if edge { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
     epoll::add(set, fd, epoll::EventData::new_u64(key), flags)
+}
+
+/// Waits for descriptors of a set, and may return before the timeout for no reason: a set waits
+/// whole milliseconds, so a longer timeout is cut to them, and what is left is waited for on the
+/// set's own descriptor. (One call does both, but only from Linux 5.11 on.)
+pub(crate) fn wait_for(
+    set: &OwnedFd,
+    events: &mut [epoll::Event],
+    timeout: Option<Timespec>,
+) -> io::Result<usize> {
+    let Some(timeout) = timeout else { return epoll::wait(set, events, None) };
+    let whole = timeout.tv_nsec / MILLISECOND * MILLISECOND;
+    if (timeout.tv_sec > 0 || whole > 0 || timeout.tv_nsec == 0)
+        || poll(&mut [PollFd::new(set, PollFlags::IN)], Some(&timeout))? > 0
+    {
+        let timeout = Timespec { tv_nsec: whole, ..timeout };
+        return epoll::wait(set, events, Some(&timeout));
+    }
+    Ok(0)
 }
 
 fn hunt_error(error: Errno) -> HuntError {
