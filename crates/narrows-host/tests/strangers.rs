@@ -15,7 +15,8 @@ use narrows::platform::{Event, HuntError, Lost, Memory, Platform, Wait};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::SealFlags;
-use rustix::net::SocketAddrUnix;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SocketAddrUnix, recv};
 
 #[test]
 fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
@@ -80,6 +81,29 @@ fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
     assert_eq!(turned_away.count(), 24);
     until(&[&a], || descriptors() == alone + silent.len());
     drop(silent);
+
+    // However many of them come again and again, who says something at once is heard.
+    let mut silent: Vec<OwnedFd> = Vec::new();
+    let mut flood = || {
+        silent
+            .retain(|s| recv(s, &mut [0; 64][..], RecvFlags::empty()).err() == Some(Errno::AGAIN));
+        while silent.len() < 40 {
+            silent.push(stranger(directory.path()));
+        }
+    };
+    let talker = open(directory.path(), "talker");
+    flood();
+    pump(&a);
+    flood();
+    talker.hunt(&name("a")).unwrap();
+    until(&[&a, &talker], || {
+        flood();
+        talker.event().map(common::connected).is_some()
+    });
+    common::connected(next(&a, Wait::Bell));
+    drop((silent, talker));
+    assert!(matches!(next(&a, Wait::Bell), Ok(Event::Lost { reason: Lost::Closed, .. })));
+    until(&[&a], || descriptors() == alone);
 
     let b = open(directory.path(), "b");
     let linked = link(&b, &a, "a");

@@ -38,12 +38,6 @@ impl Rendezvous {
                 packet::refuse(socket.as_fd(), Refusal::Forbidden);
                 continue;
             }
-            let strangers =
-                self.connections.values().filter(|c| matches!(c.stage, Stage::Stranger(_)));
-            if strangers.count() >= STRANGERS {
-                packet::refuse(socket.as_fd(), Refusal::Again);
-                continue;
-            }
             let key = self.fresh_key();
             if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
                 packet::refuse(socket.as_fd(), Refusal::Again);
@@ -52,6 +46,17 @@ impl Rendezvous {
             let stage = Stage::Stranger(Instant::now());
             self.connections.insert(key, Connection { socket, stage });
             self.hear(key);
+            // Only who says nothing at once needs a place to wait, so those cannot keep others out.
+            let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
+            if self.connections.get(&key).is_some_and(silent)
+                && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
+            {
+                self.turn_away(key, Refusal::Again);
+            }
+            // A link costs milliseconds: the application has its turn before the next.
+            if !self.news.is_empty() {
+                return;
+            }
         }
     }
 
