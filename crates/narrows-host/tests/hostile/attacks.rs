@@ -191,8 +191,9 @@ impl Scene<'_> {
     /// An honest peer that was not there before finds this node.
     pub fn newcomer(&mut self) {
         let mut new = node(self.directory, "new");
-        new.platform().hunt(&"a".parse().unwrap()).unwrap();
+        // There may be no place for it until links that have ended are noticed: it asks again.
         self.until(|_| {
+            new.platform().hunt(&"a".parse().unwrap()).unwrap();
             turn(&mut new);
             new.links().next().is_some()
         });

@@ -221,6 +221,20 @@ impl Case {
         let Err(LinkError::Gone(reason)) = self.node.check(link) else {
             panic!("it is dead and the link is up");
         };
+        if self.random.one_in(3) {
+            self.leave(link);
+        } else {
+            self.settle(link, reason);
+        }
+        match before {
+            Ok(()) => None,
+            Err(LinkError::Gone(why)) => Some(why),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// Takes what is left of a link that has ended, and closes it.
+    fn settle(&mut self, link: LinkId, reason: Lost) {
         for lent in std::mem::take(&mut self.lents) {
             self.look_at(&lent);
             self.node.release(lent);
@@ -257,10 +271,24 @@ impl Case {
         assert!(back.expect("a link") <= 8, "no more than the ring holds");
         self.node.close(link);
         assert_eq!(self.node.check(link), Err(LinkError::Unknown));
-        match before {
-            Ok(()) => None,
-            Err(LinkError::Gone(why)) => Some(why),
-            Err(other) => panic!("{other:?}"),
+    }
+
+    /// Closes a link that has ended with all that is left of it.
+    fn leave(&mut self, link: LinkId) {
+        self.node.close(link);
+        assert_eq!(self.node.check(link), Err(LinkError::Unknown));
+        for lent in std::mem::take(&mut self.lents) {
+            assert!(self.node.read(&lent, 0, &mut []).is_err());
+            self.node.release(lent);
+        }
+        let reserved = std::mem::take(&mut self.reserved);
+        reserved.into_iter().for_each(|reserved| self.node.cancel(reserved));
+        for port in 1..=HONEST {
+            assert_eq!(self.node.try_receive(port, &Select::default()), Ok(None));
+        }
+        assert_eq!(serve(&mut self.node), 0);
+        if let Some(flow) = self.calls {
+            assert_eq!(self.node.outstanding(flow), None, "its flows went with it");
         }
     }
 
