@@ -25,7 +25,7 @@ use narrows::platform::Lost;
 use turns::Deeds;
 
 /// Enough for every way in which a link can end to be met many times.
-const FEW: u64 = 2000;
+const FEW: u64 = 1000;
 /// A case takes a tenth of a millisecond; one that takes this long does not end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
