@@ -40,6 +40,7 @@ const CREDIT: u32 = 640;
 const RETURNED: u32 = 644;
 const TAKEN: u32 = 768;
 const WANT: u32 = 896;
+const URGENT: u32 = 900;
 const SLOTS: u32 = 1024;
 const IN_SLOT: u32 = 0xffff;
 
@@ -121,7 +122,7 @@ impl<O: OwnMemory, Q: Memory> Forger<O, Q> {
             11 => self.sequence(),
             12 => self.replay(),
             13 => {
-                let at = self.random.pick(&[ARMED, TAKEN, WANT, RETURNED]);
+                let at = self.random.pick(&[ARMED, TAKEN, WANT, URGENT, RETURNED]);
                 self.near_word(at);
             }
             14 => (0..8).for_each(|_| self.block_word()),

@@ -135,8 +135,21 @@ impl Case {
     pub fn turn(&mut self, link: LinkId, deeds: &mut Deeds) {
         let (len, port) = (self.len(), 1 + self.random.below(2) as u16);
         let to = Address { link, port: self.random.below(5) as u16 };
-        match self.random.below(16) {
+        match self.random.below(18) {
             0..=2 => self.receive(link, port, deeds),
+            16 | 17 => {
+                let (mut buffer, within) = ([0; 300], self.random.pick(&[None, BRIEFLY]));
+                let (to, behind) = buffer.split_at_mut(len);
+                let received = match within {
+                    None => self.node.try_receive_into(port, to),
+                    within => self.node.receive_into(port, to, within),
+                };
+                if let Some(received) = received.expect("open") {
+                    self.note(received.what, deeds);
+                    assert!(received.len <= 256, "{} bytes", received.len);
+                }
+                assert!(behind.iter().all(|byte| *byte == 0), "written behind the buffer");
+            }
             3 => {
                 let tag = self.random.below(9) as u16;
                 let _ = self.node.try_send(port, to, Message::new(&bytes(len, 3)).tag(tag));
@@ -190,16 +203,20 @@ impl Case {
         let of = Select { link: Some(link), ..Select::default() };
         let found = self.node.try_receive(port, &of).expect("open");
         let Some(lent) = found else { return };
-        match lent.what {
-            What::Message => deeds.messages += 1,
-            What::Refused => deeds.refused += 1,
-            What::PeerGone(_) => self.notices += 1,
-        }
+        self.note(lent.what, deeds);
         self.look_at(&lent);
         if self.random.one_in(3) {
             self.lents.push(lent);
         } else {
             self.node.release(lent);
+        }
+    }
+
+    fn note(&mut self, what: What, deeds: &mut Deeds) {
+        match what {
+            What::Message => deeds.messages += 1,
+            What::Refused => deeds.refused += 1,
+            What::PeerGone(_) => self.notices += 1,
         }
     }
 
