@@ -65,7 +65,8 @@ impl<P: Platform> Node<P> {
         payload: &Payload<'_>,
     ) -> bool {
         let Payload::Bytes(bytes) = *payload else { return false };
-        if self.platform.tracing() || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
+        if self.platform.tracing()
+            || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
         {
             return false;
         }

@@ -55,7 +55,7 @@ pub struct World {
     clock: Cell<u64>,
     /// Whether stamps are kept. While they are, every message takes the long way.
     pub tracing: Cell<bool>,
-    pub stamps: RefCell<Vec<(String, Span, Edge, u32)>>,
+    pub stamps: RefCell<Vec<(Name, Span, Edge, u32)>>,
 }
 
 /// The platform of one node.
@@ -250,11 +250,9 @@ impl Platform for Side {
     }
 
     fn stamp(&self, span: Span, edge: Edge, id: u32) {
-        if !self.tracing() {
-            return;
+        if self.tracing() {
+            self.world.stamps.borrow_mut().push((self.state.name, span, edge, id));
         }
-        let who = self.state.name.to_string();
-        self.world.stamps.borrow_mut().push((who, span, edge, id));
     }
 
     fn hunt(&self, wanted: &Name) -> Result<(), HuntError> {
