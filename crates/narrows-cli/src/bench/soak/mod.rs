@@ -243,7 +243,7 @@ fn print(
 ) -> Result<(), Failure> {
     let time = samples.last().map_or(0.0, |sample| sample.at_s);
     let mut notes = vec![format!(
-        "{strategy}: {:.0} s at full load, {} messages and {} calls from here, as many samples as {}",
+        "{strategy}: {:.0} s at full load, {} messages and {} calls from here, {} samples",
         time,
         counts.get(Count::Sent),
         counts.get(Count::Started),

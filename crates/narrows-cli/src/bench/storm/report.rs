@@ -103,10 +103,10 @@ impl Storm {
 
     /// Adds a life.
     pub fn add(&mut self, round: u64, life: &Life, outcome: Outcome) {
-        let same = |(traffic, group): &&mut (Traffic, Group)| {
+        let same = |(traffic, group): &(Traffic, Group)| {
             *traffic == life.traffic && group.kills.notification == life.notification
         };
-        let at = match self.groups.iter_mut().position(|mut one| same(&&mut one)) {
+        let at = match self.groups.iter().position(same) {
             Some(at) => at,
             None => {
                 let kills = Kills {
