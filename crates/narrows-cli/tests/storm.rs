@@ -159,7 +159,8 @@ fn flags_that_mean_nothing_here_are_refused() {
     for (arguments, flag) in [
         (&["storm", "--bytes", "48"][..], "--bytes"),
         (&["storm", "--for", "1s"], "--for"),
-        (&["storm", "--priority", "3"], "--priority"),
+        (&["storm", "--priority", "99"], "up to 98"),
+        (&["soak", "--priority", "3"], "--priority"),
         (&["soak", "--rounds", "3"], "--rounds"),
         (&["pingpong", "--seed", "3"], "--seed"),
         (&["soak", "--transfer", "copy,in_place"], "one strategy"),

@@ -100,7 +100,7 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
         ("--for", args.time.is_some(), soak),
         ("--rounds", args.rounds.is_some(), !soak),
         ("--bytes", !args.bytes.is_empty(), !storm && !soak),
-        ("--priority", global.priority.is_some(), !storm && !soak),
+        ("--priority", global.priority.is_some(), !soak),
         ("--lock-memory", global.lock_memory, !storm && !soak),
     ];
     match flags.iter().find(|(_, given, sense)| *given && !sense) {

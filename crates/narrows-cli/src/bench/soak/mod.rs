@@ -70,7 +70,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let engine = strategy.transfer == narrows::strategy::Transfer::CopyEngine;
     let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
     let profile = Profile { active: true, strategy, seed: 1 };
-    let role = Role { name: "partner", core: cores.callee, engine, hunts: true, profile };
+    let (name, core, priority) = ("partner", cores.callee, None);
+    let role = Role { name, core, priority, engine, hunts: true, profile };
     let mut partner = Partner::start(directory.path(), &role)?;
     let link = partner.link(&mut node, &role)?;
     let interval = (time / INTERVALS).clamp(SHORTEST, LONGEST);

@@ -35,11 +35,17 @@ impl Bystander {
     ///
     /// # Errors
     /// It cannot be started or does not answer.
-    pub fn start(node: &mut Node, directory: &Path, core: usize) -> Result<Bystander, Failure> {
+    pub fn start(
+        node: &mut Node,
+        directory: &Path,
+        core: usize,
+        priority: Option<u8>,
+    ) -> Result<Bystander, Failure> {
         let strategy = "copy/interrupt".parse();
         let strategy = strategy.map_err(|_| failed(&"there is no such strategy"))?;
         let profile = Profile { active: false, strategy, seed: 0 };
-        let role = Role { name: "bystander", core, engine: false, hunts: true, profile };
+        let name = "bystander";
+        let role = Role { name, core, priority, engine: false, hunts: true, profile };
         let mut partner = Partner::start(directory, &role)?;
         let link = partner.link(node, &role)?;
         let name = ECHO.parse().map_err(|error| failed(&error))?;

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use narrows_host::{Node, system};
 use tempfile::TempDir;
 
-use super::traffic::{STARTER, open};
+use super::traffic::{Profile, Role, STARTER, open, prioritise};
 use crate::failure::{Failure, Kind};
 use crate::flags::{Bench, Cores, Global};
 use crate::peer::{self, default_cores};
@@ -29,7 +29,7 @@ use crate::progress::Progress;
 use crate::run::catch_signals;
 use bystander::Bystander;
 use leftovers::{Possessions, private_kib};
-use plan::Plan;
+use plan::{Life, Plan};
 use report::Storm;
 
 const ROUNDS: u16 = 1000;
@@ -42,10 +42,28 @@ struct Scene {
     node: Node,
     bystander: Bystander,
     cores: Cores,
-    /// The core of the thread that kills.
-    killer: usize,
+    priority: Option<u8>,
+    killer: Killer,
     engine: bool,
     directory: TempDir,
+}
+
+/// Where and how urgently the thread runs that kills: on a spare core or, if there is none, on the
+/// victim's, so that the survivor's goes on undisturbed; and before the victim.
+#[derive(Clone, Copy)]
+struct Killer {
+    core: usize,
+    priority: Option<u8>,
+}
+
+impl Killer {
+    /// Has the calling thread kill from here. If either is refused, kills come from the survivor's
+    /// core or somewhat later: they are timed from when they are made.
+    fn settle(self) {
+        // First: on its way to a core where the victim spins, it must be above that already.
+        let _ = self.priority.map(system::real_time);
+        let _ = system::pin(self.core);
+    }
 }
 
 impl Scene {
@@ -54,11 +72,27 @@ impl Scene {
         let allowed = system::cores();
         let cores = global.cores.map_or_else(default_cores, Ok)?;
         let spare = allowed.into_iter().find(|core| ![cores.caller, cores.callee].contains(core));
-        let killer = spare.unwrap_or(cores.callee);
+        let priority = global.priority;
+        let above = priority.map(|priority| priority.checked_add(1).filter(|above| *above < 100));
+        let above = above.map(|above| above.ok_or_else(no_priority_above)).transpose()?;
+        let killer = Killer { core: spare.unwrap_or(cores.callee), priority: above };
         let directory = peer::directory()?;
         let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
-        let bystander = Bystander::start(&mut node, directory.path(), killer)?;
-        Ok(Scene { node, bystander, cores, killer, engine, directory })
+        prioritise(priority)?;
+        let bystander = Bystander::start(&mut node, directory.path(), killer.core, above)?;
+        Ok(Scene { node, bystander, cores, priority, killer, engine, directory })
+    }
+
+    /// What a victim is to be.
+    fn role(&self, life: &Life, profile: Profile) -> Role<'static> {
+        Role {
+            name: "victim",
+            core: self.cores.callee,
+            priority: self.priority,
+            engine: self.engine,
+            hunts: life.victim_hunts,
+            profile,
+        }
     }
 
     /// What a life has left behind. A node removes what the dead left at the rendezvous as it goes
@@ -135,6 +169,11 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
             format!("{count} promises were broken, as said above: report it with --seed {seed}"),
         )),
     }
+}
+
+fn no_priority_above() -> Failure {
+    let sentence = "bench storm takes a priority up to 98: what kills has to run above it";
+    Failure::new(Kind::Usage, sentence)
 }
 
 fn left(what: String) -> String {

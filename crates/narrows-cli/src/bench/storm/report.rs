@@ -22,6 +22,9 @@ const GROWTH: u64 = 1024;
 /// Notes that the text has at most.
 const SHOWN: usize = 40;
 
+/// The latest deaths, of which notes have the particulars.
+const WORST: usize = 5;
+
 /// A row of the report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "row", rename_all = "lowercase")]
@@ -63,6 +66,19 @@ pub struct Late {
     pub telling: Telling,
     /// What took most of it.
     pub cause: String,
+}
+
+impl Late {
+    fn sentence(&self) -> String {
+        let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms } =
+            self.telling;
+        format!(
+            "kill {} was told after {told_ms:.1} ms: {} (killed process ended after {ended_ms:.1} \
+             ms, {victim_waited_ms:.1} of them without a core; survivor {survivor_waited_ms:.1} \
+             without its core; hypervisor {stolen_ms:.0})",
+            self.round, self.cause
+        )
+    }
 }
 
 #[derive(Default)]
@@ -166,7 +182,8 @@ impl Storm {
         sum
     }
 
-    /// What to know, a sentence each; then what was broken, then what was late.
+    /// What to know, a sentence each; then what was broken, then why the late
+    /// were.
     fn notes(&self) -> Vec<String> {
         let explained = "what died with the stack that had taken it was off the ring and not yet \
                          handed to the application (P10): its sender cannot tell";
@@ -177,18 +194,23 @@ impl Storm {
         if let Some(grown) = self.grown() {
             notes.push(format!("the survivor's private memory grew by {grown} KiB"));
         }
-        let late = self.groups.iter().flat_map(|(_, group)| &group.kills.late);
-        notes.extend(late.map(|late| {
-            let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms } =
-                late.telling;
-            format!(
-                "kill {}: told after {told_ms:.1} ms: {} (killed process ended after \
-                 {ended_ms:.1} ms, {victim_waited_ms:.1} of them without a core; survivor \
-                 {survivor_waited_ms:.1} without its core; hypervisor {stolen_ms:.0})",
-                late.round, late.cause
-            )
-        }));
+        notes.extend(self.causes());
+        let mut late: Vec<&Late> = self.late().collect();
+        late.sort_by(|a, b| b.telling.told_ms.total_cmp(&a.telling.told_ms));
+        notes.extend(late.into_iter().take(WORST).map(Late::sentence));
         notes
+    }
+
+    fn late(&self) -> impl Iterator<Item = &Late> {
+        self.groups.iter().flat_map(|(_, group)| &group.kills.late)
+    }
+
+    /// Why deaths were told late, and how many.
+    fn causes(&self) -> Vec<String> {
+        let mut causes: Vec<&str> = self.late().map(|late| late.cause.as_str()).collect();
+        causes.sort_unstable();
+        let alike = causes.chunk_by(|a, b| a == b);
+        alike.filter_map(|same| Some(format!("late {}: {}", same.len(), same.first()?))).collect()
     }
 
     /// Prints the report.

@@ -1,13 +1,14 @@
 //! One life of a victim: it is started, works with the survivor, and is killed at any moment.
 
 use std::io;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use narrows::endpoint::Source;
 use narrows::link::LinkId;
 use narrows::memory::Kind;
 use narrows::platform::Lost;
-use narrows_host::{Node, system};
+use narrows_host::Node;
 use rustix::process::Signal;
 
 use super::Scene;
@@ -15,14 +16,11 @@ use super::account::{Returned, Tally, account};
 use super::cause::{Telling, ms, stolen, waited};
 use super::plan::Life;
 use crate::bench::traffic::{
-    Counts, LONGEST, LONGEST_CALL, Load, PATIENCE, Partner, Payloads, Process, Profile, Role,
-    Trouble, number,
+    Counts, LONGEST, LONGEST_CALL, Load, PATIENCE, Partner, Payloads, Process, Profile, Trouble,
+    number,
 };
 use crate::failure::{Failure, Kind as Failed};
 use crate::machine::Root;
-
-/// The victim's name.
-pub const VICTIM: &str = "victim";
 
 /// What a life came to.
 #[derive(Clone, Debug, Default)]
@@ -50,21 +48,22 @@ struct Kill {
 /// The victim could not be started or does not link.
 pub fn run(scene: &mut Scene, life: &Life) -> Result<Outcome, Failure> {
     let ours = Profile { active: life.traffic.here(), strategy: life.strategy, seed: life.seed };
-    let role = Role {
-        name: VICTIM,
-        core: scene.cores.callee,
-        engine: scene.engine,
-        hunts: life.victim_hunts,
-        profile: Profile { active: life.traffic.there(), ..ours },
-    };
+    let role = scene.role(life, Profile { active: life.traffic.there(), ..ours });
     let mut victim = Partner::start(scene.directory.path(), &role)?;
     let link = victim.link(&mut scene.node, &role)?;
     let counts = Counts::default();
     let mut outcome = Outcome::default();
     let lived = std::thread::scope(|scope| {
         // The node's thread is the process's first.
-        let (survivor, core, victim) = (std::process::id(), scene.killer, &victim.process);
-        let killer = scope.spawn(move || kill(victim, life.moment, core, survivor));
+        let (survivor, killer, victim) = (std::process::id(), scene.killer, &victim.process);
+        let (ready, awaited) = channel();
+        let killer = scope.spawn(move || {
+            killer.settle();
+            let _ = ready.send(());
+            kill(victim, life.moment, survivor)
+        });
+        // A survivor that spins at a real-time priority lets no thread begin on its core.
+        let _ = awaited.recv();
         let lived = live(scene, link, ours, &counts);
         let told = Instant::now();
         let root = Root::default();
@@ -147,10 +146,7 @@ struct Lived {
 }
 
 /// Kills the victim at the moment. What it saw.
-fn kill(victim: &Process, moment: Duration, core: usize, survivor: u32) -> io::Result<Kill> {
-    // Where no core is to spare this is the victim's: the survivor's goes on undisturbed. If it is
-    // refused the kill comes from the survivor's core.
-    let _ = system::pin(core);
+fn kill(victim: &Process, moment: Duration, survivor: u32) -> io::Result<Kill> {
     std::thread::sleep(moment);
     let root = Root::default();
     let waited_before = waited(&root, victim.id()).unwrap_or_default();

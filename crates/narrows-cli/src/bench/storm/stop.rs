@@ -10,10 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Scene;
 use super::cause::ms;
 use super::plan::Life;
-use super::round::VICTIM;
-use crate::bench::traffic::{
-    Count, Counts, Load, PATIENCE, Partner, Profile, Role, Trouble, agree,
-};
+use crate::bench::traffic::{Count, Counts, Load, PATIENCE, Partner, Profile, Trouble, agree};
 use crate::failure::Failure;
 
 /// How long the peer is stopped.
@@ -54,9 +51,7 @@ pub struct Stop {
 /// It could not be started, or does not link.
 pub fn run(scene: &mut Scene, life: &Life) -> Result<Stop, Failure> {
     let profile = Profile { active: true, strategy: life.strategy, seed: life.seed };
-    let core = scene.cores.callee;
-    let engine = scene.engine;
-    let role = Role { name: VICTIM, core, engine, hunts: life.victim_hunts, profile };
+    let role = scene.role(life, profile);
     let mut peer = Partner::start(scene.directory.path(), &role)?;
     let link = peer.link(&mut scene.node, &role)?;
     let mut stop = Stop { notification: life.notification.clone(), ..Stop::default() };

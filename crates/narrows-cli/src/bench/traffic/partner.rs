@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use narrows::endpoint::Limits;
 use narrows::link::{LinkId, Name};
 use narrows::platform::Lost;
-use narrows_host::{Node, Options};
+use narrows_host::{Node, Options, system};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -26,6 +26,12 @@ use crate::{callee, flags, peer};
 /// The name of the node that starts partners.
 pub const STARTER: &str = "survivor";
 
+/// How long a partner that hunts is waited for before it is seen whether it is still there.
+const LOOK: Duration = Duration::from_millis(50);
+/// The same for one that is hunted: giving up a hunt takes a half-made link with it, so this is far
+/// longer than making one takes.
+const HUNT: Duration = Duration::from_secs(2);
+
 /// What a partner is to be.
 #[derive(Clone, Debug)]
 pub struct Role<'a> {
@@ -33,6 +39,8 @@ pub struct Role<'a> {
     pub name: &'a str,
     /// The core it runs on.
     pub core: usize,
+    /// The real-time priority it runs at.
+    pub priority: Option<u8>,
     /// Whether its node has a copy engine.
     pub engine: bool,
     /// Whether it hunts the starter, rather than be hunted.
@@ -56,6 +64,15 @@ pub fn open(directory: &Path, name: &str, core: usize, engine: bool) -> Result<N
     let mut node = node.map_err(|error| internal(&error.to_string()))?;
     node.open(PORT).map_err(|error| internal(&error.to_string()))?;
     Ok(node)
+}
+
+/// Runs this thread at a real-time priority, if one is asked for.
+///
+/// # Errors
+/// The machine refuses it.
+pub fn prioritise(priority: Option<u8>) -> Result<(), Failure> {
+    let set = priority.map_or(Ok(()), system::real_time);
+    set.map_err(|error| Failure::new(Kind::Usage, error.to_string()))
 }
 
 fn internal(sentence: &str) -> Failure {
@@ -113,7 +130,16 @@ impl Partner {
         command.arg("partner").arg("--directory").arg(directory).args(arguments(role));
         command.stdin(Stdio::from(file)).stdout(Stdio::null()).stderr(Stdio::piped());
         // A group of its own: what the terminal sends to stop the starter is the starter's.
-        let mut child = command.process_group(0).spawn().map_err(failed)?;
+        command.process_group(0);
+        // On its own core from the beginning: on the starter's it may not get to run.
+        let spawned = std::thread::scope(|scope| {
+            let begin = scope.spawn(|| {
+                let _ = system::pin(role.core);
+                command.spawn()
+            });
+            begin.join().unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::Other)))
+        });
+        let mut child = spawned.map_err(failed)?;
         let opened = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         let handle = opened.map_err(|error| {
             let _ = child.kill();
@@ -135,11 +161,22 @@ impl Partner {
     /// It does not come, or left.
     pub fn link(&mut self, node: &mut Node, role: &Role<'_>) -> Result<LinkId, Failure> {
         let name: Name = role.name.parse().map_err(|_| internal("no name of a node"))?;
-        let found = if role.hunts { await_link(node, &name) } else { hunt(node, &name) };
-        found.ok_or_else(|| {
-            let how = self.ended(Duration::ZERO).unwrap_or_else(|| "does not answer".into());
-            Failure::new(Kind::Peer, format!("the {}'s process {how}", role.name))
-        })
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let found = match role.hunts {
+                true => await_link(node, &name, LOOK),
+                false => node.hunt(&name, Some(HUNT)).ok(),
+            };
+            if let Some(link) = found {
+                return Ok(link);
+            }
+            let how = match self.ended(Duration::ZERO) {
+                Some(how) => how,
+                None if Instant::now() >= deadline => "does not answer".into(),
+                None => continue,
+            };
+            return Err(Failure::new(Kind::Peer, format!("the {}'s process {how}", role.name)));
+        }
     }
 }
 
@@ -150,12 +187,8 @@ impl Drop for Partner {
     }
 }
 
-fn hunt(node: &mut Node, name: &Name) -> Option<LinkId> {
-    node.hunt(name, Some(PATIENCE)).ok()
-}
-
-fn await_link(node: &mut Node, name: &Name) -> Option<LinkId> {
-    let deadline = Instant::now() + PATIENCE;
+fn await_link(node: &mut Node, name: &Name, within: Duration) -> Option<LinkId> {
+    let deadline = Instant::now() + within;
     loop {
         node.poll();
         if let Some((link, _)) = node.links().find(|(_, of)| of == name) {
@@ -171,6 +204,8 @@ fn arguments(role: &Role<'_>) -> Vec<OsString> {
     let (core, seed, strategy) = (role.core.to_string(), seed.to_string(), strategy.to_string());
     let mut words = vec!["--name", role.name, "--core", &core, "--seed", &seed];
     words.extend(["--strategy", &strategy]);
+    let priority = role.priority.map(|priority| priority.to_string());
+    words.extend(priority.iter().flat_map(|priority| ["--priority", priority]));
     words.extend(active.then_some("--active"));
     words.extend(role.engine.then_some("--engine"));
     words.extend(role.hunts.then_some("--hunts"));
@@ -181,7 +216,7 @@ fn arguments(role: &Role<'_>) -> Vec<OsString> {
 ///
 /// # Errors
 /// It cannot begin, or the stack said what it must not say.
-pub fn run(args: &flags::Partner) -> Result<(), Failure> {
+pub fn run(global: &flags::Global, args: &flags::Partner) -> Result<(), Failure> {
     let record = Record::open(io::stdin().as_fd()).map_err(|_| {
         Failure::new(
             Kind::Usage,
@@ -189,8 +224,12 @@ pub fn run(args: &flags::Partner) -> Result<(), Failure> {
         )
     })?;
     let mut node = open(&args.directory, &args.name, args.core, args.engine)?;
+    prioritise(global.priority)?;
     let name: Name = STARTER.parse().map_err(|_| internal("no name of a node"))?;
-    let linked = if args.hunts { hunt(&mut node, &name) } else { await_link(&mut node, &name) };
+    let linked = match args.hunts {
+        true => node.hunt(&name, Some(PATIENCE)).ok(),
+        false => await_link(&mut node, &name, PATIENCE),
+    };
     let link = linked.ok_or_else(|| internal("who started this does not answer"))?;
     let profile = Profile { active: args.active, strategy: args.strategy, seed: args.seed };
     let ended = Load::new(&mut node, link, profile).and_then(|mut load| {
