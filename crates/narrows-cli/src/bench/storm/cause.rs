@@ -22,6 +22,8 @@ pub struct Telling {
     pub survivor_waited_ms: f64,
     /// What the hypervisor took from all cores meanwhile; it is counted in steps of 10 ms.
     pub stolen_ms: f64,
+    /// Where in the kernel the killed process was when it had not ended in the time promised.
+    pub stuck_in: Option<String>,
 }
 
 impl Telling {
@@ -60,6 +62,11 @@ pub fn waited(root: &Root, thread: u32) -> Option<Duration> {
     text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
+/// Where in the kernel a process waits; none if it does not, or the kernel does not say.
+pub fn stuck(root: &Root, process: u32) -> Option<String> {
+    root.text(&format!("proc/{process}/wchan")).filter(|place| place != "0" && !place.is_empty())
+}
+
 /// What the hypervisor has taken from all cores since they started.
 pub fn stolen(root: &Root) -> Duration {
     let text = root.text("proc/stat").unwrap_or_default();
@@ -95,6 +102,10 @@ mod tests {
         std::fs::write(place.path().join("proc/7/schedstat"), "5 1500000 3\n").unwrap();
         std::fs::write(place.path().join("proc/stat"), "cpu  1 2 3 4 5 6 7 42 9 0\n").unwrap();
         let root = Root::at(place.path());
+        std::fs::write(place.path().join("proc/7/wchan"), "__flush_work").unwrap();
+        assert_eq!(stuck(&root, 7).as_deref(), Some("__flush_work"));
+        std::fs::write(place.path().join("proc/7/wchan"), "0").unwrap();
+        assert_eq!(stuck(&root, 7), None);
         assert_eq!(waited(&root, 7), Some(Duration::from_micros(1500)));
         assert_eq!(waited(&root, 8), None);
         assert_eq!(stolen(&root), Duration::from_millis(420));

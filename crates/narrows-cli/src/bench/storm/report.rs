@@ -70,12 +70,14 @@ pub struct Late {
 
 impl Late {
     fn sentence(&self) -> String {
-        let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms } =
+        let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms, .. } =
             self.telling;
+        let stuck = self.telling.stuck_in.as_ref();
+        let stuck = stuck.map_or(String::new(), |place| format!("; it was in {place}"));
         format!(
             "kill {} was told after {told_ms:.1} ms: {} (killed process ended after {ended_ms:.1} \
              ms, {victim_waited_ms:.1} of them without a core; survivor {survivor_waited_ms:.1} \
-             without its core; hypervisor {stolen_ms:.0})",
+             without its core; hypervisor {stolen_ms:.0}{stuck})",
             self.round, self.cause
         )
     }

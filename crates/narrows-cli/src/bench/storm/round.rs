@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use super::Scene;
 use super::account::{Returned, Tally, account};
-use super::cause::{Telling, ms, stolen, waited};
+use super::cause::{PROMISED, Telling, ms, stolen, stuck, waited};
 use super::plan::Life;
 use crate::bench::traffic::{
     Counts, LONGEST, LONGEST_CALL, Load, PATIENCE, Partner, Payloads, Process, Profile, Trouble,
@@ -40,6 +40,7 @@ struct Kill {
     victim_waited: Duration,
     survivor_waited_before: Option<Duration>,
     stolen_before: Duration,
+    stuck: Option<String>,
 }
 
 /// Runs a life.
@@ -82,6 +83,7 @@ pub fn run(scene: &mut Scene, life: &Life) -> Result<Outcome, Failure> {
             victim_waited_ms: ms(kill.victim_waited.min(ended)),
             survivor_waited_ms: ms(survivor_waited.min(took)),
             stolen_ms: ms(taken.saturating_sub(kill.stolen_before)),
+            stuck_in: kill.stuck,
         };
         if told < kill.at {
             outcome.broken.push("the survivor was told before the kill".into());
@@ -154,13 +156,17 @@ fn kill(victim: &Process, moment: Duration, survivor: u32) -> io::Result<Kill> {
     let stolen_before = stolen(&root);
     let at = Instant::now();
     victim.signal(Signal::KILL)?;
-    if !victim.await_end() {
+    let stuck = match victim.await_end(PROMISED) {
+        true => None,
+        false => stuck(&root, victim.id()),
+    };
+    if !victim.await_end(PATIENCE) {
         return Err(io::Error::from(io::ErrorKind::TimedOut));
     }
     let ended = Instant::now();
     let victim_waited =
         waited(&root, victim.id()).unwrap_or_default().saturating_sub(waited_before);
-    Ok(Kill { at, ended, victim_waited, survivor_waited_before, stolen_before })
+    Ok(Kill { at, ended, victim_waited, survivor_waited_before, stolen_before, stuck })
 }
 
 /// Takes all that had come and the notice behind it.

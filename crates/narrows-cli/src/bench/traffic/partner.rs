@@ -94,11 +94,14 @@ impl Process {
         pidfd_send_signal(&self.handle, signal).map_err(Into::into)
     }
 
-    /// Waits until the process has ended; false if it does not.
-    pub fn await_end(&self) -> bool {
+    /// Waits until the process has ended; false if it does not within that time.
+    pub fn await_end(&self, within: Duration) -> bool {
         let mut set = [PollFd::new(&self.handle, PollFlags::IN)];
-        let patience = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
-        poll(&mut set, Some(&patience)).is_ok_and(|ready| ready > 0)
+        let within = Timespec {
+            tv_sec: within.as_secs().cast_signed(),
+            tv_nsec: within.subsec_nanos().into(),
+        };
+        poll(&mut set, Some(&within)).is_ok_and(|ready| ready > 0)
     }
 
     /// The process's number.
