@@ -40,7 +40,7 @@ Examples:
   narrows doctor                        what spoils measurements here";
 
 /// Options of every subcommand.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Run with real-time priority N (1 to 99)
@@ -139,6 +139,7 @@ pub struct Choice(pub Vec<Strategy>);
 #[command(after_help = "\
 Examples:
   narrows bench limit
+  narrows bench bounds --rounds 100
   narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
   narrows bench phases --notify interrupt,spin
   narrows bench sizes --json
@@ -167,7 +168,7 @@ pub struct Bench {
     /// Sizes of a message in bytes
     #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
     pub bytes: Vec<usize>,
-    /// Rounds, in each of which the limit and everything measured has its turn
+    /// Rounds, in each of which the limit and everything measured has its turn; of storm: kills
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: Option<u16>,
     /// Of storm: what its kills are drawn with; the same seed draws the same
@@ -183,6 +184,8 @@ pub struct Bench {
 pub enum Which {
     /// What the machine itself allows: cache lines, memcpy, a bare doorbell
     Limit,
+    /// The stack beside the limits, with the bounds it is to keep
+    Bounds,
     /// Round trips
     Pingpong,
     /// Messages one way
@@ -195,6 +198,8 @@ pub enum Which {
     Storm,
     /// Full load for a long time: whether memory, descriptors and latency stay flat
     Soak,
+    /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
+    Scaling,
 }
 
 impl Which {
@@ -202,12 +207,14 @@ impl Which {
     pub fn name(self) -> &'static str {
         match self {
             Which::Limit => "limit",
+            Which::Bounds => "bounds",
             Which::Pingpong => "pingpong",
             Which::Throughput => "throughput",
             Which::Phases => "phases",
             Which::Sizes => "sizes",
             Which::Storm => "storm",
             Which::Soak => "soak",
+            Which::Scaling => "scaling",
         }
     }
 }
@@ -271,6 +278,9 @@ pub struct Callee {
     /// The longest request or response in bytes
     #[arg(long)]
     pub longest: usize,
+    /// Have room for so many links, each with a small region
+    #[arg(long)]
+    pub links: Option<usize>,
     /// The descriptors of the limits
     #[arg(long)]
     pub limits: Option<String>,

@@ -263,7 +263,7 @@ impl Platform for Host {
         memory::full_fence();
     }
 
-    #[inline]
+    #[inline(never)]
     fn ring(&self, bell: &Bell) {
         bell.ring();
     }
@@ -271,6 +271,11 @@ impl Platform for Host {
     #[inline]
     fn now(&self) -> Instant {
         clock::now()
+    }
+
+    #[inline(always)]
+    fn tracing(&self) -> bool {
+        self.stamps.on()
     }
 
     #[inline(always)]

@@ -263,8 +263,11 @@ impl Rendezvous {
 
     /// What this node offers for one link: region, its descriptor, and a bell to sleep on.
     fn offer(&self, key: u32) -> io::Result<(Region, OwnedFd, Bell)> {
-        // Rings that start at different slots do not share a cache set.
-        let layout = self.me.layout.starting_at(key.wrapping_mul(17));
+        // A node that looks at many rings looks at the same place of each page, and so at one cache
+        // set, unless they start at different slots. They are its peers' rings, each of which has
+        // the first key there is: so it is not enough that this node's own rings differ.
+        let start = (self.me.incarnation as u32).wrapping_add(key.wrapping_mul(17));
+        let layout = self.me.layout.starting_at(start);
         let (own, memory) = Region::new(&layout)?;
         let bell = Bell::new()?;
         listen_to(&self.sets.bells, bell.as_fd(), u64::from(key), true)?;
