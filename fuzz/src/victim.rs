@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use narrows::endpoint::{Address, FlowId, Limits, Message, Node, Select};
+use narrows::endpoint::{Address, Failure, FlowId, Function, Limits, Message, Node, Select};
 use narrows::link::LinkId;
 use narrows::memory::Layout;
 use narrows::platform::Memory;
 use narrows::strategy::{Placement, Strategy};
 
 use crate::common::heap::Heap;
-use crate::common::world::{End, SECOND, Side, World, bytes, class, name, serve};
+use crate::common::world::{End, SECOND, Side, World, all, bytes, class, name};
 
 /// Where words are in a region, in bytes: docs/WIRE.md.
 const START: u32 = 4 * 4;
@@ -26,6 +26,26 @@ const COUNT: u32 = 8;
 const RETURNS: u32 = 16;
 /// Ports that are open at the node; the last is for the honest peer.
 pub const PORTS: u16 = 3;
+
+/// Serves what is there: the request as it came, nothing, or as many bytes as the request begins
+/// with, up to more than a response may have.
+fn serve(node: &mut Node<Side>) {
+    node.try_serve(&mut [
+        Function {
+            name: name("echo"),
+            run: &mut |request, response| response.write(0, &all(request)),
+        },
+        Function { name: name("refuse"), run: &mut |_, _| Err(Failure::Refused) },
+        Function {
+            name: name("long"),
+            run: &mut |request, response| {
+                let mut len = [0; 2];
+                request.read(0, &mut len)?;
+                response.write(0, &[7; 512][..usize::from(u16::from_le_bytes(len)) % 512])
+            },
+        },
+    ]);
+}
 
 /// The node, its peers, and the region of the hostile one.
 pub struct Victim {
