@@ -180,6 +180,13 @@ impl World {
     }
 }
 
+impl Drop for Side {
+    fn drop(&mut self) {
+        // It may own other nodes, and they the world, and the world this node's state.
+        self.off_wait();
+    }
+}
+
 impl Side {
     /// Runs `hook` whenever this node waits.
     pub fn on_wait(&self, hook: impl FnMut() + 'static) {
