@@ -16,7 +16,8 @@ use rustix::time::Timespec;
 use crate::bell::Bell;
 use crate::clock;
 use crate::engine::Engine;
-use crate::memory::{self, PeerRegion, PeerWords, Region};
+use crate::mapping::{self, PeerWords};
+use crate::memory::{PeerRegion, Region};
 use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets, wait_for};
 use crate::trace::{Stamps, Trace};
 
@@ -263,7 +264,7 @@ impl Platform for Host {
 
     #[inline(always)]
     fn fence(&self) {
-        memory::full_fence();
+        mapping::full_fence();
     }
 
     #[inline(never)]

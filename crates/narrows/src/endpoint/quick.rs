@@ -49,8 +49,7 @@ impl<P: Platform> Node<P> {
         if flow.phase.usable().is_err() {
             return false;
         }
-        let (ack, to) =
-            (flow.strategy.acknowledgement.wanted(), Address { link: flow.link, port });
+        let (ack, to) = (flow.strategy.acknowledgement.wanted(), Address { link: flow.link, port });
         self.post_with(ack, from, to, priority, tag, payload)
     }
 

@@ -162,6 +162,9 @@ impl<const L: u32> Platform for Core<L> {
     fn now(&self) -> Instant {
         Instant(0)
     }
+    fn tracing(&self) -> bool {
+        false
+    }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
     fn hunt(&self, _: &Name) -> Result<(), HuntError> {
         Err(HuntError::Own)

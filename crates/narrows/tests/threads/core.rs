@@ -131,6 +131,9 @@ impl Platform for Core {
     fn now(&self) -> Instant {
         Instant(self.begin.elapsed().as_nanos() as u64)
     }
+    fn tracing(&self) -> bool {
+        false
+    }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
     fn hunt(&self, _: &Name) -> Result<(), HuntError> {
         Err(HuntError::Own)
