@@ -48,9 +48,10 @@ pub fn take_into<P: Platform>(
     platform: &P,
     shared: &mut Shared<P>,
     port: u16,
+    copied: bool,
     to: &mut [u8],
 ) -> Option<Descriptor> {
-    shared.take_into(platform, port, to)
+    shared.take_into(platform, port, copied, to)
 }
 
 /// Takes the next message.

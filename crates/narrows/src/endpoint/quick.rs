@@ -98,15 +98,13 @@ impl<P: Platform> Node<P> {
         if !endpoint.queue.is_empty() {
             return Look::More;
         }
-        if endpoint.strategy.transfer == Transfer::CopyEngine {
-            return Look::More;
-        }
+        let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
         let (id, link) = match self.links.ready() {
             Ok(Some(ready)) => ready,
             Ok(None) => return Look::Nothing,
             Err(link::Several) => return Look::More,
         };
-        match link::take_into(&self.platform, link, port, buffer) {
+        match link::take_into(&self.platform, link, port, copied, buffer) {
             Some(d) => Look::Message(Received {
                 what: What::Message,
                 from: Address { link: id, port: d.source },

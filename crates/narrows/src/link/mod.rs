@@ -147,9 +147,10 @@ pub fn take_into<P: Platform>(
     platform: &P,
     link: &mut Link<P>,
     port: u16,
+    copied: bool,
     to: &mut [u8],
 ) -> Option<Descriptor> {
-    direct::take_into(platform, &mut link.shared, port, to)
+    direct::take_into(platform, &mut link.shared, port, copied, to)
 }
 
 /// Calls `each` for every message that was sent and not taken before the link ended, in order:

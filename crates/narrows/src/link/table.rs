@@ -96,7 +96,7 @@ impl<P: Platform> Links<P> {
     #[inline(always)]
     pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
         let mut one = None;
-        let used = self.table.get_mut(..usize::from(self.used)).unwrap_or_default();
+        let Some(used) = self.table.get_mut(..usize::from(self.used)) else { return Ok(None) };
         for (index, link) in (0..).zip(used) {
             if let Some(link) = link
                 && link.lost.is_none()

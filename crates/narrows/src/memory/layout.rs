@@ -15,6 +15,7 @@ const ARMED: u32 = 512;
 const CREDIT: u32 = 640;
 const TAKEN: u32 = 768;
 const WANT: u32 = 896;
+const URGENT: u32 = 900;
 const SLOTS: u32 = 1024;
 const MAX_SLOTS: u32 = 4096;
 
@@ -260,10 +261,14 @@ impl Layout {
     pub(crate) fn taken_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
         memory.words(TAKEN, 1)
     }
-    /// Two words: set while the sender sleeps until it has credit or blocks again; the sequence
-    /// number of its last message that is more urgent than the one before it.
+    /// One word: set while the sender sleeps until it has credit or blocks again.
     pub(crate) fn want_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(WANT, 2)
+        memory.words(WANT, 1)
+    }
+    /// One word: the sequence number of the sender's last message that is more urgent than the one
+    /// before it.
+    pub(crate) fn urgent_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(URGENT, 1)
     }
 
     /// Writes the header and clears everything a peer looks at first. Done before the peer can see
@@ -289,9 +294,8 @@ impl Layout {
             header.store(at + 3, self.offsets[i]);
         }
         self.armed_in(own)?.store(0, 0);
-        let want = self.want_in(own)?;
-        want.store(0, 0);
-        want.store(1, self.start);
+        self.want_in(own)?.store(0, 0);
+        self.urgent_in(own)?.store(0, self.start);
         let credit = self.credit_in(own)?;
         credit.store(0, 0);
         credit.store(1, 0);

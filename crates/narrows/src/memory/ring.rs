@@ -12,13 +12,14 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 /// Slots ahead that the sender asks for while it writes one.
 const AHEAD: u32 = 8;
 
-/// Index of the word, behind the want word, that says where a message overtakes.
-const URGENT: u32 = 1;
+/// The most credit that is held back.
+const MOST_HELD_BACK: u32 = 16;
 
 /// The sender's side of a ring.
 pub struct Producer<O: OwnMemory, Q: Memory> {
     slots: O::Words,
     want: O::Words,
+    urgent: O::Words,
     credit: Q::Words,
     armed: Q::Words,
     /// Words of a slot.
@@ -42,6 +43,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         Ok(Producer {
             slots: mine.slots_in(own)?,
             want: mine.want_in(own)?,
+            urgent: mine.urgent_in(own)?,
             credit: theirs.credit_in(peer)?,
             armed: theirs.armed_in(peer)?,
             line: mine.line() / 4,
@@ -107,7 +109,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.head = slot.wrapping_add(1);
         if descriptor.priority < self.priority {
             // Before the message: who has seen one more urgent looks for it.
-            self.want.store(URGENT, self.head);
+            self.urgent.store(0, self.head);
         }
         self.priority = descriptor.priority;
         self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
@@ -165,10 +167,17 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     }
 }
 
+/// Credit is given back in batches of so many: a quarter of the slots, so that what is withheld
+/// never starves a sender.
+fn batch(slots: u32) -> u32 {
+    (slots / 4).clamp(1, MOST_HELD_BACK)
+}
+
 /// The receiver's side of a ring.
 pub struct Consumer<O: OwnMemory, Q: Memory> {
     slots: Q::Words,
     want: Q::Words,
+    urgent: Q::Words,
     credit: O::Words,
     armed: O::Words,
     taken: O::Words,
@@ -178,6 +187,8 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     start: u32,
     next: u32,
     credited: u32,
+    /// The `next` at which credit is held back no longer.
+    due: u32,
 }
 
 impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
@@ -189,6 +200,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         Ok(Consumer {
             slots: theirs.slots_in(peer)?,
             want: theirs.want_in(peer)?,
+            urgent: theirs.urgent_in(peer)?,
             credit: mine.credit_in(own)?,
             armed: mine.armed_in(own)?,
             taken: mine.taken_in(own)?,
@@ -197,6 +209,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             start: theirs.start(),
             next: theirs.start(),
             credited: theirs.start(),
+            due: theirs.start().wrapping_add(batch(theirs.slots())),
         })
     }
 
@@ -212,7 +225,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     #[inline(always)]
     pub fn overtaken(&self) -> bool {
         // Relaxed: it comes too late for a message that is only just being published.
-        let urgent = self.want.load(URGENT);
+        let urgent = self.urgent.load(0);
         urgent.wrapping_sub(self.next).wrapping_sub(2) < self.count
     }
 
@@ -248,6 +261,12 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.taken.store_release(0, self.next.wrapping_sub(self.start));
     }
 
+    /// Whether a batch of credit has gathered.
+    #[inline(always)]
+    pub fn holds_batch(&self) -> bool {
+        self.next.wrapping_sub(self.due) as i32 >= 0
+    }
+
     /// Messages taken whose credit the sender has not been given.
     #[inline]
     pub fn owed(&self) -> u32 {
@@ -262,6 +281,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             // slots come before the credit to write them again.
             self.credit.store_release(0, self.next.wrapping_sub(self.start));
             self.credited = self.next;
+            self.due = self.next.wrapping_add(batch(self.count));
         }
     }
 

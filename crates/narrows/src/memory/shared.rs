@@ -47,7 +47,6 @@ pub struct Shared<P: Platform> {
     returner: Returner<P::Own>,
     reclaimer: Reclaimer<P::Peer>,
     taken: <P::Peer as Memory>::Words,
-    credit_batch: u32,
     block_batch: u32,
 }
 
@@ -79,12 +78,10 @@ impl<P: Platform> Shared<P> {
         let range = |_: OutOfRange| SetUpError::Own;
         let books =
             platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
-        // A quarter of the slots, and of the fewest blocks and the ring that they return by, so
-        // that what is withheld for a batch never starves a sender.
+        // A quarter of the fewest blocks and of the ring that they return by, so that what is
+        // withheld for a batch never starves a sender.
         let fewest = theirs.classes().iter().map(|c| c.count).min().unwrap_or(1);
-        let quarter = |of: u32| (of / 4).clamp(1, 16);
-        let (credit_batch, block_batch) =
-            (quarter(theirs.slots()), quarter(fewest.min(mine.returns())));
+        let block_batch = (fewest.min(mine.returns()) / 4).clamp(1, 16);
         Ok(Shared {
             tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,
@@ -96,7 +93,6 @@ impl<P: Platform> Shared<P> {
             own,
             peer,
             bell,
-            credit_batch,
             block_batch,
         })
     }
@@ -267,11 +263,17 @@ impl<P: Platform> Shared<P> {
     }
 
     /// Takes the next message, which is there, straight to where it is used, if it is one whose
-    /// credit may gather, it is for `port`, and none behind it may be more urgent; what of its
-    /// payload does not fit is cut off. None if not: the message, whatever it is, is still the next,
+    /// credit may gather, it is for `port`, none behind it may be more urgent, and it is in the slot
+    /// or, if blocks are `copied` out by this core, in one; what does not fit is cut off. None if not: the message, whatever it is, is still the next,
     /// and [`Shared::take`] says what is wrong with it if anything is.
     #[inline(always)]
-    pub fn take_into(&mut self, platform: &P, port: u16, to: &mut [u8]) -> Option<Descriptor> {
+    pub fn take_into(
+        &mut self,
+        platform: &P,
+        port: u16,
+        copied: bool,
+        to: &mut [u8],
+    ) -> Option<Descriptor> {
         let descriptor = Descriptor::usual(self.rx.words())?;
         if descriptor.target != port || self.rx.overtaken() {
             return None;
@@ -279,6 +281,9 @@ impl<P: Platform> Shared<P> {
         let fits = to.len().min(descriptor.len as usize);
         let to = to.get_mut(..fits)?;
         if let Some(block) = descriptor.block {
+            if !copied {
+                return None;
+            }
             self.collect_and_return(block, descriptor.len, to)?;
         } else {
             if descriptor.len as usize > Self::IN_SLOT {
@@ -316,7 +321,7 @@ impl<P: Platform> Shared<P> {
 
     #[inline(always)]
     fn holds_batch(&self) -> bool {
-        self.rx.owed() >= self.credit_batch || self.returner.owed() >= self.block_batch
+        self.rx.holds_batch() || self.returner.owed() >= self.block_batch
     }
 
     #[inline(never)]
