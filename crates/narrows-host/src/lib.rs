@@ -42,6 +42,7 @@
 //! The programs in `examples/` run one idea each between two processes.
 #![deny(unsafe_code)]
 
+mod aio;
 mod bell;
 mod clock;
 mod directory;

@@ -16,6 +16,9 @@ use crate::packet::Refusal;
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
+/// The largest region of a peer's whose pages are mapped before they are used, in bytes: a few
+/// milliseconds' work, which whoever sends one can have this node do.
+const AT_ONCE: u64 = 32 << 20;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
@@ -35,8 +38,14 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new(memory: BorrowedFd<'_>, len: u32, protection: ProtFlags) -> io::Result<Arc<Mapping>> {
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+    fn new(
+        memory: BorrowedFd<'_>,
+        len: u32,
+        protection: ProtFlags,
+        at_once: bool,
+    ) -> io::Result<Arc<Mapping>> {
+        let populate = if at_once { MapFlags::POPULATE } else { MapFlags::empty() };
+        let flags = MapFlags::SHARED | populate;
         // SAFETY: no address is asked for, so no existing mapping is replaced.
         let start = unsafe {
             rustix::mm::mmap(ptr::null_mut(), len as usize, protection, flags, memory, 0)?
@@ -311,7 +320,7 @@ impl Region {
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&memory, u64::from(layout.size()))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable)?);
+        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable, true)?);
         layout.format(&region).map_err(|_| io::Errno::INVAL)?;
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
@@ -389,11 +398,15 @@ impl PeerRegion {
         if !sealed || rustix::fs::fstatfs(memory)?.f_type as u64 != TMPFS {
             return Err(Unfit::Unsealed);
         }
-        let actual = rustix::fs::fstat(memory)?.st_size as u64;
+        let stat = rustix::fs::fstat(memory)?;
+        let actual = stat.st_size as u64;
         if actual != u64::from(size) || actual == 0 || actual > LARGEST {
             return Err(Unfit::Unsealed);
         }
-        Ok(PeerRegion(Mapping::new(memory, size, ProtFlags::READ)?))
+        // Mapped at once, holes would be filled: with memory of this node's.
+        let whole = stat.st_blocks as u64 * 512 >= actual;
+        let at_once = whole && actual <= AT_ONCE;
+        Ok(PeerRegion(Mapping::new(memory, size, ProtFlags::READ, at_once)?))
     }
 
     /// The address of a range, for the copy engine.
@@ -449,8 +462,8 @@ mod tests {
         let (own, memory) = region();
         let size = own.size();
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        assert!(Mapping::new(memory.as_fd(), size, writable).is_err(), "mapped for writing");
-        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE).is_err());
+        assert!(Mapping::new(memory.as_fd(), size, writable, true).is_err(), "mapped for writing");
+        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE, true).is_err());
 
         let peer = PeerRegion::new(memory.as_fd(), size).unwrap();
         let address = peer.0.start.as_ptr().cast();
@@ -458,7 +471,14 @@ mod tests {
         // SAFETY: only asks for more of a mapping that stays where it is; granted, nobody uses it.
         assert!(unsafe { rustix::mm::mprotect(address, size as usize, flags) }.is_err());
 
+        // SAFETY: only asks for the memory behind it to be removed; granted, nobody uses it.
+        let removed =
+            unsafe { rustix::mm::madvise(address, 4096, rustix::mm::Advice::LinuxRemove) };
+        assert!(removed.is_err(), "removed");
+
         assert!(rustix::io::pwrite(&memory, b"x", 0).is_err(), "written");
+        let zeros = std::fs::File::open("/dev/zero").unwrap();
+        assert!(rustix::fs::sendfile(&memory, &zeros, None, 1).is_err(), "sent to");
         assert!(rustix::fs::ftruncate(&memory, 0).is_err(), "cut");
         assert!(rustix::fs::ftruncate(&memory, u64::from(size) * 2).is_err(), "grown");
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -470,7 +490,7 @@ mod tests {
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         let mut options = std::fs::OpenOptions::new();
         if let Ok(again) = options.read(true).write(true).open(&path) {
-            assert!(Mapping::new(again.as_fd(), size, writable).is_err());
+            assert!(Mapping::new(again.as_fd(), size, writable, true).is_err());
             assert!(rustix::io::pwrite(&again, b"x", 0).is_err());
         }
         let cut = options.truncate(true).open(&path);
@@ -503,6 +523,18 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
         assert!(PeerRegion::new(file.as_fd(), 4096).is_err(), "an ordinary file");
+    }
+
+    #[test]
+    fn a_large_region_with_holes_costs_nothing_to_map() {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let memory = rustix::fs::memfd_create("test", flags).unwrap();
+        rustix::fs::ftruncate(&memory, LARGEST).unwrap();
+        rustix::fs::fcntl_add_seals(&memory, seals()).unwrap();
+        let peer = PeerRegion::new(memory.as_fd(), LARGEST as u32).unwrap();
+        assert_eq!(peer.words(0, 1).unwrap().load(0), 0);
+        let made = rustix::fs::fstat(&memory).unwrap().st_blocks * 512;
+        assert!(made < 4 << 20, "{made} bytes");
     }
 
     #[test]
