@@ -3,7 +3,7 @@
 //!
 //! Both sides do the same: send messages of mixed sizes until there is no room, start calls, serve
 //! the other's calls and take its messages. Every payload says its number and whether it is whole,
-//! and every side [counts](record) what it was told as it is told.
+//! and every side counts ([`Counts`]) what it was told as it is told.
 
 mod histogram;
 mod load;
