@@ -13,6 +13,7 @@ const LAYERS: [Span; 5] =
     [Span::Endpoint, Span::Link, Span::Connection, Span::Driver, Span::Memory];
 
 fn stamps(pair: &Pair) -> Vec<(Name, Span, Edge, u32)> {
+    pair.world.tracing.set(true);
     std::mem::take(&mut pair.world.stamps.borrow_mut())
 }
 

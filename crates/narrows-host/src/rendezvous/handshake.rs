@@ -19,8 +19,6 @@ use crate::system::peer_user;
 
 /// Connections that have not said who they are.
 const STRANGERS: usize = 16;
-/// How often the socket of a peer that died is looked at: it may outlive the link by a moment.
-const LOOKS: u8 = 50;
 
 impl Rendezvous {
     pub(super) fn accept(&mut self) {
@@ -71,7 +69,7 @@ impl Rendezvous {
                 let reason =
                     if matches!(received, Received::Bye) { Lost::Closed } else { Lost::Died };
                 if reason == Lost::Died && !self.dead.iter().any(|(dead, _)| dead == name) {
-                    self.dead.push((*name, LOOKS));
+                    self.dead.push((*name, Instant::now()));
                 }
                 self.remove(key, false);
                 self.news.push_back(Ok(Event::Lost { key, reason }));

@@ -53,6 +53,8 @@ pub struct World {
     lines: RefCell<Vec<Line>>,
     hunts: RefCell<Vec<(Name, Name)>>,
     clock: Cell<u64>,
+    /// Whether stamps are kept. While they are, every message takes the long way.
+    pub tracing: Cell<bool>,
     pub stamps: RefCell<Vec<(Name, Span, Edge, u32)>>,
 }
 
@@ -178,6 +180,13 @@ impl World {
     }
 }
 
+impl Drop for Side {
+    fn drop(&mut self) {
+        // It may own other nodes, and they the world, and the world this node's state.
+        self.off_wait();
+    }
+}
+
 impl Side {
     /// Runs `hook` whenever this node waits.
     pub fn on_wait(&self, hook: impl FnMut() + 'static) {
@@ -243,8 +252,14 @@ impl Platform for Side {
         self.world.pass(10);
         Instant(self.world.clock.get())
     }
+    fn tracing(&self) -> bool {
+        self.world.tracing.get()
+    }
+
     fn stamp(&self, span: Span, edge: Edge, id: u32) {
-        self.world.stamps.borrow_mut().push((self.state.name, span, edge, id));
+        if self.tracing() {
+            self.world.stamps.borrow_mut().push((self.state.name, span, edge, id));
+        }
     }
 
     fn hunt(&self, wanted: &Name) -> Result<(), HuntError> {
