@@ -301,7 +301,7 @@ impl WordsMut for OwnWords {
         unsafe {
             std::arch::asm!(
                 "prefetchw [{}]",
-                in(reg) self.0.slot(slot).as_ptr(),
+                in(reg) self.0.slot(slot).as_ptr().addr(),
                 options(nomem, nostack, preserves_flags)
             );
         }
