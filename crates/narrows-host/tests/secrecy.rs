@@ -4,28 +4,13 @@ mod common;
 
 use std::os::fd::AsRawFd as _;
 
-use common::stranger::{greeting, memory, seals, send, stranger};
+use common::stranger::{descriptors_with_a_packet, greeting, memory, seals, send, stranger};
 use common::{PATIENCE, name, open};
 use narrows::endpoint::Address;
 use narrows::platform::Memory as _;
 use narrows_host::Options;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-
-/// The descriptors that come with a packet.
-fn descriptors_with_a_packet(socket: &OwnedFd) -> Vec<OwnedFd> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut packet = [0; 128];
-    let parts = &mut [std::io::IoSliceMut::new(&mut packet)];
-    recvmsg(socket, parts, &mut control, RecvFlags::empty()).unwrap();
-    let rights = control.drain().filter_map(|part| match part {
-        RecvAncillaryMessage::ScmRights(received) => Some(received),
-        _ => None,
-    });
-    rights.flatten().collect()
-}
 
 fn bytes(memory: &OwnedFd) -> Vec<u8> {
     let mut bytes = vec![0; rustix::fs::fstat(memory).unwrap().st_size as usize];

@@ -11,7 +11,8 @@ use std::thread::{self, JoinHandle};
 
 use common::process::alone;
 use common::stranger::{
-    FORBIDDEN, REFUSED, answer, descriptors, greeting, memory, seals, send, stranger, try_stranger,
+    FORBIDDEN, REFUSED, answer, descriptors, descriptors_with_a_packet, greeting, memory, seals,
+    send, socket, stranger, try_send, try_stranger,
 };
 use common::{PATIENCE, connected, link, name, next, open, until};
 use narrows::endpoint::Address;
@@ -21,6 +22,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::AsFd as _;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::net::SocketAddrUnix;
 use rustix::process::Uid;
 
 const OTHER: u32 = 65534;
@@ -60,13 +62,12 @@ fn during<T>(host: &Host, other: JoinHandle<T>) -> T {
     other.join().unwrap()
 }
 
-/// The bytes of a region as another node would send it, asking to be rung for each message.
+/// The bytes of a region as another node would send it.
 fn region(directory: &Path) -> Vec<u8> {
     let (a, b) = (open(directory, "x"), open(directory, "y"));
     let (of_a, _of_b) = link(&a, &b, "y");
     let mut bytes = vec![0; of_a.own.size() as usize];
     of_a.own.read(0, &mut bytes).unwrap();
-    bytes[512..516].copy_from_slice(&1_u32.to_le_bytes());
     bytes
 }
 
@@ -124,7 +125,8 @@ fn another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_t
     let answered = as_other(move || {
         let socket = stranger(&at);
         let (memory, bell) = (memory(&[], 4096, seals()), eventfd(0, EventfdFlags::CLOEXEC));
-        send(&socket, &greeting(4096), &[memory.as_fd(), bell.unwrap().as_fd()]);
+        // It may have been turned away before.
+        let _ = try_send(&socket, &greeting(4096), &[memory.as_fd(), bell.unwrap().as_fd()]);
         poll(&mut [PollFd::new(&socket, PollFlags::IN)], None).unwrap();
         answer(&socket)
     });
@@ -141,20 +143,31 @@ fn an_allowed_user_whose_bell_blocks_keeps_nobody_waiting() {
     }
     let directory = open_to_all();
     let path = directory.path().to_path_buf();
-    let region = region(tempfile::tempdir().unwrap().path());
+    let mut region = region(tempfile::tempdir().unwrap().path());
     let mut a: Node = Options::new("a").directory(&path).allow_uid(OTHER).node().unwrap();
     a.open(1).unwrap();
     let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
     let theirs = bell.try_clone().unwrap();
-    let at = path.clone();
+    let listener = socket();
+    let address = SocketAddrUnix::new(path.join("default/mallory")).unwrap();
+    let bound = rustix::net::bind(&listener, &address).map(|()| listener);
     let other = as_other(move || {
-        let socket = stranger(&at);
+        let listener = bound.unwrap();
+        rustix::net::listen(&listener, 1).unwrap();
+        poll(&mut [PollFd::new(&listener, PollFlags::IN)], None).unwrap();
+        let socket = rustix::net::accept(&listener).unwrap();
+        poll(&mut [PollFd::new(&socket, PollFlags::IN)], None).unwrap();
+        // It asks to be rung for each message, from the first on.
+        let mut start = [0; 4];
+        rustix::io::pread(&descriptors_with_a_packet(&socket)[0], &mut start, 16).unwrap();
+        let first = u32::from_le_bytes(start).wrapping_add(1);
+        region[512..516].copy_from_slice(&first.max(1).to_le_bytes());
         let memory = memory(&region, region.len() as u64, seals());
         send(&socket, &greeting(region.len() as u32), &[memory.as_fd(), theirs.as_fd()]);
         socket
     });
-    let socket = other.join().unwrap();
     let link = a.hunt(&name("mallory"), Some(PATIENCE)).unwrap();
+    let socket = other.join().unwrap();
     rustix::fs::fcntl_setfl(&bell, OFlags::empty()).unwrap();
     rustix::io::write(&bell, &(u64::MAX - 1).to_ne_bytes()).unwrap();
     let (told, sent) = mpsc::channel();

@@ -1,6 +1,6 @@
 //! Whoever comes to a node's socket without this library.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::path::Path;
 
@@ -8,8 +8,9 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType, recv, sendmsg, socket_with,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, recv, recvmsg,
+    sendmsg, socket_with,
 };
 
 pub fn descriptors() -> usize {
@@ -46,10 +47,31 @@ pub fn send(socket: &OwnedFd, packet: &[u8], with: &[BorrowedFd<'_>]) {
     try_send(socket, packet, with).unwrap();
 }
 
+/// The descriptors that come with a packet.
+pub fn descriptors_with_a_packet(socket: &OwnedFd) -> Vec<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut packet = [0; 128];
+    let parts = &mut [IoSliceMut::new(&mut packet)];
+    recvmsg(socket, parts, &mut control, RecvFlags::empty()).unwrap();
+    let rights = control.drain().filter_map(|part| match part {
+        RecvAncillaryMessage::ScmRights(received) => Some(received),
+        _ => None,
+    });
+    rights.flatten().collect()
+}
+
 /// The answer's kind and code, or nothing if it was closed without one.
 pub fn answer(socket: &OwnedFd) -> Option<(u32, u32)> {
     let mut packet = [0; 64];
-    let (_, len) = recv(socket, &mut packet[..], RecvFlags::empty()).unwrap();
+    let len = loop {
+        match recv(socket, &mut packet[..], RecvFlags::empty()) {
+            Ok((_, len)) => break len,
+            // What was said to whom had left already: the last words come after this.
+            Err(Errno::CONNRESET) => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
     let word = |at| u32::from_le_bytes(packet[at..at + 4].try_into().unwrap());
     (len > 0).then(|| (word(8), word(12)))
 }
