@@ -42,6 +42,7 @@ fn beside<const L: u32>(words: u8, input: &mut Input<'_>) {
         let parts: u32 = layout.parts().iter().map(|(_, bytes)| bytes).sum();
         assert_eq!(parts, layout.size());
         assert!(layout.size() <= peer.size());
+        assert_eq!((peer.word(8), peer.word(24)), (L, layout.size()), "line and size, as believed");
     }
     let core = Core::<L>;
     let Ok(mut shared) = Shared::new(&core, own, peer.clone(), Default::default()) else { return };
@@ -50,7 +51,9 @@ fn beside<const L: u32>(words: u8, input: &mut Input<'_>) {
         if step(&core, &mut shared, &peer, &mut held, input).is_err() {
             break;
         }
-        assert!(shared.first_untaken() <= shared.tx.sent());
+        let (sent, credit) = (shared.tx.sent(), shared.tx.watched().value);
+        assert!(sent.wrapping_sub(credit) <= 4, "credit {credit} for {sent} messages");
+        assert!(shared.first_untaken() <= sent);
         assert!(shared.pool().lent() + shared.pool().held() <= shared.pool().layout().blocks());
     }
     shared.reclaim_all();
