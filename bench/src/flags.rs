@@ -66,7 +66,11 @@ pub enum Command {
     /// Is Aeron's media driver
     #[cfg(feature = "aeron")]
     #[command(hide = true)]
-    AeronDriver { directory: PathBuf },
+    AeronDriver {
+        directory: PathBuf,
+        #[arg(value_parser = cores)]
+        cores: (usize, usize),
+    },
 }
 
 /// Which pair.

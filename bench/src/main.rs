@@ -35,7 +35,9 @@ fn main() -> ExitCode {
         Some(Command::Visit { pair, millis }) => visit(pair, *millis),
         Some(Command::End { pair }) => end(pair),
         #[cfg(feature = "aeron")]
-        Some(Command::AeronDriver { directory }) => contender::serve_aeron_driver(directory),
+        Some(Command::AeronDriver { directory, cores }) => {
+            contender::serve_aeron_driver(directory, *cores)
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

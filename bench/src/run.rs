@@ -110,13 +110,15 @@ fn two_cores() -> io::Result<(usize, usize)> {
 
 /// Every pair that somebody offers.
 fn cells(chosen: &[&'static dyn Contender], flags: &Flags) -> Vec<Cell> {
-    let modes = [Mode::Spinning, Mode::Blocked].into_iter();
+    let modes = Mode::ALL.into_iter();
     let mut cells = Vec::new();
     for mode in modes.filter(|mode| flags.mode.is_none_or(|only| only == *mode)) {
         for bytes in flags.bytes.iter().copied() {
             let measures = [Measure::RoundTrip, Measure::OneWay];
             let offered = chosen.iter().filter(|contender| {
-                measures.iter().any(|measure| contender.offers(*measure, mode, bytes).is_ok())
+                measures
+                    .iter()
+                    .any(|measure| contender::has(**contender, *measure, mode, bytes).is_ok())
             });
             cells.extend(offered.map(|contender| Cell { contender: *contender, mode, bytes }));
         }

@@ -77,9 +77,9 @@ struct Ring {
 enum Head {
     /// Messages read; written by the receiver.
     Credit,
-    /// The receiver sleeps, or is about to; written by it, cleared by whoever wakes it.
+    /// The receiver sleeps, or is about to; written by it.
     ReceiverSleeps,
-    /// The sender sleeps, or is about to.
+    /// The sender sleeps, or is about to; written by it.
     SenderSleeps,
 }
 
@@ -125,12 +125,14 @@ impl Ring {
             }
             match self.mode {
                 Mode::Spinning => std::hint::spin_loop(),
-                Mode::Blocked => {
+                Mode::Blocked | Mode::Hybrid => {
                     self.head(sleeps).store(1, Relaxed);
                     // Pairs with the fence in `tell`: either that one sees that this end sleeps,
                     // or this one sees what it stored, and the kernel does not let it sleep.
                     fence(SeqCst);
-                    match futex::wait(word, futex::Flags::empty(), seen, None) {
+                    let woken = futex::wait(word, futex::Flags::empty(), seen, None);
+                    self.head(sleeps).store(0, Relaxed);
+                    match woken {
                         Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -142,12 +144,10 @@ impl Ring {
     /// Stores a word that the other end may wait for.
     fn tell(&self, word: &AtomicU32, value: u32, sleeps: Head) -> io::Result<()> {
         word.store(value, Release);
-        if self.mode == Mode::Blocked {
+        if self.mode != Mode::Spinning {
             // Pairs with the fence in `wait`.
             fence(SeqCst);
-            let asleep = self.head(sleeps);
-            if asleep.load(Relaxed) == 1 {
-                asleep.store(0, Relaxed);
+            if self.head(sleeps).load(Relaxed) == 1 {
                 futex::wake(word, futex::Flags::empty(), 1)?;
             }
         }

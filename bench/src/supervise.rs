@@ -100,7 +100,8 @@ fn sweep(tag: &str) {
     let places = [Path::new("/dev/shm"), Path::new("/dev/mqueue")];
     for entry in places.iter().filter_map(|place| place.read_dir().ok()).flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(tag) {
-            let _ = std::fs::remove_file(entry.path());
+            let path = entry.path();
+            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
         }
     }
 }

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::contender::{Contender, End, Measure, Mode, Role, Setup, Sides};
+use crate::contender::{Contender, End, Measure, Mode, Role, Setup, Sides, has};
 use crate::control::{Control, FAILED, Order};
 
 /// Round trips of a batch last about this long: its two readings of the clock are lost in it.
 const BATCH: Duration = Duration::from_micros(200);
-/// Messages of a stream last about this long: the wait for its answer is lost in it.
-const STREAM: Duration = Duration::from_millis(3);
+/// Messages of a stream last about this long, which a preemption now and then does not spoil.
+const STREAM: Duration = Duration::from_millis(1);
 /// The most round trips that are timed one by one in a visit.
 const SINGLES: u64 = 2000;
 /// Round trips behind an order and before the clock: they bring the callee back from its wait.
@@ -117,6 +117,7 @@ pub fn arguments(contender: &dyn Contender, setup: &Setup) -> Vec<String> {
     let mode = match setup.mode {
         Mode::Spinning => "spinning",
         Mode::Blocked => "blocked",
+        Mode::Hybrid => "hybrid",
     };
     let (caller, callee) = setup.cores;
     [
@@ -165,11 +166,11 @@ struct Caller<'a> {
 impl Caller<'_> {
     fn smoke(&mut self, contender: &dyn Contender, setup: &Setup) -> io::Result<Found> {
         let mut found = Found::default();
-        if contender.offers(Measure::RoundTrip, setup.mode, setup.bytes).is_ok() {
+        if has(contender, Measure::RoundTrip, setup.mode, setup.bytes).is_ok() {
             found.round_trip.push(self.round_trips(1, 1)?.1);
             found.single = self.singles(8)?;
         }
-        if contender.offers(Measure::OneWay, setup.mode, setup.bytes).is_ok() {
+        if has(contender, Measure::OneWay, setup.mode, setup.bytes).is_ok() {
             // More than fit, so that the sender has to wait.
             found.one_way = self.streams(2 * setup.depth as u64 + 3, 2)?;
         }
@@ -185,7 +186,7 @@ impl Caller<'_> {
     ) -> io::Result<Found> {
         let mut found = Found::default();
         let quarter = time / 4;
-        if contender.offers(Measure::RoundTrip, setup.mode, setup.bytes).is_ok() {
+        if has(contender, Measure::RoundTrip, setup.mode, setup.bytes).is_ok() {
             let mut trip = self.warm_up(quarter, |caller, count| caller.round_trips(count, 1))?;
             trip = trip.max(1.0);
             let count = (BATCH.as_nanos() as f64 / trip).max(1.0) as u64;
@@ -194,14 +195,15 @@ impl Caller<'_> {
             let singles = (quarter.as_nanos() as f64 / 2.0 / trip) as u64;
             found.single = self.singles(singles.clamp(16, SINGLES))?;
         }
-        if contender.offers(Measure::OneWay, setup.mode, setup.bytes).is_ok() {
+        if has(contender, Measure::OneWay, setup.mode, setup.bytes).is_ok() {
             let message = self.warm_up(quarter / 2, |caller, count| {
                 let times = caller.streams(count, 1)?;
                 let ns = times.first().copied().unwrap_or(1.0);
                 Ok((ns * count as f64, ns))
             })?;
             let message = message.max(0.1);
-            let count = (STREAM.as_nanos() as f64 / message).max(8.0) as u64;
+            // Always more than fit into what is between the ends.
+            let count = ((STREAM.as_nanos() as f64 / message) as u64).max(2 * setup.depth as u64);
             let streams = (quarter.as_nanos() as f64 / (message * count as f64)).max(3.0) as u64;
             found.one_way = self.streams(count, streams)?;
         }

@@ -5,7 +5,7 @@ use std::io;
 
 use crossbeam_channel::{Receiver, RecvError, Sender, TryRecvError, TrySendError, bounded};
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup, Sides, failed};
+use super::{Contender, Counted, End, Mode, Port, Role, Setup, Sides, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -29,14 +29,12 @@ impl Contender for Crossbeam {
     fn copies(&self, bytes: usize) -> &'static str {
         if bytes <= BY_VALUE { "2: into the channel, out of it" } else { "0: a box" }
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "try_recv",
-            Mode::Blocked => "recv: looks for a while, then sleeps",
+            Mode::Spinning => Ok("try_recv"),
+            Mode::Hybrid => Ok("recv: looks for a while, then sleeps"),
+            Mode::Blocked => Err("no such mode: its recv looks for a while first"),
         }
-    }
-    fn offers(&self, _: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
-        Ok(())
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         match setup.bytes {
@@ -73,7 +71,7 @@ impl<T: Send + 'static> Channel<T> {
     }
 
     fn send(&self, mut message: T) -> io::Result<()> {
-        if self.mode == Mode::Blocked {
+        if self.mode != Mode::Spinning {
             return self.out.send(message).map_err(|error| failed("send", error));
         }
         loop {
@@ -87,7 +85,7 @@ impl<T: Send + 'static> Channel<T> {
 
     fn receive(&self) -> io::Result<T> {
         let received = match self.mode {
-            Mode::Blocked => self.into.recv(),
+            Mode::Blocked | Mode::Hybrid => self.into.recv(),
             Mode::Spinning => loop {
                 match self.into.try_recv() {
                     Err(TryRecvError::Empty) => std::hint::spin_loop(),

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read, write};
 
-use super::{Contender, Counted, End, Kind, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Kind, Measure, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 
 pub struct Eventfd;
@@ -25,13 +25,14 @@ impl Contender for Eventfd {
     fn copies(&self, _: usize) -> &'static str {
         "carries none"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "reads without blocking",
-            Mode::Blocked => "sleeps in read",
+            Mode::Spinning => Ok("reads without blocking"),
+            Mode::Blocked => Ok("sleeps in read"),
+            Mode::Hybrid => Err(EITHER),
         }
     }
-    fn offers(&self, measure: Measure, _: Mode, bytes: usize) -> Result<(), &'static str> {
+    fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
         match measure {
             Measure::OneWay => Err("no such mode: notifications merge"),
             _ if bytes > 8 => Err("carries no payload"),
@@ -43,7 +44,7 @@ impl Contender for Eventfd {
             Role::Caller => {
                 let flags = match setup.mode {
                     Mode::Spinning => EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
-                    Mode::Blocked => EventfdFlags::CLOEXEC,
+                    _ => EventfdFlags::CLOEXEC,
                 };
                 let both = [eventfd(0, flags)?, eventfd(0, flags)?];
                 control.give_fds([both[0].try_clone()?, both[1].try_clone()?])?;

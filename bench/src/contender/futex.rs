@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::{Contender, End, Kind, Measure, Mode, Role, Setup, slots};
+use super::{Contender, EITHER, End, Kind, Mode, Role, Setup, slots};
 use crate::control::Control;
 
 pub struct Futex;
@@ -21,13 +21,11 @@ impl Contender for Futex {
     fn copies(&self, _: usize) -> &'static str {
         "0"
     }
-    fn waits(&self, _: Mode) -> &'static str {
-        "sleeps on a word; woken only if it sleeps"
-    }
-    fn offers(&self, _: Measure, mode: Mode, _: usize) -> Result<(), &'static str> {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Blocked => Ok(()),
+            Mode::Blocked => Ok("sleeps on a word; woken only if it sleeps"),
             Mode::Spinning => Err("see slot ring, which is this without a wake-up"),
+            Mode::Hybrid => Err(EITHER),
         }
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {

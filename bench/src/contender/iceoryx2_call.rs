@@ -27,10 +27,10 @@ impl Contender for Iceoryx2Call {
     fn copies(&self, _: usize) -> &'static str {
         "0"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         iceoryx2_pubsub::waits(mode)
     }
-    fn offers(&self, measure: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
+    fn offers(&self, measure: Measure, _: usize) -> Result<(), &'static str> {
         match measure {
             Measure::RoundTrip => Ok(()),
             Measure::OneWay => Err(ANSWERED),

@@ -14,7 +14,7 @@ use iceoryx2::prelude::*;
 use iceoryx2_bb_system_types::file_name::FileName;
 use iceoryx2_bb_system_types::path::Path;
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -30,11 +30,8 @@ impl Contender for Iceoryx2PubSub {
     fn copies(&self, _: usize) -> &'static str {
         "0"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         waits(mode)
-    }
-    fn offers(&self, _: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
-        Ok(())
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let node = node(setup)?;
@@ -57,10 +54,11 @@ impl Contender for Iceoryx2PubSub {
 }
 
 /// How iceoryx2 waits.
-pub(super) fn waits(mode: Mode) -> &'static str {
+pub(super) fn waits(mode: Mode) -> Result<&'static str, &'static str> {
     match mode {
-        Mode::Spinning => "receives without blocking",
-        Mode::Blocked => "sleeps in a listener; notified after each",
+        Mode::Spinning => Ok("receives without blocking"),
+        Mode::Blocked => Ok("sleeps in a listener; notified after each"),
+        Mode::Hybrid => Err(EITHER),
     }
 }
 
@@ -100,11 +98,8 @@ pub(super) fn node(setup: &Setup) -> io::Result<Node<ipc::Service>> {
     created.map_err(|error| failed("node", error))
 }
 
-type PubSub = iceoryx2::service::port_factory::publish_subscribe::PortFactory<
-    ipc::Service,
-    [u64],
-    (),
->;
+type PubSub =
+    iceoryx2::service::port_factory::publish_subscribe::PortFactory<ipc::Service, [u64], ()>;
 
 fn service(node: &Node<ipc::Service>, way: &str, setup: &Setup) -> io::Result<PubSub> {
     let name = way.try_into().map_err(|error| failed("name", error))?;

@@ -7,7 +7,7 @@ use ipc_channel::ipc::{
     IpcBytesReceiver, IpcBytesSender, IpcOneShotServer, IpcSender, bytes_channel,
 };
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -26,14 +26,12 @@ impl Contender for IpcChannel {
     fn copies(&self, _: usize) -> &'static str {
         "2: into the kernel, out of it"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "try_recv; it sends by blocking",
-            Mode::Blocked => "sleeps in recv",
+            Mode::Spinning => Ok("try_recv; it sends by blocking"),
+            Mode::Blocked => Ok("sleeps in recv"),
+            Mode::Hybrid => Err(EITHER),
         }
-    }
-    fn offers(&self, _: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
-        Ok(())
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let (out, into) = match role {

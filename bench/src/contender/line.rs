@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::{Contender, Counted, End, Kind, Measure, Mode, NO_BLOCKING, Port, Role, Setup};
+use super::{Contender, Counted, End, Kind, Measure, Mode, POLLED, Port, Role, Setup};
 use crate::control::Control;
 use crate::payload;
 use crate::shared::Pair;
@@ -26,15 +26,17 @@ impl Contender for Line {
     fn copies(&self, _: usize) -> &'static str {
         "0"
     }
-    fn waits(&self, _: Mode) -> &'static str {
-        "looks at the line"
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
+        match mode {
+            Mode::Spinning => Ok("looks at the line"),
+            Mode::Blocked | Mode::Hybrid => Err(POLLED),
+        }
     }
-    fn offers(&self, measure: Measure, mode: Mode, bytes: usize) -> Result<(), &'static str> {
-        match (measure, mode) {
-            (_, Mode::Blocked) => Err(NO_BLOCKING),
-            (Measure::OneWay, _) => Err("no such mode: one message is under way"),
-            _ if bytes > ROOM => Err("does not fit into a line"),
-            _ => Ok(()),
+    fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
+        match measure {
+            Measure::OneWay => Err("no such mode: one message is under way"),
+            Measure::RoundTrip if bytes > ROOM => Err("does not fit into a line"),
+            Measure::RoundTrip => Ok(()),
         }
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::{Contender, Counted, End, Kind, Measure, Mode, NO_BLOCKING, Port, Role, Setup};
+use super::{Contender, Counted, End, Kind, Mode, POLLED, Port, Role, Setup};
 use crate::control::Control;
 use crate::payload;
 use crate::shared::Pair;
@@ -23,13 +23,10 @@ impl Contender for Memcpy {
     fn copies(&self, _: usize) -> &'static str {
         "2: into shared memory, out of it"
     }
-    fn waits(&self, _: Mode) -> &'static str {
-        "looks at the slot"
-    }
-    fn offers(&self, _: Measure, mode: Mode, _: usize) -> Result<(), &'static str> {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => Ok(()),
-            Mode::Blocked => Err(NO_BLOCKING),
+            Mode::Spinning => Ok("looks at the slot"),
+            Mode::Blocked | Mode::Hybrid => Err(POLLED),
         }
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {

@@ -9,7 +9,7 @@ use nix::mqueue::{
 };
 use nix::sys::stat::Mode as Permissions;
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Measure, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -30,13 +30,14 @@ impl Contender for MessageQueue {
     fn copies(&self, _: usize) -> &'static str {
         "2: into the kernel, out of it"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "receives without blocking",
-            Mode::Blocked => "sleeps in mq_receive",
+            Mode::Spinning => Ok("receives without blocking"),
+            Mode::Blocked => Ok("sleeps in mq_receive"),
+            Mode::Hybrid => Err(EITHER),
         }
     }
-    fn offers(&self, _: Measure, _: Mode, bytes: usize) -> Result<(), &'static str> {
+    fn offers(&self, _: Measure, bytes: usize) -> Result<(), &'static str> {
         let limit = std::fs::read_to_string("/proc/sys/fs/mqueue/msgsize_max");
         let limit = limit.ok().and_then(|text| text.trim().parse::<usize>().ok());
         if limit.is_some_and(|limit| bytes > limit) {
@@ -78,9 +79,8 @@ fn open(name: &CString, setup: &Setup, receive: bool) -> io::Result<MqdT> {
     flags |= if receive { MQ_OFlag::O_RDONLY } else { MQ_OFlag::O_WRONLY };
     flags.set(MQ_OFlag::O_NONBLOCK, setup.mode == Mode::Spinning);
     let access = Permissions::S_IRUSR | Permissions::S_IWUSR;
-    mq_open(name.as_c_str(), flags, access, Some(&attributes)).map_err(|error| {
-        failed("open a message queue (see RLIMIT_MSGQUEUE and fs.mqueue)", error)
-    })
+    mq_open(name.as_c_str(), flags, access, Some(&attributes))
+        .map_err(|error| failed("open a message queue (see RLIMIT_MSGQUEUE and fs.mqueue)", error))
 }
 
 struct Ends {

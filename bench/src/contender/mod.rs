@@ -90,6 +90,13 @@ pub enum Mode {
     Spinning,
     /// It sleeps in the kernel until it is woken.
     Blocked,
+    /// It looks for a while, then sleeps.
+    Hybrid,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 3] = [Mode::Spinning, Mode::Blocked, Mode::Hybrid];
 }
 
 /// What is measured.
@@ -144,13 +151,18 @@ pub trait Contender: Sync {
     }
     /// How often payload is copied between being made and being read, and where.
     fn copies(&self, bytes: usize) -> &'static str;
-    /// How both ends wait, in a few words.
-    fn waits(&self, mode: Mode) -> &'static str;
-    /// Whether it has this cell; if not, why not.
+    /// How both ends wait in this mode, in a few words.
     ///
     /// # Errors
-    /// The reason, in a few words.
-    fn offers(&self, measure: Measure, mode: Mode, bytes: usize) -> Result<(), &'static str>;
+    /// It has no such mode, and why.
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str>;
+    /// Whether this can be measured of it.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn offers(&self, _: Measure, _: usize) -> Result<(), &'static str> {
+        Ok(())
+    }
     /// Opens one end. The callee's is opened first, or while the caller's is.
     ///
     /// # Errors
@@ -262,7 +274,23 @@ pub fn failed(what: &str, error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{what}: {error}"))
 }
 
+/// Whether a contender has a cell.
+///
+/// # Errors
+/// Why it has not.
+pub fn has(
+    contender: &dyn Contender,
+    measure: Measure,
+    mode: Mode,
+    bytes: usize,
+) -> Result<(), &'static str> {
+    contender.waits(mode)?;
+    contender.offers(measure, bytes)
+}
+
 /// Why a contender has no such cell.
-pub const NO_BLOCKING: &str = "no such mode: it is polled";
-/// See [`NO_BLOCKING`].
+pub const POLLED: &str = "no such mode: it is polled";
+/// See [`POLLED`].
+pub const EITHER: &str = "no such mode: it looks or it sleeps, not one after the other";
+/// See [`POLLED`].
 pub const ANSWERED: &str = "no such mode: every call is answered";

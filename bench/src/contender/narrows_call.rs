@@ -20,8 +20,7 @@ pub struct NarrowsCall {
     transfer: &'static str,
 }
 
-pub const COPY: NarrowsCall =
-    NarrowsCall { name: "Narrows, call, copy", transfer: "copy_batched" };
+pub const COPY: NarrowsCall = NarrowsCall { name: "Narrows, call, copy", transfer: "copy_batched" };
 pub const IN_PLACE: NarrowsCall =
     NarrowsCall { name: "Narrows, call, in place", transfer: "in_place" };
 
@@ -41,14 +40,14 @@ impl Contender for NarrowsCall {
             _ => narrows_message::COPY.copies(bytes),
         }
     }
-    fn waits(&self, mode: Mode) -> &'static str {
-        narrows_message::waits(mode)
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
+        Ok(narrows_message::waits(mode))
     }
-    fn offers(&self, measure: Measure, mode: Mode, bytes: usize) -> Result<(), &'static str> {
+    fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
         match measure {
             Measure::OneWay => Err(ANSWERED),
             Measure::RoundTrip if self.transfer == COPY.transfer => Ok(()),
-            Measure::RoundTrip => narrows_message::IN_PLACE.offers(measure, mode, bytes),
+            Measure::RoundTrip => narrows_message::IN_PLACE.offers(measure, bytes),
         }
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {

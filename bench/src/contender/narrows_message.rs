@@ -27,8 +27,7 @@ pub struct NarrowsMessage {
     transfer: &'static str,
 }
 
-pub const COPY: NarrowsMessage =
-    NarrowsMessage { name: "Narrows, copy", transfer: "copy_batched" };
+pub const COPY: NarrowsMessage = NarrowsMessage { name: "Narrows, copy", transfer: "copy_batched" };
 pub const SINGLE_COPY: NarrowsMessage =
     NarrowsMessage { name: "Narrows, single copy", transfer: "single_copy" };
 pub const IN_PLACE: NarrowsMessage =
@@ -45,6 +44,7 @@ pub(super) fn strategy(transfer: &str, mode: Mode) -> io::Result<Strategy> {
     let notification = match mode {
         Mode::Spinning => "spin",
         Mode::Blocked => "interrupt",
+        Mode::Hybrid => "hybrid",
     };
     let text = format!("{transfer}/{notification}/external");
     text.parse().map_err(|error| failed(&text, error))
@@ -60,6 +60,7 @@ pub(super) fn waits(mode: Mode) -> &'static str {
     match mode {
         Mode::Spinning => "`spin`",
         Mode::Blocked => "`interrupt`: sleeps in epoll; rung only if it sleeps",
+        Mode::Hybrid => "`hybrid`, the default: looks for up to 50 µs, then sleeps",
     }
 }
 
@@ -91,10 +92,10 @@ impl Contender for NarrowsMessage {
             _ => "2: into the pool, out of it",
         }
     }
-    fn waits(&self, mode: Mode) -> &'static str {
-        waits(mode)
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
+        Ok(waits(mode))
     }
-    fn offers(&self, _: Measure, _: Mode, bytes: usize) -> Result<(), &'static str> {
+    fn offers(&self, _: Measure, bytes: usize) -> Result<(), &'static str> {
         if self.transfer != COPY.transfer && bytes <= IN_SLOT {
             return Err("travels in a slot: see Narrows, copy");
         }

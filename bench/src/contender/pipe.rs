@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, fcntl_getfd, fcntl_setfd, read, write};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup};
+use super::{Contender, Counted, EITHER, End, Mode, Port, Role, Setup};
 use crate::control::Control;
 use crate::payload;
 
@@ -25,21 +25,19 @@ impl Contender for Pipe {
     fn copies(&self, _: usize) -> &'static str {
         "2: into the kernel, out of it"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "reads without blocking",
-            Mode::Blocked => "sleeps in read",
+            Mode::Spinning => Ok("reads without blocking"),
+            Mode::Blocked => Ok("sleeps in read"),
+            Mode::Hybrid => Err(EITHER),
         }
-    }
-    fn offers(&self, _: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
-        Ok(())
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let [out, into] = match role {
             Role::Caller => {
                 let flags = match setup.mode {
                     Mode::Spinning => PipeFlags::CLOEXEC | PipeFlags::NONBLOCK,
-                    Mode::Blocked => PipeFlags::CLOEXEC,
+                    _ => PipeFlags::CLOEXEC,
                 };
                 let (there, back) = (pipe_with(flags)?, pipe_with(flags)?);
                 fcntl_setpipe_size(&there.1, CAPACITY)?;

@@ -6,7 +6,7 @@ use std::io;
 use rtrb::chunks::ChunkError;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::{Contender, Counted, End, Measure, Mode, NO_BLOCKING, Port, Role, Setup, Sides, failed};
+use super::{Contender, Counted, End, Mode, POLLED, Port, Role, Setup, Sides, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -28,13 +28,10 @@ impl Contender for Rtrb {
     fn copies(&self, bytes: usize) -> &'static str {
         if bytes <= BY_VALUE { "2: into the ring, out of it" } else { "0" }
     }
-    fn waits(&self, _: Mode) -> &'static str {
-        "looks at the ring"
-    }
-    fn offers(&self, _: Measure, mode: Mode, _: usize) -> Result<(), &'static str> {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => Ok(()),
-            Mode::Blocked => Err(NO_BLOCKING),
+            Mode::Spinning => Ok("looks at the ring"),
+            Mode::Blocked | Mode::Hybrid => Err(POLLED),
         }
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {

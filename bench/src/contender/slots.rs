@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Contender, Counted, End, Kind, Measure, Mode, Port, Role, Setup};
+use super::{Contender, Counted, End, Kind, Mode, POLLED, Port, Role, Setup};
 use crate::control::Control;
 use crate::payload;
 use crate::shared::Pair;
@@ -22,13 +22,11 @@ impl Contender for Slots {
     fn copies(&self, _: usize) -> &'static str {
         "0"
     }
-    fn waits(&self, _: Mode) -> &'static str {
-        "looks at the slot"
-    }
-    fn offers(&self, _: Measure, mode: Mode, _: usize) -> Result<(), &'static str> {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => Ok(()),
+            Mode::Spinning => Ok("looks at the slot"),
             Mode::Blocked => Err("see futex, which is this ring with a wake-up"),
+            Mode::Hybrid => Err(POLLED),
         }
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
@@ -37,11 +35,7 @@ impl Contender for Slots {
 }
 
 /// Opens one end of the ring, which waits as the setup says.
-pub(super) fn open(
-    role: Role,
-    setup: &Setup,
-    control: &mut Control,
-) -> io::Result<Box<dyn End>> {
+pub(super) fn open(role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
     let pair = Pair::open(role, setup, setup.depth, control)?;
     Ok(Counted::boxed(Ends { pair, bytes: setup.bytes }))
 }

@@ -4,10 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send};
 use rustix::net::socketpair;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send};
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -23,14 +23,12 @@ impl Contender for UnixSocket {
     fn copies(&self, _: usize) -> &'static str {
         "2: into the kernel, out of it"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "receives without blocking",
-            Mode::Blocked => "sleeps in recv",
+            Mode::Spinning => Ok("receives without blocking"),
+            Mode::Blocked => Ok("sleeps in recv"),
+            Mode::Hybrid => Err(EITHER),
         }
-    }
-    fn offers(&self, _: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
-        Ok(())
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let socket = match role {

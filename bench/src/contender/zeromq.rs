@@ -5,7 +5,7 @@ use std::io;
 
 use zmq::{Context, DONTWAIT, Message, PAIR, Socket};
 
-use super::{Contender, Counted, End, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, EITHER, End, Mode, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -23,14 +23,12 @@ impl Contender for ZeroMq {
     fn copies(&self, _: usize) -> &'static str {
         "2 or more: into a socket, out of it; batches of small ones"
     }
-    fn waits(&self, mode: Mode) -> &'static str {
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         match mode {
-            Mode::Spinning => "receives without blocking; its own threads sleep",
-            Mode::Blocked => "sleeps in recv",
+            Mode::Spinning => Ok("receives without blocking; its own threads sleep"),
+            Mode::Blocked => Ok("sleeps in recv"),
+            Mode::Hybrid => Err(EITHER),
         }
-    }
-    fn offers(&self, _: Measure, _: Mode, _: usize) -> Result<(), &'static str> {
-        Ok(())
     }
     fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
         let context = Context::new();
