@@ -45,6 +45,7 @@ pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
         core: args.core,
         engine: args.engine.map(|core| usize::try_from(core).ok()),
         longest: args.longest,
+        links: args.links,
     };
     let mut node = peer::open(&settings)?;
     // The caller has said it, if the machine refuses; here it would only be said twice.
@@ -129,7 +130,7 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
     let mut linked = false;
     loop {
         match (mode, &mut limits) {
-            (Mode::Messages(_), _) => {
+            (Mode::Messages(_) | Mode::Ports(..) | Mode::Late(_), _) => {
                 if !echo(node, longest, mode) {
                     return;
                 }
@@ -167,35 +168,55 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
 
 /// Sends messages back until one says that it is the last; false if the caller is gone.
 fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
-    let Mode::Messages(strategy) = mode else { return true };
+    let (strategy, ports, late) = match mode {
+        Mode::Messages(strategy) => (strategy, service::ECHO_PORT..service::ECHO_PORT + 1, None),
+        Mode::Late(strategy) => {
+            (strategy, service::ECHO_PORT..service::ECHO_PORT + 1, Some(service::LATE))
+        }
+        Mode::Ports(count, strategy) => {
+            (strategy, service::MANY_PORTS..service::MANY_PORTS.saturating_add(count), None)
+        }
+        _ => return true,
+    };
     let Some((link, _)) = node.links().next() else { return false };
-    let opened = node.open(service::ECHO_PORT).is_ok();
-    if opened && node.attach(link, service::ECHO_PORT).is_err() {
-        return false;
+    for port in ports.clone() {
+        let opened = node.open(port).is_ok();
+        if opened && port == service::ECHO_PORT && node.attach(link, port).is_err() {
+            return false;
+        }
     }
     node.set_strategy(strategy);
     node.set_notification(strategy.notification);
     let mut buffer = vec![0; longest];
+    let answered = ports.clone().cycle().find_map(|port| {
+        let last = answer(node, port, &mut buffer, late);
+        last.map_or_else(|| Some(false), |last| last.then_some(true))
+    });
+    for port in ports.filter(|port| *port != service::ECHO_PORT) {
+        // It was opened above.
+        let _ = node.close_port(port);
+    }
+    answered == Some(true)
+}
+
+/// Sends the next message of a port back, and says whether it was the last; none if the caller is
+/// gone.
+fn answer(node: &mut Node, port: u16, buffer: &mut [u8], late: Option<Duration>) -> Option<bool> {
     loop {
-        let Ok(Some(came)) = node.receive_into(service::ECHO_PORT, &mut buffer, None) else {
-            return false;
-        };
+        let came = node.receive_into(port, buffer, None).ok()??;
         let Received { from: to, len, priority, tag, .. } = came;
         match came.what {
-            What::PeerGone(_) => return false,
+            What::PeerGone(_) => return None,
             What::Refused => continue,
             What::Message => {}
         }
         let Some(bytes) = buffer.get(..len) else { continue };
-        if node
-            .send(service::ECHO_PORT, to, Message::new(bytes).priority(priority).tag(tag), None)
-            .is_err()
-        {
-            return false;
+        if let Some(late) = late {
+            std::thread::sleep(late);
         }
-        if tag == service::LAST {
-            return true;
-        }
+        let message = Message::new(bytes).priority(priority).tag(tag);
+        node.send(port, to, message, None).ok()?;
+        return Some(tag == service::LAST);
     }
 }
 

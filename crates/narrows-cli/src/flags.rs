@@ -40,7 +40,7 @@ Examples:
   narrows doctor                        what spoils measurements here";
 
 /// Options of every subcommand.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub struct Global {
     /// Run with real-time priority N (1 to 99)
@@ -136,6 +136,7 @@ pub struct Choice(pub Vec<Strategy>);
 #[command(after_help = "\
 Examples:
   narrows bench limit
+  narrows bench bounds --rounds 100
   narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
   narrows bench phases --notify interrupt,spin
   narrows bench sizes --json
@@ -172,6 +173,8 @@ pub struct Bench {
 pub enum Which {
     /// What the machine itself allows: cache lines, memcpy, a bare doorbell
     Limit,
+    /// The stack beside the limits, with the bounds it is to keep
+    Bounds,
     /// Round trips
     Pingpong,
     /// Messages one way
@@ -180,6 +183,8 @@ pub enum Which {
     Phases,
     /// 128 B to 32 KiB, internal and external, interrupt and polling
     Sizes,
+    /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
+    Scaling,
 }
 
 impl Which {
@@ -187,10 +192,12 @@ impl Which {
     pub fn name(self) -> &'static str {
         match self {
             Which::Limit => "limit",
+            Which::Bounds => "bounds",
             Which::Pingpong => "pingpong",
             Which::Throughput => "throughput",
             Which::Phases => "phases",
             Which::Sizes => "sizes",
+            Which::Scaling => "scaling",
         }
     }
 }
@@ -254,6 +261,9 @@ pub struct Callee {
     /// The longest request or response in bytes
     #[arg(long)]
     pub longest: usize,
+    /// Have room for so many links, each with a small region
+    #[arg(long)]
+    pub links: Option<usize>,
     /// The descriptors of the limits
     #[arg(long)]
     pub limits: Option<String>,

@@ -57,6 +57,31 @@ pub struct BenchRow {
     pub limit: Option<f64>,
     /// The value divided by the limit; absent where there is no limit.
     pub ratio: Option<f64>,
+    /// What the ratio has to keep to, or the value where there is no ratio; absent where nothing
+    /// was promised.
+    pub bound: Option<Bound>,
+    /// Whether it does.
+    pub met: Option<bool>,
+}
+
+/// What a figure has to keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bound {
+    /// It may be no more.
+    Most(f64),
+    /// It may be no less.
+    Least(f64),
+}
+
+impl Bound {
+    /// Whether a figure keeps to it.
+    pub fn met(self, figure: f64) -> bool {
+        match self {
+            Bound::Most(most) => figure <= most,
+            Bound::Least(least) => figure >= least,
+        }
+    }
 }
 
 /// How one flow fared by one strategy.
@@ -149,9 +174,9 @@ pub struct Audio {
     pub differing: u64,
 }
 
-/// The table of a bench.
+/// The table of a bench; bounds have a column where there are any.
 pub fn bench_text(rows: &[BenchRow]) -> String {
-    let mut table = Table::new(&[
+    let mut columns = vec![
         ("bench", Align::Left),
         ("bytes", Align::Right),
         ("value", Align::Right),
@@ -159,7 +184,11 @@ pub fn bench_text(rows: &[BenchRow]) -> String {
         ("limit", Align::Right),
         ("ratio", Align::Right),
         ("unit", Align::Left),
-    ]);
+    ];
+    if rows.iter().any(|row| row.bound.is_some()) {
+        columns.push(("bound", Align::Left));
+    }
+    let mut table = Table::new(&columns);
     let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
     for row in rows {
         let bytes = if row.bytes == 0 { "-".to_owned() } else { row.bytes.to_string() };
@@ -171,9 +200,19 @@ pub fn bench_text(rows: &[BenchRow]) -> String {
             known(row.limit),
             known(row.ratio),
             row.unit.clone(),
+            bound_text(row),
         ]);
     }
     table.render()
+}
+
+fn bound_text(row: &BenchRow) -> String {
+    let Some(bound) = row.bound else { return String::new() };
+    let met = if row.met == Some(true) { "met" } else { "not met" };
+    match bound {
+        Bound::Most(most) => format!("≤ {}: {met}", number(most)),
+        Bound::Least(least) => format!("≥ {}: {met}", number(least)),
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ fn bench_row() -> BenchRow {
         spread: 123.4,
         limit: Some(11_000.0),
         ratio: Some(1.12),
+        bound: Some(Bound::Most(1.15)),
+        met: Some(true),
     }
 }
 
@@ -89,4 +91,17 @@ fn tables_fit_eighty_columns() {
     for line in bench_text(&bench).lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
+    let unbound = BenchRow { bound: None, met: None, ..bench_row() };
+    assert!(!bench_text(&[unbound]).contains("bound"));
+}
+
+#[test]
+fn a_bound_is_met_up_to_itself() {
+    assert!(Bound::Most(1.15).met(1.15) && !Bound::Most(1.15).met(1.16));
+    assert!(Bound::Least(0.95).met(0.95) && !Bound::Least(0.95).met(0.94));
+    let not = BenchRow { bound: Some(Bound::Least(0.95)), met: Some(false), ..bench_row() };
+    let text = bench_text(&[bench_row(), not]);
+    assert!(text.contains("≤ 1.15: met\n") && text.contains("≥ 0.95: not met\n"), "{text}");
+    let json = serde_json::to_value(bench_row()).unwrap();
+    assert_eq!((&json["bound"]["most"], &json["met"]), (&Value::from(1.15), &Value::from(true)));
 }

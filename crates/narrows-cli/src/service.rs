@@ -15,6 +15,7 @@ use narrows::strategy::Strategy;
 use narrows_host::Record;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Asks for the processor time of the callee's process.
 pub const CPU: &str = "narrows.cpu";
@@ -27,7 +28,13 @@ pub const MODE: &str = "narrows.mode";
 pub const ECHO_PORT: u16 = 1;
 /// The port at which the callee reads messages and sends nothing back but a receipt.
 pub const SINK_PORT: u16 = 2;
-/// The tag of the message that ends [`Mode::Messages`] and [`Mode::Sink`].
+/// The first of the ports of [`Mode::Ports`].
+pub const MANY_PORTS: u16 = 8;
+/// The most ports of [`Mode::Ports`].
+pub const MOST_PORTS: u16 = 1024;
+/// How long an answer takes in [`Mode::Late`].
+pub const LATE: Duration = Duration::from_millis(1);
+/// The tag of the message that ends all modes of messages.
 pub const LAST: u16 = u16::MAX;
 
 /// What the callee serves.
@@ -38,6 +45,10 @@ pub enum Mode {
     /// Messages to [`ECHO_PORT`], which it sends back by the strategy, and nothing else until one
     /// with the tag [`LAST`] comes, which it sends back like any other.
     Messages(Strategy),
+    /// As [`Mode::Messages`], to so many ports from [`MANY_PORTS`] on, each in its turn.
+    Ports(u16, Strategy),
+    /// As [`Mode::Messages`], each sent back [`LATE`] after it came.
+    Late(Strategy),
     /// Messages to [`SINK_PORT`], every byte of which it reads, and nothing else until one with the
     /// tag [`LAST`] comes, which it answers with a [`Receipt`](crate::bench::sink::Receipt).
     Sink(Strategy),
@@ -50,6 +61,8 @@ impl fmt::Display for Mode {
         match self {
             Mode::Calls => f.write_str("calls"),
             Mode::Messages(strategy) => write!(f, "messages {strategy}"),
+            Mode::Ports(count, strategy) => write!(f, "ports {count} {strategy}"),
+            Mode::Late(strategy) => write!(f, "late {strategy}"),
             Mode::Sink(strategy) => write!(f, "sink {strategy}"),
             Mode::Limits => f.write_str("limits"),
         }
@@ -64,6 +77,12 @@ impl FromStr for Mode {
             None if text == "calls" => Ok(Mode::Calls),
             None if text == "limits" => Ok(Mode::Limits),
             Some(("messages", strategy)) => strategy.parse().map(Mode::Messages).map_err(|_| ()),
+            Some(("ports", rest)) => {
+                let (count, strategy) = rest.split_once(' ').ok_or(())?;
+                let count = count.parse().ok().filter(|count| (1..=MOST_PORTS).contains(count));
+                Ok(Mode::Ports(count.ok_or(())?, strategy.parse().map_err(|_| ())?))
+            }
+            Some(("late", strategy)) => strategy.parse().map(Mode::Late).map_err(|_| ()),
             Some(("sink", strategy)) => strategy.parse().map(Mode::Sink).map_err(|_| ()),
             _ => Err(()),
         }
@@ -179,10 +198,18 @@ mod tests {
         }
         assert_eq!(TraceOrder::from_bytes([3; 5]), None);
         let strategy = "in_place/poll=5ms/internal".parse().unwrap();
-        for mode in [Mode::Calls, Mode::Limits, Mode::Messages(strategy), Mode::Sink(strategy)] {
+        let of_messages = [
+            Mode::Messages(strategy),
+            Mode::Ports(1024, strategy),
+            Mode::Late(strategy),
+            Mode::Sink(strategy),
+        ];
+        for mode in [Mode::Calls, Mode::Limits].into_iter().chain(of_messages) {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
-        for text in ["", "call", "messages", "messages x"] {
+        for text in
+            ["", "call", "messages", "messages x", "ports copy", "ports 0 copy", "ports 1025 copy"]
+        {
             assert_eq!(text.parse::<Mode>(), Err(()), "{text}");
         }
     }

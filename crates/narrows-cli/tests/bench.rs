@@ -1,6 +1,6 @@
 //! `narrows bench` as a user starts it, with as few rounds as there can be.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -27,11 +27,31 @@ fn rows(arguments: &[&str]) -> Vec<Value> {
     for row in &rows {
         let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
         keys.sort_unstable();
-        assert_eq!(keys, ["bytes", "limit", "name", "ratio", "spread", "unit", "value"]);
+        assert_eq!(
+            keys,
+            ["bound", "bytes", "limit", "met", "name", "ratio", "spread", "unit", "value"]
+        );
         assert_eq!(row["spread"], 0.0, "one round has no spread: {row}");
         assert_eq!(row["limit"].is_null(), row["ratio"].is_null(), "{row}");
+        judged(row);
     }
     rows
+}
+
+/// Whether a bound is met is what its figure says.
+fn judged(row: &Value) {
+    if row["bound"].is_null() {
+        assert!(row["met"].is_null(), "{row}");
+        return;
+    }
+    let figure = if row["ratio"].is_null() { &row["value"] } else { &row["ratio"] };
+    let figure = figure.as_f64().unwrap();
+    let met = match (row["bound"]["most"].as_f64(), row["bound"]["least"].as_f64()) {
+        (Some(most), None) => figure <= most,
+        (None, Some(least)) => figure >= least,
+        _ => panic!("a bound is the most or the least: {row}"),
+    };
+    assert_eq!(row["met"], met, "{row}");
 }
 
 /// Each row has a limit, and its ratio is that of its value.
@@ -51,11 +71,11 @@ fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
 #[test]
 fn limits_are_figures_on_their_own() {
     let rows = rows(&["limit", "--bytes", "64"]);
-    assert_eq!(rows.len(), 8);
+    assert_eq!(rows.len(), 9);
     for row in &rows {
         assert!(row["limit"].is_null() && row["value"].as_f64().unwrap() > 0.0, "{row}");
     }
-    assert_eq!(named(&rows, "line each way").len(), 2);
+    assert_eq!(named(&rows, "line each way").len(), 3);
     assert_eq!(named(&rows, "eventfd").len(), 1);
 }
 
@@ -87,7 +107,7 @@ fn every_strategy_carries_a_stream_that_arrives_whole() {
 #[test]
 fn phases_come_with_the_cost_of_stamps() {
     let rows = rows(&["phases", "--bytes", "128", "--notify", "spin"]);
-    for phase in ["A", "C", "D", "E", "notified", "call", "stamped"] {
+    for phase in ["A", "C", "D", "E", "notified", "call", "stamped", "deducted"] {
         let found = named(&rows, &format!("{phase} "));
         assert_eq!(found.len(), 1, "{phase}");
         compared(found);
@@ -95,6 +115,65 @@ fn phases_come_with_the_cost_of_stamps() {
     assert!(named(&rows, "B ")[0]["limit"].is_null());
     assert_eq!(named(&rows, "stamps ")[0]["unit"], "%");
     assert!(named(&rows, "a stamp")[0]["value"].as_f64().unwrap() > 0.0);
+    assert_eq!(named(&rows, "a stamp")[0]["bound"]["most"], 20.0);
+    compared(named(&rows, "spans "));
+    assert!(named(&rows, "spans off")[0]["bound"]["most"].as_f64().unwrap() >= 1.0);
+}
+
+#[test]
+fn stamps_have_a_share_of_a_round_trip_that_sleeps() {
+    let rows = rows(&["phases", "--bytes", "128", "--notify", "interrupt"]);
+    let share = named(&rows, "share ");
+    assert_eq!((share.len(), &share[0]["unit"]), (1, &Value::from("%")));
+    assert!(share[0]["value"].as_f64().unwrap() > 0.0 && share[0]["bound"]["most"] == 1.5);
+    assert!(named(&rows, "deducted ").is_empty());
+}
+
+#[test]
+fn every_bound_stands_beside_its_ratio() {
+    let rows = rows(&["bounds"]);
+    compared(&rows);
+    let bound = |name: &str| -> Vec<&Value> {
+        named(&rows, name).into_iter().map(|row| &row["bound"]).collect()
+    };
+    assert_eq!(rows.len(), 10);
+    assert_eq!(bound("spinning"), [&json!({"most": 1.15}); 2]);
+    assert_eq!(bound("line both write"), [&Value::Null]);
+    assert_eq!(bound("thinking"), [&json!({"most": 1.1})]);
+    assert_eq!(bound("one way"), [&json!({"least": 0.95}); 3]);
+    assert_eq!(bound("asleep"), [&json!({"most": 1.05})]);
+    assert_eq!(bound("hybrid"), [&json!({"most": 1.1}), &json!({"most": 1.5})]);
+}
+
+#[test]
+fn what_grows_is_compared_with_the_least_of_it() {
+    let rows = rows(&["scaling", "--notify", "spin"]);
+    for (what, numbers) in [("links", [1, 8, 64]), ("endpoints", [1, 16, 1024])] {
+        let [first, others @ ..] = numbers;
+        let first = named(&rows, &format!("{what} {first}"))[0];
+        assert!(first["limit"].is_null() && first["value"].as_f64().unwrap() > 0.0, "{first}");
+        for number in others {
+            let row = rows.iter().find(|row| row["name"] == format!("{what} {number}")).unwrap();
+            compared([row]);
+            assert_eq!((&row["limit"], &row["bound"]["most"]), (&first["value"], &1.1.into()));
+        }
+    }
+    for name in ["processor time", "wake-ups"] {
+        let row = named(&rows, name)[0];
+        assert!(row["value"].as_f64().unwrap() >= 0.0 && row["bound"]["most"] == 0.0, "{row}");
+    }
+    assert_eq!(rows.len(), 8);
+}
+
+#[test]
+fn the_text_says_which_bounds_are_met() {
+    for which in ["bounds", "scaling"] {
+        let output = bench(&[which, "--rounds", "1"]).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(" bounds are met.") && text.contains("≤ 1.10: "), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
 }
 
 #[test]
@@ -130,6 +209,8 @@ fn what_cannot_be_is_a_sentence_and_a_code() {
         (&["pingpong", "--bytes", "70000", "--placement", "internal"], "up to 65536 bytes"),
         (&["pingpong", "--bytes", "16000000"], "choose sizes up to"),
         (&["sizes", "--rounds", "0"], "rounds"),
+        (&["bounds", "--bytes", "8"], "leave --bytes out"),
+        (&["scaling", "--transfer", "copy"], "leave --transfer out"),
         (&["limit", "--cores", "4095,0"], "core"),
     ] {
         let output = bench(arguments).output().unwrap();
@@ -157,7 +238,7 @@ fn callee(caller: &mut Child) -> u32 {
 
 #[test]
 fn a_callee_that_dies_is_the_peers_code() {
-    for which in ["pingpong", "throughput", "limit"] {
+    for which in ["pingpong", "throughput", "limit", "bounds", "scaling"] {
         let mut caller = bench(&[which, "--rounds", "60000"])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -25,8 +25,6 @@ pub enum OpenError {
     Directory(PathBuf, Errno),
     /// The process or the system has no descriptor left.
     Descriptors,
-    /// The kernel lacks a call.
-    OldKernel,
     /// The node's thread cannot run on the core it asked for.
     Core(String),
     /// The copy engine's thread did not start.
@@ -42,7 +40,6 @@ impl OpenError {
     pub(crate) fn system(what: &'static str, error: Errno) -> OpenError {
         match error {
             Errno::MFILE | Errno::NFILE => OpenError::Descriptors,
-            Errno::NOSYS => OpenError::OldKernel,
             error => OpenError::System(what, error),
         }
     }
@@ -101,10 +98,6 @@ impl fmt::Display for OpenError {
             ),
             OpenError::Descriptors => f.write_str(
                 "no file descriptor is left: raise the limit with 'ulimit -n', or close some",
-            ),
-            OpenError::OldKernel => f.write_str(
-                "waiting to the nanosecond needs Linux 5.11 or later, and a container that allows \
-                 the call epoll_pwait2",
             ),
             OpenError::Core(error) => f.write_str(error),
             OpenError::Engine(error) => {

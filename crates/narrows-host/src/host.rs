@@ -17,13 +17,15 @@ use crate::bell::Bell;
 use crate::clock;
 use crate::engine::Engine;
 use crate::memory::{self, PeerRegion, PeerWords, Region};
-use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets};
+use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets, wait_for};
 use crate::trace::{Stamps, Trace};
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
 const LOOK_EVERY: u64 = 1_000_000;
 /// Rounds of looking at words before time is looked at.
 const ROUNDS: u32 = 8;
+/// Seconds of one sleep; who wants longer sleeps again.
+const LONGEST_SLEEP: u64 = 3600;
 /// Turns of hearing without waiting: a bound, should peers never stop ringing.
 const HEARD_AT_ONCE: u32 = 64;
 
@@ -183,10 +185,10 @@ impl Host {
             }
             let left = deadline.map(|at| at.since(clock::now()));
             let timeout = left.map(|left| Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_sec: left.as_secs().min(LONGEST_SLEEP) as i64,
                 tv_nsec: i64::from(left.subsec_nanos()),
             });
-            let heard = match epoll::wait(set, &mut events[..], timeout.as_ref()) {
+            let heard = match wait_for(set, &mut events, timeout) {
                 Ok(heard) => heard,
                 Err(Errno::INTR) => continue,
                 // Cannot be: the set is this node's own. Never a busy loop, if it is.
@@ -261,7 +263,7 @@ impl Platform for Host {
         memory::full_fence();
     }
 
-    #[inline]
+    #[inline(never)]
     fn ring(&self, bell: &Bell) {
         bell.ring();
     }
@@ -269,6 +271,11 @@ impl Platform for Host {
     #[inline]
     fn now(&self) -> Instant {
         clock::now()
+    }
+
+    #[inline(always)]
+    fn tracing(&self) -> bool {
+        self.stamps.on()
     }
 
     #[inline(always)]

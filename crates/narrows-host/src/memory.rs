@@ -5,7 +5,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
 
-use narrows::memory::Layout;
+use narrows::memory::{IN_SLOT, Layout};
 use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -145,7 +145,7 @@ impl Range {
         if !count.is_power_of_two() || !offset.is_multiple_of(4) {
             return Err(OutOfRange);
         }
-        let first = mapping.range(offset, bytes)?.cast();
+        let first = mapping.range(offset, bytes.max(SLOT * 4))?.cast();
         Ok(Range { first, mask: count - 1, _mapping: Arc::clone(mapping) })
     }
 
@@ -178,6 +178,29 @@ impl Range {
 /// Words of a peer's region.
 pub struct PeerWords(Range);
 
+/// Words of a slot of this platform's line.
+const SLOT: usize = 16;
+
+impl Range {
+    /// The words of a slot.
+    #[inline(always)]
+    fn slot(&self, slot: u32) -> &[AtomicU32; SLOT] {
+        let start = slot.wrapping_mul(SLOT as u32) & self.mask;
+        // SAFETY: a multiple of 16 that is below the number of words, a power of two. If that is at
+        // least 16, the slot ends inside the range; if not, it starts where the range does, and
+        // `new` has seen to it that a slot is inside the mapping from there.
+        unsafe { self.first.add(start as usize).cast().as_ref() }
+    }
+
+    /// Where the payload in a slot is.
+    #[inline(always)]
+    fn payload(&self, slot: u32) -> NonNull<u8> {
+        let start = NonNull::from(self.slot(slot)).cast::<u8>();
+        // SAFETY: the `IN_SLOT` bytes behind the first four words of a slot.
+        unsafe { start.add(SLOT * 4 - IN_SLOT) }
+    }
+}
+
 impl Words for PeerWords {
     #[inline(always)]
     fn load(&self, index: u32) -> u32 {
@@ -193,6 +216,24 @@ impl Words for PeerWords {
     #[inline(always)]
     fn read_bytes(&self, index: u32, to: &mut [u8]) {
         self.0.read_bytes(index, to);
+    }
+    #[inline(always)]
+    fn sequence(&self, slot: u32, _line: u32) -> u32 {
+        let value = self.0.slot(slot)[0].load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+    #[inline(always)]
+    fn load_slot(&self, slot: u32, _line: u32) -> [u32; 3] {
+        let words = self.0.slot(slot);
+        let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        [load(&words[1]), load(&words[2]), load(&words[3])]
+    }
+    #[inline(always)]
+    fn read_slot(&self, slot: u32, _line: u32, to: &mut [u8]) {
+        let len = to.len().min(IN_SLOT);
+        // SAFETY: no more than the payload of a slot.
+        unsafe { copy_out(self.0.payload(slot), &mut to[..len]) };
     }
 }
 
@@ -233,18 +274,30 @@ impl WordsMut for OwnWords {
         }
     }
     #[inline(always)]
-    fn prefetch(&self, index: u32) {
+    fn write_slot(&self, slot: u32, _line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
+        let len = payload.len().min(IN_SLOT);
+        // SAFETY: no more than the payload of a slot, and the own mapping is writable.
+        unsafe { copy_in(&payload[..len], self.0.payload(slot)) };
+        let slot = self.0.slot(slot);
+        slot[1].store(words[0], Ordering::Relaxed);
+        slot[2].store(words[1], Ordering::Relaxed);
+        slot[3].store(words[2], Ordering::Relaxed);
+        // Release: pairs with the acquire in `PeerWords::load_acquire`.
+        slot[0].store(sequence, Ordering::Release);
+    }
+    #[inline(always)]
+    fn prefetch(&self, slot: u32, _line: u32) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a hint without effect on memory, registers or flags; the address is valid anyway.
         unsafe {
             std::arch::asm!(
                 "prefetchw [{}]",
-                in(reg) self.0.word(index).as_ptr().addr(),
+                in(reg) self.0.slot(slot).as_ptr(),
                 options(nomem, nostack, preserves_flags)
             );
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = index;
+        let _ = slot;
     }
 }
 

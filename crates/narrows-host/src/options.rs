@@ -8,9 +8,7 @@ use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::Platform;
 use rustix::event::epoll;
-use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use rustix::time::Timespec;
 
 use crate::Node;
 use crate::directory::Directory;
@@ -127,7 +125,6 @@ impl Options {
                 .map_err(|e| OpenError::system("make an epoll set", e))
         };
         let sets = Arc::new(Sets { supervision: new_set()?, bells: new_set()? });
-        probe_timeouts(&sets.bells)?;
         let ticker = Ticker::new().map_err(|e| OpenError::system("make a timer", e))?;
         let mut incarnation = [0; 8];
         getrandom(&mut incarnation, GetRandomFlags::empty())
@@ -151,13 +148,3 @@ impl Options {
     }
 }
 
-/// Waits shorter than a millisecond need a call that old kernels lack.
-fn probe_timeouts(set: &rustix::fd::OwnedFd) -> Result<(), OpenError> {
-    let none =
-        epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-    match epoll::wait(set, &mut [none][..], Some(&Timespec { tv_sec: 0, tv_nsec: 1 })) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(Errno::NOSYS | Errno::PERM) => Err(OpenError::OldKernel),
-        Err(e) => Err(OpenError::system("wait", e)),
-    }
-}

@@ -50,6 +50,11 @@ impl Stamps {
     }
 
     #[inline(always)]
+    pub(crate) fn on(&self) -> bool {
+        self.on.get()
+    }
+
+    #[inline(always)]
     pub(crate) fn push(&self, span: Span, edge: Edge, id: u32) {
         if self.on.get() {
             self.push_now(span, edge, id);

@@ -30,7 +30,7 @@ fn two_threads_find_each_other_and_answer_each_others_words() {
                     host.ring(&link.bell);
                 }
                 while peer.load_acquire(0) == seen {
-                    let watch = Watch { words: &peer, index: 0, value: seen };
+                    let watch = Watch { words: &peer, index: 0, value: seen, until: false };
                     let deadline = host.now() + common::PATIENCE;
                     let woken = host.wait([watch].into_iter(), how, Some(deadline));
                     assert_ne!(woken, Woken::Deadline);
@@ -49,6 +49,34 @@ fn two_threads_find_each_other_and_answer_each_others_words() {
         let a = play(a, true);
         drop((a, b.join().unwrap()));
     }
+}
+
+/// A node looks at all its peers' rings, and each peer has only this one link.
+#[test]
+fn rings_of_different_peers_start_at_different_cache_sets() {
+    const PEERS: usize = 32;
+    /// Of the usual first-level cache: lines of a page, and lines that share a set.
+    const SETS: u32 = 64;
+    const WAYS: usize = 8;
+    let directory = tempfile::tempdir().unwrap();
+    let layout = Layout::new(64, 256, &Layout::standard(64).unwrap().classes()[..1]).unwrap();
+    let open = |name: &str| {
+        let options = narrows_host::Options::new(name).directory(directory.path()).layout(layout);
+        options.open().unwrap()
+    };
+    let node = open("node");
+    let mut sharing = [0; SETS as usize];
+    let mut peers = Vec::new();
+    for number in 0..PEERS {
+        let name = format!("peer-{number}");
+        let peer = open(&name);
+        let (of_node, _) = link(&node, &peer, &name);
+        peers.push(peer);
+        let start = of_node.peer.words(0, 8).unwrap().load(4);
+        sharing[(start % SETS) as usize] += 1;
+    }
+    // Spread at random, nine of them share one once in ten million times.
+    assert!(sharing.iter().all(|lines| *lines <= WAYS), "{sharing:?}");
 }
 
 #[test]

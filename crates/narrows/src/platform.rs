@@ -32,6 +32,23 @@ pub trait Words {
     fn load_acquire(&self, index: u32) -> u32;
     /// Copies bytes that start at word `index`; what does not fit before the range's end is left.
     fn read_bytes(&self, index: u32, to: &mut [u8]);
+    /// Loads the sequence number of a slot; what its writer stored before it is visible afterwards.
+    #[inline]
+    fn sequence(&self, slot: u32, line: u32) -> u32 {
+        self.load_acquire(slot.wrapping_mul(line))
+    }
+    /// Loads the words behind the sequence number of slot `slot`, where slots of `line` words fill
+    /// the range; the number wraps round.
+    #[inline]
+    fn load_slot(&self, slot: u32, line: u32) -> [u32; 3] {
+        let at = slot.wrapping_mul(line);
+        [1, 2, 3].map(|i| self.load(at.wrapping_add(i)))
+    }
+    /// Copies the payload in a slot.
+    #[inline]
+    fn read_slot(&self, slot: u32, line: u32, to: &mut [u8]) {
+        self.read_bytes(slot.wrapping_mul(line).wrapping_add(4), to);
+    }
 }
 
 /// Words of this node's own memory: the only ones it may store to.
@@ -42,8 +59,20 @@ pub trait WordsMut: Words {
     fn store_release(&self, index: u32, value: u32);
     /// Copies bytes to where word `index` starts; what does not fit before the range's end is left.
     fn write_bytes(&self, index: u32, from: &[u8]);
-    /// Hints that word `index` will be stored to soon.
-    fn prefetch(&self, _index: u32) {}
+    /// Stores a slot: payload and words first, and behind them, released, its sequence number.
+    #[inline]
+    fn write_slot(&self, slot: u32, line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
+        let at = slot.wrapping_mul(line);
+        if !payload.is_empty() {
+            self.write_bytes(at.wrapping_add(4), payload);
+        }
+        for (i, word) in (1..).zip(words) {
+            self.store(at.wrapping_add(i), word);
+        }
+        self.store_release(at, sequence);
+    }
+    /// Hints that a slot will be stored to soon.
+    fn prefetch(&self, _slot: u32, _line: u32) {}
 }
 
 /// A view of one region. Addresses are offsets in bytes from its start, never pointers.
@@ -121,15 +150,17 @@ pub enum Woken {
     Deadline,
 }
 
-/// A word of a peer's memory that a wait watches until it differs from `value`.
+/// A word of a peer's memory that a wait watches until it holds `value`, or no longer does.
 #[derive(Debug)]
 pub struct Watch<'a, W> {
     /// The words it is one of.
     pub words: &'a W,
     /// Which of them.
     pub index: u32,
-    /// What it held when it was last looked at.
+    /// What it is compared with.
     pub value: u32,
+    /// Whether it is watched until it holds the value; if not, until it holds another.
+    pub until: bool,
 }
 
 impl<W> Clone for Watch<'_, W> {
@@ -140,11 +171,11 @@ impl<W> Clone for Watch<'_, W> {
 impl<W> Copy for Watch<'_, W> {}
 
 impl<W: Words> Watch<'_, W> {
-    /// Whether the word has changed.
+    /// Whether what is watched for has come.
     #[inline]
     #[must_use]
     pub fn changed(&self) -> bool {
-        self.words.load_acquire(self.index) != self.value
+        (self.words.load_acquire(self.index) == self.value) == self.until
     }
 }
 
@@ -277,7 +308,7 @@ pub trait Platform: Sized {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Waits until a word of `set` has changed, something else wakes it, or the deadline: see
+    /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline: see
     /// [`Wait`]. Only [`Wait::Spin`] looks at the words; who sleeps has looked before, behind the
     /// fence that arming needs, and a bell rung since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
@@ -293,6 +324,11 @@ pub trait Platform: Sized {
 
     /// The time.
     fn now(&self) -> Instant;
+
+    /// Whether stamps are kept: while they are not, the stack may leave some out.
+    fn tracing(&self) -> bool {
+        true
+    }
 
     /// Notes that a span begins or ends; `id` tells calls apart. Cheap when spans are off.
     fn stamp(&self, span: Span, edge: Edge, id: u32);

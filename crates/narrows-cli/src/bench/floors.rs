@@ -18,6 +18,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let mut floors: Vec<(Kind, usize, Option<Pace>)> = vec![
         (Kind::LineEachWay, 0, None),
         (Kind::LineEachWay, 0, Some(Pace::default())),
+        (Kind::LineThinking, 0, None),
         (Kind::SharedLine, 0, None),
     ];
     for kind in [Kind::Copy, Kind::CopyBothWays, Kind::CopyRate] {

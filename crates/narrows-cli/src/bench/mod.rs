@@ -5,16 +5,22 @@
 //! disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
 //! own ratios.
 
+mod bounds;
 pub mod choice;
+mod crowd;
 mod floors;
+mod idle;
 pub mod limit;
+mod messages;
 pub mod pair;
 mod parts;
 mod phases;
 mod pingpong;
+mod scaling;
 pub mod series;
 pub mod sink;
 mod sizes;
+mod spans;
 mod throughput;
 
 use narrows::strategy::{Strategy, Transfer};
@@ -39,6 +45,25 @@ struct Section {
     rows: Vec<BenchRow>,
     /// What can be read in them, computed from them.
     reading: String,
+}
+
+impl Section {
+    /// The same, with a reading of how many of its bounds are met, and which are not.
+    fn judged(self) -> Section {
+        let bounds = self.rows.iter().filter(|row| row.bound.is_some()).count();
+        let missed = self.rows.iter().filter(|row| row.met == Some(false));
+        let missed: Vec<String> = missed
+            .map(|row| match row.bytes {
+                0 => row.name.clone(),
+                bytes => format!("{} of {bytes} bytes", row.name),
+            })
+            .collect();
+        let mut reading = format!("{} of {bounds} bounds are met.", bounds - missed.len());
+        if !missed.is_empty() {
+            reading += &format!(" Not met: {}.", missed.join("; "));
+        }
+        Section { reading, ..self }
+    }
 }
 
 /// What all benches work with.
@@ -73,10 +98,12 @@ impl Task<'_> {
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let sections = match args.which {
         Which::Limit => floors::run(global, args)?,
+        Which::Bounds => bounds::run(global, args)?,
         Which::Pingpong => pingpong::run(global, args)?,
         Which::Throughput => throughput::run(global, args)?,
         Which::Phases => phases::run(global, args)?,
         Which::Sizes => sizes::run(global, args)?,
+        Which::Scaling => scaling::run(global, args)?,
     };
     if global.json {
         let rows = sections.into_iter().flat_map(|section| section.rows).collect();
@@ -119,10 +146,8 @@ fn begin<'a>(
 ) -> Result<Task<'a>, Failure> {
     let engine = strategies.iter().any(|s| s.transfer == Transfer::CopyEngine);
     let longest = sizes.iter().copied().max().unwrap_or(0);
-    let mut pair = Pair::start(global, engine, longest)?;
-    for warning in &pair.peer.warnings {
-        eprintln!("narrows: {warning}");
-    }
+    let mut pair = Pair::start(global, engine, longest, None)?;
+    pair.warn();
     for strategy in strategies {
         pair.check(*strategy, longest)?;
     }

@@ -3,41 +3,48 @@
 use std::time::{Duration, Instant};
 
 use narrows::driver::made_in_pool;
-use narrows::endpoint::{Address, CallError, FlowError, FlowId, Message, SendError, What};
+use narrows::endpoint::{CallError, FlowError, FlowId, SendError};
 use narrows::strategy::Strategy;
 use narrows_host::Host;
 
 use super::limit::{Kind as Floor, Limits, Pace};
+use super::messages::in_laps;
 use super::parts::Parts;
-use super::sink::{self, Receipt};
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
 use crate::peer::{Options, Peer, default_cores};
-use crate::service::{self, Mode};
+use crate::service::Mode;
 
 /// The longest wait for the other side to agree to something.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How often an exchange of several calls is repeated in a batch.
 const REPEATS: u64 = 8;
 /// The caller's port, where messages come back to.
-const PORT: u16 = 3;
+pub(super) const PORT: u16 = 3;
+
 /// Two processes, each on its core.
 pub struct Pair {
     /// The other one.
     pub peer: Peer,
     limits: Limits,
     /// A payload; its first bytes are the message's number.
-    out: Vec<u8>,
-    back: Vec<u8>,
+    pub(super) out: Vec<u8>,
+    pub(super) back: Vec<u8>,
     measuring: bool,
 }
 
 impl Pair {
-    /// Starts the other process and pins both. Payloads have up to `longest` bytes.
+    /// Starts the other process and pins both. Payloads have up to `longest` bytes; the nodes have
+    /// room for so many links, if that is said.
     ///
     /// # Errors
     /// What the machine refused.
-    pub fn start(global: &Global, engine: bool, longest: usize) -> Result<Pair, Failure> {
+    pub fn start(
+        global: &Global,
+        engine: bool,
+        longest: usize,
+        links: Option<usize>,
+    ) -> Result<Pair, Failure> {
         let cores: Cores = global.cores.map_or_else(default_cores, Ok)?;
         let options = Options {
             priority: global.priority,
@@ -45,6 +52,7 @@ impl Pair {
             engine,
             limits: true,
             longest,
+            links,
             ..Options::default()
         };
         let mut peer = Peer::start(cores, &options)?;
@@ -56,6 +64,13 @@ impl Pair {
         }
         let out = (0..longest).map(|at| (at * 7) as u8).collect();
         Ok(Pair { peer, limits, out, back: vec![0; longest], measuring: false })
+    }
+
+    /// Says on standard error what the machine refused.
+    pub fn warn(&self) {
+        for warning in &self.peer.warnings {
+            eprintln!("narrows: {warning}");
+        }
     }
 
     /// One batch of a limit: nanoseconds of an iteration.
@@ -88,7 +103,8 @@ impl Pair {
         }
     }
 
-    fn limit_mode(&mut self, on: bool) -> Result<(), Failure> {
+    /// Has the other side serve the limits, or calls again.
+    pub(super) fn limit_mode(&mut self, on: bool) -> Result<(), Failure> {
         if on != self.measuring {
             self.peer.mode(if on { Mode::Limits } else { Mode::Calls })?;
             self.measuring = on;
@@ -148,20 +164,17 @@ impl Pair {
         closed.map_err(|error| self.peer.explain_flow("echo", strategy, error))
     }
 
-    /// A batch of calls, one after the other: nanoseconds of a round trip.
+    /// A batch of calls, one after the other: nanoseconds of a round trip, the median.
     ///
     /// # Errors
     /// The other side is gone, or a response is not what was sent.
     pub fn calls(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
         let flow = self.echo(strategy)?;
-        let start = Instant::now();
-        for number in 0..count {
+        let ns = in_laps(&strategy, count, |number| {
             self.number(number, bytes);
-            if let Err(error) = self.call(flow, &strategy, bytes) {
-                return Err(self.peer.explain_call(error));
-            }
-        }
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
+            let called = self.call(flow, &strategy, bytes);
+            called.map_err(|error| self.peer.explain_call(error))
+        })?;
         self.intact(bytes)?;
         self.close(flow, strategy)?;
         Ok(ns)
@@ -248,109 +261,8 @@ impl Pair {
         }
     }
 
-    /// A batch of messages that come back: nanoseconds of a round trip.
-    ///
-    /// # Errors
-    /// The other side is gone, or a message is not what was sent.
-    pub fn messages(
-        &mut self,
-        strategy: Strategy,
-        bytes: usize,
-        count: u64,
-    ) -> Result<f64, Failure> {
-        self.limit_mode(false)?;
-        self.peer.mode(Mode::Messages(strategy))?;
-        self.peer.node.set_strategy(strategy);
-        self.peer.node.set_notification(strategy.notification);
-        let to = Address { link: self.peer.link, port: service::ECHO_PORT };
-        let start = Instant::now();
-        for number in 0..count {
-            self.number(number, bytes);
-            let tag = if number + 1 == count { service::LAST } else { 0 };
-            self.there_and_back(to, tag, bytes)?;
-        }
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
-        self.peer.node.set_notification(Strategy::default().notification);
-        self.intact(bytes)?;
-        Ok(ns)
-    }
-
-    fn there_and_back(&mut self, to: Address, tag: u16, bytes: usize) -> Result<(), Failure> {
-        let Pair { peer, out, back, .. } = self;
-        let payload = out.get(..bytes).unwrap_or_default();
-        if let Err(error) = peer.node.send(PORT, to, Message::new(payload).tag(tag), None) {
-            return Err(peer.explain_send(error));
-        }
-        match peer.node.receive_into(PORT, back, None) {
-            Ok(Some(message)) if message.what == What::Message => Ok(()),
-            _ => Err(peer.lost()),
-        }
-    }
-
-    /// A batch of messages one way, each read by the other side: nanoseconds of a message, until
-    /// the other side says that it has read the last.
-    ///
-    /// # Errors
-    /// The other side is gone, or has not read what was sent.
-    pub fn stream(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
-        self.limit_mode(false)?;
-        self.peer.mode(Mode::Sink(strategy))?;
-        let to = Address { link: self.peer.link, port: service::SINK_PORT };
-        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
-        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
-        self.peer.node.set_notification(strategy.notification);
-        let start = Instant::now();
-        for number in 0..count {
-            self.number(number, bytes);
-            let tag = if number + 1 == count { service::LAST } else { 0 };
-            if let Err(error) = self.push(flow, &strategy, tag, bytes) {
-                return Err(self.peer.explain_send(error));
-            }
-        }
-        let mut receipt = [0; Receipt::BYTES];
-        let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
-        let ns = start.elapsed().as_nanos() as f64 / count.max(1) as f64;
-        if !matches!(answered, Ok(Some(message)) if message.what == What::Message) {
-            return Err(self.peer.lost());
-        }
-        self.peer.node.set_notification(Strategy::default().notification);
-        self.close(flow, strategy)?;
-        let expected = Receipt { count, sum: sink::sum(self.payload(bytes)) };
-        match Receipt::from_bytes(receipt) == expected {
-            true => Ok(ns),
-            false => Err(corrupted()),
-        }
-    }
-
-    fn push(
-        &mut self,
-        flow: FlowId,
-        strategy: &Strategy,
-        tag: u16,
-        bytes: usize,
-    ) -> Result<(), SendError> {
-        let Pair { peer, out, .. } = self;
-        let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
-        if !made_in_pool::<Host>(strategy.transfer) {
-            return node.send_over(flow, PORT, Message::new(payload).tag(tag), None);
-        }
-        let mut block = loop {
-            match node.reserve(flow, bytes) {
-                Err(SendError::PoolEmpty) => room(node),
-                reserved => break reserved?,
-            }
-        };
-        node.write(&mut block, 0, payload).map_err(|_| SendError::NotReserved)?;
-        loop {
-            match node.try_send_over(flow, PORT, Message::new(&mut block).tag(tag)) {
-                Err(SendError::RingFull) => room(node),
-                sent => return sent,
-            }
-        }
-    }
-
     /// Marks the payload, so that no two messages are alike.
-    fn number(&mut self, number: u64, bytes: usize) {
+    pub(super) fn number(&mut self, number: u64, bytes: usize) {
         let mark = number.to_le_bytes();
         let len = bytes.min(mark.len());
         if let (Some(to), Some(from)) = (self.out.get_mut(..len), mark.get(..len)) {
@@ -358,12 +270,12 @@ impl Pair {
         }
     }
 
-    fn payload(&self, bytes: usize) -> &[u8] {
+    pub(super) fn payload(&self, bytes: usize) -> &[u8] {
         self.out.get(..bytes).unwrap_or_default()
     }
 
     /// Whether the last payload came back as it was sent.
-    fn intact(&self, bytes: usize) -> Result<(), Failure> {
+    pub(super) fn intact(&self, bytes: usize) -> Result<(), Failure> {
         match self.back.get(..bytes) == Some(self.payload(bytes)) {
             true => Ok(()),
             false => Err(corrupted()),
@@ -371,13 +283,7 @@ impl Pair {
     }
 }
 
-/// Lets the other side's credit and blocks come in.
-fn room(node: &mut narrows_host::Node) {
-    node.poll();
-    std::hint::spin_loop();
-}
-
-fn corrupted() -> Failure {
+pub(super) fn corrupted() -> Failure {
     Failure::new(
         Kind::Peer,
         "a payload did not arrive as it was sent, so the figures would be worthless: start both \
@@ -385,6 +291,6 @@ fn corrupted() -> Failure {
     )
 }
 
-fn defect(what: &str) -> Failure {
+pub(super) fn defect(what: &str) -> Failure {
     Failure::new(Kind::Internal, format!("{what}: report this defect"))
 }

@@ -28,6 +28,8 @@ pub struct Parts {
     /// What passed until the callee had taken the request, and from its response until the caller
     /// had it: B, the delivery within C, and D.
     pub bells: f64,
+    /// What the stamps within a round trip cost.
+    pub stamps: f64,
 }
 
 impl Parts {
@@ -43,7 +45,8 @@ impl Parts {
             let [_, b, _, d, _] = call.phases;
             b + call.delivery + d
         });
-        Some(Parts { phases: [a?, b?, c?, d?, e?], bells: bells? })
+        let stamps = middle(&|call| call.stamps);
+        Some(Parts { phases: [a?, b?, c?, d?, e?], bells: bells?, stamps: stamps? })
     }
 }
 

@@ -4,15 +4,24 @@ use narrows_host::Host;
 
 use super::parts::{Floors, NAMES};
 use super::series::{NS, Series};
+use super::spans::{BYTES as BYTES_OF_SPANS, Spans, Threads};
 use super::{Section, Task, begin, choice, iterations, pingpong};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::flags::{Bench, Cores, Global};
+use crate::peer::default_cores;
+use crate::report::Bound;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["interrupt", "spin"], &["external"]];
 const BYTES: [usize; 2] = [128, 32768];
 const ROUNDS: u16 = 15;
 /// Calls of a batch with stamps: few enough that none makes room for a later one.
 pub const TRACED: u64 = 256;
+/// Rounds of round trips between threads, which differ by less than their noise.
+const SPAN_ROUNDS: u16 = 63;
+/// The most that a stamp may cost, in nanoseconds.
+const STAMP: f64 = 20.0;
+/// The most that stamps may be of a round trip that sleeps, in percent.
+const SHARE: f64 = 1.5;
 
 /// Measures the phases of calls and the cost of stamps.
 ///
@@ -22,7 +31,9 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let chosen = [&args.transfer[..], &args.notify, &args.placement];
     let strategies = choice::strategies(chosen, DEFAULTS)?;
     let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, &sizes, strategies.len() * sizes.len())?;
+    // Before this thread is pinned to one of them.
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let mut task = begin(global, args, &strategies, &sizes, strategies.len() * sizes.len() + 1)?;
     let mut sections = Vec::new();
     for strategy in &strategies {
         for bytes in &sizes {
@@ -31,7 +42,9 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
             task.step();
         }
     }
-    sections.push(stamp(&task));
+    task.say("spans");
+    sections.push(knowing(&task, cores)?);
+    task.step();
     Ok(sections)
 }
 
@@ -41,11 +54,13 @@ fn one(
     strategy: narrows::strategy::Strategy,
     bytes: usize,
 ) -> Result<Section, Failure> {
+    let sleeps = choice::sleeps(&strategy);
     let floor = pingpong::floor(&strategy, bytes);
     let count = iterations(task.pair.calls(strategy, bytes, 8)?).min(TRACED);
     let mut phases: [Series; 5] = Default::default();
     let mut bells = Series::default();
     let (mut on, mut off, mut share) = (Series::default(), Series::default(), Series::default());
+    let mut counted = if sleeps { Series::bound(Bound::Most(SHARE)) } else { Series::default() };
     for _ in 0..task.rounds(ROUNDS) {
         let limits = Floors::measure(&mut task.pair, &strategy, bytes)?;
         let (with, parts) = task.pair.traced(strategy, bytes, count)?;
@@ -56,6 +71,10 @@ fn one(
         on.push(with, limit);
         off.push(without, limit);
         share.push_alone(100.0 * (with / without.max(1.0) - 1.0));
+        match sleeps {
+            true => counted.push_alone(100.0 * parts.stamps / without.max(1.0)),
+            false => counted.push((with - parts.stamps).max(0.0), without),
+        }
     }
     let mut rows = Vec::new();
     for (series, name) in phases.iter().zip(NAMES) {
@@ -65,6 +84,10 @@ fn one(
     rows.extend(off.row(format!("call {strategy}"), bytes, NS));
     rows.extend(on.row(format!("stamped {strategy}"), bytes, NS));
     rows.extend(share.row(format!("stamps {strategy}"), bytes, "%"));
+    rows.extend(match sleeps {
+        true => counted.row(format!("share {strategy}"), bytes, "%"),
+        false => counted.row(format!("deducted {strategy}"), bytes, NS),
+    });
     let heading = format!("{strategy}, {bytes} bytes");
     let reading = match (share.middle(), off.middle(), bells.middle()) {
         (Some(share), Some(off), Some(bells)) => format!(
@@ -76,12 +99,29 @@ fn one(
     Ok(Section { heading, rows, reading })
 }
 
-/// The cost of a stamp itself, on this core.
-fn stamp(task: &Task<'_>) -> Section {
-    let mut series = Series::default();
-    for _ in 0..task.rounds(ROUNDS) {
-        series.push_alone(Host::stamp_cost());
-    }
-    let rows = series.row("a stamp", 0, NS).into_iter().collect();
-    Section { heading: "The cost of knowing".into(), rows, reading: String::new() }
+/// What a stamp costs on this core, and what spans cost a round trip between two threads.
+fn knowing(task: &Task<'_>, cores: Cores) -> Result<Section, Failure> {
+    let mut stamp = Series::bound(Bound::Most(STAMP));
+    let (mut off, mut on) = (Series::default(), Series::default());
+    std::thread::scope(|scope| {
+        let mut threads = Threads::start(scope, cores)?;
+        let count = iterations(threads.trips(Spans::None, TRACED)?);
+        for _ in 0..task.rounds(SPAN_ROUNDS) {
+            let cost = Host::stamp_cost();
+            let without = threads.trips(Spans::None, count)?;
+            let idle = threads.trips(Spans::Off, count)?;
+            let (with, stamps) = threads.stamped(count)?;
+            stamp.push_alone(cost);
+            off.push(idle, without);
+            on.push((with - stamps * cost).max(0.0), idle);
+        }
+        Ok(())
+    })?;
+    let off = off.within_noise();
+    let mut rows = Vec::new();
+    rows.extend(stamp.row("a stamp", 0, NS));
+    rows.extend(off.row("spans off", BYTES_OF_SPANS, NS));
+    rows.extend(on.row("spans on, deducted", BYTES_OF_SPANS, NS));
+    let heading = "The cost of knowing".into();
+    Ok(Section { heading, rows, ..Section::default() }.judged())
 }

@@ -1,6 +1,6 @@
 //! Repeats of a figure, each beside the limit that was measured just before it.
 
-use crate::report::BenchRow;
+use crate::report::{BenchRow, Bound};
 use crate::statistics::{median, spread};
 
 /// Nanoseconds, for times of a round trip or of a part of it.
@@ -12,9 +12,15 @@ pub struct Series {
     values: Vec<f64>,
     limits: Vec<f64>,
     ratios: Vec<f64>,
+    bound: Option<Bound>,
 }
 
 impl Series {
+    /// A series whose ratio, or whose figure where it has no limit, has to keep to this.
+    pub fn bound(bound: Bound) -> Series {
+        Series { bound: Some(bound), ..Series::default() }
+    }
+
     /// Adds a round: the figure, and what the machine allowed in the same round.
     pub fn push(&mut self, value: f64, limit: f64) {
         self.values.push(value);
@@ -29,6 +35,13 @@ impl Series {
         self.values.push(value);
     }
 
+    /// The same series, whose ratio may differ from 1 by what repeats of its limit differ by.
+    pub fn within_noise(self) -> Series {
+        let noise = spread(&mut self.limits.clone()).zip(median(&mut self.limits.clone()));
+        let bound = noise.map(|(spread, middle)| Bound::Most(1.0 + spread / middle));
+        Series { bound, ..self }
+    }
+
     /// The median of the figure; none without a round.
     pub fn middle(&self) -> Option<f64> {
         median(&mut self.values.clone())
@@ -36,14 +49,18 @@ impl Series {
 
     /// The row; none without a round.
     pub fn row(&self, name: impl Into<String>, bytes: usize, unit: &str) -> Option<BenchRow> {
+        let (value, ratio) = (self.middle()?, median(&mut self.ratios.clone()));
+        let figure = ratio.unwrap_or(value);
         Some(BenchRow {
             name: name.into(),
             bytes: bytes as u64,
             unit: unit.to_owned(),
-            value: self.middle()?,
+            value,
             spread: spread(&mut self.values.clone())?,
             limit: median(&mut self.limits.clone()),
-            ratio: median(&mut self.ratios.clone()),
+            ratio,
+            bound: self.bound,
+            met: self.bound.map(|bound| bound.met(figure)),
         })
     }
 }
@@ -62,6 +79,27 @@ mod tests {
         let row = series.row("x", 8, NS).unwrap();
         assert_eq!((row.value, row.spread), (30.0, 30.0));
         assert_eq!((row.limit, row.ratio), (Some(10.0), Some(3.0)));
+    }
+
+    #[test]
+    fn a_bound_is_on_the_ratio_if_there_is_one() {
+        let mut series = Series::bound(Bound::Most(1.5));
+        series.push(14.0, 10.0);
+        let row = series.row("x", 0, NS).unwrap();
+        assert_eq!((row.bound, row.met), (Some(Bound::Most(1.5)), Some(true)));
+        let mut series = Series::bound(Bound::Most(1.5));
+        series.push_alone(14.0);
+        assert_eq!(series.row("x", 0, NS).unwrap().met, Some(false));
+    }
+
+    #[test]
+    fn noise_is_what_the_limit_differs_by() {
+        let mut series = Series::default();
+        for limit in [10.0, 11.0, 12.0] {
+            series.push(11.5, limit);
+        }
+        let row = series.within_noise().row("x", 0, NS).unwrap();
+        assert_eq!((row.bound, row.met), (Some(Bound::Most(1.0 + 2.0 / 11.0)), Some(true)));
     }
 
     #[test]

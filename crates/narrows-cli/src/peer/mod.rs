@@ -24,7 +24,7 @@ mod explain;
 mod node;
 mod process;
 
-pub(crate) use node::{Settings, open};
+pub(crate) use node::{Settings, open, small};
 
 use crate::bench::limit::Limits;
 use crate::failure::{Failure, Kind};
@@ -35,12 +35,19 @@ use narrows::endpoint::{FlowError, FlowId};
 use narrows::link::LinkId;
 use narrows::strategy::Strategy;
 use narrows_host::{Node, Trace, system};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
 /// What the name of the directory of both nodes begins with.
 pub const DIRECTORY: &str = "narrows-run-";
+
+/// The domain of both nodes.
+pub const DOMAIN: &str = "run";
+/// The name of this side's node.
+pub const CALLER: &str = "caller";
+/// The name of the other side's.
+pub const CALLEE: &str = "callee";
 
 /// Longest wait for the other process to appear, and to answer what is asked of itself.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -62,6 +69,9 @@ pub struct Options {
     pub longest: usize,
     /// Whether [`Peer::limits`] is wanted.
     pub limits: bool,
+    /// Links that each side's node has room for, with a region for each that is small; if none are
+    /// named, one with the usual region.
+    pub links: Option<usize>,
     /// The program to start; this one if none is named.
     pub program: Option<PathBuf>,
 }
@@ -74,6 +84,7 @@ impl Default for Options {
             engine: false,
             longest: ANSWER as usize,
             limits: false,
+            links: None,
             program: None,
         }
     }
@@ -109,7 +120,7 @@ pub struct Peer {
     pub warnings: Vec<String>,
     answer: Vec<u8>,
     // Last: it is removed when everything in it is closed.
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Peer {
@@ -129,17 +140,18 @@ impl Peer {
         })?;
         let settings = |name: &str, core, engine| Settings {
             directory: directory.path().to_owned(),
-            domain: "run".into(),
+            domain: DOMAIN.into(),
             name: name.into(),
             core,
             engine,
             longest: options.longest,
+            links: options.links,
         };
-        let callee = settings("callee", cores.callee, engines.map(|(_, engine)| engine));
+        let callee = settings(CALLEE, cores.callee, engines.map(|(_, engine)| engine));
         let (limits, mut child) = process::spawn(options, &callee)?;
         let opened = (|| {
             let engine = engines.map(|(engine, _)| engine);
-            let mut node = open(&settings("caller", cores.caller, engine))?;
+            let mut node = open(&settings(CALLER, cores.caller, engine))?;
             let link = process::hunt(&mut node, &mut child)?;
             Ok((node, link))
         })();
@@ -160,7 +172,12 @@ impl Peer {
                  {callee}{beside}"
             ));
         }
-        Ok(Peer { node, link, child, limits, warnings, answer, _directory: directory })
+        Ok(Peer { node, link, child, limits, warnings, answer, directory })
+    }
+
+    /// The directory in which both nodes are.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Opens a flow to a function of the other side.

@@ -2,6 +2,7 @@
 
 use super::ANSWER;
 use crate::failure::{Failure, Kind};
+use crate::service;
 use narrows::endpoint::Limits as Tables;
 use narrows::memory::{Class, Layout};
 use narrows::platform::Platform;
@@ -18,6 +19,8 @@ pub(crate) struct Settings {
     /// A copy engine, and its core.
     pub engine: Option<Option<usize>>,
     pub longest: usize,
+    /// Links, each with a small region; one with the usual region if none are named.
+    pub links: Option<usize>,
 }
 
 /// Opens one side's node and pins the thread.
@@ -29,7 +32,10 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
     if let Some(core) = settings.engine {
         options = options.copy_engine(core);
     }
-    let layout = layout(settings.longest);
+    let layout = match settings.links {
+        Some(_) => small(),
+        None => layout(settings.longest),
+    };
     if let Some(layout) = layout {
         options = options.layout(layout);
     }
@@ -44,10 +50,18 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
     // A message of several requests is as long as its block, whatever each of them is.
     let block = layout.map_or(0, |layout| layout.longest(Placement::External));
     let longest = block.max(ANSWER) as usize;
-    let tables = Tables { links: 2, endpoints: 8, flows: 80, inbox: 1024, longest };
+    let links = settings.links.unwrap_or(1) + 1;
+    let endpoints = usize::from(service::MANY_PORTS + service::MOST_PORTS);
+    let tables = Tables { links, endpoints, flows: 80, inbox: 1024, longest };
     Node::new(host, tables).map_err(|_| {
         Failure::new(Kind::Internal, "there is no memory for the tables of a node: free some")
     })
+}
+
+/// What messages of a bench with many links need, and room for one answer of [`service`].
+pub(crate) fn small() -> Option<Layout> {
+    let class = |size, count| Class { placement: Placement::External, size, count };
+    Layout::new(Host::LINE, 256, &[class(64, 64), class(1024, 8), class(ANSWER, 1)]).ok()
 }
 
 /// The usual layout, with larger external blocks where messages need them.

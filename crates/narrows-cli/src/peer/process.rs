@@ -29,6 +29,9 @@ pub(super) fn spawn(
         let core = core.map_or("-1".to_owned(), |core| core.to_string());
         command.args(["--engine", &core]);
     }
+    if let Some(links) = callee.links {
+        command.args(["--links", &links.to_string()]);
+    }
     if let Some(priority) = options.priority {
         command.args(["--priority", &priority.to_string()]);
     }
@@ -51,7 +54,7 @@ pub(super) fn spawn(
 const LOOK: Duration = Duration::from_secs(2);
 
 pub(super) fn hunt(node: &mut Node, child: &mut Child) -> Result<LinkId, Failure> {
-    let name = "callee".parse().map_err(|_| nonsense())?;
+    let name = super::CALLEE.parse().map_err(|_| nonsense())?;
     await_ready(child)?;
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Event, HuntError, Platform};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::time::Timespec;
@@ -24,6 +24,9 @@ use crate::memory::Region;
 use crate::packet::{self, Hello};
 use crate::system::peer_user;
 use crate::watch::{Ticker, Watcher};
+
+/// In nanoseconds.
+const MILLISECOND: i64 = 1_000_000;
 
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
@@ -115,6 +118,25 @@ pub(crate) fn listen_to(set: &OwnedFd, fd: BorrowedFd<'_>, key: u64, edge: bool)
     let flags =
         if edge { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
     epoll::add(set, fd, epoll::EventData::new_u64(key), flags)
+}
+
+/// Waits for descriptors of a set, and may return before the timeout for no reason: a set waits
+/// whole milliseconds, so a longer timeout is cut to them, and what is left is waited for on the
+/// set's own descriptor. (One call does both, but only from Linux 5.11 on.)
+pub(crate) fn wait_for(
+    set: &OwnedFd,
+    events: &mut [epoll::Event],
+    timeout: Option<Timespec>,
+) -> io::Result<usize> {
+    let Some(timeout) = timeout else { return epoll::wait(set, events, None) };
+    let whole = timeout.tv_nsec / MILLISECOND * MILLISECOND;
+    if (timeout.tv_sec > 0 || whole > 0 || timeout.tv_nsec == 0)
+        || poll(&mut [PollFd::new(set, PollFlags::IN)], Some(&timeout))? > 0
+    {
+        let timeout = Timespec { tv_nsec: whole, ..timeout };
+        return epoll::wait(set, events, Some(&timeout));
+    }
+    Ok(0)
 }
 
 fn hunt_error(error: Errno) -> HuntError {
@@ -240,8 +262,11 @@ impl Rendezvous {
 
     /// What this node offers for one link: region, its descriptor, and a bell to sleep on.
     fn offer(&self, key: u32) -> io::Result<(Region, OwnedFd, Bell)> {
-        // Rings that start at different slots do not share a cache set.
-        let layout = self.me.layout.starting_at(key.wrapping_mul(17));
+        // A node that looks at many rings looks at the same place of each page, and so at one cache
+        // set, unless they start at different slots. They are its peers' rings, each of which has
+        // the first key there is: so it is not enough that this node's own rings differ.
+        let start = (self.me.incarnation as u32).wrapping_add(key.wrapping_mul(17));
+        let layout = self.me.layout.starting_at(start);
         let (own, memory) = Region::new(&layout)?;
         let bell = Bell::new()?;
         listen_to(&self.sets.bells, bell.as_fd(), u64::from(key), true)?;

@@ -170,7 +170,11 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        self.attempt(from, to, &mut message.into())
+        let Message { priority, tag, payload } = message.into();
+        if self.post(from, to, priority, tag, &payload) {
+            return Ok(());
+        }
+        self.attempt(from, to, &mut Message { priority, tag, payload })
     }
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
@@ -178,6 +182,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    #[inline]
     pub fn send<'a>(
         &mut self,
         from: Port,
@@ -185,7 +190,11 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
+        let Message { priority, tag, payload } = message.into();
+        if self.post(from, to, priority, tag, &payload) {
+            return Ok(());
+        }
+        let mut message = Message { priority, tag, payload };
         self.until_sent(to.link, within, |node| node.attempt(from, to, &mut message))
     }
 
@@ -218,7 +227,7 @@ impl<P: Platform> Node<P> {
         self.until_sent(link, within, |node| node.attempt_over(flow, from, &mut message))
     }
 
-    #[inline]
+    #[inline(never)]
     fn attempt(
         &mut self,
         from: Port,
@@ -248,6 +257,7 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    #[inline(never)]
     fn until_sent(
         &mut self,
         link: LinkId,
@@ -314,6 +324,7 @@ impl<P: Platform> Node<P> {
 
     /// Ends a link whose peer broke the protocol.
     pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) {
+        self.calm = 0;
         self.links.end(&self.platform, link, Lost::Corrupt(what));
         self.lost(link);
     }

@@ -10,6 +10,7 @@ mod node;
 mod payload;
 mod pump;
 mod queue;
+mod quick;
 mod receive;
 mod response;
 mod serve;

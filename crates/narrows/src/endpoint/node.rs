@@ -91,8 +91,9 @@ pub struct Node<P: Platform> {
     pub(super) fresh: bool,
     /// A link came up or was lost since [`Node::serve`] was called.
     pub(super) news: bool,
-    /// Looks at the rings so far.
-    pub(super) looks: u8,
+    /// Looks at the rings that may be quick before the next that sees to everything: none while
+    /// there is something to do besides messages.
+    pub(super) calm: u8,
     /// The link on which the last turn of serving had no room for a response.
     pub(super) blocked: Option<LinkId>,
 }
@@ -129,7 +130,7 @@ impl<P: Platform> Node<P> {
             naming: false,
             fresh: false,
             news: false,
-            looks: 0,
+            calm: 0,
             blocked: None,
             platform,
         })

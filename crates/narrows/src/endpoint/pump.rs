@@ -4,7 +4,7 @@ use super::control::Control;
 use super::switch::Phase;
 use super::{LinkError, Node, Select};
 use crate::driver::{self, DriverError};
-use crate::link::{self, EntryId, LinkId, News, Reply, Served, Target};
+use crate::link::{self, EntryId, Link, LinkId, News, Reply, Served, Target};
 use crate::memory::{Ack, Corrupt, Descriptor, Kind, Taken};
 use crate::platform::{Lost, Platform};
 use crate::strategy::Strategy;
@@ -14,7 +14,7 @@ use crate::strategy::Strategy;
 const BATCH: usize = 64;
 
 /// Looks at the rings for one at the rendezvous: traffic that never pauses does not hide news.
-const LOOKS: u8 = 64;
+const LOOKS: u8 = 255;
 
 impl<P: Platform> Node<P> {
     /// Takes the rendezvous's news.
@@ -24,6 +24,7 @@ impl<P: Platform> Node<P> {
             any = true;
             self.fresh = true;
             self.news = true;
+            self.calm = 0;
             if let News::Lost(id) = news {
                 self.drop_requests(id);
                 self.agree();
@@ -35,8 +36,7 @@ impl<P: Platform> Node<P> {
 
     /// Takes what is on the rings, a bounded batch of each link.
     pub(super) fn pump(&mut self) {
-        self.looks = self.looks.wrapping_add(1);
-        if self.looks.is_multiple_of(LOOKS) {
+        if self.calm == 0 {
             self.attend();
         }
         let places = self.links.places();
@@ -48,6 +48,17 @@ impl<P: Platform> Node<P> {
         if self.pending > 0 {
             self.advance();
         }
+        self.calm = match self.calm {
+            0 if self.restless() => 0,
+            0 => LOOKS,
+            calm => calm - 1,
+        };
+    }
+
+    /// Whether there is something to do besides messages at the next look.
+    fn restless(&self) -> bool {
+        let ending = |link: &Link<P>| link.lost.is_some() && !link.told;
+        self.pending > 0 || self.links.all().any(|link| link.replies > 0 || ending(link))
     }
 
     fn pump_link(&mut self, index: u16) {
@@ -135,6 +146,7 @@ impl<P: Platform> Node<P> {
         if let Some(link) = self.links.get_mut(id) {
             link.replies += 1;
         }
+        self.calm = 0;
     }
 
     /// Discards what a lost peer wanted served.
@@ -238,6 +250,7 @@ impl<P: Platform> Node<P> {
         if let Some(owed) = owed {
             served.owed = Some(owed);
             link.replies += 1;
+            self.calm = 0;
             self.reply(id);
         }
         self.agree();

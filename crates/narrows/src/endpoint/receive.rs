@@ -3,6 +3,7 @@
 use core::ops::Deref;
 use core::time::Duration;
 
+use super::quick::Look;
 use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
@@ -78,8 +79,17 @@ impl<P: Platform> Node<P> {
         select: &Select,
         within: Option<Duration>,
     ) -> Result<Option<Lent>, PortError> {
-        if let Some(lent) = self.try_receive(port, select)? {
-            return Ok(Some(lent));
+        self.until_received(within, |node| node.try_receive(port, select))
+    }
+
+    #[inline]
+    fn until_received<R>(
+        &mut self,
+        within: Option<Duration>,
+        mut attempt: impl FnMut(&mut Self) -> Result<Option<R>, PortError>,
+    ) -> Result<Option<R>, PortError> {
+        if let Some(received) = attempt(self)? {
+            return Ok(Some(received));
         }
         let deadline = self.deadline(within);
         loop {
@@ -87,8 +97,8 @@ impl<P: Platform> Node<P> {
             if !self.attend() {
                 self.wait(self.agreed(), deadline, None);
             }
-            if let Some(lent) = self.try_receive(port, select)? {
-                return Ok(Some(lent));
+            if let Some(received) = attempt(self)? {
+                return Ok(Some(received));
             }
             if self.passed(deadline) {
                 return Ok(None);
@@ -159,7 +169,21 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`PortError::Closed`].
+    #[inline]
     pub fn try_receive_into(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+    ) -> Result<Option<Received>, PortError> {
+        match self.look(port, buffer) {
+            Look::Nothing => Ok(None),
+            Look::Message(received) => Ok(Some(received)),
+            Look::More => self.receive_in_turn(port, buffer),
+        }
+    }
+
+    #[inline(never)]
+    fn receive_in_turn(
         &mut self,
         port: Port,
         buffer: &mut [u8],
@@ -179,8 +203,7 @@ impl<P: Platform> Node<P> {
         buffer: &mut [u8],
         within: Option<Duration>,
     ) -> Result<Option<Received>, PortError> {
-        let lent = self.receive(port, &Select::default(), within)?;
-        Ok(lent.map(|lent| self.copy_out(lent, buffer)))
+        self.until_received(within, |node| node.try_receive_into(port, buffer))
     }
 
     fn copy_out(&mut self, lent: Lent, buffer: &mut [u8]) -> Received {

@@ -129,6 +129,7 @@ impl<P: Platform> Node<P> {
                 served.target = place.map_or(Target::Nowhere, Target::Function);
                 if served.owed.replace(Reply::Opened(place)).is_none() {
                     link.replies += 1;
+                    self.calm = 0;
                 }
             }
             if let Some(id) = self.links.id(index) {

@@ -5,7 +5,7 @@ mod table;
 
 pub use crate::name::{Name, NameError};
 pub use inbox::{Entry, EntryId, Inbox};
-pub use table::{Links, News};
+pub use table::{Links, News, Several};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};
@@ -118,6 +118,17 @@ pub fn send<P: Platform>(
     sent
 }
 
+/// Sends a message that fits a slot which is known to be free. False if it did not.
+#[inline(always)]
+pub fn post<P: Platform>(
+    platform: &P,
+    link: &mut Link<P>,
+    descriptor: Descriptor,
+    payload: &[u8],
+) -> bool {
+    direct::post(platform, &mut link.shared, descriptor, payload)
+}
+
 /// Takes the next message off a link, unless its inbox is full.
 ///
 /// # Errors
@@ -128,6 +139,17 @@ pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
         return Ok(None);
     }
     direct::take(&mut link.shared)
+}
+
+/// Takes the next message of a link straight to where it is used: see [`Shared::take_into`].
+#[inline(always)]
+pub fn take_into<P: Platform>(
+    platform: &P,
+    link: &mut Link<P>,
+    port: u16,
+    to: &mut [u8],
+) -> Option<Descriptor> {
+    direct::take_into(platform, &mut link.shared, port, to)
 }
 
 /// Calls `each` for every message that was sent and not taken before the link ended, in order:

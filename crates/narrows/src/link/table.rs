@@ -15,6 +15,9 @@ pub struct Links<P: Platform> {
     failed: Option<(Name, HuntError)>,
 }
 
+/// Messages wait on more than one ring.
+pub struct Several;
+
 /// What the rendezvous brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
@@ -76,9 +79,36 @@ impl<P: Platform> Links<P> {
         self.at(index).map(|link| LinkId { index, life: link.life })
     }
 
+    /// Every link, ended ones included.
+    pub fn all(&self) -> impl Iterator<Item = &Link<P>> {
+        self.table.iter().take(usize::from(self.used)).flatten()
+    }
+
     /// Every link that is up.
     pub fn up(&self) -> impl Iterator<Item = &Link<P>> + Clone {
         self.table.iter().take(usize::from(self.used)).flatten().filter(|link| link.lost.is_none())
+    }
+
+    /// The one link that has a message on its ring, and its name; no link if none has.
+    ///
+    /// # Errors
+    /// Several have one.
+    #[inline(always)]
+    pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
+        let mut one = None;
+        let used = self.table.get_mut(..usize::from(self.used)).unwrap_or_default();
+        for (index, link) in (0..).zip(used) {
+            if let Some(link) = link
+                && link.lost.is_none()
+                && link.shared.rx.ready()
+            {
+                let id = LinkId { index, life: link.life };
+                if one.replace((id, link)).is_some() {
+                    return Err(Several);
+                }
+            }
+        }
+        Ok(one)
     }
 
     /// The link to a peer that is up.

@@ -76,7 +76,7 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// Words one to three of the slot; word zero is the sequence number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pack(&self) -> [u32; 3] {
         [
             self.len << 8
@@ -88,8 +88,25 @@ impl Descriptor {
         ]
     }
 
+    /// Reads the words of the usual message back: one whose credit may gather. None for others.
+    #[inline(always)]
+    pub(crate) fn usual([first, ports, last]: [u32; 3]) -> Option<Descriptor> {
+        const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
+        let block = (last >> 16) as u16;
+        (first & (7 << 5 | 3) == USUAL).then_some(Descriptor {
+            kind: Kind::Message,
+            ack: Ack::Batched,
+            priority: (first >> 2 & 7) as u8,
+            len: first >> 8,
+            source: (ports >> 16) as u16,
+            target: ports as u16,
+            tag: last as u16,
+            block: (block != Block::NONE).then_some(Block(block)),
+        })
+    }
+
     /// Reads the words back. Length and block are checked by who knows the layout.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn unpack([first, ports, last]: [u32; 3]) -> Result<Descriptor, Corrupt> {
         let kind = match first >> 5 & 7 {
             1 => Kind::Message,

@@ -260,9 +260,10 @@ impl Layout {
     pub(crate) fn taken_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
         memory.words(TAKEN, 1)
     }
-    /// One word: set while the sender sleeps until it has credit or blocks again.
+    /// Two words: set while the sender sleeps until it has credit or blocks again; the sequence
+    /// number of its last message that is more urgent than the one before it.
     pub(crate) fn want_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(WANT, 1)
+        memory.words(WANT, 2)
     }
 
     /// Writes the header and clears everything a peer looks at first. Done before the peer can see
@@ -288,7 +289,9 @@ impl Layout {
             header.store(at + 3, self.offsets[i]);
         }
         self.armed_in(own)?.store(0, 0);
-        self.want_in(own)?.store(0, 0);
+        let want = self.want_in(own)?;
+        want.store(0, 0);
+        want.store(1, self.start);
         let credit = self.credit_in(own)?;
         credit.store(0, 0);
         credit.store(1, 0);

@@ -95,6 +95,11 @@ impl<Q: Memory> Reclaimer<Q> {
 
     /// What to watch while waiting for blocks: words, index and the value last seen.
     pub fn watched(&self) -> crate::platform::Watch<'_, Q::Words> {
-        crate::platform::Watch { words: &self.counts, index: RETURNED, value: self.seen }
+        crate::platform::Watch {
+            words: &self.counts,
+            index: RETURNED,
+            value: self.seen,
+            until: false,
+        }
     }
 }

@@ -12,17 +12,25 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 /// Slots ahead that the sender asks for while it writes one.
 const AHEAD: u32 = 8;
 
+/// Index of the word, behind the want word, that says where a message overtakes.
+const URGENT: u32 = 1;
+
 /// The sender's side of a ring.
 pub struct Producer<O: OwnMemory, Q: Memory> {
     slots: O::Words,
     want: O::Words,
     credit: Q::Words,
     armed: Q::Words,
-    slot_words: u32,
+    /// Words of a slot.
+    line: u32,
     count: u32,
     start: u32,
     head: u32,
     freed: u32,
+    /// The head at which no slot is known to be free.
+    full: u32,
+    /// Priority of the last message.
+    priority: u8,
 }
 
 impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
@@ -36,12 +44,20 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
             want: mine.want_in(own)?,
             credit: theirs.credit_in(peer)?,
             armed: theirs.armed_in(peer)?,
-            slot_words: mine.line() / 4,
+            line: mine.line() / 4,
             count: mine.slots(),
             start: mine.start(),
             head: mine.start(),
             freed: mine.start(),
+            full: mine.start().wrapping_add(mine.slots()),
+            priority: 0,
         })
+    }
+
+    /// Whether a slot is known to be free, without looking at the peer's credit.
+    #[inline]
+    pub fn known_room(&self) -> bool {
+        self.head != self.full
     }
 
     /// Whether a slot is free, looking at the peer's credit if need be.
@@ -50,11 +66,11 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// The peer gave credit that it cannot have: [`Corrupt::Credit`].
     #[inline]
     pub fn room(&mut self) -> Result<bool, Corrupt> {
-        if self.head.wrapping_sub(self.freed) < self.count {
+        if self.known_room() {
             return Ok(true);
         }
         self.refresh()?;
-        Ok(self.head.wrapping_sub(self.freed) < self.count)
+        Ok(self.known_room())
     }
 
     /// Takes note of the peer's credit. True if there was any.
@@ -79,26 +95,25 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
             return Err(Corrupt::Credit);
         }
         self.freed = freed;
+        self.full = freed.wrapping_add(self.count);
         Ok(())
     }
 
     /// Writes the next slot. There must be [room](Producer::room). `payload` is what travels in
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
-    #[inline]
+    #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        let at = self.head.wrapping_mul(self.slot_words);
-        if !payload.is_empty() {
-            self.slots.write_bytes(at.wrapping_add(4), payload);
+        let slot = self.head;
+        self.head = slot.wrapping_add(1);
+        if descriptor.priority < self.priority {
+            // Before the message: who has seen one more urgent looks for it.
+            self.want.store(URGENT, self.head);
         }
-        let [first, ports, last] = descriptor.pack();
-        self.slots.store(at.wrapping_add(1), first);
-        self.slots.store(at.wrapping_add(2), ports);
-        self.slots.store(at.wrapping_add(3), last);
-        self.head = self.head.wrapping_add(1);
-        // Release: pairs with the acquire in `Consumer::head`. Descriptor, payload in the slot and
+        self.priority = descriptor.priority;
+        self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
+        // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
-        self.slots.store_release(at, self.head);
-        self.slots.prefetch(at.wrapping_add(AHEAD * self.slot_words));
+        self.slots.write_slot(slot, self.line, self.head, descriptor.pack(), payload);
     }
 
     /// Whether the receiver sleeps and wants to be rung by now. Behind a full fence after
@@ -117,7 +132,12 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
 
     /// The credit word, to watch while the ring is full.
     pub fn watched(&self) -> Watch<'_, Q::Words> {
-        Watch { words: &self.credit, index: 0, value: self.freed.wrapping_sub(self.start) }
+        Watch {
+            words: &self.credit,
+            index: 0,
+            value: self.freed.wrapping_sub(self.start),
+            until: false,
+        }
     }
 
     /// Messages sent over this ring.
@@ -136,13 +156,11 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// Reads message number `index` (from 0) of this ring back, if its slot still holds it.
     pub fn recall(&self, index: u32, payload: &mut [u8]) -> Option<Descriptor> {
         let position = self.start.wrapping_add(index);
-        let at = position.wrapping_mul(self.slot_words);
-        if self.slots.load(at) != position.wrapping_add(1) {
+        if self.slots.load(position.wrapping_mul(self.line)) != position.wrapping_add(1) {
             return None;
         }
-        let words = [1, 2, 3].map(|i| self.slots.load(at.wrapping_add(i)));
-        let descriptor = Descriptor::unpack(words).ok()?;
-        self.slots.read_bytes(at.wrapping_add(4), payload);
+        let descriptor = Descriptor::unpack(self.slots.load_slot(position, self.line)).ok()?;
+        self.slots.read_slot(position, self.line, payload);
         Some(descriptor)
     }
 }
@@ -154,7 +172,9 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     credit: O::Words,
     armed: O::Words,
     taken: O::Words,
-    slot_words: u32,
+    /// Words of a slot.
+    line: u32,
+    count: u32,
     start: u32,
     next: u32,
     credited: u32,
@@ -172,41 +192,56 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             credit: mine.credit_in(own)?,
             armed: mine.armed_in(own)?,
             taken: mine.taken_in(own)?,
-            slot_words: theirs.line() / 4,
+            line: theirs.line() / 4,
+            count: theirs.slots(),
             start: theirs.start(),
             next: theirs.start(),
             credited: theirs.start(),
         })
     }
 
-    fn at(&self) -> u32 {
-        self.next.wrapping_mul(self.slot_words)
+    /// Whether the next message is there.
+    #[inline(always)]
+    pub fn ready(&self) -> bool {
+        // Acquire: pairs with the release in `Producer::publish`. What the number announces is
+        // there.
+        self.slots.sequence(self.next, self.line) == self.next.wrapping_add(1)
+    }
+
+    /// Whether a message behind the next one may be more urgent than one before it.
+    #[inline(always)]
+    pub fn overtaken(&self) -> bool {
+        // Relaxed: it comes too late for a message that is only just being published.
+        let urgent = self.want.load(URGENT);
+        urgent.wrapping_sub(self.next).wrapping_sub(2) < self.count
     }
 
     /// The next message's descriptor, if it is there: a private copy whose kind is checked.
     ///
     /// # Errors
     /// [`Corrupt::Kind`].
-    #[inline]
+    #[inline(always)]
     pub fn head(&self) -> Result<Option<Descriptor>, Corrupt> {
-        let at = self.at();
-        // Acquire: pairs with the release in `Producer::publish`. What the number announces is
-        // there.
-        if self.slots.load_acquire(at) != self.next.wrapping_add(1) {
+        if !self.ready() {
             return Ok(None);
         }
-        let words = [1, 2, 3].map(|i| self.slots.load(at.wrapping_add(i)));
-        Descriptor::unpack(words).map(Some)
+        Descriptor::unpack(self.words()).map(Some)
+    }
+
+    /// The words of the next message, which is there.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> [u32; 3] {
+        self.slots.load_slot(self.next, self.line)
     }
 
     /// Copies the payload that travels in the slot of [`Consumer::head`].
-    #[inline]
+    #[inline(always)]
     pub fn payload(&self, to: &mut [u8]) {
-        self.slots.read_bytes(self.at().wrapping_add(4), to);
+        self.slots.read_slot(self.next, self.line, to);
     }
 
     /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self) {
         self.next = self.next.wrapping_add(1);
         // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
@@ -254,11 +289,9 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// watch until it is there.
     #[inline]
     pub fn watched(&self, ahead: u32) -> Watch<'_, Q::Words> {
-        let awaited = self.next.wrapping_add(ahead);
-        let index = awaited.wrapping_sub(1).wrapping_mul(self.slot_words);
-        let now = self.slots.load(index);
-        let value = if now == awaited { !now } else { now };
-        Watch { words: &self.slots, index, value }
+        let value = self.next.wrapping_add(ahead);
+        let index = value.wrapping_sub(1).wrapping_mul(self.line);
+        Watch { words: &self.slots, index, value, until: true }
     }
 
     /// Messages taken from this ring.

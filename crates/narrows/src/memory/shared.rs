@@ -60,6 +60,9 @@ pub struct Taken {
 }
 
 impl<P: Platform> Shared<P> {
+    /// Bytes of payload that travel in a slot of either ring.
+    pub const IN_SLOT: usize = if P::LINE < 64 { P::LINE as usize - 16 } else { IN_SLOT };
+
     /// Puts the two halves of a link together. The peer's header is checked here.
     ///
     /// # Errors
@@ -192,11 +195,11 @@ impl<P: Platform> Shared<P> {
 
     /// Publishes a message; there must be [room](Shared::room), and a payload in the slot is at
     /// most [`Layout::in_slot`] bytes. The bell is separate.
-    #[inline]
+    #[inline(always)]
     pub fn publish(&mut self, mut descriptor: Descriptor, placed: Placed<'_>) {
         match placed {
             Placed::InSlot(payload) => {
-                debug_assert!(payload.len() <= self.pool.layout().in_slot() as usize);
+                debug_assert!(payload.len() <= Self::IN_SLOT);
                 descriptor.len = payload.len() as u32;
                 descriptor.block = None;
                 self.tx.publish(&descriptor, payload);
@@ -214,7 +217,7 @@ impl<P: Platform> Shared<P> {
     }
 
     /// Rings the peer if it sleeps and wants to know.
-    #[inline]
+    #[inline(always)]
     pub fn ring_if_armed(&self, platform: &P) {
         platform.fence();
         if self.tx.must_ring() {
@@ -232,12 +235,11 @@ impl<P: Platform> Shared<P> {
         let mut taken = Taken { descriptor, in_slot: [0; IN_SLOT] };
         match descriptor.block {
             None => {
-                if descriptor.len > self.theirs.in_slot() {
+                if descriptor.len as usize > Self::IN_SLOT {
                     return Err(Corrupt::Length);
                 }
                 // Not a byte of the next slot: its writer may be at it.
-                let room = (P::LINE as usize - 16).min(IN_SLOT);
-                self.rx.payload(taken.in_slot.get_mut(..room).unwrap_or_default());
+                self.rx.payload(taken.in_slot.get_mut(..Self::IN_SLOT).unwrap_or_default());
             }
             Some(block) => {
                 let (offset, size) = self.theirs.block(block).ok_or(Corrupt::Block)?;
@@ -260,25 +262,71 @@ impl<P: Platform> Shared<P> {
         Ok(Some(taken))
     }
 
+    /// Takes the next message, which is there, straight to where it is used, if it is one whose
+    /// credit may gather, it is for `port`, and none behind it may be more urgent; what of its
+    /// payload does not fit is cut off. None if not: the message, whatever it is, is still the next,
+    /// and [`Shared::take`] says what is wrong with it if anything is.
+    #[inline(always)]
+    pub fn take_into(&mut self, platform: &P, port: u16, to: &mut [u8]) -> Option<Descriptor> {
+        let descriptor = Descriptor::usual(self.rx.words())?;
+        if descriptor.target != port || self.rx.overtaken() {
+            return None;
+        }
+        let fits = to.len().min(descriptor.len as usize);
+        let to = to.get_mut(..fits)?;
+        if let Some(block) = descriptor.block {
+            self.collect_and_return(block, descriptor.len, to)?;
+        } else {
+            if descriptor.len as usize > Self::IN_SLOT {
+                return None;
+            }
+            self.rx.payload(to);
+        }
+        self.rx.advance();
+        self.flush_batch(platform);
+        Some(descriptor)
+    }
+
+    #[inline(never)]
+    fn collect_and_return(&mut self, block: Block, len: u32, to: &mut [u8]) -> Option<()> {
+        let (offset, size) = self.theirs.block(block)?;
+        if len > size {
+            return None;
+        }
+        self.peer.invalidate(offset, len);
+        self.peer.read(offset, to).ok()?;
+        self.returner.give(block);
+        Some(())
+    }
+
     /// Is done with a message: its block goes back, and its sender is told in the way it asked.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, platform: &P, descriptor: &Descriptor) {
         if let Some(block) = descriptor.block {
             self.returner.give(block);
         }
-        match descriptor.ack {
-            Ack::Batched if self.rx.owed().max(self.returner.owed()) < self.batch => {}
-            Ack::Batched | Ack::Lazy => self.flush(platform),
-            Ack::Interrupt => {
-                self.returner.publish();
-                self.rx.give_credit();
-                platform.ring(&self.bell);
-            }
+        if descriptor.ack != Ack::Batched || self.holds_batch() {
+            self.acknowledge(platform, descriptor.ack);
         }
     }
 
+    #[inline(always)]
+    fn holds_batch(&self) -> bool {
+        self.rx.owed().max(self.returner.owed()) >= self.batch
+    }
+
+    #[inline(never)]
+    fn acknowledge(&mut self, platform: &P, ack: Ack) {
+        if ack != Ack::Interrupt {
+            return self.flush(platform);
+        }
+        self.returner.publish();
+        self.rx.give_credit();
+        platform.ring(&self.bell);
+    }
+
     /// Lets the sender have all credit and blocks that were held back for a batch.
-    #[inline]
+    #[inline(never)]
     pub fn flush(&mut self, platform: &P) {
         if self.rx.owed() == 0 && self.returner.owed() == 0 {
             return;
@@ -293,9 +341,9 @@ impl<P: Platform> Shared<P> {
 
     /// As [`Shared::flush`], once a batch is held back. A receiver that keeps what it takes for
     /// later, and neither releases nor waits, gives credit this way.
-    #[inline]
+    #[inline(always)]
     pub fn flush_batch(&mut self, platform: &P) {
-        if self.rx.owed() >= self.batch {
+        if self.holds_batch() {
             self.flush(platform);
         }
     }

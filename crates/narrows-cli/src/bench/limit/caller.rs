@@ -10,6 +10,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::bells::Bells;
 use super::clock::Clock;
+use super::laps::Laps;
 use super::raw::{LENGTH, Line};
 use super::side::{Batch, Command, Side};
 use super::turns::intact;
@@ -22,7 +23,6 @@ const TRIALS: usize = 7;
 pub struct Limits {
     pub(super) side: Side,
     pub(super) memory: OwnedFd,
-    clock: Clock,
     settled: Vec<(Kind, usize, Pace)>,
 }
 
@@ -39,18 +39,15 @@ impl Limits {
         // A mapping whose file shrinks kills whoever touches it.
         fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let bells = Bells::create()?;
+        // Now rather than in the middle of the first batch.
+        Clock::get();
         let argument = format!(
             "{},{},{}",
             memory.as_raw_fd(),
             bells.theirs.as_raw_fd(),
             bells.mine.as_raw_fd()
         );
-        let limits = Self {
-            side: Side::new(&memory, bells)?,
-            memory,
-            clock: Clock::get(),
-            settled: Vec::new(),
-        };
+        let limits = Self { side: Side::new(&memory, bells)?, memory, settled: Vec::new() };
         Ok((limits, argument))
     }
 
@@ -117,20 +114,19 @@ impl Limits {
         let batch = Batch { kind, bytes, iterations, pace };
         self.side.usable()?;
         self.side.give(Command::Run(batch))?;
-        let (number, clock) = (self.side.number, self.clock);
+        let number = self.side.number;
         let ns = self.side.attempt(&batch, |turns, first| {
             let (begun, ended) = (Line::Begun, Line::Ended);
             turns.wait(turns.mapping.line(begun), |word| word == number)?;
             let timed = first + WARM_UP;
-            turns.caller(kind, first..timed)?;
-            let start = clock.now();
-            turns.caller(kind, timed..timed + iterations)?;
-            let ns = clock.ns_since(start);
+            turns.caller(kind, first..timed, &mut Laps::new(WARM_UP))?;
+            let mut laps = Laps::new(iterations);
+            turns.caller(kind, timed..timed + iterations, &mut laps)?;
             turns.wait(turns.mapping.line(ended), |word| word == number)?;
             let last = timed + iterations - 1;
             let there = turns.mapping.word::<1>(ended).load(Relaxed) == 1;
             let back = kind != Kind::CopyBothWays || intact(turns.into, number, last);
-            if there && back {
+            if let (true, true, Some(ns)) = (there, back, laps.middle()) {
                 Ok(ns)
             } else {
                 Err(io::Error::new(
@@ -141,7 +137,7 @@ impl Limits {
             }
         })?;
         self.side.turn += WARM_UP + iterations;
-        Ok(ns / iterations as f64)
+        Ok(ns)
     }
 
     /// Measures `rounds` batches of [`Kind::iterations`] each.

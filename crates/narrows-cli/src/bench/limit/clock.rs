@@ -38,14 +38,18 @@ impl Clock {
         Moment::System(Instant::now())
     }
 
-    /// Nanoseconds since `start`.
-    pub fn ns_since(self, start: Moment) -> f64 {
-        match start {
-            Moment::Ticks(start) => {
-                let passed = ticks().saturating_sub(start);
-                passed as f64 * self.ns_per_tick.unwrap_or(0.0)
+    /// Nanoseconds from `start` to `end`.
+    #[inline(always)]
+    pub fn ns_between(self, start: Moment, end: Moment) -> f64 {
+        match (start, end) {
+            (Moment::Ticks(start), Moment::Ticks(end)) => {
+                end.saturating_sub(start) as f64 * self.ns_per_tick.unwrap_or(0.0)
             }
-            Moment::System(start) => start.elapsed().as_nanos() as f64,
+            (Moment::System(start), Moment::System(end)) => {
+                end.saturating_duration_since(start).as_nanos() as f64
+            }
+            // A clock makes moments of one kind only.
+            _ => 0.0,
         }
     }
 }

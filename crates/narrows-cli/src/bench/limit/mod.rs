@@ -35,6 +35,7 @@ mod bells;
 mod callee;
 mod caller;
 mod clock;
+mod laps;
 mod raw;
 mod side;
 mod turns;
@@ -47,6 +48,7 @@ use std::time::Duration;
 
 pub use callee::{Callee, Served};
 pub use caller::Limits;
+pub use laps::{LAP, Laps, stream_lap};
 pub use raw::{MAX_BYTES, SLOT_PAYLOAD};
 
 /// The most iterations of one batch.
@@ -55,11 +57,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Iterations before the clock starts: they bring both cores out of sleep and the memory in.
 const WARM_UP: u64 = 64;
 
-/// What can be measured. Times are nanoseconds per iteration.
+/// What can be measured. Times are nanoseconds per iteration, of round trips the median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Round trip; each side writes a line of its own. The floor where every word has one writer.
     LineEachWay,
+    /// As `LineEachWay`, with a random time to [think](Laps::think) between, which is not counted.
+    LineThinking,
     /// Round trip; both sides write the same line in turn.
     SharedLine,
     /// Round trip; the payload is copied in and, on the other core, out; a line answers.
@@ -76,8 +80,9 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::LineEachWay,
+        Self::LineThinking,
         Self::SharedLine,
         Self::Copy,
         Self::CopyBothWays,
@@ -90,6 +95,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::LineEachWay => "line each way",
+            Self::LineThinking => "line each way, thinking",
             Self::SharedLine => "line both write",
             Self::Copy => "copy, answered by a line",
             Self::CopyBothWays => "copy both ways",
@@ -108,10 +114,10 @@ impl Kind {
     /// enough to time, short enough to fall between two disturbances.
     pub fn iterations(self, bytes: usize) -> u64 {
         match self {
-            Self::LineEachWay | Self::SharedLine => 1_000,
-            Self::Copy | Self::CopyBothWays | Self::CopyRate => {
-                ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
-            }
+            Self::LineEachWay | Self::LineThinking | Self::SharedLine => 1_000,
+            Self::CopyRate if bytes <= 64 => 16_384,
+            Self::CopyRate => ((8 << 20) / (bytes as u64)).clamp(32, 1_000),
+            Self::Copy | Self::CopyBothWays => ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000),
             Self::SlotRate => 16_384,
             Self::Eventfd => 100,
         }

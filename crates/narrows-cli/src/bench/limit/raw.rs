@@ -142,7 +142,8 @@ impl Mapping {
         prefetch_for_write(self.slot(index));
     }
 
-    /// Divides an area into buffers of `bytes`, at most `most` of them.
+    /// Divides an area into buffers of `bytes`, at most `most` of them. Those of up to a line lie
+    /// close together, as slots do.
     ///
     /// `None` if not even one fits.
     pub fn buffers(&self, area: Area, bytes: usize, most: usize) -> Option<Buffers<'_>> {
@@ -150,7 +151,10 @@ impl Mapping {
             Area::There => (THERE_AT, THERE_LEN),
             Area::Back => (BACK_AT, BACK_LEN),
         };
-        let stride = bytes.max(1).checked_next_multiple_of(PAGE)?.checked_add(STAGGER)?;
+        let stride = match bytes {
+            0..=SLOT_STRIDE => SLOT_STRIDE,
+            _ => bytes.checked_next_multiple_of(PAGE)?.checked_add(STAGGER)?,
+        };
         let count = (length / stride).min(most);
         if count == 0 {
             return None;
@@ -195,13 +199,19 @@ impl Buffers<'_> {
         unsafe { self.base.add((index & self.mask) as usize * self.stride) }
     }
 
+    /// Asks for the first line of message `index`'s buffer, to be written soon.
+    #[inline(always)]
+    pub fn prefetch(&self, index: u64) {
+        prefetch_for_write(self.at(index));
+    }
+
     /// Copies private bytes into the buffer of message `index`, as many as both have.
     #[inline(always)]
     pub fn write(&self, index: u64, from: &[u8]) {
         let length = from.len().min(self.bytes);
         // SAFETY: at most `bytes` are written, which is at most the stride; `from` is private
         // memory, so the two do not overlap.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.at(index), length) }
+        unsafe { copy(from.as_ptr(), self.at(index), length) }
     }
 
     /// Copies the buffer of message `index` into private memory, as much as both have.
@@ -209,7 +219,22 @@ impl Buffers<'_> {
     pub fn read(&self, index: u64, to: &mut [u8]) {
         let length = to.len().min(self.bytes);
         // SAFETY: as in `write`, the other way.
-        unsafe { ptr::copy_nonoverlapping(self.at(index), to.as_mut_ptr(), length) }
+        unsafe { copy(self.at(index), to.as_mut_ptr(), length) }
+    }
+}
+
+/// Copies bytes; a line goes without a call, which takes as long as moving it.
+///
+/// # Safety
+/// Both are valid for `length` bytes and do not overlap.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller vouches for both, and the length of the first copy is `length`.
+    unsafe {
+        match length {
+            SLOT_STRIDE => ptr::copy_nonoverlapping(from, to, SLOT_STRIDE),
+            _ => ptr::copy_nonoverlapping(from, to, length),
+        }
     }
 }
 

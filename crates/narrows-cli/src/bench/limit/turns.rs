@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, fence};
 use std::time::{Duration, Instant};
 
 use super::bells::Bells;
+use super::laps::{LAP, Laps, stream_lap};
 use super::raw::{Area, Buffers, Line, MAX_BYTES, Mapping, SLOT_PAYLOAD, SLOTS};
 use super::{Kind, Pace};
 
@@ -21,8 +22,10 @@ const POLLS_PER_LOOK: u32 = 1 << 12;
 const AHEAD: u64 = 8;
 /// Messages after which the receiver gives their slots back.
 const CREDITS: u64 = 32;
-/// Buffers of a stream, where they fit.
+/// Buffers of a stream, where they fit: of up to a line, one for each slot.
 const STREAM_BUFFERS: usize = 64;
+const SMALL: usize = 64;
+const SMALL_BUFFERS: usize = SLOTS as usize;
 
 /// One side while it runs a batch.
 pub struct Turns<'a> {
@@ -40,22 +43,23 @@ pub struct Turns<'a> {
 
 impl<'a> Turns<'a> {
     /// The side that asks, and measures.
-    pub fn caller(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
+    pub fn caller(&mut self, kind: Kind, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         match kind {
-            Kind::LineEachWay => self.line_each_way_caller(turns),
-            Kind::SharedLine => self.shared_line_caller(turns),
-            Kind::Copy => self.copy_caller(turns, false),
-            Kind::CopyBothWays => self.copy_caller(turns, true),
-            Kind::CopyRate => self.copy_sender(turns),
-            Kind::SlotRate => self.slot_sender(turns),
-            Kind::Eventfd => self.eventfd_caller(turns),
+            Kind::LineEachWay => each(turns, laps, |turns| self.line_each_way_caller(turns)),
+            Kind::LineThinking => self.thinking_caller(turns, laps),
+            Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
+            Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, false)),
+            Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, true)),
+            Kind::CopyRate => self.copy_sender(turns, laps),
+            Kind::SlotRate => self.slot_sender(turns, laps),
+            Kind::Eventfd => self.eventfd_caller(turns, laps),
         }
     }
 
     /// The side that answers.
     pub fn callee(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
         match kind {
-            Kind::LineEachWay => self.line_each_way_callee(turns),
+            Kind::LineEachWay | Kind::LineThinking => self.line_each_way_callee(turns),
             Kind::SharedLine => self.shared_line_callee(turns),
             Kind::Copy => self.copy_callee(turns, false),
             Kind::CopyBothWays => self.copy_callee(turns, true),
@@ -65,11 +69,21 @@ impl<'a> Turns<'a> {
         }
     }
 
+    #[inline(always)]
     fn line_each_way_caller(&self, turns: Range<u64>) -> io::Result<()> {
         let (there, back) = (self.line(Line::There), self.line(Line::Back));
         for turn in turns {
             self.publish(there, turn + 1);
             self.wait(back, |word| word == turn + 1)?;
+        }
+        Ok(())
+    }
+
+    fn thinking_caller(&self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+        for turn in turns {
+            laps.think();
+            self.line_each_way_caller(turn..turn + 1)?;
+            laps.end(1);
         }
         Ok(())
     }
@@ -132,11 +146,14 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn copy_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let there = self.buffers(Area::There, STREAM_BUFFERS)?;
+    fn copy_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+        let there = self.stream()?;
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
+        let lap = stream_lap(self.out.len());
+        laps.begin();
         for turn in turns.clone() {
+            laps.iteration(lap);
             if turn - taken >= there.count() {
                 taken = self.wait(credit, |word| turn.wrapping_sub(word) < there.count())?;
             }
@@ -144,14 +161,16 @@ impl<'a> Turns<'a> {
             there.write(turn, self.out);
             self.mapping.sequence(turn).store(turn + 1, Release);
             self.mapping.prefetch_slot(turn + AHEAD);
+            there.prefetch(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
+        laps.finish();
         Ok(())
     }
 
     fn copy_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let there = self.buffers(Area::There, STREAM_BUFFERS)?;
-        let share = (there.count() / 4).max(1);
+        let there = self.stream()?;
+        let share = (there.count() / 4).clamp(1, CREDITS);
         let credit = self.line(Line::Credit);
         let mut given = turns.start;
         for turn in turns.clone() {
@@ -166,11 +185,14 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn slot_sender(&mut self, turns: Range<u64>) -> io::Result<()> {
+    fn slot_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
         let mut payload = self.slot_payload()?;
+        let lap = stream_lap(payload.len());
+        laps.begin();
         for turn in turns.clone() {
+            laps.iteration(lap);
             if turn - taken >= SLOTS {
                 taken = self.wait(credit, |word| turn.wrapping_sub(word) < SLOTS)?;
             }
@@ -180,6 +202,7 @@ impl<'a> Turns<'a> {
             self.mapping.prefetch_slot(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
+        laps.finish();
         Ok(())
     }
 
@@ -202,11 +225,13 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn eventfd_caller(&self, turns: Range<u64>) -> io::Result<()> {
+    fn eventfd_caller(&self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         self.bells.guarded(self.left()?, || {
             for _ in turns {
+                laps.begin();
                 self.bells.ring()?;
                 self.bells.listen()?;
+                laps.end(1);
             }
             Ok(())
         })
@@ -229,6 +254,11 @@ impl<'a> Turns<'a> {
 
     fn buffers(&self, area: Area, most: usize) -> io::Result<Buffers<'a>> {
         self.mapping.buffers(area, self.out.len(), most).ok_or_else(|| too_long(self.out.len()))
+    }
+
+    fn stream(&self) -> io::Result<Buffers<'a>> {
+        let small = self.out.len() <= SMALL;
+        self.buffers(Area::There, if small { SMALL_BUFFERS } else { STREAM_BUFFERS })
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
@@ -279,6 +309,24 @@ impl<'a> Turns<'a> {
             .filter(|left| !left.is_zero())
             .ok_or_else(|| silent(self.patience))
     }
+}
+
+/// Runs iterations in laps.
+#[inline(always)]
+fn each(
+    turns: Range<u64>,
+    laps: &mut Laps,
+    mut run: impl FnMut(Range<u64>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut start = turns.start;
+    while start < turns.end {
+        let end = turns.end.min(start + LAP);
+        laps.begin();
+        run(start..end)?;
+        laps.end(end - start);
+        start = end;
+    }
+    Ok(())
 }
 
 /// What a payload of a batch consists of, its stamp apart.

@@ -1,0 +1,166 @@
+//! `bench bounds`: the stack beside what the machine allows, and whether it keeps within what is
+//! promised of it.
+
+use narrows::strategy::Strategy;
+
+use super::limit::Kind;
+use super::pair::Pair;
+use super::series::{NS, Series};
+use super::{Section, begin, choice, iterations};
+use crate::failure::Failure;
+use crate::flags::{Bench, Global};
+use crate::report::Bound;
+
+const ROUNDS: u16 = 31;
+const SHORT: usize = 48;
+const LINE: usize = 64;
+const LARGE: usize = 65536;
+/// Late answers of a batch: each takes a millisecond and more.
+const LATE: u64 = 32;
+
+/// What the figure of a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Figure {
+    /// A round trip, beside a limit.
+    Trip(Kind),
+    /// The same, with time to think in between.
+    Thinking,
+    /// A limit beside a line each way.
+    Floor(Kind),
+    /// Messages one way, in millions a second, beside a limit.
+    Rate(Kind),
+    /// Bytes one way, in GiB a second, beside a limit.
+    Volume(Kind),
+    /// A round trip beside that of another strategy.
+    Beside(Strategy),
+    /// Processor time while answers are late, beside that of another strategy.
+    Load(Strategy),
+}
+
+/// A row in the making.
+struct Plan {
+    name: &'static str,
+    figure: Figure,
+    strategy: Strategy,
+    bytes: usize,
+    count: u64,
+    series: Series,
+}
+
+/// Measures everything that has a bound.
+///
+/// # Errors
+/// The other process is gone.
+pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
+    choice::fixed(args, false)?;
+    let mut plans = plans()?;
+    let strategies: Vec<Strategy> = plans.iter().map(|plan| plan.strategy).collect();
+    let rounds = usize::from(args.rounds.unwrap_or(ROUNDS));
+    let mut task = begin(global, args, &strategies, &[LARGE], rounds)?;
+    for plan in &mut plans {
+        plan.size(&mut task.pair)?;
+    }
+    for _ in 0..rounds {
+        for plan in &mut plans {
+            task.say(plan.name);
+            plan.round(&mut task.pair)?;
+        }
+        task.step();
+    }
+    let rows = plans.iter().filter_map(Plan::row).collect();
+    Ok(vec![Section { rows, ..Section::default() }.judged()])
+}
+
+fn plans() -> Result<Vec<Plan>, Failure> {
+    let [spin, sleep, hybrid] = ["spin", "interrupt", "hybrid"]
+        .map(|notification| choice::strategy(&format!("copy_batched/{notification}/external")));
+    let (spin, sleep, hybrid) = (spin?, sleep?, hybrid?);
+    let row = |name, figure, strategy, bytes, bound: Option<Bound>| {
+        let series = bound.map_or_else(Series::default, Series::bound);
+        Plan { name, figure, strategy, bytes, count: LATE, series }
+    };
+    let most = |most| Some(Bound::Most(most));
+    let least = |least| Some(Bound::Least(least));
+    Ok(vec![
+        row("spinning", Figure::Trip(Kind::LineEachWay), spin, 8, most(1.15)),
+        row("spinning", Figure::Trip(Kind::LineEachWay), spin, SHORT, most(1.15)),
+        row("line both write", Figure::Floor(Kind::SharedLine), spin, 0, None),
+        row("thinking", Figure::Thinking, spin, SHORT, most(1.1)),
+        row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
+        row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
+        row("one way, pool", Figure::Volume(Kind::CopyRate), spin, LARGE, least(0.95)),
+        row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
+        row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
+        row("hybrid, late", Figure::Load(sleep), hybrid, SHORT, most(1.5)),
+    ])
+}
+
+impl Plan {
+    /// Finds out how many iterations a batch has.
+    fn size(&mut self, pair: &mut Pair) -> Result<(), Failure> {
+        /// Iterations of the batch that tells.
+        const TRIAL: u64 = 64;
+        let ns = match self.figure {
+            Figure::Trip(_) | Figure::Thinking | Figure::Beside(_) => {
+                pair.messages(self.strategy, self.bytes, TRIAL)?
+            }
+            Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
+            Figure::Floor(_) | Figure::Load(_) => return Ok(()),
+        };
+        self.count = iterations(ns);
+        Ok(())
+    }
+
+    /// Measures a batch of the limit and a batch of the figure.
+    fn round(&mut self, pair: &mut Pair) -> Result<(), Failure> {
+        let Plan { strategy, bytes, count, .. } = *self;
+        let (value, limit) = match self.figure {
+            Figure::Trip(floor) => {
+                let limit = pair.limit(floor, bytes)?;
+                (pair.messages(strategy, bytes, count)?, limit)
+            }
+            Figure::Thinking => {
+                let limit = pair.limit(Kind::LineThinking, bytes)?;
+                (pair.thinking(strategy, bytes, count)?, limit)
+            }
+            Figure::Floor(kind) => {
+                let limit = pair.limit(Kind::LineEachWay, bytes)?;
+                (pair.limit(kind, bytes)?, limit)
+            }
+            Figure::Rate(floor) | Figure::Volume(floor) => {
+                let limit = pair.limit(floor, bytes)?;
+                let value = pair.stream(strategy, bytes, count)?;
+                (self.rate(value), self.rate(limit))
+            }
+            Figure::Beside(other) => {
+                let limit = pair.messages(other, bytes, count)?;
+                (pair.messages(strategy, bytes, count)?, limit)
+            }
+            Figure::Load(other) => {
+                let limit = pair.load(other, bytes, count)?;
+                (pair.load(strategy, bytes, count)?, limit)
+            }
+        };
+        self.series.push(value, limit);
+        Ok(())
+    }
+
+    /// What a time of a message makes in the row's unit.
+    fn rate(&self, ns: f64) -> f64 {
+        let per_second = 1e9 / ns.max(f64::MIN_POSITIVE);
+        match self.figure {
+            Figure::Volume(_) => per_second * self.bytes as f64 / f64::from(1 << 30),
+            _ => per_second / 1e6,
+        }
+    }
+
+    fn row(&self) -> Option<crate::report::BenchRow> {
+        let unit = match self.figure {
+            Figure::Rate(_) => "Mmsg/s",
+            Figure::Volume(_) => "GiB/s",
+            Figure::Load(_) => "%",
+            _ => NS,
+        };
+        self.series.row(self.name, self.bytes, unit)
+    }
+}

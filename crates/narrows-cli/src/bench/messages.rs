@@ -1,0 +1,238 @@
+//! Batches of messages between the two processes of a bench.
+
+use std::time::Instant;
+
+use narrows::driver::made_in_pool;
+use narrows::endpoint::{Address, FlowId, Message, SendError, What};
+use narrows::strategy::Strategy;
+use narrows_host::{Host, system};
+
+use super::choice;
+use super::limit::{LAP, Laps, stream_lap};
+use super::pair::{PATIENCE, PORT, Pair, corrupted};
+use super::sink::{self, Receipt};
+use crate::failure::Failure;
+use crate::service::{self, Mode};
+
+/// Late answers before processor time is taken: a hybrid wait has learnt by then.
+const LEARNING: u64 = 16;
+
+impl Pair {
+    /// A batch of messages that come back: nanoseconds of a round trip, the median.
+    ///
+    /// # Errors
+    /// The other side is gone, or a message is not what was sent.
+    pub fn messages(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        self.exchanges(Mode::Messages(strategy), strategy)?;
+        let ns = in_laps(&strategy, count, |number| self.there_and_back(number, count, bytes))?;
+        self.exchanged(bytes)?;
+        Ok(ns)
+    }
+
+    /// As [`Pair::messages`], with a random time to think between two round trips, which is not
+    /// counted.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn thinking(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        self.exchanges(Mode::Messages(strategy), strategy)?;
+        let mut laps = Laps::new(count);
+        for number in 0..count {
+            laps.think();
+            self.there_and_back(number, count, bytes)?;
+            laps.end(1);
+        }
+        self.exchanged(bytes)?;
+        Ok(laps.middle().unwrap_or_default())
+    }
+
+    /// As [`Pair::messages`], from and to each of so many ports in turn. Both sides open them for
+    /// the batch.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ports(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+        ports: u16,
+    ) -> Result<f64, Failure> {
+        let all = service::MANY_PORTS..service::MANY_PORTS + ports;
+        for port in all.clone() {
+            self.peer.node.open(port).map_err(|_| super::pair::defect("a port is in use"))?;
+        }
+        self.exchanges(Mode::Ports(ports, strategy), strategy)?;
+        let mut next = all.clone().cycle();
+        let ns = in_laps(&strategy, count, |number| {
+            let port = next.next().unwrap_or(service::MANY_PORTS);
+            self.over(number, count, bytes, port, port)
+        })?;
+        self.exchanged(bytes)?;
+        for port in all {
+            // It was opened above.
+            let _ = self.peer.node.close_port(port);
+        }
+        Ok(ns)
+    }
+
+    /// A batch of messages that are answered [`service::LATE`] later: the processor time that this
+    /// side uses meanwhile, in percent of a core.
+    ///
+    /// # Errors
+    /// As [`Pair::messages`].
+    pub fn load(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
+        self.exchanges(Mode::Late(strategy), strategy)?;
+        let count = count + LEARNING;
+        let mut began = (Instant::now(), system::process_time());
+        for number in 0..count {
+            if number == LEARNING {
+                began = (Instant::now(), system::process_time());
+            }
+            self.there_and_back(number, count, bytes)?;
+        }
+        let used = system::process_time().saturating_sub(began.1);
+        let load = 100.0 * used.as_secs_f64() / began.0.elapsed().as_secs_f64();
+        self.exchanged(bytes)?;
+        Ok(load)
+    }
+
+    /// Both sides get ready for messages that come back.
+    fn exchanges(&mut self, mode: Mode, strategy: Strategy) -> Result<(), Failure> {
+        self.limit_mode(false)?;
+        self.peer.mode(mode)?;
+        self.peer.node.set_strategy(strategy);
+        self.peer.node.set_notification(strategy.notification);
+        Ok(())
+    }
+
+    fn exchanged(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.peer.node.set_notification(Strategy::default().notification);
+        self.intact(bytes)
+    }
+
+    fn there_and_back(&mut self, number: u64, count: u64, bytes: usize) -> Result<(), Failure> {
+        self.over(number, count, bytes, PORT, service::ECHO_PORT)
+    }
+
+    #[inline]
+    fn over(
+        &mut self,
+        number: u64,
+        count: u64,
+        bytes: usize,
+        from: u16,
+        port: u16,
+    ) -> Result<(), Failure> {
+        self.number(number, bytes);
+        let tag = if number + 1 == count { service::LAST } else { 0 };
+        let Pair { peer, out, back, .. } = self;
+        let payload = out.get(..bytes).unwrap_or_default();
+        let to = Address { link: peer.link, port };
+        if let Err(error) = peer.node.send(from, to, Message::new(payload).tag(tag), None) {
+            return Err(peer.explain_send(error));
+        }
+        match peer.node.receive_into(from, back, None) {
+            Ok(Some(message)) if message.what == What::Message => Ok(()),
+            _ => Err(peer.lost()),
+        }
+    }
+
+    /// A batch of messages one way, each read by the other side: nanoseconds of a message. Those
+    /// of the last lap count until the other side says that it has read the last.
+    ///
+    /// # Errors
+    /// The other side is gone, or has not read what was sent.
+    pub fn stream(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
+        self.limit_mode(false)?;
+        self.peer.mode(Mode::Sink(strategy))?;
+        let to = Address { link: self.peer.link, port: service::SINK_PORT };
+        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
+        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
+        self.peer.node.set_notification(strategy.notification);
+        let (mut laps, lap) = (Laps::new(count), stream_lap(bytes));
+        laps.begin();
+        for number in 0..count {
+            laps.iteration(lap);
+            self.number(number, bytes);
+            let tag = if number + 1 == count { service::LAST } else { 0 };
+            if let Err(error) = self.push(flow, &strategy, tag, bytes) {
+                return Err(self.peer.explain_send(error));
+            }
+        }
+        let mut receipt = [0; Receipt::BYTES];
+        let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
+        laps.finish();
+        if !matches!(answered, Ok(Some(message)) if message.what == What::Message) {
+            return Err(self.peer.lost());
+        }
+        self.peer.node.set_notification(Strategy::default().notification);
+        self.close(flow, strategy)?;
+        let expected = Receipt { count, sum: sink::sum(self.payload(bytes)) };
+        match Receipt::from_bytes(receipt) == expected {
+            true => Ok(laps.middle().unwrap_or_default()),
+            false => Err(corrupted()),
+        }
+    }
+
+    fn push(
+        &mut self,
+        flow: FlowId,
+        strategy: &Strategy,
+        tag: u16,
+        bytes: usize,
+    ) -> Result<(), SendError> {
+        let Pair { peer, out, .. } = self;
+        let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
+        if !made_in_pool::<Host>(strategy.transfer) {
+            return node.send_over(flow, PORT, Message::new(payload).tag(tag), None);
+        }
+        let mut block = loop {
+            match node.reserve(flow, bytes) {
+                Err(SendError::PoolEmpty) => room(node),
+                reserved => break reserved?,
+            }
+        };
+        node.write(&mut block, 0, payload).map_err(|_| SendError::NotReserved)?;
+        loop {
+            match node.try_send_over(flow, PORT, Message::new(&mut block).tag(tag)) {
+                Err(SendError::RingFull) => room(node),
+                sent => return sent,
+            }
+        }
+    }
+}
+
+/// Round trips in laps, each alone where the sides sleep: nanoseconds of one in the middle lap.
+#[inline(always)]
+pub(super) fn in_laps(
+    strategy: &Strategy,
+    count: u64,
+    mut trip: impl FnMut(u64) -> Result<(), Failure>,
+) -> Result<f64, Failure> {
+    let lap = if choice::sleeps(strategy) { 1 } else { LAP };
+    let mut laps = Laps::new(count);
+    laps.begin();
+    for number in 0..count {
+        laps.iteration(lap);
+        trip(number)?;
+    }
+    laps.finish();
+    Ok(laps.middle().unwrap_or_default())
+}
+
+/// Lets the other side's credit and blocks come in.
+fn room(node: &mut narrows_host::Node) {
+    node.poll();
+    std::hint::spin_loop();
+}

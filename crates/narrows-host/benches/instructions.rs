@@ -1,0 +1,59 @@
+//! What the stack executes for one message of 48 bytes: `ci/instructions` runs this under callgrind
+//! and reads each function's instructions. Run by itself it only checks that messages arrive.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use narrows::endpoint::Address;
+use narrows_host::{Node, Options};
+
+const WITHIN: Option<Duration> = Some(Duration::from_secs(60));
+/// Messages of each kind; `ci/instructions` divides by it.
+const MESSAGES: u32 = 1024;
+const PORT: u16 = 1;
+
+#[inline(never)]
+fn send(node: &mut Node, to: Address, bytes: &[u8; 48]) -> bool {
+    node.try_send(PORT, to, bytes).is_ok()
+}
+
+#[inline(never)]
+fn receive(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
+    matches!(node.try_receive_into(PORT, bytes), Ok(Some(_)))
+}
+
+#[inline(never)]
+fn poll_empty(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
+    matches!(node.try_receive_into(PORT, bytes), Ok(None))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    let open = |name| Options::new(name).directory(directory.path()).node();
+    let mut sender = open("sender")?;
+    let mut receiver = open("receiver")?;
+    sender.open(PORT)?;
+    receiver.open(PORT)?;
+    // The receiver answers the sender's hunt in a thread of its own.
+    let receiver = std::thread::spawn(move || {
+        let met = receiver.hunt(&"sender".parse().expect("a name"), WITHIN);
+        met.map(|_| receiver)
+    });
+    let link = sender.hunt(&"receiver".parse()?, WITHIN)?;
+    let mut receiver = receiver.join().map_err(|_| "the receiver panicked")??;
+    let to = Address { link, port: PORT };
+
+    let mut got = [0; 48];
+    // Slots are touched and branches taken before anything counts: not a matter of instructions,
+    // but the first messages also bring the link's news.
+    while receiver.try_receive_into(PORT, &mut got)?.is_some() {}
+    for n in 0..MESSAGES {
+        let sent = black_box([n as u8; 48]);
+        assert!(poll_empty(black_box(&mut receiver), black_box(&mut got)), "nothing was sent");
+        assert!(send(black_box(&mut sender), black_box(to), &sent), "there is room");
+        assert!(receive(black_box(&mut receiver), black_box(&mut got)), "a message was sent");
+        assert_eq!(sent, got);
+    }
+    println!("{MESSAGES} messages of 48 bytes sent and received");
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! The short way of a message that nothing stands in the way of: out of the caller's bytes into a
+//! slot, out of the ring into the receiver's buffer. What it cannot do, it leaves untouched for the
+//! long way to do, so that nothing but speed depends on it.
+
+use super::{Address, Node, Payload, Port, Received, What};
+use crate::link;
+use crate::memory::{Descriptor, Kind};
+use crate::platform::Platform;
+use crate::strategy::Transfer;
+
+/// What a look at the rings found.
+pub(super) enum Look {
+    /// No message on any of them, and none that waits for this port.
+    Nothing,
+    /// The message, which has been taken and given back.
+    Message(Received),
+    /// Something that takes the long way.
+    More,
+}
+
+impl<P: Platform> Node<P> {
+    /// Sends a message that fits a slot which is known to be free. False if it did not.
+    #[inline(always)]
+    pub(super) fn post(
+        &mut self,
+        from: Port,
+        to: Address,
+        priority: u8,
+        tag: u16,
+        payload: &Payload<'_>,
+    ) -> bool {
+        let Payload::Bytes(bytes) = *payload else { return false };
+        if self.platform.tracing() || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
+        {
+            return false;
+        }
+        let Some(link) = self.links.get_mut(to.link) else { return false };
+        if link.lost.is_some() {
+            return false;
+        }
+        let descriptor = Descriptor {
+            kind: Kind::Message,
+            ack: self.strategy.acknowledgement.wanted(),
+            priority: priority.min(7),
+            len: 0,
+            source: from,
+            target: to.port,
+            tag,
+            block: None,
+        };
+        link::post(&self.platform, link, descriptor, bytes)
+    }
+
+    /// Takes the one message that is there straight into `buffer`. With messages on several links,
+    /// or one that overtakes another, or something else to do than messages, there is more.
+    #[inline(always)]
+    pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Look {
+        if self.calm == 0 {
+            return Look::More;
+        }
+        self.calm -= 1;
+        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Look::More };
+        if !endpoint.queue.is_empty() {
+            return Look::More;
+        }
+        if endpoint.strategy.transfer == Transfer::CopyEngine {
+            return Look::More;
+        }
+        let (id, link) = match self.links.ready() {
+            Ok(Some(ready)) => ready,
+            Ok(None) => return Look::Nothing,
+            Err(link::Several) => return Look::More,
+        };
+        match link::take_into(&self.platform, link, port, buffer) {
+            Some(d) => Look::Message(Received {
+                what: What::Message,
+                from: Address { link: id, port: d.source },
+                len: d.len as usize,
+                priority: d.priority,
+                tag: d.tag,
+            }),
+            None => Look::More,
+        }
+    }
+}
