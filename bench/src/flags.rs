@@ -14,10 +14,10 @@ use crate::contender::Mode;
 #[command(version, args_conflicts_with_subcommands = true)]
 pub struct Flags {
     /// Rounds: each visits every contender at every size, in an order of its own
-    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// How long to measure in all; starting and ending processes comes on top
-    #[arg(long, default_value_t = 180, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
     /// Only contenders whose name has this in it; may be repeated
     #[arg(long, value_name = "NAME")]
@@ -37,6 +37,9 @@ pub struct Flags {
     /// Write everything that was measured to a file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Measure nothing, and write the document anew from such a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "smoke"])]
+    pub from: Option<PathBuf>,
     /// Where BENCHMARKS.md and its charts go; without it, the docs directory of this checkout if
     /// everything is measured, and nowhere otherwise
     #[arg(long, value_name = "DIR")]

@@ -1,15 +1,15 @@
 //! What was measured, and the figures that are made of it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contender::{Kind, Measure, Mode, Sides};
 use crate::visit::Found;
 
 /// What was measured of one contender in one mode at one size.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Whose.
-    pub contender: &'static str,
+    pub contender: String,
     /// What it stands for.
     pub kind: Kind,
     /// What its ends run in.

@@ -24,6 +24,11 @@ const SHORTEST: u64 = 10;
 /// A flag asks for what cannot be, a file cannot be written, or, in a smoke test, a contender does
 /// not work.
 pub fn run(flags: &Flags) -> io::Result<()> {
+    if let Some(file) = &flags.from {
+        let text = std::fs::read(file).map_err(|error| contender::failed(&read(file), error))?;
+        let report = Report::from_json(&text)?;
+        return publish(&report, flags);
+    }
     let chosen = choose(flags)?;
     let cores = flags.cores.map_or_else(two_cores, Ok)?;
     let cells = cells(&chosen, flags);
@@ -63,15 +68,20 @@ pub fn run(flags: &Flags) -> io::Result<()> {
         rounds: flags.rounds,
         millis,
         cores,
-        started,
+        date: humantime::format_rfc3339_seconds(started).to_string(),
         took,
         sizes: flags.bytes.clone(),
     };
-    let report = Report::new(settings, &chosen, rows);
+    let report = Report::new(settings, rows);
     if let Some(file) = &flags.json {
         let text = serde_json::to_vec(&report)?;
         std::fs::write(file, text).map_err(|error| contender::failed(&name(file), error))?;
     }
+    publish(&report, flags)
+}
+
+/// Writes the document, if it is meant, and says how it went.
+fn publish(report: &Report, flags: &Flags) -> io::Result<()> {
     if let Some(directory) = output(flags) {
         report.write(&directory)?;
     }
@@ -150,7 +160,7 @@ fn row(cell: &Cell) -> Row {
     let Cell { contender, mode, bytes } = *cell;
     let (kind, sides) = (contender.kind(), contender.sides());
     let (found, failures) = (Found::default(), Vec::new());
-    Row { contender: contender.name(), kind, sides, mode, bytes, found, failures }
+    Row { contender: contender.name().to_owned(), kind, sides, mode, bytes, found, failures }
 }
 
 fn add(to: &mut Found, more: Found) {
@@ -196,6 +206,10 @@ fn bar(visits: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} left  {msg}");
     let bar = ProgressBar::new(visits);
     style.map_or_else(|_| ProgressBar::hidden(), |style| bar.with_style(style))
+}
+
+fn read(file: &Path) -> String {
+    format!("cannot read {}", file.display())
 }
 
 fn name(file: &Path) -> String {

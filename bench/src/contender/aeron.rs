@@ -1,9 +1,9 @@
-//! Aeron over shared memory, by its C client. Its media driver, which makes the log buffers and is
-//! not on a message's way, is a third process on the same two cores.
+//! Aeron over shared memory, by its C client. Its media driver, which makes the log buffers and moves
+//! the limit up to which may be sent, is a third process on the same two cores.
 
 use std::ffi::CString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ use crate::payload;
 
 /// The longest message that is made where it is sent from; a longer one goes in fragments.
 const CLAIMED: usize = 4096;
-/// A claim has to fit into one packet, with its header.
-const CHANNEL: &str = "aeron:ipc?term-length=1m|mtu=8192";
+/// A claim has to fit into one packet, with its header; half a term may be under way.
+const CHANNEL: &str = "aeron:ipc?term-length=4m|mtu=8192";
 /// Messages taken by one look.
 const LIMIT: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -131,7 +131,7 @@ impl Drop for Driver {
 }
 
 /// Is the media driver, until it is killed.
-pub fn serve_driver(directory: &PathBuf, cores: (usize, usize)) -> io::Result<()> {
+pub fn serve_driver(directory: &Path, cores: (usize, usize)) -> io::Result<()> {
     let mut set = rustix::thread::CpuSet::new();
     set.set(cores.0);
     set.set(cores.1);

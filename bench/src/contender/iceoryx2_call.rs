@@ -61,8 +61,11 @@ impl Contender for Iceoryx2Call {
     }
 }
 
+type Pending = PendingResponse<ipc::Service, [u64], (), [u64], ()>;
+type Active = ActiveRequest<ipc::Service, [u64], (), [u64], ()>;
+
 struct Caller {
-    pending: Option<PendingResponse<ipc::Service, [u64], (), [u64], ()>>,
+    pending: Option<Pending>,
     client: Client<ipc::Service, [u64], (), [u64], ()>,
     bell: Bell,
     words: usize,
@@ -89,7 +92,7 @@ impl Port for Caller {
 }
 
 struct Callee {
-    active: Option<ActiveRequest<ipc::Service, [u64], (), [u64], ()>>,
+    active: Option<Active>,
     server: Server<ipc::Service, [u64], (), [u64], ()>,
     bell: Bell,
     words: usize,

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use narrows::driver::{made_in_pool, read_in_place};
-use narrows::endpoint::{Address, FlowId, Select, SendError, Source, What};
+use narrows::endpoint::{Address, FlowId, PortError, Received, Select, SendError, Source, What};
 use narrows::strategy::Strategy;
 use narrows_host::{Host, Node, Options};
 
@@ -19,6 +19,8 @@ const PORT: u16 = 1;
 /// Bytes made or read at a time where the payload lies: payload there is reached through copies of
 /// parts, as the other side may be hostile.
 pub(super) const WINDOW: usize = 1024;
+/// Looks at the rings between two at everything else.
+const LOOKS: u32 = 1 << 16;
 /// Payload that travels in a slot.
 const IN_SLOT: usize = 48;
 
@@ -131,10 +133,13 @@ impl Contender for NarrowsMessage {
             }
         };
         node.attach(link, PORT).map_err(|error| failed("attach", error))?;
+        node.set_strategy(strategy);
         node.set_notification(strategy.notification);
         let ends = Ends {
             node,
+            to: Address { link, port: PORT },
             flow,
+            spin: setup.mode == Mode::Spinning,
             made_in_pool: made_in_pool::<Host>(strategy.transfer),
             read_in_place: read_in_place::<Host>(strategy.transfer),
             out: vec![0; setup.bytes],
@@ -155,7 +160,11 @@ fn look_after(node: &mut Node, control: &mut Control) -> io::Result<()> {
 
 struct Ends {
     node: Node,
+    /// The other end's port, for what is copied.
+    to: Address,
+    /// The flow to it, for what is made in the pool.
     flow: FlowId,
+    spin: bool,
     made_in_pool: bool,
     read_in_place: bool,
     out: Vec<u8>,
@@ -168,7 +177,7 @@ impl Port for Ends {
             return self.make_and_send(number);
         }
         payload::make(number, &mut self.out);
-        let sent = self.node.send_over(self.flow, PORT, &self.out, None);
+        let sent = self.node.send(PORT, self.to, &self.out, None);
         sent.map_err(|error| failed("send", error))
     }
 
@@ -176,7 +185,11 @@ impl Port for Ends {
         if self.read_in_place {
             return self.receive_in_place(number);
         }
-        let received = self.node.receive_into(PORT, &mut self.into, None);
+        let received = if self.spin {
+            self.look()
+        } else {
+            self.node.receive_into(PORT, &mut self.into, None)
+        };
         match received.map_err(|error| failed("receive", error))? {
             Some(message) if message.what == What::Message => {
                 let bytes = self.into.get(..message.len).unwrap_or_default();
@@ -188,6 +201,20 @@ impl Port for Ends {
 }
 
 impl Ends {
+    /// Looks until there is a message, and now and then whether the other end is still there.
+    fn look(&mut self) -> Result<Option<Received>, PortError> {
+        loop {
+            for _ in 0..LOOKS {
+                let received = self.node.try_receive_into(PORT, &mut self.into)?;
+                if received.is_some() {
+                    return Ok(received);
+                }
+                std::hint::spin_loop();
+            }
+            self.node.poll();
+        }
+    }
+
     fn make_and_send(&mut self, number: u64) -> io::Result<()> {
         let Ends { node, flow, out, .. } = self;
         let mut block = loop {

@@ -145,6 +145,7 @@ fn plot(
     chart
         .configure_mesh()
         .x_labels(sizes.len())
+        .y_labels(14)
         .x_label_formatter(&size)
         .y_label_formatter(&value)
         .label_style(("sans-serif", 14, &INK))

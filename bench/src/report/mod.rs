@@ -9,9 +9,9 @@ mod verdict;
 
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contender::{Contender, Kind, Measure, Mode, failed};
 use crate::results::{Figures, Row};
@@ -29,7 +29,7 @@ const TOPICS: [(Measure, Mode); 6] = [
 ];
 
 /// How the run was made.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// The command line.
     pub command: String,
@@ -42,8 +42,7 @@ pub struct Settings {
     /// The cores of the two ends.
     pub cores: (usize, usize),
     /// When it began.
-    #[serde(skip)]
-    pub started: SystemTime,
+    pub date: String,
     /// How long it took.
     pub took: Duration,
     /// Bytes of messages.
@@ -51,22 +50,37 @@ pub struct Settings {
 }
 
 /// All that was measured, and by whom.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Report {
-    date: String,
     settings: Settings,
-    machine: Vec<(&'static str, String)>,
+    /// Facts about the machine and what was built on it, by name.
+    machine: Vec<(String, String)>,
     rows: Vec<Row>,
-    #[serde(skip)]
-    chosen: Vec<&'static dyn Contender>,
 }
 
 impl Report {
     /// A report of these rows.
-    pub fn new(settings: Settings, chosen: &[&'static dyn Contender], rows: Vec<Row>) -> Report {
-        let date = humantime::format_rfc3339_seconds(settings.started).to_string();
+    pub fn new(settings: Settings, rows: Vec<Row>) -> Report {
         let machine = machine::facts();
-        Report { date, settings, machine, rows, chosen: chosen.to_vec() }
+        let machine = machine.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
+        Report { settings, machine, rows }
+    }
+
+    /// A report that was kept.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn from_json(text: &[u8]) -> io::Result<Report> {
+        let report: Report = serde_json::from_slice(text)
+            .map_err(|error| failed("no results in that file", error))?;
+        let all = crate::contender::all();
+        for row in &report.rows {
+            if !all.iter().any(|contender| contender.name() == row.contender) {
+                let why = "this was built without it, see the features in bench/Cargo.toml";
+                return Err(failed(&row.contender, why));
+            }
+        }
+        Ok(report)
     }
 
     /// What is won and lost, in sentences.
@@ -103,22 +117,26 @@ impl Report {
         reasons::losses(&mut doc, &verdicts)?;
         doc.text("## Who takes part");
         tables::contenders(&mut doc, self);
+        if cfg!(not(feature = "aeron")) {
+            doc.text(text::NO_AERON);
+        }
         doc.text("## How it is measured");
         doc.text(text::METHOD);
         doc.text("## The run");
-        let Settings { command, seed, rounds, millis, cores, took, .. } = &self.settings;
+        let Settings { command, date, seed, rounds, millis, cores, took, .. } = &self.settings;
         let facts = [
             ("command", format!("`{command}`")),
             ("order", format!("by the seed {seed}; the same again with `--seed {seed}`")),
-            ("begun", self.date.clone()),
+            ("begun", date.clone()),
             (
                 "rounds",
                 format!("{rounds}, each visit {millis} ms; {} min in all", took.as_secs() / 60),
             ),
             ("cores", format!("{} and {}, for everyone", cores.0, cores.1)),
         ];
-        let facts = facts.into_iter().chain(self.machine.iter().cloned());
-        doc.table(&["", ""], facts.map(|(name, value)| vec![name.to_owned(), value]).collect());
+        let facts = facts.into_iter().map(|(name, fact)| vec![name.to_owned(), fact]);
+        let machine = self.machine.iter().map(|(name, fact)| vec![name.clone(), fact.clone()]);
+        doc.table(&["", ""], facts.chain(machine).collect());
         let mut failures = String::new();
         for row in self.rows.iter().filter(|row| !row.failures.is_empty()) {
             let (mode, why) = (text::mode(row.mode), row.failures.join("; "));
@@ -140,12 +158,14 @@ impl Report {
     /// The figures of a contender's cell.
     fn figures(&self, name: &str, topic: (Measure, Mode), bytes: usize) -> Option<Figures> {
         let (measure, mode) = topic;
-        let same = |row: &&Row| (row.contender, row.mode, row.bytes) == (name, mode, bytes);
+        let same = |row: &&Row| (&*row.contender, row.mode, row.bytes) == (name, mode, bytes);
         self.rows.iter().find(same)?.figures(measure)
     }
 
     /// Those of a kind.
     fn of(&self, kind: Kind) -> impl Iterator<Item = &'static dyn Contender> + '_ {
-        self.chosen.iter().copied().filter(move |contender| contender.kind() == kind)
+        let measured = |name| self.rows.iter().any(|row| row.contender == name);
+        let all = crate::contender::all().into_iter();
+        all.filter(move |contender| contender.kind() == kind && measured(contender.name()))
     }
 }

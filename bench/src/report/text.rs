@@ -12,6 +12,11 @@ written by the command in [its last section](#the-run); nothing on it is typed i
 in `bench/reasons.toml`. Absolute figures are this machine's; ratios within the run are what to
 compare.";
 
+/// What is said of Aeron if it was not built in.
+pub const NO_AERON: &str = "\
+Aeron did not take part: this was built without `--features aeron`, which needs what
+`ci/setup bench aeron` installs.";
+
 /// How it is measured.
 pub const METHOD: &str = "\
 - **Payload.** Message *n* is words that follow from *n*. Its sender writes all of them: where the

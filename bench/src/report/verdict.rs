@@ -95,8 +95,9 @@ pub fn summary(verdicts: &[Verdict]) -> String {
     );
     let (ahead, level, behind) = count(verdicts, true);
     text += &format!(
-        "Against those that work between processes, as it does, it is ahead in {ahead}, level in \
-         {level} and behind in {behind}. Within 5 % is level.\n\n",
+        "Against those that work between processes, as it does, which have {} of the cells, it is \
+         ahead in {ahead}, level in {level} and behind in {behind}. Within 5 % is level.\n\n",
+        ahead + level + behind,
     );
     for topic in TOPICS {
         let cells: Vec<&Verdict> = verdicts.iter().filter(|cell| cell.topic == topic).collect();
