@@ -231,6 +231,9 @@ impl Platform for Board {
         self.ticks.set(self.ticks.get() + 1);
         Instant(self.ticks.get())
     }
+    fn tracing(&self) -> bool {
+        false
+    }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {
         if self.names.get(self.own) == Some(name) {

@@ -85,7 +85,7 @@ fn watch(tell: &Sender<()>, directory: &Path) {
 }
 
 /// Removes the directory of the two nodes, if it is one that was made for them.
-fn remove(directory: &Path) {
+pub(crate) fn remove(directory: &Path) {
     let ours = directory.file_name().and_then(|name| name.to_str());
     if ours.is_some_and(|name| name.starts_with(peer::DIRECTORY)) {
         let _ = std::fs::remove_dir_all(directory);

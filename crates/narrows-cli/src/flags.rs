@@ -82,6 +82,9 @@ pub enum Command {
     /// The other core's process; started by run and bench themselves
     #[command(hide = true)]
     Callee(Callee),
+    /// The other process of bench storm and bench soak; started by them
+    #[command(hide = true)]
+    Partner(Partner),
 }
 
 /// What `run` takes.
@@ -141,9 +144,11 @@ Examples:
   narrows bench phases --notify interrupt,spin
   narrows bench sizes --json
   narrows bench throughput --placement internal,external --rounds 100
+  narrows bench storm --rounds 1000
+  narrows bench soak --for 1h
 
-Each bench runs its limit interleaved with itself and prints its figure, the
-limit and the ratio of the two.
+Each bench but storm and soak runs its limit interleaved with itself and prints
+its figure, the limit and the ratio of the two.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -163,9 +168,15 @@ pub struct Bench {
     /// Sizes of a message in bytes
     #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
     pub bytes: Vec<usize>,
-    /// Rounds, in each of which the limit and everything measured has its turn
+    /// Rounds, in each of which the limit and everything measured has its turn; of storm: kills
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: Option<u16>,
+    /// Of storm: what its kills are drawn with; the same seed draws the same
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Of soak: how long it runs
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub time: Option<Duration>,
 }
 
 /// The benches.
@@ -183,6 +194,10 @@ pub enum Which {
     Phases,
     /// 128 B to 32 KiB, internal and external, interrupt and polling
     Sizes,
+    /// One side killed again and again: how soon the other is told, and what is lost
+    Storm,
+    /// Full load for a long time: whether memory, descriptors and latency stay flat
+    Soak,
     /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
     Scaling,
 }
@@ -197,6 +212,8 @@ impl Which {
             Which::Throughput => "throughput",
             Which::Phases => "phases",
             Which::Sizes => "sizes",
+            Which::Storm => "storm",
+            Which::Soak => "soak",
             Which::Scaling => "scaling",
         }
     }
@@ -269,6 +286,36 @@ pub struct Callee {
     pub limits: Option<String>,
 }
 
+/// What `partner` takes.
+#[derive(Debug, Args)]
+#[command(override_usage = "narrows partner [OPTIONS]")]
+pub struct Partner {
+    /// The directory that the domain is in
+    #[arg(long)]
+    pub directory: PathBuf,
+    /// The name that this node answers to
+    #[arg(long)]
+    pub name: String,
+    /// The core to run on
+    #[arg(long)]
+    pub core: usize,
+    /// Hunt who started this, rather than be hunted
+    #[arg(long)]
+    pub hunts: bool,
+    /// Send messages and calls, rather than only answer
+    #[arg(long)]
+    pub active: bool,
+    /// Have a copy engine
+    #[arg(long)]
+    pub engine: bool,
+    /// How everything travels
+    #[arg(long, value_parser = full_strategy)]
+    pub strategy: Strategy,
+    /// What sizes are drawn with
+    #[arg(long)]
+    pub seed: u64,
+}
+
 /// The definition itself, for help, man page and completions.
 pub fn definition() -> clap::Command {
     Flags::command()
@@ -292,6 +339,10 @@ fn bytes(text: &str) -> Result<usize, String> {
 
 fn strategy_name(text: &str) -> Result<Choice, String> {
     strategy::expand(text).map(Choice).map_err(|error| error.to_string())
+}
+
+fn full_strategy(text: &str) -> Result<Strategy, String> {
+    text.parse().map_err(|error: narrows::strategy::StrategyError| error.to_string())
 }
 
 fn cores(text: &str) -> Result<Cores, String> {

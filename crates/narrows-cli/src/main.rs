@@ -43,6 +43,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),
         Command::Callee(args) => callee::run(&flags.global, args),
+        Command::Partner(args) => bench::traffic::run(&flags.global, args),
     }
 }
 

@@ -150,10 +150,11 @@ fn what_grows_is_compared_with_the_least_of_it() {
     let rows = rows(&["scaling", "--notify", "spin"]);
     for (what, numbers) in [("links", [1, 8, 64]), ("endpoints", [1, 16, 1024])] {
         let [first, others @ ..] = numbers;
-        let first = named(&rows, &format!("{what} {first}"))[0];
+        let first = named(&rows, &format!("{what} {first} spin"))[0];
         assert!(first["limit"].is_null() && first["value"].as_f64().unwrap() > 0.0, "{first}");
         for number in others {
-            let row = rows.iter().find(|row| row["name"] == format!("{what} {number}")).unwrap();
+            let row =
+                rows.iter().find(|row| row["name"] == format!("{what} {number} spin")).unwrap();
             compared([row]);
             assert_eq!((&row["limit"], &row["bound"]["most"]), (&first["value"], &1.1.into()));
         }

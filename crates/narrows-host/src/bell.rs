@@ -5,18 +5,25 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, OFlags, readlinkat};
 use rustix::io;
 
+use crate::aio;
+
 /// A doorbell: the end that is rung, or the one that is slept on.
 #[derive(Debug)]
-pub struct Bell(OwnedFd);
+pub struct Bell {
+    counter: OwnedFd,
+    /// Whether it is another user's, who could make it one that blocks whoever writes to it.
+    others: bool,
+}
 
 impl Bell {
     pub(crate) fn new() -> io::Result<Bell> {
-        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Bell)
+        let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Bell { counter, others: false })
     }
 
-    /// Takes a descriptor that a peer sent, if it is what it should be: writing to a pipe or a
-    /// file could block, or do worse.
-    pub(crate) fn received(descriptor: OwnedFd) -> Option<Bell> {
+    /// Takes a descriptor that a peer sent, another user's perhaps, if it is what it should be:
+    /// writing to a pipe or a file could block, or do worse.
+    pub(crate) fn received(descriptor: OwnedFd, others: bool) -> Option<Bell> {
         use std::os::fd::AsRawFd as _;
         let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
         let target = readlinkat(CWD, path, Vec::new()).ok()?;
@@ -24,18 +31,48 @@ impl Bell {
             return None;
         }
         rustix::fs::fcntl_setfl(&descriptor, OFlags::NONBLOCK).ok()?;
-        Some(Bell(descriptor))
+        Some(Bell { counter: descriptor, others })
     }
 
     /// Rings. A counter that is full has not been heard yet, so nothing is lost.
     #[inline]
     pub(crate) fn ring(&self) {
-        let _ = io::write(&self.0, &1u64.to_ne_bytes());
+        // Nothing can be done about what fails here: it is the peer that does not hear.
+        if self.others {
+            let _ = aio::add(self.counter.as_fd());
+        } else {
+            let _ = io::write(&self.counter, &1u64.to_ne_bytes());
+        }
     }
 }
 
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.counter.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ringing_another_users_bell_does_not_block_whatever_its_owner_does_to_it() {
+        let theirs = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
+        let bell = Bell::received(theirs.try_clone().unwrap(), true).unwrap();
+        let mut count = [0; 8];
+        // More often than results are kept for.
+        (0..200).for_each(|_| bell.ring());
+        assert_eq!(rustix::io::read(&theirs, &mut count).unwrap(), 8);
+        assert_eq!(u64::from_ne_bytes(count), 200);
+
+        rustix::fs::fcntl_setfl(&theirs, OFlags::empty()).unwrap();
+        rustix::io::write(&theirs, &(u64::MAX - 1).to_ne_bytes()).unwrap();
+        let (told, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            (0..200).for_each(|_| bell.ring());
+            told.send(()).unwrap();
+        });
+        ended.recv_timeout(std::time::Duration::from_secs(20)).expect("it came back");
     }
 }

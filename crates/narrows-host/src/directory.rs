@@ -281,11 +281,6 @@ impl Directory {
             let _ = rustix::fs::unlinkat(CWD, above, AtFlags::REMOVEDIR);
         }
     }
-
-    /// The path, for `inotify`.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 #[cfg(test)]

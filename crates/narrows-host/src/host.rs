@@ -16,7 +16,8 @@ use rustix::time::Timespec;
 use crate::bell::Bell;
 use crate::clock;
 use crate::engine::Engine;
-use crate::memory::{self, PeerRegion, PeerWords, Region};
+use crate::mapping::{self, PeerWords};
+use crate::memory::{PeerRegion, Region};
 use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets, wait_for};
 use crate::trace::{Stamps, Trace};
 
@@ -24,6 +25,8 @@ use crate::trace::{Stamps, Trace};
 const LOOK_EVERY: u64 = 1_000_000;
 /// Rounds of looking at words before time is looked at.
 const ROUNDS: u32 = 8;
+/// Pauses between two looks at the words: without them the looks slow down whoever writes.
+const PAUSES: u32 = 2;
 /// Seconds of one sleep; who wants longer sleeps again.
 const LONGEST_SLEEP: u64 = 3600;
 /// Turns of hearing without waiting: a bound, should peers never stop ringing.
@@ -152,8 +155,9 @@ impl Host {
                         return Woken::Word;
                     }
                 }
-                std::hint::spin_loop();
-                std::hint::spin_loop();
+                for _ in 0..PAUSES {
+                    std::hint::spin_loop();
+                }
             }
             let ticks = clock::ticks();
             self.look(ticks);
@@ -260,7 +264,7 @@ impl Platform for Host {
 
     #[inline(always)]
     fn fence(&self) {
-        memory::full_fence();
+        mapping::full_fence();
     }
 
     #[inline(never)]

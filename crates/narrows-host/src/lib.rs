@@ -42,12 +42,14 @@
 //! The programs in `examples/` run one idea each between two processes.
 #![deny(unsafe_code)]
 
+mod aio;
 mod bell;
 mod clock;
 mod directory;
 mod engine;
 mod error;
 mod host;
+mod mapping;
 mod memory;
 mod options;
 mod packet;
@@ -59,7 +61,8 @@ mod watch;
 pub use bell::Bell;
 pub use error::OpenError;
 pub use host::Host;
-pub use memory::{OwnWords, PeerRegion, PeerWords, Region};
+pub use mapping::{OwnWords, PeerWords};
+pub use memory::{PeerRegion, Region};
 pub use options::Options;
 pub use trace::{Record, Trace, stamp_cost};
 

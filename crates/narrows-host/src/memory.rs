@@ -1,304 +1,30 @@
 //! Regions on a host: sealed memory that its owner writes and a peer maps read-only.
 #![allow(unsafe_code)]
 
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
 
-use narrows::memory::{IN_SLOT, Layout};
-use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
+use narrows::memory::Layout;
+use narrows::platform::{Memory, OutOfRange, OwnMemory};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::ProtFlags;
 
+use crate::mapping::{Mapping, OwnWords, PeerWords, Range, copy_in, copy_out};
 use crate::packet::Refusal;
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
+/// The largest region of a peer's whose pages are mapped before they are used, in bytes: a few
+/// milliseconds' work, which whoever sends one can have this node do.
+const AT_ONCE: u64 = 32 << 20;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
 /// What must be fixed about a region before a peer may see it, or before a peer's is mapped.
 fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL
-}
-
-struct Mapping {
-    start: NonNull<u8>,
-    len: u32,
-}
-
-// SAFETY: an address and a length of memory that belongs to no thread; unmapping works from any.
-unsafe impl Send for Mapping {}
-// SAFETY: `Mapping` itself has no method that accesses the memory.
-unsafe impl Sync for Mapping {}
-
-impl Mapping {
-    fn new(memory: BorrowedFd<'_>, len: u32, protection: ProtFlags) -> io::Result<Arc<Mapping>> {
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: no address is asked for, so no existing mapping is replaced.
-        let start = unsafe {
-            rustix::mm::mmap(ptr::null_mut(), len as usize, protection, flags, memory, 0)?
-        };
-        let start = NonNull::new(start.cast()).ok_or(io::Errno::FAULT)?;
-        Ok(Arc::new(Mapping { start, len }))
-    }
-
-    /// The address of a range, if it is inside.
-    #[inline]
-    fn range(&self, offset: u32, len: usize) -> Result<NonNull<u8>, OutOfRange> {
-        let room = self.len.checked_sub(offset).ok_or(OutOfRange)?;
-        if len > room as usize {
-            return Err(OutOfRange);
-        }
-        // SAFETY: `offset` is at most `len`, the size of the one mapping that `start` begins.
-        Ok(unsafe { self.start.add(offset as usize) })
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the range is the one `mmap` returned, and whoever points into it holds the `Arc`
-        // that is gone now.
-        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len as usize) };
-    }
-}
-
-/// Copies `len` bytes.
-///
-/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call to `memcpy` costs as
-/// much as moving a slot.
-///
-/// # Safety
-/// Both ranges are valid for `len` bytes and do not overlap. Another process may write the source
-/// meanwhile: the bytes are then of either state, and nothing may be concluded from a second look.
-#[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    /// # Safety
-    /// As for `copy`, with `size_of::<T>() <= len <= 2 * size_of::<T>()`.
-    #[inline(always)]
-    unsafe fn ends<T>(from: *const u8, to: *mut u8, len: usize) {
-        let last = len - size_of::<T>();
-        // SAFETY: both the first and the last `size_of::<T>()` bytes are within `len`; the accesses
-        // are unaligned ones.
-        unsafe {
-            let first = from.cast::<T>().read_unaligned();
-            let second = from.add(last).cast::<T>().read_unaligned();
-            to.cast::<T>().write_unaligned(first);
-            to.add(last).cast::<T>().write_unaligned(second);
-        }
-    }
-    // SAFETY: each call is made with a length between its type's size and twice that, as the
-    // branches say, on ranges that the caller vouches for.
-    unsafe {
-        match len {
-            65.. => ptr::copy_nonoverlapping(from, to, len),
-            32..=64 => ends::<[u128; 2]>(from, to, len),
-            16..32 => ends::<u128>(from, to, len),
-            8..16 => ends::<u64>(from, to, len),
-            4..8 => ends::<u32>(from, to, len),
-            2..4 => ends::<u16>(from, to, len),
-            1 => to.write(from.read()),
-            0 => {}
-        }
-    }
-}
-
-/// Copies out of memory that a peer can write.
-///
-/// # Safety
-/// `from` is valid for `to.len()` bytes.
-#[inline(always)]
-unsafe fn copy_out(from: NonNull<u8>, to: &mut [u8]) {
-    // SAFETY: the caller vouches for `from`; `to` is a borrowed slice, and no slice overlaps a
-    // region, which is only reached through raw pointers.
-    unsafe { copy(from.as_ptr(), to.as_mut_ptr(), to.len()) };
-    // The compiler must not read the region again where the copy is used.
-    compiler_fence(Ordering::SeqCst);
-}
-
-/// Copies into memory that a peer can read.
-///
-/// # Safety
-/// `to` is valid for writing `from.len()` bytes.
-#[inline(always)]
-unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
-    // SAFETY: as in `copy_out`, the other way round.
-    unsafe { copy(from.as_ptr(), to.as_ptr(), from.len()) };
-}
-
-/// A checked range of words and what keeps it mapped.
-struct Range {
-    first: NonNull<AtomicU32>,
-    mask: u32,
-    _mapping: Arc<Mapping>,
-}
-
-// SAFETY: the pointer stays valid for as long as `_mapping` lives, on whatever thread. Not `Sync`:
-// byte copies are not atomic.
-unsafe impl Send for Range {}
-
-impl Range {
-    fn new(mapping: &Arc<Mapping>, offset: u32, count: u32) -> Result<Range, OutOfRange> {
-        let bytes = (count as usize).checked_mul(4).ok_or(OutOfRange)?;
-        if !count.is_power_of_two() || !offset.is_multiple_of(4) {
-            return Err(OutOfRange);
-        }
-        let first = mapping.range(offset, bytes.max(SLOT * 4))?.cast();
-        Ok(Range { first, mask: count - 1, _mapping: Arc::clone(mapping) })
-    }
-
-    #[inline(always)]
-    fn word(&self, index: u32) -> &AtomicU32 {
-        // SAFETY: `index & mask` is below the number of words, all of which `new` found inside the
-        // mapping that `_mapping` keeps; a multiple of four from a page's start is aligned.
-        unsafe { self.first.add((index & self.mask) as usize).as_ref() }
-    }
-
-    /// Where word `index` starts, and `len` or as many bytes as there are up to the end.
-    #[inline(always)]
-    fn bytes(&self, index: u32, len: usize) -> (NonNull<u8>, usize) {
-        let index = index & self.mask;
-        let room = (self.mask - index + 1) as usize * 4;
-        // SAFETY: as in `word`; from `first`, whose range is all the words and not just one.
-        (unsafe { self.first.add(index as usize) }.cast(), len.min(room))
-    }
-
-    #[inline(always)]
-    fn read_bytes(&self, index: u32, to: &mut [u8]) {
-        let (from, len) = self.bytes(index, to.len());
-        if let Some(to) = to.get_mut(..len) {
-            // SAFETY: `bytes` returned a length that is inside the range from there.
-            unsafe { copy_out(from, to) };
-        }
-    }
-}
-
-/// Words of a peer's region.
-pub struct PeerWords(Range);
-
-/// Words of a slot of this platform's line.
-const SLOT: usize = 16;
-
-impl Range {
-    /// The words of a slot.
-    #[inline(always)]
-    fn slot(&self, slot: u32) -> &[AtomicU32; SLOT] {
-        let start = slot.wrapping_mul(SLOT as u32) & self.mask;
-        // SAFETY: a multiple of 16 that is below the number of words, a power of two. If that is at
-        // least 16, the slot ends inside the range; if not, it starts where the range does, and
-        // `new` has seen to it that a slot is inside the mapping from there.
-        unsafe { self.first.add(start as usize).cast().as_ref() }
-    }
-
-    /// Where the payload in a slot is.
-    #[inline(always)]
-    fn payload(&self, slot: u32) -> NonNull<u8> {
-        let start = NonNull::from(self.slot(slot)).cast::<u8>();
-        // SAFETY: the `IN_SLOT` bytes behind the first four words of a slot.
-        unsafe { start.add(SLOT * 4 - IN_SLOT) }
-    }
-}
-
-impl Words for PeerWords {
-    #[inline(always)]
-    fn load(&self, index: u32) -> u32 {
-        self.0.word(index).load(Ordering::Relaxed)
-    }
-    #[inline(always)]
-    fn load_acquire(&self, index: u32) -> u32 {
-        // Only a relaxed load is sure to work on read-only memory; the fence makes it an acquire.
-        let value = self.0.word(index).load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        value
-    }
-    #[inline(always)]
-    fn read_bytes(&self, index: u32, to: &mut [u8]) {
-        self.0.read_bytes(index, to);
-    }
-    #[inline(always)]
-    fn sequence(&self, slot: u32, _line: u32) -> u32 {
-        let value = self.0.slot(slot)[0].load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        value
-    }
-    #[inline(always)]
-    fn load_slot(&self, slot: u32, _line: u32) -> [u32; 3] {
-        let words = self.0.slot(slot);
-        let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
-        [load(&words[1]), load(&words[2]), load(&words[3])]
-    }
-    #[inline(always)]
-    fn read_slot(&self, slot: u32, _line: u32, to: &mut [u8]) {
-        let len = to.len().min(IN_SLOT);
-        // SAFETY: no more than the payload of a slot.
-        unsafe { copy_out(self.0.payload(slot), &mut to[..len]) };
-    }
-}
-
-/// Words of a node's own region.
-pub struct OwnWords(Range);
-
-impl Words for OwnWords {
-    #[inline(always)]
-    fn load(&self, index: u32) -> u32 {
-        self.0.word(index).load(Ordering::Relaxed)
-    }
-    #[inline(always)]
-    fn load_acquire(&self, index: u32) -> u32 {
-        self.0.word(index).load(Ordering::Acquire)
-    }
-    #[inline(always)]
-    fn read_bytes(&self, index: u32, to: &mut [u8]) {
-        self.0.read_bytes(index, to);
-    }
-}
-
-impl WordsMut for OwnWords {
-    #[inline(always)]
-    fn store(&self, index: u32, value: u32) {
-        self.0.word(index).store(value, Ordering::Relaxed);
-    }
-    #[inline(always)]
-    fn store_release(&self, index: u32, value: u32) {
-        self.0.word(index).store(value, Ordering::Release);
-    }
-    #[inline(always)]
-    fn write_bytes(&self, index: u32, from: &[u8]) {
-        let (to, len) = self.0.bytes(index, from.len());
-        if let Some(from) = from.get(..len) {
-            // SAFETY: `bytes` returned a length that is inside the range from there, and the own
-            // mapping is writable.
-            unsafe { copy_in(from, to) };
-        }
-    }
-    #[inline(always)]
-    fn write_slot(&self, slot: u32, _line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
-        let len = payload.len().min(IN_SLOT);
-        // SAFETY: no more than the payload of a slot, and the own mapping is writable.
-        unsafe { copy_in(&payload[..len], self.0.payload(slot)) };
-        let slot = self.0.slot(slot);
-        slot[1].store(words[0], Ordering::Relaxed);
-        slot[2].store(words[1], Ordering::Relaxed);
-        slot[3].store(words[2], Ordering::Relaxed);
-        // Release: pairs with the acquire in `PeerWords::load_acquire`.
-        slot[0].store(sequence, Ordering::Release);
-    }
-    #[inline(always)]
-    fn prefetch(&self, slot: u32, _line: u32) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint without effect on memory, registers or flags; the address is valid anyway.
-        unsafe {
-            std::arch::asm!(
-                "prefetchw [{}]",
-                in(reg) self.0.slot(slot).as_ptr(),
-                options(nomem, nostack, preserves_flags)
-            );
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = slot;
-    }
 }
 
 /// A region that this node owns: one per link, written by nobody else.
@@ -311,7 +37,7 @@ impl Region {
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&memory, u64::from(layout.size()))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable)?);
+        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable, true)?);
         layout.format(&region).map_err(|_| io::Errno::INVAL)?;
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
@@ -389,11 +115,15 @@ impl PeerRegion {
         if !sealed || rustix::fs::fstatfs(memory)?.f_type as u64 != TMPFS {
             return Err(Unfit::Unsealed);
         }
-        let actual = rustix::fs::fstat(memory)?.st_size as u64;
+        let stat = rustix::fs::fstat(memory)?;
+        let actual = stat.st_size as u64;
         if actual != u64::from(size) || actual == 0 || actual > LARGEST {
             return Err(Unfit::Unsealed);
         }
-        Ok(PeerRegion(Mapping::new(memory, size, ProtFlags::READ)?))
+        // Mapped at once, holes would be filled: with memory of this node's.
+        let whole = stat.st_blocks as u64 * 512 >= actual;
+        let at_once = whole && actual <= AT_ONCE;
+        Ok(PeerRegion(Mapping::new(memory, size, ProtFlags::READ, at_once)?))
     }
 
     /// The address of a range, for the copy engine.
@@ -420,22 +150,10 @@ impl Memory for PeerRegion {
     }
 }
 
-/// Orders every store before it against every load after it.
-#[inline(always)]
-pub(crate) fn full_fence() {
-    // A locked operation on the own stack is a full barrier and takes half as long as `mfence`.
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: or-ing zero leaves the word on top of the stack, which is always mapped, as it is.
-    unsafe {
-        std::arch::asm!("lock or dword ptr [rsp], 0", options(nostack));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    fence(Ordering::SeqCst);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows::platform::{Words as _, WordsMut as _};
     use rustix::fs::FallocateFlags;
     use std::os::fd::AsRawFd as _;
 
@@ -449,8 +167,8 @@ mod tests {
         let (own, memory) = region();
         let size = own.size();
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        assert!(Mapping::new(memory.as_fd(), size, writable).is_err(), "mapped for writing");
-        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE).is_err());
+        assert!(Mapping::new(memory.as_fd(), size, writable, true).is_err(), "mapped for writing");
+        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE, true).is_err());
 
         let peer = PeerRegion::new(memory.as_fd(), size).unwrap();
         let address = peer.0.start.as_ptr().cast();
@@ -458,7 +176,14 @@ mod tests {
         // SAFETY: only asks for more of a mapping that stays where it is; granted, nobody uses it.
         assert!(unsafe { rustix::mm::mprotect(address, size as usize, flags) }.is_err());
 
+        // SAFETY: only asks for the memory behind it to be removed; granted, nobody uses it.
+        let removed =
+            unsafe { rustix::mm::madvise(address, 4096, rustix::mm::Advice::LinuxRemove) };
+        assert!(removed.is_err(), "removed");
+
         assert!(rustix::io::pwrite(&memory, b"x", 0).is_err(), "written");
+        let zeros = std::fs::File::open("/dev/zero").unwrap();
+        assert!(rustix::fs::sendfile(&memory, &zeros, None, 1).is_err(), "sent to");
         assert!(rustix::fs::ftruncate(&memory, 0).is_err(), "cut");
         assert!(rustix::fs::ftruncate(&memory, u64::from(size) * 2).is_err(), "grown");
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -470,7 +195,7 @@ mod tests {
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         let mut options = std::fs::OpenOptions::new();
         if let Ok(again) = options.read(true).write(true).open(&path) {
-            assert!(Mapping::new(again.as_fd(), size, writable).is_err());
+            assert!(Mapping::new(again.as_fd(), size, writable, true).is_err());
             assert!(rustix::io::pwrite(&again, b"x", 0).is_err());
         }
         let cut = options.truncate(true).open(&path);
@@ -503,6 +228,18 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
         assert!(PeerRegion::new(file.as_fd(), 4096).is_err(), "an ordinary file");
+    }
+
+    #[test]
+    fn a_large_region_with_holes_costs_nothing_to_map() {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let memory = rustix::fs::memfd_create("test", flags).unwrap();
+        rustix::fs::ftruncate(&memory, LARGEST).unwrap();
+        rustix::fs::fcntl_add_seals(&memory, seals()).unwrap();
+        let peer = PeerRegion::new(memory.as_fd(), LARGEST as u32).unwrap();
+        assert_eq!(peer.words(0, 1).unwrap().load(0), 0);
+        let made = rustix::fs::fstat(&memory).unwrap().st_blocks * 512;
+        assert!(made < 4 << 20, "{made} bytes");
     }
 
     #[test]

@@ -147,4 +147,3 @@ impl Options {
         Ok(Host::new(rendezvous, sets, engine))
     }
 }
-

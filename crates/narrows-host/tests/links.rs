@@ -158,6 +158,20 @@ fn a_hunt_finds_a_node_that_is_born_later_however_its_hunter_waits() {
     }
 }
 
+/// Closing such a descriptor takes the kernel 10 ms and more, in which its node serves nobody and
+/// its process cannot even die.
+#[test]
+fn a_hunt_watches_no_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = open(directory.path(), "a");
+    a.hunt(&name("nobody")).unwrap();
+    pump(&a);
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let open = descriptors.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    let watches = open.filter(|what| what.to_string_lossy().contains("inotify"));
+    assert_eq!(watches.count(), 0);
+}
+
 #[test]
 fn a_hunt_given_up_finds_nobody_and_its_own_name_is_no_game() {
     let directory = tempfile::tempdir().unwrap();

@@ -4,67 +4,19 @@
 
 mod common;
 
-use std::io::{IoSlice, pipe};
-use std::mem::MaybeUninit;
-use std::path::Path;
+use std::io::pipe;
 
+use common::stranger::{
+    AGAIN, INCOMPATIBLE, MALFORMED, REFUSED, answer, descriptors, greeting, memory, seals, send,
+    socket, stranger,
+};
 use common::{link, name, next, open, pump, until};
 use narrows::platform::{Event, HuntError, Lost, Memory, Platform, Wait};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix,
-    SocketFlags, SocketType, recv, sendmsg, socket_with,
-};
-
-fn descriptors() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-fn socket() -> OwnedFd {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap()
-}
-
-fn stranger(directory: &Path) -> OwnedFd {
-    let socket = socket();
-    let address = SocketAddrUnix::new(directory.join("default/a")).unwrap();
-    rustix::net::connect(&socket, &address).unwrap();
-    socket
-}
-
-fn send(socket: &OwnedFd, packet: &[u8], with: &[BorrowedFd<'_>]) {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !with.is_empty() {
-        assert!(control.push(SendAncillaryMessage::ScmRights(with)));
-    }
-    sendmsg(socket, &[IoSlice::new(packet)], &mut control, SendFlags::NOSIGNAL).unwrap();
-}
-
-/// The answer's kind and code, or nothing if it was closed without one.
-fn answer(socket: &OwnedFd) -> Option<(u32, u32)> {
-    let mut packet = [0; 64];
-    let (_, len) = recv(socket, &mut packet[..], RecvFlags::empty()).unwrap();
-    let word = |at| u32::from_le_bytes(packet[at..at + 4].try_into().unwrap());
-    (len > 0).then(|| (word(8), word(12)))
-}
-
-fn greeting(size: u32) -> Vec<u8> {
-    let mut packet = Vec::new();
-    for value in [0x4e52_5748_u32, 1, 1, 64, 7, 0, size, 7] {
-        packet.extend(value.to_le_bytes());
-    }
-    packet.extend(b"mallory");
-    packet.resize(64, 0);
-    packet
-}
-
-const REFUSED: u32 = 2;
-const INCOMPATIBLE: u32 = 2;
-const MALFORMED: u32 = 3;
-const AGAIN: u32 = 4;
+use rustix::fs::SealFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SocketAddrUnix, recv};
 
 #[test]
 fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
@@ -72,16 +24,8 @@ fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
     let before = descriptors();
     let a = open(directory.path(), "a");
     let alone = descriptors();
-    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL;
-    let memory = |seals| {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let memory = memfd_create("test", flags).unwrap();
-        ftruncate(&memory, 4096).unwrap();
-        fcntl_add_seals(&memory, seals).unwrap();
-        memory
-    };
     {
-        let (good, unsealed) = (memory(seals), memory(SealFlags::SHRINK));
+        let (good, unsealed) = (memory(&[], 4096, seals()), memory(&[], 4096, SealFlags::SHRINK));
         let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let (_, pipe) = pipe().unwrap();
         let (good, unsealed) = (good.as_fd(), unsealed.as_fd());
@@ -138,6 +82,29 @@ fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
     until(&[&a], || descriptors() == alone + silent.len());
     drop(silent);
 
+    // However many of them come again and again, who says something at once is heard.
+    let mut silent: Vec<OwnedFd> = Vec::new();
+    let mut flood = || {
+        silent
+            .retain(|s| recv(s, &mut [0; 64][..], RecvFlags::empty()).err() == Some(Errno::AGAIN));
+        while silent.len() < 40 {
+            silent.push(stranger(directory.path()));
+        }
+    };
+    let talker = open(directory.path(), "talker");
+    flood();
+    pump(&a);
+    flood();
+    talker.hunt(&name("a")).unwrap();
+    until(&[&a, &talker], || {
+        flood();
+        talker.event().map(common::connected).is_some()
+    });
+    common::connected(next(&a, Wait::Bell));
+    drop((silent, talker));
+    assert!(matches!(next(&a, Wait::Bell), Ok(Event::Lost { reason: Lost::Closed, .. })));
+    until(&[&a], || descriptors() == alone);
+
     let b = open(directory.path(), "b");
     let linked = link(&b, &a, "a");
     let both = descriptors();
@@ -146,10 +113,7 @@ fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
     linked.0.own.read(0, &mut region).unwrap();
     let impostor = stranger(directory.path());
     {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let memory = memfd_create("test", flags).unwrap();
-        assert_eq!(rustix::io::pwrite(&memory, &region, 0).unwrap(), region.len());
-        fcntl_add_seals(&memory, seals).unwrap();
+        let memory = memory(&region, region.len() as u64, seals());
         let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         send(&impostor, &greeting(region.len() as u32), &[memory.as_fd(), bell.as_fd()]);
     }

@@ -5,27 +5,78 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::thread;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 
-use common::{connected, name, next};
-use narrows::platform::{HuntError, Platform, Wait};
-use narrows_host::Options;
+use common::process::alone;
+use common::stranger::{
+    FORBIDDEN, REFUSED, answer, descriptors, greeting, memory, seals, send, stranger, try_stranger,
+};
+use common::{PATIENCE, connected, link, name, next, open, until};
+use narrows::endpoint::Address;
+use narrows::platform::{HuntError, Memory, Platform, Wait};
+use narrows_host::{Host, Node, Options};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fd::AsFd as _;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::process::Uid;
 
 const OTHER: u32 = 65534;
 
-#[test]
-fn another_user_links_only_if_each_allows_the_other() {
-    if !rustix::process::geteuid().is_root() {
+/// Whether two users can be played; says so if not.
+fn root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
         println!("SKIPPED: only root can play two users");
-        return;
     }
+    root
+}
+
+/// What another user does meanwhile.
+fn as_other<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    thread::spawn(move || {
+        let uid = Uid::from_raw(OTHER);
+        rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+        act()
+    })
+}
+
+/// A directory that everybody may enter and write to.
+fn open_to_all() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let domain = directory.path().join("default");
     fs::create_dir(&domain).unwrap();
     for path in [directory.path(), &domain] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
     }
+    directory
+}
+
+/// Lets a node do what it has to until the other user is done.
+fn during<T>(host: &Host, other: JoinHandle<T>) -> T {
+    until(&[host], || other.is_finished());
+    other.join().unwrap()
+}
+
+/// The bytes of a region as another node would send it, asking to be rung for each message.
+fn region(directory: &Path) -> Vec<u8> {
+    let (a, b) = (open(directory, "x"), open(directory, "y"));
+    let (of_a, _of_b) = link(&a, &b, "y");
+    let mut bytes = vec![0; of_a.own.size() as usize];
+    of_a.own.read(0, &mut bytes).unwrap();
+    bytes[512..516].copy_from_slice(&1_u32.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn another_user_links_only_if_each_allows_the_other() {
+    let _alone = alone();
+    if !root() {
+        return;
+    }
+    let directory = open_to_all();
     for (root_allows, other_allows) in [(false, true), (true, false), (true, true)] {
         let mut root = Options::new("root").directory(directory.path());
         // Allowing anybody at all makes the socket one that others can connect to.
@@ -35,21 +86,14 @@ fn another_user_links_only_if_each_allows_the_other() {
         if other_allows {
             other = other.allow_uid(0);
         }
-        let other = thread::spawn(move || {
-            let uid = Uid::from_raw(OTHER);
-            rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+        let other = as_other(move || {
             let other = other.open().unwrap();
             match other.hunt(&name("root")) {
                 Ok(()) => next(&other, Wait::Bell).map(|news| connected(Ok(news)).name),
                 Err(error) => Err((name("root"), error)),
             }
         });
-        let deadline = root.now() + common::PATIENCE;
-        while !other.is_finished() && root.now() < deadline {
-            let soon = root.now() + std::time::Duration::from_millis(1);
-            root.wait(common::no_words(), Wait::Timer, Some(soon));
-        }
-        let outcome = other.join().unwrap();
+        let outcome = during(&root, other);
         if root_allows && other_allows {
             assert_eq!(outcome, Ok(name("root")));
         } else {
@@ -57,4 +101,73 @@ fn another_user_links_only_if_each_allows_the_other() {
             assert!(root.event().is_none());
         }
     }
+}
+
+#[test]
+fn another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node() {
+    let _alone = alone();
+    if !root() {
+        return;
+    }
+    let directory = open_to_all();
+    let path = directory.path().to_path_buf();
+    // Where nobody else is allowed, the kernel does not let others near the socket.
+    let a = open(&path, "a");
+    let at = path.clone();
+    let connected = during(&a, as_other(move || try_stranger(&at).map(drop)));
+    assert_eq!(connected, Err(Errno::ACCESS));
+    drop(a);
+
+    let a = Options::new("a").directory(&path).allow_uid(OTHER - 1).open().unwrap();
+    let before = descriptors();
+    let at = path.clone();
+    let answered = as_other(move || {
+        let socket = stranger(&at);
+        let (memory, bell) = (memory(&[], 4096, seals()), eventfd(0, EventfdFlags::CLOEXEC));
+        send(&socket, &greeting(4096), &[memory.as_fd(), bell.unwrap().as_fd()]);
+        poll(&mut [PollFd::new(&socket, PollFlags::IN)], None).unwrap();
+        answer(&socket)
+    });
+    assert_eq!(during(&a, answered), Some((REFUSED, FORBIDDEN)));
+    assert!(a.event().is_none());
+    assert_eq!(descriptors(), before);
+}
+
+#[test]
+fn an_allowed_user_whose_bell_blocks_keeps_nobody_waiting() {
+    let _alone = alone();
+    if !root() {
+        return;
+    }
+    let directory = open_to_all();
+    let path = directory.path().to_path_buf();
+    let region = region(tempfile::tempdir().unwrap().path());
+    let mut a: Node = Options::new("a").directory(&path).allow_uid(OTHER).node().unwrap();
+    a.open(1).unwrap();
+    let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
+    let theirs = bell.try_clone().unwrap();
+    let at = path.clone();
+    let other = as_other(move || {
+        let socket = stranger(&at);
+        let memory = memory(&region, region.len() as u64, seals());
+        send(&socket, &greeting(region.len() as u32), &[memory.as_fd(), theirs.as_fd()]);
+        socket
+    });
+    let socket = other.join().unwrap();
+    let link = a.hunt(&name("mallory"), Some(PATIENCE)).unwrap();
+    rustix::fs::fcntl_setfl(&bell, OFlags::empty()).unwrap();
+    rustix::io::write(&bell, &(u64::MAX - 1).to_ne_bytes()).unwrap();
+    let (told, sent) = mpsc::channel();
+    let sender = thread::spawn(move || {
+        for _ in 0..100 {
+            a.try_send(1, Address { link, port: 1 }, b"ring").unwrap();
+        }
+        told.send(()).unwrap();
+    });
+    sent.recv_timeout(PATIENCE).expect("ringing came back");
+    sender.join().unwrap();
+    let mut count = [0; 8];
+    rustix::io::read(&bell, &mut count).unwrap();
+    assert_eq!(u64::from_ne_bytes(count), u64::MAX, "it was rung");
+    drop(socket);
 }

@@ -106,7 +106,8 @@
 //! - **P14** Two nodes that send to each other until both are full do not stop each other.
 //!   (`two_that_send_to_each_other_until_full_do_not_stop_each_other`)
 //! - **P15** A peer that floods one link disturbs no other.
-//!   (`a_flood_on_one_link_leaves_another_undisturbed`)
+//!   (`a_flood_on_one_link_leaves_another_undisturbed`,
+//!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there`)
 //! - **P16** A receiver that does not sleep is never rung for a message.
 //!   (`a_receiver_is_rung_only_if_it_is_armed`)
 //! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`,
@@ -115,14 +116,21 @@
 //! ## Trust
 //!
 //! - **P18** A peer cannot write to this node's memory.
-//!   (`what_the_owner_writes_the_peer_reads_and_the_header_is_the_owners`)
+//!   (`what_the_owner_writes_the_peer_reads_and_the_header_is_the_owners`,
+//!   `whoever_gets_the_descriptor_can_read_and_nothing_else`)
 //! - **P19** Whatever a peer writes to its own, this node refuses it or reads nonsense within that
 //!   peer's blocks; the worst that happens is the end of that one link.
-//!   (`every_lie_ends_its_link_with_its_reason_and_no_other`,
+//!   (`whatever_a_peer_writes_its_link_goes_on_or_ends_with_a_reason_and_no_other_notices`,
+//!   `whatever_comes_nothing_of_it_stays_and_honest_peers_meet`,
+//!   `every_lie_ends_its_link_with_its_reason_and_no_other`,
 //!   `responses_that_answer_something_else_end_the_link`,
 //!   `an_impossible_descriptor_ends_the_link`, `a_slot_of_any_words_is_taken_or_refused`,
 //!   `a_header_of_any_words_is_no_danger`, `a_block_that_was_not_lent_cannot_come_back`,
 //!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`)
+//! - **P20** What is for one peer no other can see, and who is not allowed does not become a peer.
+//!   (`a_third_node_gets_nothing_of_a_link_between_two`,
+//!   `another_user_links_only_if_each_allows_the_other`,
+//!   `another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node`)
 #![no_std]
 
 #[cfg(feature = "_conformance")]

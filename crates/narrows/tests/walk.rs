@@ -5,13 +5,15 @@ mod common;
 
 use common::world::{Pair, pair, serve};
 use narrows::endpoint::{Address, Message, Select, SendError};
+use narrows::link::Name;
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
 
 const LAYERS: [Span; 5] =
     [Span::Endpoint, Span::Link, Span::Connection, Span::Driver, Span::Memory];
 
-fn stamps(pair: &Pair) -> Vec<(String, Span, Edge, u32)> {
+fn stamps(pair: &Pair) -> Vec<(Name, Span, Edge, u32)> {
+    pair.world.tracing.set(true);
     std::mem::take(&mut pair.world.stamps.borrow_mut())
 }
 
@@ -105,7 +107,7 @@ fn nothing_is_entered_that_is_not_left() {
         pair.a.complete(flow, |_, _| {}).expect("up");
         assert_eq!(pair.a.try_receive(1, &Select::default()), Ok(None));
     }
-    let mut open: Vec<(String, Span)> = Vec::new();
+    let mut open: Vec<(Name, Span)> = Vec::new();
     for (who, span, edge, _) in stamps(&pair).into_iter().filter(|s| LAYERS.contains(&s.1)) {
         match edge {
             Edge::Enter => open.push((who, span)),

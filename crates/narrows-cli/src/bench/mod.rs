@@ -20,12 +20,15 @@ mod scaling;
 pub mod series;
 pub mod sink;
 mod sizes;
+mod soak;
 mod spans;
+mod storm;
 mod throughput;
+pub mod traffic;
 
 use narrows::strategy::{Strategy, Transfer};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::flags::{Bench, Global, Which};
 use crate::machine::{Machine, Root};
 use crate::output;
@@ -96,6 +99,7 @@ impl Task<'_> {
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    sensible(global, args)?;
     let sections = match args.which {
         Which::Limit => floors::run(global, args)?,
         Which::Bounds => bounds::run(global, args)?,
@@ -103,6 +107,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Throughput => throughput::run(global, args)?,
         Which::Phases => phases::run(global, args)?,
         Which::Sizes => sizes::run(global, args)?,
+        Which::Storm => return storm::run(global, args),
+        Which::Soak => return soak::run(global, args),
         Which::Scaling => scaling::run(global, args)?,
     };
     if global.json {
@@ -111,6 +117,27 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         return Report::new(&command, Machine::look(&Root::default()), rows).print();
     }
     output::print(text(&sections).as_bytes())
+}
+
+/// Whether every flag that was given means something here.
+fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
+    let flags = [
+        ("--seed", args.seed.is_some(), storm),
+        ("--for", args.time.is_some(), soak),
+        ("--rounds", args.rounds.is_some(), !soak),
+        ("--bytes", !args.bytes.is_empty(), !storm && !soak),
+        ("--priority", global.priority.is_some(), !soak),
+        ("--lock-memory", global.lock_memory, !storm && !soak),
+    ];
+    match flags.iter().find(|(_, given, sense)| *given && !sense) {
+        None => Ok(()),
+        Some((flag, ..)) => {
+            let which = args.which.name();
+            let sentence = format!("{flag} says nothing to bench {which}: leave it out");
+            Err(Failure::new(Kind::Usage, sentence))
+        }
+    }
 }
 
 /// What the figures say, each under its heading, and then the tables they are taken from.

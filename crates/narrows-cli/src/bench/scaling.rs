@@ -132,9 +132,10 @@ fn links(
         }
         push(&mut series, &values);
     }
+    let how = strategy.notification;
     let mut section = Section { heading: format!("Links: {strategy}"), ..Section::default() };
     for (series, linked) in series.iter().zip(all) {
-        section.rows.extend(series.row(format!("links {}", linked.links), BYTES, NS));
+        section.rows.extend(series.row(format!("links {} {how}", linked.links), BYTES, NS));
     }
     Ok(section.judged())
 }
@@ -159,9 +160,10 @@ fn endpoints(
         }
         push(&mut series, &values);
     }
+    let how = strategy.notification;
     let mut section = Section { heading: format!("Endpoints: {strategy}"), ..Section::default() };
     for (series, endpoints) in series.iter().zip(ENDPOINTS) {
-        section.rows.extend(series.row(format!("endpoints {endpoints}"), BYTES, NS));
+        section.rows.extend(series.row(format!("endpoints {endpoints} {how}"), BYTES, NS));
     }
     Ok(section.judged())
 }

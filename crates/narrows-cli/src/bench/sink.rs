@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use narrows::driver::read_in_place;
-use narrows::endpoint::{Lent, Message, Select, Source, What};
+use narrows::endpoint::{Message, Received, Select, Source, What};
 use narrows::strategy::Strategy;
 use narrows_host::{Host, Node};
 
@@ -65,48 +65,38 @@ pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
     let mut buffer = vec![0; longest];
     let mut count = 0;
     loop {
-        let Ok(Some(message)) = node.receive(SINK_PORT, &Select::default(), None) else {
-            return false;
+        let received = match in_place {
+            true => there(node),
+            false => out(node, &mut buffer),
         };
+        let Some((message, sum)) = received else { return false };
         match message.what {
             What::PeerGone(_) => return false,
-            What::Refused => {
-                node.release(message);
-                continue;
-            }
-            What::Message => {}
+            What::Refused => continue,
+            What::Message => count += 1,
         }
-        let (to, tag) = (message.from, message.tag);
-        let sum = match in_place {
-            true => there(node, &message),
-            false => out(node, &message, &mut buffer, tag == LAST),
-        };
-        count += 1;
-        node.release(message);
-        if tag == LAST {
+        if message.tag == LAST {
             let receipt = Receipt { count, sum };
-            return node
-                .send(SINK_PORT, to, Message::new(&receipt.to_bytes()).priority(0).tag(LAST), None)
-                .is_ok();
+            let (to, receipt) = (message.from, receipt.to_bytes());
+            let message = Message::new(&receipt).priority(0).tag(LAST);
+            return node.send(SINK_PORT, to, message, None).is_ok();
         }
     }
 }
 
-/// Copies a message out, and sums the copy of the last.
-fn out(node: &Node, message: &Lent, buffer: &mut [u8], last: bool) -> u64 {
-    let Some(bytes) = buffer.get_mut(..message.len) else { return 0 };
-    let read = node.read(message, 0, bytes);
+/// Copies the next message out, and sums the copy of the last.
+fn out(node: &mut Node, buffer: &mut [u8]) -> Option<(Received, u64)> {
+    let message = node.receive_into(SINK_PORT, buffer, None).ok()??;
     // Only the last is looked at, but every one is to be copied.
-    black_box(&mut *bytes);
-    match read {
-        Ok(()) if last => sum(bytes),
-        _ => 0,
-    }
+    let bytes = black_box(buffer).get(..message.len);
+    let last = bytes.filter(|_| message.tag == LAST);
+    Some((message, last.map_or(0, sum)))
 }
 
-/// Sums a message where it is.
-fn there(node: &Node, message: &Lent) -> u64 {
-    let summed = node.read_in_place(message, |source: &dyn Source| {
+/// Sums the next message where it is.
+fn there(node: &mut Node) -> Option<(Received, u64)> {
+    let message = node.receive(SINK_PORT, &Select::default(), None).ok()??;
+    let summed = node.read_in_place(&message, |source: &dyn Source| {
         let mut total = 0u64;
         let mut chunk = [0; CHUNK];
         for at in (0..source.len()).step_by(CHUNK) {
@@ -118,7 +108,9 @@ fn there(node: &Node, message: &Lent) -> u64 {
         }
         total
     });
-    summed.unwrap_or(0)
+    let received = *message;
+    node.release(message);
+    Some((received, summed.unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -66,6 +66,9 @@ impl Platform for Bare {
     }
 
     #[inline(always)]
+    fn tracing(&self) -> bool {
+        false
+    }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {

@@ -24,7 +24,8 @@ mod explain;
 mod node;
 mod process;
 
-pub(crate) use node::{Settings, open, small};
+pub(crate) use node::{Settings, not_opened, open, small};
+pub(crate) use process::ended;
 
 use crate::bench::limit::Limits;
 use crate::failure::{Failure, Kind};
@@ -105,6 +106,21 @@ pub fn default_cores() -> Result<Cores, Failure> {
     }
 }
 
+/// A directory for the nodes of one run, removed when it is dropped.
+///
+/// # Errors
+/// [`Kind::Output`] if it cannot be made.
+pub(crate) fn directory() -> Result<tempfile::TempDir, Failure> {
+    tempfile::Builder::new().prefix(DIRECTORY).tempdir().map_err(|error| {
+        let sentence = format!(
+            "cannot make a directory for the nodes in {}: {error}; set TMPDIR to one that you can \
+             write to",
+            std::env::temp_dir().display()
+        );
+        Failure::new(Kind::Output, sentence)
+    })
+}
+
 /// The other core's process and the link to it.
 pub struct Peer {
     /// This side's node.
@@ -130,14 +146,7 @@ impl Peer {
     /// A sentence about what the machine refused, or the other process said.
     pub fn start(cores: Cores, options: &Options) -> Result<Peer, Failure> {
         let engines = options.engine.then(|| engine_cores(cores));
-        let directory = tempfile::Builder::new().prefix(DIRECTORY).tempdir().map_err(|error| {
-            let sentence = format!(
-                "cannot make a directory for the two nodes in {}: {error}; set TMPDIR to one that \
-                 you can write to",
-                std::env::temp_dir().display()
-            );
-            Failure::new(Kind::Output, sentence)
-        })?;
+        let directory = directory()?;
         let settings = |name: &str, core, engine| Settings {
             directory: directory.path().to_owned(),
             domain: DOMAIN.into(),

@@ -39,14 +39,7 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
     if let Some(layout) = layout {
         options = options.layout(layout);
     }
-    let host = options.open().map_err(|error| {
-        let kind = match error {
-            OpenError::Name(_) | OpenError::Taken(_) => Kind::Name,
-            OpenError::Core(_) => Kind::Usage,
-            _ => Kind::Internal,
-        };
-        Failure::new(kind, error.to_string())
-    })?;
+    let host = options.open().map_err(|error| not_opened(&error))?;
     // A message of several requests is as long as its block, whatever each of them is.
     let block = layout.map_or(0, |layout| layout.longest(Placement::External));
     let longest = block.max(ANSWER) as usize;
@@ -56,6 +49,16 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
     Node::new(host, tables).map_err(|_| {
         Failure::new(Kind::Internal, "there is no memory for the tables of a node: free some")
     })
+}
+
+/// Why a node could not be opened.
+pub(crate) fn not_opened(error: &OpenError) -> Failure {
+    let kind = match error {
+        OpenError::Name(_) | OpenError::Taken(_) => Kind::Name,
+        OpenError::Core(_) => Kind::Usage,
+        _ => Kind::Internal,
+    };
+    Failure::new(kind, error.to_string())
 }
 
 /// What messages of a bench with many links need, and room for one answer of [`service`].

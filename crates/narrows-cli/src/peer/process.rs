@@ -94,7 +94,7 @@ fn await_ready(child: &mut Child) -> Result<(), Failure> {
 }
 
 /// How a process ended, if it does within that time.
-pub(super) fn ended(child: &mut Child, within: Duration) -> Option<String> {
+pub(crate) fn ended(child: &mut Child, within: Duration) -> Option<String> {
     let deadline = Instant::now() + within;
     let status = loop {
         match child.try_wait() {

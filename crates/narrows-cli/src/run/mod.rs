@@ -148,7 +148,7 @@ fn options(global: &Global, workload: &Workload, strategies: &[Strategy]) -> Opt
 }
 
 /// A flag that Ctrl-C and its like set. A second one ends the process at once.
-fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let code = i32::from(Kind::Stopped.code());

@@ -11,6 +11,7 @@ use rustix::net::SocketFlags;
 
 use super::{Connection, Rendezvous, Stage, hunt_error, listen_to};
 use crate::Host;
+use crate::aio;
 use crate::bell::Bell;
 use crate::memory::{PeerRegion, Region};
 use crate::packet::{self, Hello, Received, Refusal};
@@ -18,8 +19,6 @@ use crate::system::peer_user;
 
 /// Connections that have not said who they are.
 const STRANGERS: usize = 16;
-/// How often the socket of a peer that died is looked at: it may outlive the link by a moment.
-const LOOKS: u8 = 50;
 
 impl Rendezvous {
     pub(super) fn accept(&mut self) {
@@ -38,12 +37,6 @@ impl Rendezvous {
                 packet::refuse(socket.as_fd(), Refusal::Forbidden);
                 continue;
             }
-            let strangers =
-                self.connections.values().filter(|c| matches!(c.stage, Stage::Stranger(_)));
-            if strangers.count() >= STRANGERS {
-                packet::refuse(socket.as_fd(), Refusal::Again);
-                continue;
-            }
             let key = self.fresh_key();
             if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
                 packet::refuse(socket.as_fd(), Refusal::Again);
@@ -52,6 +45,17 @@ impl Rendezvous {
             let stage = Stage::Stranger(Instant::now());
             self.connections.insert(key, Connection { socket, stage });
             self.hear(key);
+            // Only who says nothing at once needs a place to wait, so those cannot keep others out.
+            let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
+            if self.connections.get(&key).is_some_and(silent)
+                && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
+            {
+                self.turn_away(key, Refusal::Again);
+            }
+            // A link costs milliseconds: the application has its turn before the next.
+            if !self.news.is_empty() {
+                return;
+            }
         }
     }
 
@@ -65,7 +69,7 @@ impl Rendezvous {
                 let reason =
                     if matches!(received, Received::Bye) { Lost::Closed } else { Lost::Died };
                 if reason == Lost::Died && !self.dead.iter().any(|(dead, _)| dead == name) {
-                    self.dead.push((*name, LOOKS));
+                    self.dead.push((*name, Instant::now()));
                 }
                 self.remove(key, false);
                 self.news.push_back(Ok(Event::Lost { key, reason }));
@@ -109,6 +113,8 @@ impl Rendezvous {
 
     /// Checks and maps what a peer sent.
     fn admit(
+        &self,
+        key: u32,
         hello: &Hello,
         memory: &OwnedFd,
         bell: OwnedFd,
@@ -116,7 +122,13 @@ impl Rendezvous {
         if hello.line != Host::LINE {
             return Err(Refusal::Incompatible);
         }
-        let bell = Bell::received(bell).ok_or(Refusal::Malformed)?;
+        let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
+        let user = socket.and_then(|socket| peer_user(socket).ok()).ok_or(Refusal::Forbidden)?;
+        let others = user != self.me.user;
+        if others && aio::available().is_err() {
+            return Err(Refusal::Forbidden);
+        }
+        let bell = Bell::received(bell, others).ok_or(Refusal::Malformed)?;
         let peer = PeerRegion::new(memory.as_fd(), hello.size).map_err(|unfit| unfit.refusal())?;
         Layout::read(&peer, Host::LINE).map_err(|_| Refusal::Incompatible)?;
         Ok((peer, bell))
@@ -148,7 +160,7 @@ impl Rendezvous {
             }
             self.remove(greeted, false);
         }
-        let (peer, ring) = Self::admit(hello, &memory, bell)?;
+        let (peer, ring) = self.admit(key, hello, &memory, bell)?;
         let (own, memory, bell) = self.offer(key).map_err(|_| Refusal::Again)?;
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
         let mine = self.me.hello();
@@ -169,7 +181,7 @@ impl Rendezvous {
         connection.stage = Stage::Linked { name, bell: mine };
         self.connections.insert(key, connection);
         let admitted = if hello.name == name {
-            Self::admit(hello, &memory, bell)
+            self.admit(key, hello, &memory, bell)
         } else {
             Err(Refusal::Incompatible)
         };
@@ -181,6 +193,7 @@ impl Rendezvous {
                     &name,
                     match why {
                         Refusal::Again => hunt_error(Errno::NOMEM),
+                        Refusal::Forbidden => HuntError::Forbidden,
                         _ => HuntError::Incompatible,
                     },
                 );

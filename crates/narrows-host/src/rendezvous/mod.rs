@@ -23,16 +23,22 @@ use crate::directory::{Bound, Directory};
 use crate::memory::Region;
 use crate::packet::{self, Hello};
 use crate::system::peer_user;
-use crate::watch::{Ticker, Watcher};
+use crate::watch::Ticker;
 
 /// In nanoseconds.
 const MILLISECOND: i64 = 1_000_000;
 
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
+/// How long the socket of a peer that died is looked at: it may outlive the link by a moment.
+const DYING_TIME: Duration = Duration::from_secs(1);
+/// How often what is waited for is looked at.
+const TICK: Duration = Duration::from_millis(20);
+/// The same for a hunt that is younger than [`YOUNG`].
+const QUICK_TICK: Duration = Duration::from_millis(2);
+const YOUNG: Duration = Duration::from_secs(1);
 
 const LISTENER: u64 = 0;
-const WATCHER: u64 = 1;
 const TICKER: u64 = 2;
 /// Keys of connections start behind these.
 const FIRST_KEY: u32 = 8;
@@ -83,6 +89,7 @@ struct Connection {
 
 struct Hunt {
     name: Name,
+    since: Instant,
     /// The connection that waits for an answer.
     greeted: Option<u32>,
 }
@@ -101,14 +108,13 @@ pub(crate) struct Rendezvous {
     directory: Directory,
     bound: Bound,
     sets: Arc<Sets>,
-    watcher: Watcher,
     ticker: Ticker,
     /// Descriptors ran out while somebody wanted in: the listener is left alone for a tick.
     deaf: bool,
     hunts: Vec<Hunt>,
     connections: BTreeMap<u32, Connection>,
     next_key: u32,
-    dead: Vec<(Name, u8)>,
+    dead: Vec<(Name, Instant)>,
     /// What the stack has not been told.
     pub news: VecDeque<News>,
 }
@@ -156,7 +162,6 @@ impl Rendezvous {
             directory,
             bound,
             sets,
-            watcher: Watcher::default(),
             ticker,
             deaf: false,
             hunts: Vec::new(),
@@ -188,10 +193,6 @@ impl Rendezvous {
             let data = event.data;
             match data.u64() {
                 LISTENER => self.accept(),
-                WATCHER => {
-                    self.watcher.drain();
-                    self.retry();
-                }
                 TICKER => self.tick(),
                 key => self.hear(key as u32),
             }
@@ -206,8 +207,7 @@ impl Rendezvous {
         if self.hunts.iter().any(|h| h.name == *name) || self.link_of(name).is_some() {
             return Ok(());
         }
-        self.hunts.push(Hunt { name: *name, greeted: None });
-        // Watching starts before looking, so that no birth falls between.
+        self.hunts.push(Hunt { name: *name, since: Instant::now(), greeted: None });
         self.adjust();
         let looked = self.look_for(name);
         if looked.is_err() {
@@ -236,12 +236,13 @@ impl Rendezvous {
         self.news.retain(|n| !matches!(n, Ok(Event::Lost { key: of, .. }) if *of == key));
     }
 
-    /// Keeps the watcher and the ticker only while there is something to wait for.
+    /// Ticks only while there is something to wait for.
     fn adjust(&mut self) {
-        let looking = self.hunts.iter().any(|h| h.greeted.is_none());
-        self.watcher.set(looking, &self.sets.supervision, WATCHER, self.directory.path());
+        let mut looking = self.hunts.iter().filter(|h| h.greeted.is_none()).peekable();
         let strangers = self.connections.values().any(|c| matches!(c.stage, Stage::Stranger(_)));
-        self.ticker.set(looking || strangers || self.deaf || !self.dead.is_empty());
+        let some = looking.peek().is_some() || strangers || self.deaf || !self.dead.is_empty();
+        let quick = looking.any(|h| h.since.elapsed() < YOUNG);
+        self.ticker.set(some.then_some(if quick { QUICK_TICK } else { TICK }));
     }
 
     fn link_of(&self, name: &Name) -> Option<u32> {
@@ -305,10 +306,8 @@ impl Rendezvous {
             }
         }
         let directory = &self.directory;
-        self.dead.retain_mut(|(name, looks)| {
-            *looks = looks.saturating_sub(1);
-            *looks > 0 && !directory.remove_dead(name)
-        });
+        let dying = |since: &Instant| since.elapsed() < DYING_TIME;
+        self.dead.retain(|(name, since)| dying(since) && !directory.remove_dead(name));
         self.retry();
     }
 

@@ -202,19 +202,25 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    #[inline]
     pub fn try_send_over<'a>(
         &mut self,
         flow: FlowId,
         from: Port,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        self.attempt_over(flow, from, &mut message.into())
+        let Message { priority, tag, payload } = message.into();
+        if self.post_over(flow, from, priority, tag, &payload) {
+            return Ok(());
+        }
+        self.attempt_over(flow, from, &mut Message { priority, tag, payload })
     }
 
     /// As [`Node::try_send_over`], waiting for room until the deadline.
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    #[inline]
     pub fn send_over<'a>(
         &mut self,
         flow: FlowId,
@@ -222,8 +228,12 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
+        let Message { priority, tag, payload } = message.into();
+        if self.post_over(flow, from, priority, tag, &payload) {
+            return Ok(());
+        }
         let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
-        let mut message = message.into();
+        let mut message = Message { priority, tag, payload };
         self.until_sent(link, within, |node| node.attempt_over(flow, from, &mut message))
     }
 
@@ -239,6 +249,7 @@ impl<P: Platform> Node<P> {
         self.send_with(&strategy, from, to, message)
     }
 
+    #[inline(never)]
     fn attempt_over(
         &mut self,
         flow: FlowId,

@@ -2,9 +2,9 @@
 //! slot, out of the ring into the receiver's buffer. What it cannot do, it leaves untouched for the
 //! long way to do, so that nothing but speed depends on it.
 
-use super::{Address, Node, Payload, Port, Received, What};
-use crate::link;
-use crate::memory::{Descriptor, Kind};
+use super::{Address, FlowId, Node, Payload, Port, Received, What};
+use crate::link::{self, Target};
+use crate::memory::{Ack, Descriptor, Kind};
 use crate::platform::Platform;
 use crate::strategy::Transfer;
 
@@ -19,7 +19,8 @@ pub(super) enum Look {
 }
 
 impl<P: Platform> Node<P> {
-    /// Sends a message that fits a slot which is known to be free. False if it did not.
+    /// Sends a message that belongs to no flow, if it fits a slot which is known to be free. False
+    /// if it did not.
     #[inline(always)]
     pub(super) fn post(
         &mut self,
@@ -29,8 +30,42 @@ impl<P: Platform> Node<P> {
         tag: u16,
         payload: &Payload<'_>,
     ) -> bool {
+        let ack = self.strategy.acknowledgement.wanted();
+        self.post_with(ack, from, to, priority, tag, payload)
+    }
+
+    /// As [`Node::post`], over a flow.
+    #[inline(always)]
+    pub(super) fn post_over(
+        &mut self,
+        flow: FlowId,
+        from: Port,
+        priority: u8,
+        tag: u16,
+        payload: &Payload<'_>,
+    ) -> bool {
+        let Some(flow) = self.get_flow(flow) else { return false };
+        let Target::Port(port) = flow.target else { return false };
+        if flow.phase.usable().is_err() {
+            return false;
+        }
+        let (ack, to) = (flow.strategy.acknowledgement.wanted(), Address { link: flow.link, port });
+        self.post_with(ack, from, to, priority, tag, payload)
+    }
+
+    #[inline(always)]
+    fn post_with(
+        &mut self,
+        ack: Ack,
+        from: Port,
+        to: Address,
+        priority: u8,
+        tag: u16,
+        payload: &Payload<'_>,
+    ) -> bool {
         let Payload::Bytes(bytes) = *payload else { return false };
-        if self.platform.tracing() || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
+        if self.platform.tracing()
+            || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
         {
             return false;
         }
@@ -40,7 +75,7 @@ impl<P: Platform> Node<P> {
         }
         let descriptor = Descriptor {
             kind: Kind::Message,
-            ack: self.strategy.acknowledgement.wanted(),
+            ack,
             priority: priority.min(7),
             len: 0,
             source: from,

@@ -88,8 +88,11 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
         mut attempt: impl FnMut(&mut Self) -> Result<Option<R>, PortError>,
     ) -> Result<Option<R>, PortError> {
-        if let Some(received) = attempt(self)? {
-            return Ok(Some(received));
+        // Results are handed on whole: to take one apart and put it together again costs more than
+        // the look.
+        let first = attempt(self);
+        if !matches!(first, Ok(None)) {
+            return first;
         }
         let deadline = self.deadline(within);
         loop {
@@ -97,11 +100,9 @@ impl<P: Platform> Node<P> {
             if !self.attend() {
                 self.wait(self.agreed(), deadline, None);
             }
-            if let Some(received) = attempt(self)? {
-                return Ok(Some(received));
-            }
-            if self.passed(deadline) {
-                return Ok(None);
+            let next = attempt(self);
+            if !matches!(next, Ok(None)) || self.passed(deadline) {
+                return next;
             }
         }
     }

@@ -55,9 +55,14 @@ impl<P: Platform> Node<P> {
 
     /// Notes how to wait, after what peers have opened here has changed.
     pub(super) fn agree(&mut self) {
-        let open = self.links.up().flat_map(|link| link.served.iter());
-        let open = open.filter(|served| served.target != link::Target::Nowhere);
-        let agreed = notify::quickest(open.map(|served| served.strategy.notification));
+        // A peer that has opened nothing sends messages of no flow: it does not have to wait for
+        // them to be noticed as long as another peer would.
+        let each = self.links.up().map(|link| {
+            let open = link.served.iter().filter(|served| served.target != link::Target::Nowhere);
+            let agreed = notify::quickest(open.map(|served| served.strategy.notification));
+            agreed.unwrap_or(self.notification)
+        });
+        let agreed = notify::quickest(each);
         self.agreed = agreed.unwrap_or(self.notification);
     }
 

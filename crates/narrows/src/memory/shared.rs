@@ -47,7 +47,8 @@ pub struct Shared<P: Platform> {
     returner: Returner<P::Own>,
     reclaimer: Reclaimer<P::Peer>,
     taken: <P::Peer as Memory>::Words,
-    batch: u32,
+    credit_batch: u32,
+    block_batch: u32,
 }
 
 /// A message taken off the ring: its descriptor and, if it travelled in the slot, its payload.
@@ -78,10 +79,12 @@ impl<P: Platform> Shared<P> {
         let range = |_: OutOfRange| SetUpError::Own;
         let books =
             platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
-        // A quarter of the fewest blocks, of the slots and of the ring that blocks return by, so
+        // A quarter of the slots, and of the fewest blocks and the ring that they return by, so
         // that what is withheld for a batch never starves a sender.
         let fewest = theirs.classes().iter().map(|c| c.count).min().unwrap_or(1);
-        let batch = (fewest.min(theirs.slots()).min(mine.returns()) / 4).clamp(1, 16);
+        let quarter = |of: u32| (of / 4).clamp(1, 16);
+        let (credit_batch, block_batch) =
+            (quarter(theirs.slots()), quarter(fewest.min(mine.returns())));
         Ok(Shared {
             tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,
@@ -93,7 +96,8 @@ impl<P: Platform> Shared<P> {
             own,
             peer,
             bell,
-            batch,
+            credit_batch,
+            block_batch,
         })
     }
 
@@ -312,7 +316,7 @@ impl<P: Platform> Shared<P> {
 
     #[inline(always)]
     fn holds_batch(&self) -> bool {
-        self.rx.owed().max(self.returner.owed()) >= self.batch
+        self.rx.owed() >= self.credit_batch || self.returner.owed() >= self.block_batch
     }
 
     #[inline(never)]

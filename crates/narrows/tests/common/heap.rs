@@ -1,7 +1,7 @@
 //! Regions on the heap and a core without a world around it, for tests in one thread.
 
 use std::boxed::Box;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::vec::Vec;
 
@@ -15,6 +15,32 @@ use super::span::{Edge, Span};
 /// A region.
 #[derive(Clone)]
 pub struct Heap(Rc<[Cell<u8>]>);
+
+std::thread_local! {
+    /// Looks at memory until [`meanwhile`]'s act; 0: there is none.
+    static LEFT: Cell<u32> = const { Cell::new(0) };
+    static ACT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+/// Has `act` run right before this thread looks at memory for the `looks`-th time from now: what
+/// another core writes while this one is in the middle of something. With 0 it is forgotten.
+#[allow(dead_code, reason = "the unit tests have no use for it")]
+pub fn meanwhile(looks: u32, act: impl FnOnce() + 'static) {
+    LEFT.set(looks);
+    ACT.set((looks > 0).then(|| Box::new(act) as Box<dyn FnOnce()>));
+}
+
+fn look() {
+    let left = LEFT.get();
+    if left > 0 {
+        LEFT.set(left - 1);
+        if left == 1
+            && let Some(act) = ACT.take()
+        {
+            act();
+        }
+    }
+}
 
 /// Resolved words of a [`Heap`].
 pub struct HeapWords {
@@ -65,6 +91,7 @@ impl Words for HeapWords {
         self.load(index)
     }
     fn read_bytes(&self, index: u32, to: &mut [u8]) {
+        look();
         to.iter_mut().zip(self.rest(index)).for_each(|(to, from)| *to = from.get());
     }
 }
@@ -94,6 +121,7 @@ impl Memory for Heap {
         Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count })
     }
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
+        look();
         let from = self.range(offset, to.len())?;
         to.iter_mut().zip(from).for_each(|(to, from)| *to = from.get());
         Ok(())
@@ -133,6 +161,9 @@ impl<const L: u32> Platform for Core<L> {
     }
     fn now(&self) -> Instant {
         Instant(0)
+    }
+    fn tracing(&self) -> bool {
+        false
     }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
     fn hunt(&self, _: &Name) -> Result<(), HuntError> {

@@ -3,6 +3,7 @@
 
 use narrows::{link, platform, span};
 
+pub mod forge;
 pub mod heap;
 pub mod tables;
 pub mod world;

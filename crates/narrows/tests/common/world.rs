@@ -53,7 +53,9 @@ pub struct World {
     lines: RefCell<Vec<Line>>,
     hunts: RefCell<Vec<(Name, Name)>>,
     clock: Cell<u64>,
-    pub stamps: RefCell<Vec<(String, Span, Edge, u32)>>,
+    /// Whether stamps are kept. While they are, every message takes the long way.
+    pub tracing: Cell<bool>,
+    pub stamps: RefCell<Vec<(Name, Span, Edge, u32)>>,
 }
 
 /// The platform of one node.
@@ -178,6 +180,13 @@ impl World {
     }
 }
 
+impl Drop for Side {
+    fn drop(&mut self) {
+        // It may own other nodes, and they the world, and the world this node's state.
+        self.off_wait();
+    }
+}
+
 impl Side {
     /// Runs `hook` whenever this node waits.
     pub fn on_wait(&self, hook: impl FnMut() + 'static) {
@@ -243,9 +252,14 @@ impl Platform for Side {
         self.world.pass(10);
         Instant(self.world.clock.get())
     }
+    fn tracing(&self) -> bool {
+        self.world.tracing.get()
+    }
+
     fn stamp(&self, span: Span, edge: Edge, id: u32) {
-        let who = self.state.name.to_string();
-        self.world.stamps.borrow_mut().push((who, span, edge, id));
+        if self.tracing() {
+            self.world.stamps.borrow_mut().push((self.state.name, span, edge, id));
+        }
     }
 
     fn hunt(&self, wanted: &Name) -> Result<(), HuntError> {

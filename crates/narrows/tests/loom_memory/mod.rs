@@ -182,6 +182,9 @@ impl Platform for Core {
     fn now(&self) -> Instant {
         Instant(0)
     }
+    fn tracing(&self) -> bool {
+        false
+    }
     fn stamp(&self, _: Span, _: Edge, _: u32) {}
     fn hunt(&self, _: &Name) -> Result<(), HuntError> {
         Err(HuntError::Own)

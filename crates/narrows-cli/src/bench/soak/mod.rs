@@ -1,0 +1,322 @@
+//! `bench soak`: two processes at full load for a long time. Again and again what both have of the
+//! system's is looked at and how long calls take, and at the end whether that stayed as it was.
+
+mod sample;
+mod verdict;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use narrows::link::LinkId;
+use narrows_host::Node;
+use serde::{Deserialize, Serialize};
+
+use super::choice;
+use super::traffic::{
+    Count, Counts, Load, PATIENCE, Partner, Profile, Role, STARTER, Trouble, agree, open,
+};
+use crate::failure::{Failure, Kind};
+use crate::flags::{Bench, Global};
+use crate::machine::{Machine, Root};
+use crate::output;
+use crate::peer::{self, default_cores};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::run::catch_signals;
+use crate::table::{Align, Table, number, wrap};
+use sample::{Footprint, Sample};
+use verdict::Check;
+
+const TIME: Duration = Duration::from_secs(3600);
+const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["hybrid"], &["external"]];
+/// Intervals that a soak has, if they are not longer than this and not shorter than that.
+const INTERVALS: u32 = 64;
+const LONGEST: Duration = Duration::from_secs(10);
+const SHORTEST: Duration = Duration::from_millis(20);
+
+/// A row of the report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "row", rename_all = "lowercase")]
+enum Row {
+    Check(Check),
+    Sample(Sample),
+}
+
+/// What a soak is made with.
+struct Soak<'a> {
+    node: Node,
+    link: LinkId,
+    partner: Partner,
+    counts: Counts,
+    stopped: &'a AtomicBool,
+    progress: Progress,
+    samples: Vec<Sample>,
+}
+
+/// Runs a soak and prints the verdict.
+///
+/// # Errors
+/// Something did not stay as it was, was lost, or the soak could not go on.
+pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let time = args.time.unwrap_or(TIME);
+    let chosen = choice::strategies([&args.transfer[..], &args.notify, &args.placement], DEFAULTS)?;
+    let [strategy] = chosen[..] else {
+        let sentence = "bench soak runs one strategy: name one of each axis";
+        return Err(Failure::new(Kind::Usage, sentence));
+    };
+    let stopped = catch_signals()?;
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let directory = peer::directory()?;
+    let engine = strategy.transfer == narrows::strategy::Transfer::CopyEngine;
+    let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
+    let profile = Profile { active: true, strategy, seed: 1 };
+    let (name, core, priority) = ("partner", cores.callee, None);
+    let role = Role { name, core, priority, engine, hunts: true, profile };
+    let mut partner = Partner::start(directory.path(), &role)?;
+    let link = partner.link(&mut node, &role)?;
+    let interval = (time / INTERVALS).clamp(SHORTEST, LONGEST);
+    let intervals = time.as_nanos() / interval.as_nanos();
+    let mut soak = Soak {
+        node,
+        link,
+        partner,
+        counts: Counts::default(),
+        stopped: &stopped,
+        progress: Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json),
+        samples: Vec::with_capacity(usize::try_from(intervals).unwrap_or(0) + 1),
+    };
+    let ended = soak.work(profile, time, interval);
+    let Soak { mut node, mut partner, samples, counts, progress, .. } = soak;
+    drop(progress);
+    node.close(link);
+    let left = match partner.ended(PATIENCE) {
+        Some(how) if how.contains("exit status: 0") => Ok(()),
+        Some(how) => Err(Failure::new(Kind::Peer, format!("the other process {how}"))),
+        None => Err(Failure::new(Kind::Peer, "the other process does not end with its link")),
+    };
+    let checks = checks(&samples);
+    print(global, &strategy.to_string(), &samples, &checks, &counts)?;
+    ended?;
+    left?;
+    let rising: Vec<&str> =
+        checks.iter().filter(|check| !check.flat).map(|check| check.what.as_str()).collect();
+    if rising.is_empty() {
+        return Ok(());
+    }
+    let sentence = format!(
+        "not flat: {}; see with 'narrows doctor' whether something else kept the cores busy, and \
+         report it if it happens again",
+        rising.join(", ")
+    );
+    Err(Failure::new(Kind::Internal, sentence))
+}
+
+impl Soak<'_> {
+    /// Makes traffic, takes samples, and lets all arrive in the end.
+    fn work(
+        &mut self,
+        profile: Profile,
+        time: Duration,
+        interval: Duration,
+    ) -> Result<(), Failure> {
+        let made = self.make(profile, time, interval);
+        let lost = made.map_err(|trouble| match trouble {
+            Trouble::Defect(what) => Failure::new(Kind::Internal, what),
+            Trouble::Lost(reason) => {
+                let how = self.partner.ended(Duration::from_secs(1));
+                let how = how.unwrap_or_else(|| format!("is lost: {reason}"));
+                Failure::new(Kind::Peer, format!("the other process {how}"))
+            }
+        })?;
+        let wrong = self.counts.get(Count::Wrong) + self.partner.record.get(Count::Wrong);
+        if wrong > 0 {
+            let what = format!("{wrong} payloads came damaged, doubled or out of order");
+            return Err(Failure::new(Kind::Internal, what));
+        }
+        lost
+    }
+
+    fn make(
+        &mut self,
+        profile: Profile,
+        time: Duration,
+        interval: Duration,
+    ) -> Result<Result<(), Failure>, Trouble> {
+        let mut load = Load::new(&mut self.node, self.link, profile)?;
+        let start = Instant::now();
+        let mut from = start;
+        let mut before = self.totals();
+        while start.elapsed() < time && !self.stopped.load(Ordering::Relaxed) {
+            if !load.turn(&mut self.node, &self.counts)? {
+                load.rest(&mut self.node, &self.counts)?;
+            }
+            let now = Instant::now();
+            if now - from < interval {
+                continue;
+            }
+            let totals = self.totals();
+            let rate = |at: usize| {
+                let done = totals.get(at).zip(before.get(at)).map_or(0, |(now, then)| now - then);
+                done as f64 / (now - from).as_secs_f64()
+            };
+            let us = |percent| load.latencies.percentile(percent).unwrap_or(0) as f64 / 1e3;
+            let sample = Sample {
+                at_s: (now - start).as_secs_f64(),
+                messages_per_second: rate(0),
+                calls_per_second: rate(1),
+                median_us: us(50),
+                p99_us: us(99),
+                ..Sample::default()
+            };
+            load.latencies.clear();
+            if let Err(failure) = self.look(sample) {
+                return Ok(Err(failure));
+            }
+            self.progress.reach(u64::try_from((now - start).as_millis()).unwrap_or(u64::MAX));
+            // What looking took is in no interval.
+            (from, before) = (Instant::now(), self.totals());
+        }
+        load.settle(&mut self.node, &self.counts, &self.partner.record, |_| ())?;
+        let blocks = self.node.blocks_in_use(self.link);
+        if !agree(&self.counts, &self.partner.record) || blocks != Ok((0, 0)) {
+            let sentence = format!(
+                "when all was quiet, something was missing: {:?} here, {:?} there, blocks {blocks:?}",
+                self.counts, *self.partner.record
+            );
+            return Ok(Err(Failure::new(Kind::Internal, sentence)));
+        }
+        Ok(match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Failure::new(Kind::Stopped, "stopped before the end")),
+            false => Ok(()),
+        })
+    }
+
+    /// Messages received on both sides, and calls answered here, so far.
+    fn totals(&self) -> [u64; 2] {
+        let received = self.counts.get(Count::Received) + self.partner.record.get(Count::Received);
+        [received, self.counts.get(Count::Finished)]
+    }
+
+    fn look(&mut self, sample: Sample) -> Result<(), Failure> {
+        let root = Root::default();
+        let here = Footprint::look(&root, std::process::id());
+        let there = Footprint::look(&root, self.partner.process.id());
+        let (Some(here), Some(there)) = (here, there) else {
+            let sentence = "the kernel does not tell what a process has: /proc/PID/smaps_rollup, fd \
+                            or maps cannot be read";
+            return Err(Failure::new(Kind::Internal, sentence));
+        };
+        let blocks = self.node.blocks_in_use(self.link).map_or(0, |(lent, _)| lent.into());
+        self.samples.push(Sample { blocks, here, there, ..sample });
+        let median = number(sample.median_us);
+        self.progress.say(&format!("{median} µs a call, {} KiB here", here.private_kib));
+        Ok(())
+    }
+}
+
+/// Every figure that has to stay as it was; none if there are too few samples.
+fn checks(samples: &[Sample]) -> Vec<Check> {
+    let of = |figure: &dyn Fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
+    type Part = (&'static str, fn(&Sample) -> Footprint);
+    let sides: [Part; 2] = [("here", |sample| sample.here), ("there", |sample| sample.there)];
+    let mut checks = Vec::new();
+    for (side, part) in sides {
+        let named = |what: &str| format!("{what} {side}");
+        let pss = of(&|sample| part(sample).pss_kib as f64);
+        let private = of(&|sample| part(sample).private_kib as f64);
+        let descriptors = of(&|sample| part(sample).descriptors as f64);
+        let mappings = of(&|sample| part(sample).mappings as f64);
+        checks.push(verdict::memory(&named("memory"), &pss));
+        checks.push(verdict::memory(&named("private memory"), &private));
+        checks.push(verdict::count(&named("descriptors"), &descriptors));
+        checks.push(verdict::count(&named("mappings"), &mappings));
+    }
+    checks.push(verdict::latency("latency of a call, median", &of(&|sample| sample.median_us)));
+    checks.into_iter().flatten().collect()
+}
+
+fn print(
+    global: &Global,
+    strategy: &str,
+    samples: &[Sample],
+    checks: &[Check],
+    counts: &Counts,
+) -> Result<(), Failure> {
+    let time = samples.last().map_or(0.0, |sample| sample.at_s);
+    let mut notes = vec![format!(
+        "{strategy}: {:.0} s at full load, {} messages and {} calls from here, {} samples",
+        time,
+        counts.get(Count::Sent),
+        counts.get(Count::Started),
+        samples.len()
+    )];
+    notes.push(match checks {
+        [] => format!("too short for a verdict: that takes {} samples", verdict::FEWEST),
+        checks if checks.iter().all(|check| check.flat) => "all flat".into(),
+        _ => "NOT FLAT, see below".into(),
+    });
+    if global.json {
+        let rows = checks.iter().cloned().map(Row::Check);
+        let rows = rows.chain(samples.iter().copied().map(Row::Sample)).collect();
+        let mut report = Report::new("bench soak", Machine::look(&Root::default()), rows);
+        report.notes = notes;
+        return report.print();
+    }
+    let mut text: String = notes.iter().map(|note| wrap("", note)).collect();
+    if !checks.is_empty() {
+        text += &format!("\n{}", checks_table(checks));
+    }
+    output::print((text + "\n" + &samples_table(samples)).as_bytes())
+}
+
+fn checks_table(checks: &[Check]) -> String {
+    let mut table = Table::new(&[
+        ("from the first quarter to the last", Align::Left),
+        ("first", Align::Right),
+        ("last", Align::Right),
+        ("may rise", Align::Right),
+        ("unit", Align::Left),
+        ("", Align::Left),
+    ]);
+    for check in checks {
+        table.row(vec![
+            check.what.clone(),
+            number(check.first),
+            number(check.last),
+            number(check.allowed),
+            check.unit.clone(),
+            if check.flat { "flat" } else { "RISES" }.into(),
+        ]);
+    }
+    table.render()
+}
+
+/// Eight samples from the whole run, the last among them.
+fn samples_table(samples: &[Sample]) -> String {
+    const SHOWN: usize = 8;
+    let mut table = Table::new(&[
+        ("at s", Align::Right),
+        ("messages/s", Align::Right),
+        ("calls/s", Align::Right),
+        ("median µs", Align::Right),
+        ("p99", Align::Right),
+        ("KiB here", Align::Right),
+        ("there", Align::Right),
+        ("blocks", Align::Right),
+    ]);
+    let shown = samples.len().min(SHOWN);
+    for at in 1..=shown {
+        let Some(sample) = samples.get(at * samples.len() / shown - 1) else { continue };
+        table.row(vec![
+            number(sample.at_s),
+            number(sample.messages_per_second),
+            number(sample.calls_per_second),
+            number(sample.median_us),
+            number(sample.p99_us),
+            sample.here.private_kib.to_string(),
+            sample.there.private_kib.to_string(),
+            sample.blocks.to_string(),
+        ]);
+    }
+    table.render()
+}

@@ -1,0 +1,127 @@
+//! Adding to an event counter that its other owner may have made one that blocks.
+//!
+//! Whether writing to a counter blocks is a flag that all who have it open share, so its peer can
+//! change it at any moment, and no flag of a single write overrides it. The kernel's own way of
+//! adding never blocks: it is how a finished asynchronous operation is announced. So one that has
+//! nothing to do is submitted. That takes two to three times as long as a write, and is done for
+//! peers of another user only.
+#![allow(unsafe_code)]
+
+use std::ptr;
+use std::sync::OnceLock;
+
+use rustix::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use rustix::fs::MemfdFlags;
+use rustix::io::{self, Errno};
+
+/// Operations that can have finished before their results are fetched.
+const RESULTS: libc::c_long = 64;
+const PREAD: u16 = 0;
+const TELL_COUNTER: u32 = 1;
+
+/// The kernel's `struct iocb`. Where its second and third word lie depends on the byte order, and
+/// both are zero.
+#[repr(C)]
+#[derive(Default)]
+struct Operation {
+    data: u64,
+    key_and_flags: [u32; 2],
+    code: u16,
+    priority: i16,
+    descriptor: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    counter: u32,
+}
+
+/// The kernel's `struct io_event`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Outcome {
+    words: [u64; 4],
+}
+
+const _: () = assert!(size_of::<Operation>() == 64 && size_of::<Outcome>() == 32);
+
+/// What the process needs for it, once.
+struct Queue {
+    context: libc::c_ulong,
+    /// Memory of no bytes, to read nothing from.
+    nothing: OwnedFd,
+}
+
+fn result(returned: libc::c_long) -> io::Result<libc::c_long> {
+    if returned < 0 {
+        let error = std::io::Error::last_os_error().raw_os_error();
+        return Err(Errno::from_raw_os_error(error.unwrap_or(libc::EIO)));
+    }
+    Ok(returned)
+}
+
+impl Queue {
+    fn new() -> io::Result<Queue> {
+        let nothing = rustix::fs::memfd_create("narrows-nothing", MemfdFlags::CLOEXEC)?;
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the kernel writes the context's name to the one word it is given.
+        result(unsafe { libc::syscall(libc::SYS_io_setup, RESULTS, &raw mut context) })?;
+        Ok(Queue { context, nothing })
+    }
+
+    fn add(&self, counter: BorrowedFd<'_>) -> io::Result<()> {
+        let mut operation = Operation {
+            code: PREAD,
+            descriptor: self.nothing.as_raw_fd().cast_unsigned(),
+            flags: TELL_COUNTER,
+            counter: counter.as_raw_fd().cast_unsigned(),
+            ..Operation::default()
+        };
+        let mut list = [&raw mut operation];
+        // SAFETY: one operation, which the kernel reads, and writes the key of, during the call. It
+        // reads no bytes, so there is no buffer that could have to live longer.
+        let submit = |list: &mut [*mut Operation; 1]| unsafe {
+            libc::syscall(libc::SYS_io_submit, self.context, 1 as libc::c_long, list.as_mut_ptr())
+        };
+        match result(submit(&mut list)) {
+            Err(Errno::AGAIN) => {
+                self.forget_results();
+                result(submit(&mut list)).map(drop)
+            }
+            submitted => submitted.map(drop),
+        }
+    }
+
+    fn forget_results(&self) {
+        let mut results = [Outcome::default(); RESULTS as usize];
+        let mut at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the kernel writes at most as many results as there is room for, and reads the
+        // time; it waits for none.
+        unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                0 as libc::c_long,
+                RESULTS,
+                results.as_mut_ptr(),
+                ptr::from_mut(&mut at_once),
+            )
+        };
+    }
+}
+
+fn queue() -> io::Result<&'static Queue> {
+    static QUEUE: OnceLock<io::Result<Queue>> = OnceLock::new();
+    QUEUE.get_or_init(Queue::new).as_ref().map_err(|error| *error)
+}
+
+/// Whether this system can do it.
+pub(crate) fn available() -> io::Result<()> {
+    queue().map(drop)
+}
+
+/// Adds 1 to an event counter without ever blocking; a counter that is full stays so.
+pub(crate) fn add(counter: BorrowedFd<'_>) -> io::Result<()> {
+    queue()?.add(counter)
+}

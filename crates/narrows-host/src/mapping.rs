@@ -1,0 +1,313 @@
+//! Memory mapped from a descriptor, words in it, and the copying in and out.
+#![allow(unsafe_code)]
+
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
+
+use narrows::memory::IN_SLOT;
+use narrows::platform::{OutOfRange, Words, WordsMut};
+use rustix::fd::BorrowedFd;
+use rustix::io;
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// Memory that stays mapped while anything points into it.
+pub(crate) struct Mapping {
+    pub(crate) start: NonNull<u8>,
+    pub(crate) len: u32,
+}
+
+// SAFETY: an address and a length of memory that belongs to no thread; unmapping works from any.
+unsafe impl Send for Mapping {}
+// SAFETY: `Mapping` itself has no method that accesses the memory.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub(crate) fn new(
+        memory: BorrowedFd<'_>,
+        len: u32,
+        protection: ProtFlags,
+        at_once: bool,
+    ) -> io::Result<Arc<Mapping>> {
+        let populate = if at_once { MapFlags::POPULATE } else { MapFlags::empty() };
+        let flags = MapFlags::SHARED | populate;
+        // SAFETY: no address is asked for, so no existing mapping is replaced.
+        let start = unsafe {
+            rustix::mm::mmap(ptr::null_mut(), len as usize, protection, flags, memory, 0)?
+        };
+        let start = NonNull::new(start.cast()).ok_or(io::Errno::FAULT)?;
+        Ok(Arc::new(Mapping { start, len }))
+    }
+
+    /// The address of a range, if it is inside.
+    #[inline]
+    pub(crate) fn range(&self, offset: u32, len: usize) -> Result<NonNull<u8>, OutOfRange> {
+        let room = self.len.checked_sub(offset).ok_or(OutOfRange)?;
+        if len > room as usize {
+            return Err(OutOfRange);
+        }
+        // SAFETY: `offset` is at most `len`, the size of the one mapping that `start` begins.
+        Ok(unsafe { self.start.add(offset as usize) })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is the one `mmap` returned, and whoever points into it holds the `Arc`
+        // that is gone now.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len as usize) };
+    }
+}
+
+/// Copies `len` bytes.
+///
+/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call to `memcpy` costs as
+/// much as moving a slot.
+///
+/// # Safety
+/// Both ranges are valid for `len` bytes and do not overlap. Another process may write the source
+/// meanwhile: the bytes are then of either state, and nothing may be concluded from a second look.
+#[inline(always)]
+unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    /// # Safety
+    /// As for `copy`, with `size_of::<T>() <= len <= 2 * size_of::<T>()`.
+    #[inline(always)]
+    unsafe fn ends<T>(from: *const u8, to: *mut u8, len: usize) {
+        let last = len - size_of::<T>();
+        // SAFETY: both the first and the last `size_of::<T>()` bytes are within `len`; the accesses
+        // are unaligned ones.
+        unsafe {
+            let first = from.cast::<T>().read_unaligned();
+            let second = from.add(last).cast::<T>().read_unaligned();
+            to.cast::<T>().write_unaligned(first);
+            to.add(last).cast::<T>().write_unaligned(second);
+        }
+    }
+    // SAFETY: each call is made with a length between its type's size and twice that, as the
+    // branches say, on ranges that the caller vouches for.
+    unsafe {
+        match len {
+            65.. => ptr::copy_nonoverlapping(from, to, len),
+            32..=64 => ends::<[u128; 2]>(from, to, len),
+            16..32 => ends::<u128>(from, to, len),
+            8..16 => ends::<u64>(from, to, len),
+            4..8 => ends::<u32>(from, to, len),
+            2..4 => ends::<u16>(from, to, len),
+            1 => to.write(from.read()),
+            0 => {}
+        }
+    }
+}
+
+/// Copies out of memory that a peer can write.
+///
+/// # Safety
+/// `from` is valid for `to.len()` bytes.
+#[inline(always)]
+pub(crate) unsafe fn copy_out(from: NonNull<u8>, to: &mut [u8]) {
+    // SAFETY: the caller vouches for `from`; `to` is a borrowed slice, and no slice overlaps a
+    // region, which is only reached through raw pointers.
+    unsafe { copy(from.as_ptr(), to.as_mut_ptr(), to.len()) };
+    // The compiler must not read the region again where the copy is used.
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// Copies into memory that a peer can read.
+///
+/// # Safety
+/// `to` is valid for writing `from.len()` bytes.
+#[inline(always)]
+pub(crate) unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
+    // SAFETY: as in `copy_out`, the other way round.
+    unsafe { copy(from.as_ptr(), to.as_ptr(), from.len()) };
+}
+
+/// A checked range of words and what keeps it mapped.
+pub(crate) struct Range {
+    first: NonNull<AtomicU32>,
+    mask: u32,
+    _mapping: Arc<Mapping>,
+}
+
+// SAFETY: the pointer stays valid for as long as `_mapping` lives, on whatever thread. Not `Sync`:
+// byte copies are not atomic.
+unsafe impl Send for Range {}
+
+impl Range {
+    pub(crate) fn new(
+        mapping: &Arc<Mapping>,
+        offset: u32,
+        count: u32,
+    ) -> Result<Range, OutOfRange> {
+        let bytes = (count as usize).checked_mul(4).ok_or(OutOfRange)?;
+        if !count.is_power_of_two() || !offset.is_multiple_of(4) {
+            return Err(OutOfRange);
+        }
+        let first = mapping.range(offset, bytes.max(SLOT * 4))?.cast();
+        Ok(Range { first, mask: count - 1, _mapping: Arc::clone(mapping) })
+    }
+
+    #[inline(always)]
+    fn word(&self, index: u32) -> &AtomicU32 {
+        // SAFETY: `index & mask` is below the number of words, all of which `new` found inside the
+        // mapping that `_mapping` keeps; a multiple of four from a page's start is aligned.
+        unsafe { self.first.add((index & self.mask) as usize).as_ref() }
+    }
+
+    /// Where word `index` starts, and `len` or as many bytes as there are up to the end.
+    #[inline(always)]
+    fn bytes(&self, index: u32, len: usize) -> (NonNull<u8>, usize) {
+        let index = index & self.mask;
+        let room = (self.mask - index + 1) as usize * 4;
+        // SAFETY: as in `word`; from `first`, whose range is all the words and not just one.
+        (unsafe { self.first.add(index as usize) }.cast(), len.min(room))
+    }
+
+    #[inline(always)]
+    fn read_bytes(&self, index: u32, to: &mut [u8]) {
+        let (from, len) = self.bytes(index, to.len());
+        if let Some(to) = to.get_mut(..len) {
+            // SAFETY: `bytes` returned a length that is inside the range from there.
+            unsafe { copy_out(from, to) };
+        }
+    }
+}
+
+/// Words of a peer's region.
+pub struct PeerWords(pub(crate) Range);
+
+/// Words of a slot of this platform's line.
+const SLOT: usize = 16;
+
+impl Range {
+    /// The words of a slot.
+    #[inline(always)]
+    fn slot(&self, slot: u32) -> &[AtomicU32; SLOT] {
+        let start = slot.wrapping_mul(SLOT as u32) & self.mask;
+        // SAFETY: a multiple of 16 that is below the number of words, a power of two. If that is at
+        // least 16, the slot ends inside the range; if not, it starts where the range does, and
+        // `new` has seen to it that a slot is inside the mapping from there.
+        unsafe { self.first.add(start as usize).cast().as_ref() }
+    }
+
+    /// Where the payload in a slot is.
+    #[inline(always)]
+    fn payload(&self, slot: u32) -> NonNull<u8> {
+        let start = NonNull::from(self.slot(slot)).cast::<u8>();
+        // SAFETY: the `IN_SLOT` bytes behind the first four words of a slot.
+        unsafe { start.add(SLOT * 4 - IN_SLOT) }
+    }
+}
+
+impl Words for PeerWords {
+    #[inline(always)]
+    fn load(&self, index: u32) -> u32 {
+        self.0.word(index).load(Ordering::Relaxed)
+    }
+    #[inline(always)]
+    fn load_acquire(&self, index: u32) -> u32 {
+        // Only a relaxed load is sure to work on read-only memory; the fence makes it an acquire.
+        let value = self.0.word(index).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+    #[inline(always)]
+    fn read_bytes(&self, index: u32, to: &mut [u8]) {
+        self.0.read_bytes(index, to);
+    }
+    #[inline(always)]
+    fn sequence(&self, slot: u32, _line: u32) -> u32 {
+        let value = self.0.slot(slot)[0].load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+    #[inline(always)]
+    fn load_slot(&self, slot: u32, _line: u32) -> [u32; 3] {
+        let words = self.0.slot(slot);
+        let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        [load(&words[1]), load(&words[2]), load(&words[3])]
+    }
+    #[inline(always)]
+    fn read_slot(&self, slot: u32, _line: u32, to: &mut [u8]) {
+        let len = to.len().min(IN_SLOT);
+        // SAFETY: no more than the payload of a slot.
+        unsafe { copy_out(self.0.payload(slot), &mut to[..len]) };
+    }
+}
+
+/// Words of a node's own region.
+pub struct OwnWords(pub(crate) Range);
+
+impl Words for OwnWords {
+    #[inline(always)]
+    fn load(&self, index: u32) -> u32 {
+        self.0.word(index).load(Ordering::Relaxed)
+    }
+    #[inline(always)]
+    fn load_acquire(&self, index: u32) -> u32 {
+        self.0.word(index).load(Ordering::Acquire)
+    }
+    #[inline(always)]
+    fn read_bytes(&self, index: u32, to: &mut [u8]) {
+        self.0.read_bytes(index, to);
+    }
+}
+
+impl WordsMut for OwnWords {
+    #[inline(always)]
+    fn store(&self, index: u32, value: u32) {
+        self.0.word(index).store(value, Ordering::Relaxed);
+    }
+    #[inline(always)]
+    fn store_release(&self, index: u32, value: u32) {
+        self.0.word(index).store(value, Ordering::Release);
+    }
+    #[inline(always)]
+    fn write_bytes(&self, index: u32, from: &[u8]) {
+        let (to, len) = self.0.bytes(index, from.len());
+        if let Some(from) = from.get(..len) {
+            // SAFETY: `bytes` returned a length that is inside the range from there, and the own
+            // mapping is writable.
+            unsafe { copy_in(from, to) };
+        }
+    }
+    #[inline(always)]
+    fn write_slot(&self, slot: u32, _line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
+        let len = payload.len().min(IN_SLOT);
+        // SAFETY: no more than the payload of a slot, and the own mapping is writable.
+        unsafe { copy_in(&payload[..len], self.0.payload(slot)) };
+        let slot = self.0.slot(slot);
+        slot[1].store(words[0], Ordering::Relaxed);
+        slot[2].store(words[1], Ordering::Relaxed);
+        slot[3].store(words[2], Ordering::Relaxed);
+        // Release: pairs with the acquire in `PeerWords::load_acquire`.
+        slot[0].store(sequence, Ordering::Release);
+    }
+    #[inline(always)]
+    fn prefetch(&self, slot: u32, _line: u32) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint without effect on memory, registers or flags; the address is valid anyway.
+        unsafe {
+            std::arch::asm!(
+                "prefetchw [{}]",
+                in(reg) self.0.slot(slot).as_ptr().addr(),
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = slot;
+    }
+}
+
+/// Orders every store before it against every load after it.
+#[inline(always)]
+pub(crate) fn full_fence() {
+    // A locked operation on the own stack is a full barrier and takes half as long as `mfence`.
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: or-ing zero leaves the word on top of the stack, which is always mapped, as it is.
+    unsafe {
+        std::arch::asm!("lock or dword ptr [rsp], 0", options(nostack));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    fence(Ordering::SeqCst);
+}

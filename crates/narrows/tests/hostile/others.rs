@@ -1,0 +1,56 @@
+//! What one peer asks for by the rules must not be at the cost of others either.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use narrows::endpoint::{Address, Limits, Select};
+use narrows::platform::Platform;
+use narrows::strategy::{Notification, Strategy};
+
+use super::common::world::{SECOND, World, name};
+
+/// How long a message takes whose sender opened no flow, while another peer asks to be polled once
+/// an hour. Which of the two was there first?
+fn beside_slow_polling(slow_first: bool) -> Duration {
+    let world = World::new();
+    let mut node = world.node("node", Limits::default());
+    node.open(1).expect("free");
+    let mut slow = world.node("slow", Limits::default());
+    let mut honest = world.node("honest", Limits::default());
+    honest.open(1).expect("free");
+    let mut back = None;
+    for turn in [slow_first, !slow_first] {
+        if !turn {
+            back = Some(honest.hunt(&name("node"), SECOND).expect("it is there"));
+            node.poll();
+            continue;
+        }
+        let link = slow.hunt(&name("node"), SECOND).expect("it is there");
+        let hour = Notification::Poll { every: Duration::from_secs(3600) };
+        let lazy = Strategy { notification: hour, ..Strategy::default() };
+        let flow = slow.begin_flow_to(Address { link, port: 1 }, lazy).expect("room");
+        for _ in 0..2 {
+            node.poll();
+            slow.poll();
+        }
+        assert_eq!(slow.is_ready(flow), Ok(true));
+    }
+    let link = back.expect("they are linked");
+    let honest = RefCell::new(honest);
+    node.platform().on_wait(move || {
+        let _ = honest.borrow_mut().try_send(1, Address { link, port: 1 }, b"now");
+    });
+    let before = node.platform().now();
+    let day = Duration::from_secs(86400);
+    let got = node.receive(1, &Select::default(), Some(day)).expect("open").expect("sent");
+    let took = node.platform().now().since(before);
+    node.release(got);
+    node.platform().off_wait();
+    took
+}
+
+#[test]
+fn a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there() {
+    let took = beside_slow_polling(false);
+    assert!(took < Duration::from_secs(1), "of the clock of this test, {took:?} passed");
+}

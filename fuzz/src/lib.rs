@@ -1,0 +1,31 @@
+//! What the fuzz targets do with their bytes: one module each, with a function `run` that the
+//! fuzzer calls and that `tests/replay.rs` calls with every file of the corpus.
+//!
+//! Whatever the bytes are, `run` returns: a panic, an access outside of memory or an endless loop is
+//! a finding.
+
+#[path = "../../crates/narrows/tests/common/mod.rs"]
+#[allow(missing_docs)]
+mod common;
+
+pub mod control;
+pub mod descriptor;
+mod input;
+pub mod link;
+pub mod rendezvous;
+pub mod strategy;
+mod victim;
+pub mod workload;
+
+/// A target's name and what it does with bytes.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 6] = [
+    ("control", control::run),
+    ("descriptor", descriptor::run),
+    ("link", link::run),
+    ("rendezvous", rendezvous::run),
+    ("strategy", strategy::run),
+    ("workload", workload::run),
+];
