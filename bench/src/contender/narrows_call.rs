@@ -1,0 +1,193 @@
+//! Narrows: calls of a function on the other core.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+
+use narrows::driver::made_in_pool;
+use narrows::endpoint::{Failure, FlowId, Function, Served, Sink, Source};
+use narrows_host::{Host, Node};
+
+use super::narrows_message::{self, SOON, WINDOW};
+use super::{ANSWERED, Contender, End, Kind, Measure, Mode, Numbers, Role, Setup, failed};
+use crate::control::Control;
+use crate::payload;
+
+/// The function's name.
+const ANSWER: &str = "answer";
+
+pub struct NarrowsCall {
+    name: &'static str,
+    transfer: &'static str,
+}
+
+pub const COPY: NarrowsCall = NarrowsCall { name: "Narrows, call, copy", transfer: "copy_batched" };
+pub const IN_PLACE: NarrowsCall =
+    NarrowsCall { name: "Narrows, call, in place", transfer: "in_place" };
+
+impl Contender for NarrowsCall {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn kind(&self) -> Kind {
+        Kind::Narrows
+    }
+    fn version(&self) -> String {
+        narrows_message::version()
+    }
+    fn copies(&self, bytes: usize) -> &'static str {
+        match self.transfer {
+            "in_place" => "0 there; 1 back: out of the pool",
+            _ => narrows_message::COPY.copies(bytes),
+        }
+    }
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
+        Ok(narrows_message::waits(mode))
+    }
+    fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
+        match measure {
+            Measure::OneWay => Err(ANSWERED),
+            Measure::RoundTrip if self.transfer == COPY.transfer => Ok(()),
+            Measure::RoundTrip => narrows_message::IN_PLACE.offers(measure, bytes),
+        }
+    }
+    fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
+        let strategy = narrows_message::strategy(self.transfer, setup.mode)?;
+        let mut node = narrows_message::node(role, setup)?;
+        let numbers = Numbers::default();
+        let in_place = made_in_pool::<Host>(strategy.transfer);
+        if role == Role::Callee {
+            control.done()?;
+            let mut callee = Callee { node, numbers, bytes: setup.bytes, in_place };
+            while !control.said()? {
+                callee.answer(Some(std::time::Duration::from_millis(1)))?;
+            }
+            control.wait_done()?;
+            return Ok(Box::new(callee));
+        }
+        control.wait_done()?;
+        let name = "callee".parse().map_err(|error| failed("a name", error))?;
+        let link = node.hunt(&name, SOON).map_err(|error| failed("hunt", error))?;
+        let function = ANSWER.parse().map_err(|error| failed("a name", error))?;
+        let longest = setup.bytes as u32;
+        let flow = node.flow(link, &function, strategy, longest, SOON);
+        let flow = flow.map_err(|error| failed("open a flow", error))?;
+        control.done()?;
+        let (out, into) = (vec![0; setup.bytes], vec![0; setup.bytes]);
+        Ok(Box::new(Caller { node, flow, numbers, in_place, out, into }))
+    }
+}
+
+struct Caller {
+    node: Node,
+    flow: FlowId,
+    numbers: Numbers,
+    in_place: bool,
+    out: Vec<u8>,
+    into: Vec<u8>,
+}
+
+impl Caller {
+    fn call(&mut self, number: u64) -> io::Result<usize> {
+        let Caller { node, flow, out, into, .. } = self;
+        let called = if self.in_place {
+            let mut block = node.reserve(*flow, out.len()).map_err(|e| failed("reserve", e))?;
+            let mut at = 0;
+            for part in out.chunks_mut(WINDOW) {
+                payload::make_part(number, at, part);
+                node.write(&mut block, at, part).map_err(|error| failed("write", error))?;
+                at += part.len();
+            }
+            node.call(*flow, &mut block, into, None)
+        } else {
+            payload::make(number, out);
+            node.call(*flow, &*out, into, None)
+        };
+        called.map_err(|error| failed("call", error))
+    }
+}
+
+impl End for Caller {
+    fn round_trips(&mut self, count: u64) -> io::Result<()> {
+        for _ in 0..count {
+            let number = self.numbers.there();
+            let len = self.call(number)?;
+            let answer = self.into.get(..len).unwrap_or_default();
+            payload::check(self.numbers.back(), self.into.len(), answer)?;
+        }
+        Ok(())
+    }
+
+    fn one_way(&mut self, _: u64) -> io::Result<()> {
+        Err(failed("stream", ANSWERED))
+    }
+
+    fn serve(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Err(failed("serve", "this end calls"))
+    }
+}
+
+struct Callee {
+    node: Node,
+    numbers: Numbers,
+    bytes: usize,
+    in_place: bool,
+}
+
+impl Callee {
+    /// Serves what comes: the number of calls.
+    fn answer(&mut self, within: Option<std::time::Duration>) -> io::Result<u64> {
+        let Callee { node, numbers, bytes, in_place } = self;
+        let numbers = RefCell::new(numbers);
+        let (served, broken) = (Cell::new(0), Cell::new(None));
+        let mut buffer = vec![0; *bytes];
+        let mut body = |request: &dyn Source, response: &mut dyn Sink| {
+            let (there, back) = {
+                let mut numbers = numbers.borrow_mut();
+                (numbers.there(), numbers.back())
+            };
+            served.set(served.get() + 1);
+            let checked = if *in_place {
+                narrows_message::check_there(there, *bytes, request)
+            } else {
+                let part = buffer.get_mut(..request.len()).ok_or(Failure::NoRoom)?;
+                request.read(0, part)?;
+                payload::check(there, *bytes, part)
+            };
+            if let Err(error) = checked {
+                broken.set(Some(error));
+                return Err(Failure::Refused);
+            }
+            let mut at = 0;
+            for part in buffer.chunks_mut(if *in_place { WINDOW } else { usize::MAX }) {
+                payload::make_part(back, at, part);
+                response.write(at, part)?;
+                at += part.len();
+            }
+            Ok(())
+        };
+        let name = ANSWER.parse().map_err(|error| failed("a name", error))?;
+        let mut library = [Function { name, run: &mut body }];
+        if node.serve(&mut library, within) == Served::News && node.links().next().is_none() {
+            return Err(failed("serve", "the caller is gone"));
+        }
+        broken.take().map_or(Ok(served.get()), Err)
+    }
+}
+
+impl End for Callee {
+    fn round_trips(&mut self, _: u64) -> io::Result<()> {
+        Err(failed("call", "this end answers"))
+    }
+
+    fn one_way(&mut self, _: u64) -> io::Result<()> {
+        Err(failed("stream", ANSWERED))
+    }
+
+    fn serve(&mut self, count: u64, times: u64) -> io::Result<()> {
+        let mut left = count * times;
+        while left > 0 {
+            left -= self.answer(None)?.min(left);
+        }
+        Ok(())
+    }
+}

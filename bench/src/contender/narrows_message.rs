@@ -1,0 +1,260 @@
+//! Narrows: messages between two ports, by three of its transfers.
+
+use std::io;
+use std::time::Duration;
+
+use narrows::driver::{made_in_pool, read_in_place};
+use narrows::endpoint::{Address, FlowId, PortError, Received, Select, SendError, Source, What};
+use narrows::strategy::Strategy;
+use narrows_host::{Host, Node, Options};
+
+use super::{Contender, Counted, End, Kind, Measure, Mode, Port, Role, Setup, failed};
+use crate::control::Control;
+use crate::payload;
+
+/// How long opening waits for the other end.
+pub(super) const SOON: Option<Duration> = Some(Duration::from_secs(5));
+/// The port of either end.
+const PORT: u16 = 1;
+/// Bytes made or read at a time where the payload lies: payload there is reached through copies of
+/// parts, as the other side may be hostile.
+pub(super) const WINDOW: usize = 1024;
+/// Looks at the rings between two at everything else.
+const LOOKS: u32 = 1 << 16;
+/// Payload that travels in a slot.
+const IN_SLOT: usize = 48;
+
+pub struct NarrowsMessage {
+    name: &'static str,
+    transfer: &'static str,
+}
+
+pub const COPY: NarrowsMessage = NarrowsMessage { name: "Narrows, copy", transfer: "copy_batched" };
+pub const SINGLE_COPY: NarrowsMessage =
+    NarrowsMessage { name: "Narrows, single copy", transfer: "single_copy" };
+pub const IN_PLACE: NarrowsMessage =
+    NarrowsMessage { name: "Narrows, in place", transfer: "in_place" };
+
+impl NarrowsMessage {
+    fn strategy(&self, mode: Mode) -> io::Result<Strategy> {
+        strategy(self.transfer, mode)
+    }
+}
+
+/// A strategy of the transfer that waits as `mode` says.
+pub(super) fn strategy(transfer: &str, mode: Mode) -> io::Result<Strategy> {
+    let notification = match mode {
+        Mode::Spinning => "spin",
+        Mode::Blocked => "interrupt",
+        Mode::Hybrid => "hybrid",
+    };
+    let text = format!("{transfer}/{notification}/external");
+    text.parse().map_err(|error| failed(&text, error))
+}
+
+/// The stack's version.
+pub(super) fn version() -> String {
+    "this checkout".into()
+}
+
+/// How the stack waits.
+pub(super) fn waits(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Spinning => "`spin`",
+        Mode::Blocked => "`interrupt`: sleeps in epoll; rung only if it sleeps",
+        Mode::Hybrid => "`hybrid`, the default: looks for up to 50 µs, then sleeps",
+    }
+}
+
+/// Opens a node of this end's own.
+pub(super) fn node(role: Role, setup: &Setup) -> io::Result<Node> {
+    let name = match role {
+        Role::Caller => "caller",
+        Role::Callee => "callee",
+    };
+    let opened = Options::new(name).directory(&setup.directory).node();
+    opened.map_err(|error| failed("open a node", error))
+}
+
+impl Contender for NarrowsMessage {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn kind(&self) -> Kind {
+        Kind::Narrows
+    }
+    fn version(&self) -> String {
+        version()
+    }
+    fn copies(&self, bytes: usize) -> &'static str {
+        match self.transfer {
+            "in_place" => "0",
+            "single_copy" => "1: out of the pool",
+            _ if bytes <= IN_SLOT => "2: into the slot, out of it",
+            _ => "2: into the pool, out of it",
+        }
+    }
+    fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
+        Ok(waits(mode))
+    }
+    fn offers(&self, _: Measure, bytes: usize) -> Result<(), &'static str> {
+        if self.transfer != COPY.transfer && bytes <= IN_SLOT {
+            return Err("travels in a slot: see Narrows, copy");
+        }
+        Ok(())
+    }
+    fn open(&self, role: Role, setup: &Setup, control: &mut Control) -> io::Result<Box<dyn End>> {
+        let strategy = self.strategy(setup.mode)?;
+        let mut node = node(role, setup)?;
+        node.open(PORT).map_err(|error| failed("open a port", error))?;
+        let flow = |node: &mut Node, link| {
+            let opened = node.flow_to(Address { link, port: PORT }, strategy, SOON);
+            opened.map_err(|error| failed("open a flow", error))
+        };
+        // Either end opens a flow, while the other one looks after its node.
+        let (link, flow) = match role {
+            Role::Caller => {
+                control.wait_done()?;
+                let name = "callee".parse().map_err(|error| failed("a name", error))?;
+                let link = node.hunt(&name, SOON).map_err(|error| failed("hunt", error))?;
+                let flow = flow(&mut node, link)?;
+                control.done()?;
+                look_after(&mut node, control)?;
+                (link, flow)
+            }
+            Role::Callee => {
+                control.done()?;
+                look_after(&mut node, control)?;
+                let link = node.links().next().map(|(link, _)| link);
+                let link = link.ok_or_else(|| failed("link", "the caller is gone"))?;
+                let flow = flow(&mut node, link)?;
+                control.done()?;
+                (link, flow)
+            }
+        };
+        node.attach(link, PORT).map_err(|error| failed("attach", error))?;
+        node.set_strategy(strategy);
+        node.set_notification(strategy.notification);
+        let ends = Ends {
+            node,
+            to: Address { link, port: PORT },
+            flow,
+            spin: setup.mode == Mode::Spinning,
+            made_in_pool: made_in_pool::<Host>(strategy.transfer),
+            read_in_place: read_in_place::<Host>(strategy.transfer),
+            out: vec![0; setup.bytes],
+            into: vec![0; setup.bytes],
+        };
+        Ok(Counted::boxed(ends))
+    }
+}
+
+/// Sees to what the other node asks, until the other end has done its step.
+fn look_after(node: &mut Node, control: &mut Control) -> io::Result<()> {
+    while !control.said()? {
+        node.wait_any(Some(Duration::from_millis(1)));
+        node.poll();
+    }
+    control.wait_done()
+}
+
+struct Ends {
+    node: Node,
+    /// The other end's port, for what is copied.
+    to: Address,
+    /// The flow to it, for what is made in the pool.
+    flow: FlowId,
+    spin: bool,
+    made_in_pool: bool,
+    read_in_place: bool,
+    out: Vec<u8>,
+    into: Vec<u8>,
+}
+
+impl Port for Ends {
+    fn send(&mut self, number: u64) -> io::Result<()> {
+        if self.made_in_pool {
+            return self.make_and_send(number);
+        }
+        payload::make(number, &mut self.out);
+        let sent = self.node.send(PORT, self.to, &self.out, None);
+        sent.map_err(|error| failed("send", error))
+    }
+
+    fn receive(&mut self, number: u64) -> io::Result<()> {
+        if self.read_in_place {
+            return self.receive_in_place(number);
+        }
+        let received = if self.spin {
+            self.look()
+        } else {
+            self.node.receive_into(PORT, &mut self.into, None)
+        };
+        match received.map_err(|error| failed("receive", error))? {
+            Some(message) if message.what == What::Message => {
+                let bytes = self.into.get(..message.len).unwrap_or_default();
+                payload::check(number, self.into.len(), bytes)
+            }
+            _ => Err(failed("receive", "the other end is gone")),
+        }
+    }
+}
+
+impl Ends {
+    /// Looks until there is a message, and now and then whether the other end is still there.
+    fn look(&mut self) -> Result<Option<Received>, PortError> {
+        loop {
+            for _ in 0..LOOKS {
+                let received = self.node.try_receive_into(PORT, &mut self.into)?;
+                if received.is_some() {
+                    return Ok(received);
+                }
+                std::hint::spin_loop();
+            }
+            self.node.poll();
+        }
+    }
+
+    fn make_and_send(&mut self, number: u64) -> io::Result<()> {
+        let Ends { node, flow, out, .. } = self;
+        let mut block = loop {
+            match node.reserve(*flow, out.len()) {
+                Err(SendError::PoolEmpty) => {
+                    node.poll();
+                    std::hint::spin_loop();
+                }
+                reserved => break reserved.map_err(|error| failed("reserve", error))?,
+            }
+        };
+        let mut at = 0;
+        for part in out.chunks_mut(WINDOW) {
+            payload::make_part(number, at, part);
+            node.write(&mut block, at, part).map_err(|error| failed("write", error))?;
+            at += part.len();
+        }
+        node.send_over(*flow, PORT, &mut block, None).map_err(|error| failed("send", error))
+    }
+
+    fn receive_in_place(&mut self, number: u64) -> io::Result<()> {
+        let received = self.node.receive(PORT, &Select::default(), None);
+        let message = received.map_err(|error| failed("receive", error))?;
+        let message = message.filter(|message| message.what == What::Message);
+        let message = message.ok_or_else(|| failed("receive", "the other end is gone"))?;
+        let bytes = self.into.len();
+        let read = self.node.read_in_place(&message, |source| check_there(number, bytes, source));
+        self.node.release(message);
+        read.unwrap_or_else(|| Err(failed("read", "the link was closed")))
+    }
+}
+
+/// Reads a payload in full where it lies.
+pub(super) fn check_there(number: u64, bytes: usize, source: &dyn Source) -> io::Result<()> {
+    let mut reader = payload::Reader::default();
+    let mut window = [0; WINDOW];
+    for at in (0..source.len()).step_by(WINDOW) {
+        let part = window.get_mut(..WINDOW.min(source.len() - at)).unwrap_or_default();
+        source.read(at, part).map_err(|error| failed("read", error))?;
+        reader.read(part);
+    }
+    reader.finish(number, bytes)
+}
