@@ -1,6 +1,7 @@
 //! Taking messages off the rings and putting each where it belongs.
 
 use super::control::Control;
+use super::quick::LOOKS;
 use super::switch::Phase;
 use super::{LinkError, Node, Select};
 use crate::driver::{self, DriverError};
@@ -12,9 +13,6 @@ use crate::strategy::Strategy;
 /// Messages taken off one link before the next has its turn, so that a flood on one neither keeps
 /// the others waiting nor the application.
 const BATCH: usize = 64;
-
-/// Looks at the rings for one at the rendezvous: traffic that never pauses does not hide news.
-const LOOKS: u8 = 255;
 
 impl<P: Platform> Node<P> {
     /// Takes the rendezvous's news.
@@ -56,7 +54,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Whether there is something to do besides messages at the next look.
-    fn restless(&self) -> bool {
+    pub(super) fn restless(&self) -> bool {
         let ending = |link: &Link<P>| link.lost.is_some() && !link.told;
         self.pending > 0 || self.links.all().any(|link| link.replies > 0 || ending(link))
     }

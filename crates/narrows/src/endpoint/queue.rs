@@ -60,6 +60,12 @@ impl Queue {
         }
     }
 
+    /// The level of the first message.
+    #[inline]
+    pub fn level(&self) -> Option<u8> {
+        (!self.is_empty()).then(|| self.levels.trailing_zeros() as u8)
+    }
+
     /// The first message, most urgent level first.
     #[inline]
     pub fn peek(&self) -> Option<EntryId> {

@@ -8,6 +8,9 @@ use crate::memory::{Ack, Descriptor, Kind};
 use crate::platform::Platform;
 use crate::strategy::Transfer;
 
+/// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
+pub(super) const LOOKS: u8 = 255;
+
 /// What a look at the rings found.
 pub(super) enum Look {
     /// No message on any of them, and none that waits for this port.
@@ -114,5 +117,25 @@ impl<P: Platform> Node<P> {
             }),
             None => Look::More,
         }
+    }
+
+    /// Sees to what is not on the rings. False if the next look has to see to everything.
+    #[inline(never)]
+    pub(super) fn calm_down(&mut self) -> bool {
+        self.attend();
+        self.calm = if self.restless() { 0 } else { LOOKS };
+        self.calm > 0
+    }
+
+    /// Whether no message on the rings can come before the first one that waits for a port, so that
+    /// there is no need to take them first.
+    pub(super) fn comes_first(&mut self, port: Port) -> bool {
+        if self.calm == 0 && !self.calm_down() {
+            return false;
+        }
+        self.calm -= 1;
+        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return false };
+        let Some(level) = endpoint.queue.level() else { return false };
+        !self.links.up().any(|link| link.shared.rx.may_overtake(level))
     }
 }

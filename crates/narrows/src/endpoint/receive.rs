@@ -61,7 +61,9 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`PortError::Closed`].
     pub fn try_receive(&mut self, port: Port, select: &Select) -> Result<Option<Lent>, PortError> {
-        self.pump();
+        if *select != Select::default() || !self.comes_first(port) {
+            self.pump();
+        }
         let endpoint = self.endpoints.get_mut(usize::from(port)).and_then(Option::as_mut);
         let endpoint = endpoint.ok_or(PortError::Closed)?;
         let Some(at) = endpoint.queue.pop(&mut self.links, select) else { return Ok(None) };
@@ -189,6 +191,13 @@ impl<P: Platform> Node<P> {
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, PortError> {
+        if self.calm == 0 && self.calm_down() {
+            match self.look(port, buffer) {
+                Look::Nothing => return Ok(None),
+                Look::Message(received) => return Ok(Some(received)),
+                Look::More => {}
+            }
+        }
         let lent = self.try_receive(port, &Select::default())?;
         Ok(lent.map(|lent| self.copy_out(lent, buffer)))
     }

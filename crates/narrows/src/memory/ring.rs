@@ -189,6 +189,8 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     credited: u32,
     /// The `next` at which credit is held back no longer.
     due: u32,
+    /// Priority of the last message taken.
+    priority: u8,
 }
 
 impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
@@ -210,6 +212,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             next: theirs.start(),
             credited: theirs.start(),
             due: theirs.start().wrapping_add(batch(theirs.slots())),
+            priority: 0,
         })
     }
 
@@ -227,6 +230,15 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         // Relaxed: it comes too late for a message that is only just being published.
         let urgent = self.urgent.load(0);
         urgent.wrapping_sub(self.next).wrapping_sub(2) < self.count
+    }
+
+    /// Whether some message on the ring may be more urgent than this priority.
+    pub fn may_overtake(&self, priority: u8) -> bool {
+        // Relaxed: as in `overtaken`. No mark from the next message on: none of them is more urgent
+        // than the last that was taken.
+        let urgent = self.urgent.load(0);
+        let marked = urgent.wrapping_sub(self.next).wrapping_sub(1) < self.count;
+        self.ready() && (marked || self.priority < priority)
     }
 
     /// The next message's descriptor, if it is there: a private copy whose kind is checked.
@@ -255,7 +267,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
 
     /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
     #[inline(always)]
-    pub fn advance(&mut self) {
+    pub fn advance(&mut self, priority: u8) {
+        self.priority = priority;
         self.next = self.next.wrapping_add(1);
         // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
         self.taken.store_release(0, self.next.wrapping_sub(self.start));

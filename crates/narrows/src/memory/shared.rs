@@ -258,7 +258,7 @@ impl<P: Platform> Shared<P> {
                 }
             }
         }
-        self.rx.advance();
+        self.rx.advance(descriptor.priority);
         Ok(Some(taken))
     }
 
@@ -291,7 +291,7 @@ impl<P: Platform> Shared<P> {
             }
             self.rx.payload(to);
         }
-        self.rx.advance();
+        self.rx.advance(descriptor.priority);
         self.flush_batch(platform);
         Some(descriptor)
     }
