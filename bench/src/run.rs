@@ -191,9 +191,15 @@ fn smoked(rows: &[Row]) -> io::Result<()> {
     }
 }
 
-/// The command line, without where the program lies.
+/// The command line, without where the program lies and where results go.
 fn command() -> String {
-    let flags: Vec<String> = std::env::args().skip(1).collect();
+    let mut flags: Vec<String> = std::env::args().skip(1).collect();
+    for place in ["--json", "--output"] {
+        while let Some(at) = flags.iter().position(|flag| flag.starts_with(place)) {
+            let apart = if flags.get(at).is_some_and(|flag| flag == place) { 2 } else { 1 };
+            flags.drain(at..(at + apart).min(flags.len()));
+        }
+    }
     let features = if cfg!(feature = "aeron") { " --features aeron" } else { "" };
     let start = format!("cargo run --release --manifest-path bench/Cargo.toml{features}");
     if flags.is_empty() { start } else { format!("{start} -- {}", flags.join(" ")) }
