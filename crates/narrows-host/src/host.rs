@@ -39,9 +39,9 @@ const HEARD_AT_ONCE: u32 = 64;
 /// [armed](narrows::endpoint::Node::arm); after it, this platform [hears](Host::hear) what came and
 /// the node is polled. `examples/tokio.rs` shows the whole turn.
 ///
-/// A peer that breaks the rules is refused or lost, with one exception that the kernel leaves no
-/// way round: it can make its own doorbell one that blocks who rings it. So link only with users
-/// that may keep this node waiting; the default is the same user, who can stop it anyway.
+/// A peer that breaks the rules is refused or lost. What the kernel lets any process of the same
+/// user do to another it can do all the same: link with other users only if they may take this
+/// node's time and places. CAVEATS.md says what is left to them.
 ///
 /// A process that forks without running another program leaves its child the sockets of its links:
 /// if the parent dies, its peers hear of it when the child does.

@@ -84,6 +84,8 @@
 //!   `a_callee_hears_of_its_callers_death_has_all_it_sent_and_serves_the_next`,
 //!   `a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`,
 //!   `the_notice_comes_behind_the_last_message_however_many_there_are`,
+//!   `a_peer_that_writes_on_after_its_end_does_not_put_off_the_notice`,
+//!   `a_dead_peers_messages_for_closed_ports_do_not_put_off_the_notice`,
 //!   `calls_end_with_the_peer_behind_the_responses_that_arrived`)
 //! - **P10** Then all that the peer's stack had not taken can be had back, and every block it had
 //!   is free again. What its stack had taken and its application not yet used died with it.
@@ -107,7 +109,8 @@
 //!   (`two_that_send_to_each_other_until_full_do_not_stop_each_other`)
 //! - **P15** A peer that floods one link disturbs no other.
 //!   (`a_flood_on_one_link_leaves_another_undisturbed`,
-//!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there`)
+//!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there`,
+//!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_come_later`)
 //! - **P16** A receiver that does not sleep is never rung for a message.
 //!   (`a_receiver_is_rung_only_if_it_is_armed`)
 //! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`,

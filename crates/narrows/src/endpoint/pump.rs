@@ -25,9 +25,9 @@ impl<P: Platform> Node<P> {
             self.calm = 0;
             if let News::Lost(id) = news {
                 self.drop_requests(id);
-                self.agree();
                 self.pump_link(id.index);
             }
+            self.agree();
         }
         any
     }
@@ -63,7 +63,7 @@ impl<P: Platform> Node<P> {
         let Some(id) = self.links.id(index) else { return };
         for _ in 0..BATCH {
             let Some(link) = self.links.at_mut(index) else { return };
-            if link.told || matches!(link.lost, Some(Lost::Corrupt(_))) {
+            if link.told || (link.lost.is_some() && link.drained()) {
                 break;
             }
             let routed = match link::take(link) {
@@ -78,10 +78,11 @@ impl<P: Platform> Node<P> {
         }
         let Some(link) = self.links.at_mut(index) else { return };
         if link.lost.is_some() {
-            let over = matches!(link.lost, Some(Lost::Corrupt(_)));
-            if !link.told && (over || link.shared.rx.head() == Ok(None)) {
+            if !link.told && link.drained() {
                 self.lost(id);
             }
+            // Nobody waits for a refusal any more; the room is needed for what is left.
+            self.refuse(id);
             return;
         }
         link.shared.flush_batch(&self.platform);

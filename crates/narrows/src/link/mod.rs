@@ -84,6 +84,8 @@ pub struct Link<P: Platform> {
     pub incarnation: u64,
     /// Why it ended, if it has.
     pub lost: Option<Lost>,
+    /// Messages that had been taken off its ring when it ended.
+    pub(crate) taken: u32,
     /// Messages waiting.
     pub inbox: Inbox<P::Slice<Entry>>,
     /// The peer's flows, by the peer's number for them.
@@ -97,6 +99,17 @@ pub struct Link<P: Platform> {
     /// Whether the flows and the attached endpoints have been told that it ended.
     pub told: bool,
     pub(crate) life: u32,
+}
+
+impl<P: Platform> Link<P> {
+    /// Whether a link that has ended has brought all that it will: a ring holds no more than its
+    /// slots, though its peer may be alive in truth and write on.
+    pub(crate) fn drained(&self) -> bool {
+        let since = self.shared.rx.taken().wrapping_sub(self.taken);
+        matches!(self.lost, Some(Lost::Corrupt(_)))
+            || since >= self.shared.theirs().slots()
+            || self.shared.rx.head() == Ok(None)
+    }
 }
 
 /// Sends one message over a link.

@@ -172,6 +172,7 @@ impl<P: Platform> Links<P> {
             name: new.name,
             incarnation: new.incarnation,
             lost: None,
+            taken: 0,
             inbox: Inbox::new(index, entries),
             served: platform.storage(self.flows, |_| Served::NONE).map_err(none)?,
             attached: None,
@@ -217,6 +218,7 @@ impl<P: Platform> Links<P> {
             && link.lost.is_none()
         {
             link.lost = Some(reason);
+            link.taken = link.shared.rx.taken();
             link.shared.reclaim_all();
             platform.close(link.key);
         }

@@ -3,11 +3,14 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use narrows::endpoint::{Address, Limits, Select};
-use narrows::platform::Platform;
+use narrows::endpoint::{Address, Limits, Select, What};
+use narrows::memory::Layout;
+use narrows::platform::{Lost, Platform};
 use narrows::strategy::{Notification, Strategy};
 
-use super::common::world::{SECOND, World, name};
+use super::common::forge::{Forger, Random};
+use super::common::heap::Heap;
+use super::common::world::{SECOND, World, name, small};
 
 /// How long a message takes whose sender opened no flow, while another peer asks to be polled once
 /// an hour. Which of the two was there first?
@@ -53,4 +56,58 @@ fn beside_slow_polling(slow_first: bool) -> Duration {
 fn a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there() {
     let took = beside_slow_polling(false);
     assert!(took < Duration::from_secs(1), "of the clock of this test, {took:?} passed");
+}
+
+#[test]
+fn a_peer_that_asks_for_slow_polling_does_not_slow_those_that_come_later() {
+    let took = beside_slow_polling(true);
+    assert!(took < Duration::from_secs(1), "of the clock of this test, {took:?} passed");
+}
+
+#[test]
+fn a_peer_that_writes_on_after_its_end_does_not_put_off_the_notice() {
+    let world = World::new();
+    let mut node = world.node("node", Limits::default());
+    node.open(1).expect("free");
+    let mut liar = world.node("liar", Limits::default());
+    let wide = Layout::new(64, 256, small().classes()).expect("possible");
+    liar.platform().state.layout.set(wide);
+    let link = node.hunt(&name("liar"), SECOND).expect("it is there");
+    liar.poll();
+    node.attach(link, 1).expect("room");
+    let (own, victim) = (world.region("liar", "node"), world.region("node", "liar"));
+    let pen: Forger<Heap, Heap> = Forger::new(Random::new(1), wide, own, victim);
+    drop(liar);
+    world.kill("liar");
+    for _ in 0..100 {
+        pen.fill([1 << 5, 9, 0xffff << 16]);
+        node.poll();
+        pen.fill([1 << 5, 9, 0xffff << 16]);
+        if let Some(lent) = node.try_receive(1, &Select::default()).expect("open") {
+            assert_eq!(lent.what, What::PeerGone(Lost::Died));
+            node.release(lent);
+            return;
+        }
+    }
+    panic!("nobody was told");
+}
+
+#[test]
+fn a_dead_peers_messages_for_closed_ports_do_not_put_off_the_notice() {
+    let world = World::new();
+    let mut node = world.node("node", Limits { inbox: 7, ..Limits::default() });
+    node.open(1).expect("free");
+    let mut other = world.node("other", Limits::default());
+    other.open(1).expect("free");
+    let back = other.hunt(&name("node"), SECOND).expect("it is there");
+    let link = node.hunt(&name("other"), SECOND).expect("it is there");
+    node.attach(link, 1).expect("room");
+    for _ in 0..12 {
+        other.try_send(1, Address { link: back, port: 9 }, b"nobody").expect("room");
+    }
+    world.kill("other");
+    (0..10).for_each(|_| node.poll());
+    let told = node.try_receive(1, &Select::default()).expect("open").expect("told");
+    assert_eq!(told.what, What::PeerGone(Lost::Died));
+    node.release(told);
 }
