@@ -72,7 +72,6 @@ fn region(directory: &Path) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "one run in ten does not end: see Known limits in docs/CAVEATS.md"]
 fn another_user_links_only_if_each_allows_the_other() {
     let _alone = alone();
     if !root() {

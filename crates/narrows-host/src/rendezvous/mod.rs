@@ -353,8 +353,12 @@ impl Rendezvous {
                 Ok(())
             }
             Err(error) => {
+                // It died in between, or refused before it was greeted: its last words tell. The
+                // next look would be refused as soon as this one.
+                if matches!(error, Errno::PIPE | Errno::CONNRESET) {
+                    self.hear(key);
+                }
                 self.remove(key, false);
-                // It died in between, or refused before it was greeted: the next look tells.
                 if matches!(error, Errno::PIPE | Errno::CONNRESET | Errno::AGAIN) {
                     Ok(())
                 } else {
