@@ -78,7 +78,10 @@ impl<P: Platform> Node<P> {
         }
         let Some(link) = self.links.at_mut(index) else { return };
         if link.lost.is_some() {
-            if !link.told && link.drained() {
+            if link.told {
+                return;
+            }
+            if link.drained() {
                 self.lost(id);
             }
             // Nobody waits for a refusal any more; the room is needed for what is left.

@@ -90,24 +90,32 @@ impl Descriptor {
 
     /// Reads the words of the usual message back: one whose credit may gather. None for others.
     #[inline(always)]
-    pub(crate) fn usual([first, ports, last]: [u32; 3]) -> Option<Descriptor> {
+    pub(crate) fn usual(words: [u32; 3]) -> Option<Descriptor> {
         const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
+        let usual = words[0] & (7 << 5 | 3) == USUAL;
+        usual.then(|| Descriptor::with(Kind::Message, Ack::Batched, words))
+    }
+
+    /// What the words say besides kind and acknowledgement.
+    #[inline(always)]
+    fn with(kind: Kind, ack: Ack, [first, ports, last]: [u32; 3]) -> Descriptor {
         let block = (last >> 16) as u16;
-        (first & (7 << 5 | 3) == USUAL).then_some(Descriptor {
-            kind: Kind::Message,
-            ack: Ack::Batched,
+        Descriptor {
+            kind,
+            ack,
             priority: (first >> 2 & 7) as u8,
             len: first >> 8,
             source: (ports >> 16) as u16,
             target: ports as u16,
             tag: last as u16,
             block: (block != Block::NONE).then_some(Block(block)),
-        })
+        }
     }
 
     /// Reads the words back. Length and block are checked by who knows the layout.
     #[inline(always)]
-    pub(crate) fn unpack([first, ports, last]: [u32; 3]) -> Result<Descriptor, Corrupt> {
+    pub(crate) fn unpack(words: [u32; 3]) -> Result<Descriptor, Corrupt> {
+        let first = words[0];
         let kind = match first >> 5 & 7 {
             1 => Kind::Message,
             2 => Kind::Request,
@@ -121,17 +129,7 @@ impl Descriptor {
             2 => Ack::Interrupt,
             _ => return Err(Corrupt::Kind),
         };
-        let block = (last >> 16) as u16;
-        Ok(Descriptor {
-            kind,
-            ack,
-            priority: (first >> 2 & 7) as u8,
-            len: first >> 8,
-            source: (ports >> 16) as u16,
-            target: ports as u16,
-            tag: last as u16,
-            block: (block != Block::NONE).then_some(Block(block)),
-        })
+        Ok(Descriptor::with(kind, ack, words))
     }
 }
 
