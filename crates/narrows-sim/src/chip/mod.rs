@@ -1,0 +1,241 @@
+//! A chip as a table of facts: what a platform file says.
+
+use crate::time::{Cost, Frequency};
+use narrows::memory::Class;
+use narrows::span::Span;
+use narrows::strategy::Placement;
+
+/// A chip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chip {
+    /// Its name, which is that of its file.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+    /// Buses. Every memory is on one.
+    pub buses: Vec<Bus>,
+    /// Memories.
+    pub memories: Vec<Memory>,
+    /// Cores.
+    pub cores: Vec<Core>,
+    /// Copy engines.
+    pub engines: Vec<Engine>,
+    /// Where links between cores lie.
+    pub link: Link,
+}
+
+/// A bus: one transfer at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bus {
+    /// Its name.
+    pub name: String,
+    /// Its clock.
+    pub clock: Frequency,
+    /// Bytes of a beat.
+    pub width: u32,
+    /// Bytes of the longest transfer; a longer one is several, and others may come between.
+    pub burst: u32,
+    /// What a transfer takes beside its beats: arbitration and address.
+    pub overhead: Cost,
+    /// Who is next among those that wait.
+    pub arbitration: Arbitration,
+}
+
+/// Who is next on a bus.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arbitration {
+    /// Each in turn.
+    RoundRobin,
+    /// Each in turn, so many transfers running: a number for each core and then each engine, in the
+    /// order of the file.
+    Weighted(Vec<u32>),
+}
+
+/// A memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Its name.
+    pub name: String,
+    /// The bus it is on, by its place in [`Chip::buses`].
+    pub bus: usize,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Bytes it takes or gives in a beat, if fewer than the bus.
+    pub width: u32,
+    /// Before the first beat of a transfer that reads.
+    pub read: Cost,
+    /// Before the first beat of a transfer that writes.
+    pub write: Cost,
+    /// For each beat, in place of one bus cycle.
+    pub beat: Cost,
+    /// Whether cores' data caches keep what lies in it.
+    pub cached: bool,
+}
+
+/// A core.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Core {
+    /// Its name.
+    pub name: String,
+    /// Its clock.
+    pub clock: Frequency,
+    /// The instruction cache; without one, fetching is not simulated.
+    pub instructions: Option<Cache>,
+    /// The data cache; without one, every access goes over the bus.
+    pub data: Option<Cache>,
+    /// The second level behind both.
+    pub second: Option<Cache>,
+    /// The memory that code and private data are fetched from, by its place in [`Chip::memories`].
+    pub home: usize,
+    /// What an access that hits the first-level data cache takes, for each word.
+    pub hit: Cost,
+    /// What copying takes beside the access to shared memory: once, and for each word.
+    pub copy: Copying,
+    /// Between two looks of a waiting loop.
+    pub poll: Cost,
+    /// A full fence.
+    pub fence: Cost,
+    /// Cleaning or invalidating a line, beside what goes over the bus.
+    pub upkeep: Cost,
+    /// The clock that software reads.
+    pub timer: Timer,
+    /// Doorbells of this core.
+    pub interrupt: Interrupt,
+    /// The operating system.
+    pub system: System,
+    /// What each stretch of the way takes beside its accesses to shared memory.
+    pub spans: Vec<(Span, SpanCost)>,
+}
+
+/// A cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Bytes.
+    pub size: u32,
+    /// Bytes of a line.
+    pub line: u32,
+    /// Lines that an address can be in. One: direct mapped.
+    pub ways: u32,
+    /// Whether writes stay in it until the line has to go.
+    pub write_back: bool,
+    /// Whether a write that misses brings the line in.
+    pub allocate: bool,
+}
+
+/// What copying takes beside the access to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copying {
+    /// Once for each copy.
+    pub start: Cost,
+    /// For each word of four bytes: the loop, and the private side.
+    pub word: Cost,
+}
+
+/// The clock that software reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// What it counts in.
+    pub resolution: Frequency,
+    /// What reading it takes.
+    pub read: Cost,
+    /// What a stamp takes where the application makes it (A begins, E ends), as opposed to the
+    /// system's side: the thesis's user and kernel.
+    pub read_user: Cost,
+}
+
+/// Doorbells of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupt {
+    /// What ringing takes at the one who rings: writing the mailbox.
+    pub ring: Cost,
+    /// From ringing until the core is interrupted.
+    pub latency: Cost,
+    /// What the interrupted core takes until its service routine runs, and to return from it.
+    pub entry: Cost,
+    /// The service routine.
+    pub service: Cost,
+    /// The code of entry and service, in bytes, for the instruction cache.
+    pub code: u32,
+}
+
+/// The operating system of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct System {
+    /// From one process to another.
+    pub switch: Cost,
+    /// What going to sleep takes.
+    pub sleep: Cost,
+    /// Its timers end on multiples of this; nothing: at any moment.
+    pub tick: Cost,
+    /// What a tick takes of the core, whoever runs; it is charged when a timer ends.
+    pub tick_service: Cost,
+}
+
+/// What a stretch of the way takes beside its accesses to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpanCost {
+    /// When it begins.
+    pub enter: Cost,
+    /// When it ends.
+    pub leave: Cost,
+    /// Bytes of code it runs through, for the instruction cache.
+    pub code: u32,
+}
+
+/// A copy engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Engine {
+    /// Its name.
+    pub name: String,
+    /// Its clock.
+    pub clock: Frequency,
+    /// Cores it works for, by their places in [`Chip::cores`].
+    pub cores: Vec<usize>,
+    /// What a core takes to set up a transfer.
+    pub setup: Cost,
+    /// What a core takes to write each descriptor of a chain.
+    pub descriptor: Cost,
+    /// What the engine takes to fetch a descriptor.
+    pub fetch: Cost,
+    /// Bytes of a descriptor in memory: fetched over the bus; 0: it has registers of its own.
+    pub descriptor_bytes: u32,
+    /// Bytes it moves in one bus transfer.
+    pub burst: u32,
+    /// From its last beat until its bell interrupts the core.
+    pub completion: Cost,
+}
+
+/// Where links between cores lie, and what they are made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The memory of rings and control words, by its place in [`Chip::memories`]. Reached past
+    /// caches.
+    pub control: usize,
+    /// The memory of blocks in internal memory.
+    pub internal: usize,
+    /// The memory of blocks in external memory.
+    pub external: usize,
+    /// Descriptor slots of a ring.
+    pub slots: u32,
+    /// Block sizes.
+    pub classes: Vec<Class>,
+}
+
+impl Link {
+    /// The memory for blocks of a placement.
+    #[must_use]
+    pub fn memory(&self, placement: Placement) -> usize {
+        match placement {
+            Placement::Internal => self.internal,
+            _ => self.external,
+        }
+    }
+}
+
+impl Core {
+    /// What a span takes.
+    #[must_use]
+    pub fn span(&self, span: Span) -> Option<&SpanCost> {
+        self.spans.iter().find(|(of, _)| *of == span).map(|(_, cost)| cost)
+    }
+}
