@@ -75,6 +75,18 @@ pub enum Command {
     Bench(Bench),
     /// Say what here spoils a measurement, and what to do about it
     Doctor(Doctor),
+    /// List, check and draw the chips that can be simulated
+    #[command(
+        subcommand_required = true,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = PLATFORM_EXAMPLES
+    )]
+    Platform {
+        /// What to do.
+        #[command(subcommand)]
+        what: Platform,
+    },
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell
@@ -230,6 +242,54 @@ pub struct Doctor {
     /// Also say how many bytes of memory a link takes
     #[arg(long)]
     pub memory: bool,
+}
+
+const PLATFORM_EXAMPLES: &str = "\
+Examples:
+  narrows platform list
+  narrows platform show davinci --svg davinci.svg
+  narrows platform check platforms/generic-amp.toml";
+
+/// What `platform` takes.
+#[derive(Debug, Subcommand)]
+pub enum Platform {
+    /// List the chips that come with narrows
+    #[command(after_help = "\
+Examples:
+  narrows platform list
+  narrows platform list --json")]
+    List,
+    /// Say whether a file describes a possible chip, or where it is wrong
+    Check(PlatformCheck),
+    /// Draw a chip: cores, copy engines, buses and memories
+    Show(PlatformShow),
+}
+
+/// What `platform check` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows platform check platforms/generic-amp.toml")]
+pub struct PlatformCheck {
+    /// The platform file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// What `platform show` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows platform show davinci
+  narrows platform show platforms/generic-amp.toml --svg chip.svg
+  narrows platform show nios2-quad --json")]
+pub struct PlatformShow {
+    /// The name of a chip that comes with narrows, or a platform file
+    #[arg(value_name = "NAME|FILE")]
+    pub platform: String,
+    /// Also write the drawing as a picture
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 /// What `man` takes.
@@ -421,7 +481,11 @@ mod tests {
     #[test]
     fn help_fits_eighty_columns() {
         let mut names: Vec<String> = vec![String::new()];
-        names.extend(definition().get_subcommands().map(|sub| sub.get_name().to_owned()));
+        for sub in definition().get_subcommands() {
+            names.push(sub.get_name().to_owned());
+            let below = sub.get_subcommands();
+            names.extend(below.map(|one| format!("{} {}", sub.get_name(), one.get_name())));
+        }
         for name in names {
             for flag in ["-h", "--help"] {
                 let error = parse(&format!("narrows {name} {flag}")).unwrap_err();
