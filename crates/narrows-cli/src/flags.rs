@@ -2,6 +2,7 @@
 
 use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
+use crate::platform::flags as platform;
 use crate::strategy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -80,12 +81,12 @@ pub enum Command {
         subcommand_required = true,
         arg_required_else_help = true,
         disable_help_subcommand = true,
-        after_help = PLATFORM_EXAMPLES
+        after_help = platform::EXAMPLES
     )]
     Platform {
         /// What to do.
         #[command(subcommand)]
-        what: Platform,
+        what: platform::Platform,
     },
     /// Write the manual pages
     Man(Man),
@@ -242,54 +243,6 @@ pub struct Doctor {
     /// Also say how many bytes of memory a link takes
     #[arg(long)]
     pub memory: bool,
-}
-
-const PLATFORM_EXAMPLES: &str = "\
-Examples:
-  narrows platform list
-  narrows platform show davinci --svg davinci.svg
-  narrows platform check platforms/generic-amp.toml";
-
-/// What `platform` takes.
-#[derive(Debug, Subcommand)]
-pub enum Platform {
-    /// List the chips that come with narrows
-    #[command(after_help = "\
-Examples:
-  narrows platform list
-  narrows platform list --json")]
-    List,
-    /// Say whether a file describes a possible chip, or where it is wrong
-    Check(PlatformCheck),
-    /// Draw a chip: cores, copy engines, buses and memories
-    Show(PlatformShow),
-}
-
-/// What `platform check` takes.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  narrows platform check platforms/generic-amp.toml")]
-pub struct PlatformCheck {
-    /// The platform file
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-}
-
-/// What `platform show` takes.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  narrows platform show davinci
-  narrows platform show platforms/generic-amp.toml --svg chip.svg
-  narrows platform show nios2-quad --json")]
-pub struct PlatformShow {
-    /// The name of a chip that comes with narrows, or a platform file
-    #[arg(value_name = "NAME|FILE")]
-    pub platform: String,
-    /// Also write the drawing as a picture
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
 }
 
 /// What `man` takes.

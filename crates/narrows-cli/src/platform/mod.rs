@@ -4,6 +4,7 @@
 //! it comes from, and how it is shown: [`drawing`] has the words, [`text`] and [`svg`] the lines.
 
 pub mod drawing;
+pub mod flags;
 pub mod json;
 pub mod svg;
 #[cfg(test)]
@@ -11,11 +12,12 @@ mod tests;
 pub mod text;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::{Global, Platform};
+use crate::flags::Global;
 use crate::machine::{Machine, Root};
 use crate::output::{self, without_code};
 use crate::report::Report;
 use crate::table::{Align, Table};
+use flags::Platform;
 use narrows_sim::chip::{Chip, SHIPPED};
 use std::fs::File;
 use std::io::Read;

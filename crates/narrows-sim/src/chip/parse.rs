@@ -18,10 +18,11 @@ const MOST_BURST: u32 = 256;
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
 
-const TOP: [&str; 6] = ["about", "bus", "memory", "core", "engine", "link"];
-const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
-const MEMORY: [&str; 8] = ["name", "bus", "size", "width", "read", "write", "beat", "cached"];
-const CORE: [&str; 17] = [
+pub(super) const TOP: [&str; 6] = ["about", "bus", "memory", "core", "engine", "link"];
+pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
+pub(super) const MEMORY: [&str; 8] =
+    ["name", "bus", "size", "width", "read", "write", "beat", "cached"];
+pub(super) const CORE: [&str; 17] = [
     "name",
     "clock",
     "home",
@@ -40,7 +41,7 @@ const CORE: [&str; 17] = [
     "system",
     "span",
 ];
-const ENGINE: [&str; 9] = [
+pub(super) const ENGINE: [&str; 9] = [
     "name",
     "clock",
     "cores",
@@ -51,9 +52,15 @@ const ENGINE: [&str; 9] = [
     "burst",
     "completion",
 ];
-const LINK: [&str; 5] = ["control", "internal", "external", "slots", "classes"];
+pub(super) const LINK: [&str; 5] = ["control", "internal", "external", "slots", "classes"];
+pub(super) const COPY: [&str; 2] = ["start", "word"];
+pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
+pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
+pub(super) const SYSTEM: [&str; 4] = ["switch", "sleep", "tick", "tick_service"];
+pub(super) const SPAN: [&str; 3] = ["enter", "leave", "code"];
+pub(super) const CLASS: [&str; 3] = ["placement", "size", "count"];
 const INSTRUCTION_CACHE: [&str; 3] = ["size", "line", "ways"];
-const CACHE: [&str; 5] = ["size", "line", "ways", "write_back", "allocate"];
+pub(super) const CACHE: [&str; 5] = ["size", "line", "ways", "write_back", "allocate"];
 const AN_ARBITRATION: &str = "\"round_robin\", or a table with a weight for each core and engine";
 const A_PLACEMENT: &str = "\"internal\" or \"external\"";
 
@@ -183,11 +190,10 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
         (None, Some(value)) => return Err(value.wrong("none without second")),
         (None, None) => Cost::NONE,
     };
-    let copy = table.subtable("copy", &["start", "word"])?;
-    let timer = table.subtable("timer", &["resolution", "read", "read_user"])?;
-    let interrupt =
-        table.subtable("interrupt", &["ring", "latency", "entry", "service", "code"])?;
-    let system = table.subtable("system", &["switch", "sleep", "tick", "tick_service"])?;
+    let copy = table.subtable("copy", &COPY)?;
+    let timer = table.subtable("timer", &TIMER)?;
+    let interrupt = table.subtable("interrupt", &INTERRUPT)?;
+    let system = table.subtable("system", &SYSTEM)?;
     Ok(Core {
         name: table.name()?,
         clock: table.frequency("clock")?,
@@ -250,7 +256,7 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
     let mut all = Vec::new();
     for (name, value) in table.entries() {
         let Some(span) = Span::ALL.into_iter().find(|span| span.name() == name) else { continue };
-        let table = value.table(&["enter", "leave", "code"])?;
+        let table = value.table(&SPAN)?;
         let code = table.find("code").map_or(Ok(0), |value| value.bytes(0..=MOST_CODE))?;
         let (enter, leave) = (table.cost_or_none("enter")?, table.cost_or_none("leave")?);
         all.push((span, SpanCost { enter, leave, code }));
@@ -299,7 +305,7 @@ fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
     let expected = "a list of blocks: { placement = \"internal\", size = 256, count = 8 }";
     let mut classes = Vec::new();
     for one in table.get("classes", expected)?.array(expected)? {
-        let one = one.table(&["placement", "size", "count"])?;
+        let one = one.table(&CLASS)?;
         let placement = one.get("placement", A_PLACEMENT)?;
         let placement = match placement.string(A_PLACEMENT)? {
             "internal" => Placement::Internal,

@@ -295,6 +295,34 @@ fn every_key_that_costs_time_is_needed() {
     }
 }
 
+#[test]
+fn every_key_is_described() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let all: [&[&str]; 13] = [
+        &parse::TOP,
+        &parse::BUS,
+        &parse::MEMORY,
+        &parse::CORE,
+        &parse::CACHE,
+        &parse::COPY,
+        &parse::TIMER,
+        &parse::INTERRUPT,
+        &parse::SYSTEM,
+        &parse::SPAN,
+        &parse::ENGINE,
+        &parse::LINK,
+        &parse::CLASS,
+    ];
+    for key in all.into_iter().flatten() {
+        let forms = [format!("`{key}`"), format!("`[[{key}]]`"), format!("`[{key}]`")];
+        assert!(forms.iter().any(|form| page.contains(form)), "{key}");
+    }
+    for (name, _) in SHIPPED {
+        assert!(page.contains(&format!("platforms/{name}.toml")), "{name}");
+    }
+}
+
 /// A small generator of numbers, so that a failure can be repeated.
 fn random(state: &mut u64) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
