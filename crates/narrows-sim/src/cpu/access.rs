@@ -391,8 +391,13 @@ impl Cpu {
     }
 
     /// Looks at a word until it holds `value`, or, if not `until`, another. True if it does; else
-    /// there is something else to see to.
-    pub(super) fn look(&self, memory: usize, address: u32, value: u32, until: bool) -> bool {
+    /// there is something else to see to, or `end` has come.
+    pub(super) fn look(
+        &self,
+        (memory, address): (usize, u32),
+        (value, until): (u32, bool),
+        end: Time,
+    ) -> bool {
         let found = |word: u32| (word == value) == until;
         if found(self.load(memory, address)) {
             return true;
@@ -401,7 +406,9 @@ impl Cpu {
         let mut parked = false;
         self.act(|state, process| {
             state.processes[process].waits_for = "a word to change";
-            parked = state.spin(process, poll, value, until);
+            // What has come while it looked would not come again.
+            let nothing = state.now < end && !state.processes[process].news;
+            parked = nothing && state.spin(process, poll, value, until);
             parked
         });
         let mut latch = None;

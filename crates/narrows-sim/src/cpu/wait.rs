@@ -34,25 +34,14 @@ impl Cpu {
     {
         let end = self.reached(deadline);
         let tick = self.rates().tick;
-        if end != Time::NEVER {
-            self.act(|state, process| {
-                if state.now < end {
-                    let tick = if how == Wait::Spin { 0 } else { tick.0 };
-                    let at = if tick > 0 { Time(end.0.div_ceil(tick) * tick) } else { end };
-                    state.set_timer(process, at);
-                }
-                false
-            });
-        }
+        let ticks = how != Wait::Spin && tick > Time::ZERO && end != Time::NEVER;
+        self.timer(if ticks { Time(end.0.div_ceil(tick.0) * tick.0) } else { end });
         let woken = match how {
             Wait::Spin => self.look_on(set, end),
             Wait::Bell => self.rest(true, end),
             Wait::Timer => self.rest(false, end),
         };
-        self.act(|state, process| {
-            state.end_wait(process);
-            false
-        });
+        self.end_wait();
         woken
     }
 
@@ -69,8 +58,8 @@ impl Cpu {
             let (first, more) = (rest.next(), rest.next().is_some());
             match first {
                 Some(watch) if !more => {
-                    let (memory, address) = watch.words.place(watch.index);
-                    if self.look(memory, address, watch.value, watch.until) {
+                    let place = watch.words.place(watch.index);
+                    if self.look(place, (watch.value, watch.until), end) {
                         return Woken::Word;
                     }
                 }
@@ -117,6 +106,56 @@ impl Cpu {
                 None => {}
             }
         }
+    }
+
+    /// Looks at a word of a memory, past all caches, until it is no longer `value`: true; or until
+    /// `end`: false.
+    pub fn spin(&self, memory: usize, address: u32, value: u32, end: Time) -> bool {
+        self.timer(end);
+        let found = loop {
+            if self.look((memory, address), (value, false), end) {
+                break true;
+            }
+            if self.time() >= end || self.gone() {
+                break false;
+            }
+        };
+        self.end_wait();
+        found
+    }
+
+    /// Sleeps for a while.
+    pub fn pause(&self, time: Time) {
+        let end = self.time() + time;
+        self.timer(end);
+        loop {
+            self.act(|state, process| {
+                if state.now < end {
+                    state.sleep(process, WokenBy::default(), "a timer");
+                }
+                state.now < end
+            });
+            if self.time() >= end || self.gone() {
+                break;
+            }
+        }
+        self.end_wait();
+    }
+
+    fn timer(&self, end: Time) {
+        self.act(|state, process| {
+            if end != Time::NEVER && state.now < end {
+                state.set_timer(process, end);
+            }
+            false
+        });
+    }
+
+    fn end_wait(&self) {
+        self.act(|state, process| {
+            state.end_wait(process);
+            false
+        });
     }
 
     fn has_news(&self) -> bool {

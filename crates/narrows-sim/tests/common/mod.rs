@@ -79,7 +79,7 @@ pub fn chip() -> Chip {
             overhead: Cost::Cycles(1),
             arbitration: Arbitration::RoundRobin,
         }],
-        memories: vec![memory("sram", 1 << 20, 1, false), memory("sdram", 16 << 20, 8, true)],
+        memories: vec![memory("sram", 4 << 20, 1, false), memory("sdram", 32 << 20, 8, true)],
         cores: vec![core("gpp"), core("dsp")],
         engines: vec![Engine {
             name: "dma".into(),
