@@ -108,7 +108,7 @@ pub struct Core {
     pub burst: u32,
     /// What an access that hits the first-level data cache takes, for each word.
     pub hit: Cost,
-    /// What an access takes that misses the first level and hits the second.
+    /// What an access that hits the second level takes, for each line.
     pub second_hit: Cost,
     /// What copying takes beside the access to shared memory: once, and for each word.
     pub copy: Copying,
@@ -148,8 +148,11 @@ pub struct Cache {
 pub struct Copying {
     /// Once for each copy.
     pub start: Cost,
-    /// For each word of four bytes: the loop, and the private side.
+    /// For each word of four bytes: the loop, and the private side unless that is simulated.
     pub word: Cost,
+    /// Whether the private side goes through the data cache, to a buffer of the process's own in
+    /// the core's home memory.
+    pub private: bool,
 }
 
 /// The clock that software reads.

@@ -53,7 +53,7 @@ pub(super) const ENGINE: [&str; 9] = [
     "completion",
 ];
 pub(super) const LINK: [&str; 5] = ["control", "internal", "external", "slots", "classes"];
-pub(super) const COPY: [&str; 2] = ["start", "word"];
+pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
 pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
 pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
 pub(super) const SYSTEM: [&str; 4] = ["switch", "sleep", "tick", "tick_service"];
@@ -204,7 +204,11 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
         burst: table.power("burst", 4..=MOST_BURST)?,
         hit: table.cost("hit")?,
         second_hit,
-        copy: Copying { start: copy.cost("start")?, word: copy.cost("word")? },
+        copy: Copying {
+            start: copy.cost("start")?,
+            word: copy.cost("word")?,
+            private: copy.flag("private")?,
+        },
         poll: table.some_cost("poll")?,
         fence: table.cost("fence")?,
         upkeep: table.cost("upkeep")?,

@@ -151,7 +151,8 @@ fn copying_to_the_same_lines_takes_five_times_as_long() {
         (bus.overhead.at(bus.clock) + first.at(bus.clock) + beats).micros()
     };
     let miss = 2.0 * line(memory.read) + line(memory.write);
-    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock)).micros();
+    assert!(core.copy.private);
+    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock) * 2).micros();
     let slower = 8.0 * (miss + word) / (miss + 8.0 * word);
     assert!((slower - 5.0).abs() < 0.05, "{slower}");
 }
