@@ -92,7 +92,7 @@ fn davinci_adds_up_to_what_it_is_set_from() {
             .sum::<f64>()
     };
     let publish = 4.0 * write + read + arm.interrupt.ring.at(arm.clock).micros();
-    let take = 3.0 * write + 5.0 * read;
+    let (served, taken) = (4.0 * write + 6.0 * read, 2.0 * write + 5.0 * read);
     let copy = arm.copy.word.at(arm.clock).micros();
     for (words, [a, b, c, d, e]) in [
         (32.0, [148.77, 131.22, 75.51, 114.37, 143.77]),
@@ -102,8 +102,8 @@ fn davinci_adds_up_to_what_it_is_set_from() {
         let sums = [
             (a, enter(arm, Span::PhaseA) + words * (write + copy)),
             (b, enter(arm, Span::PhaseB) + publish),
-            (c, notified(dsp) + take + enter(dsp, Span::PhaseC)),
-            (d, publish + notified(arm) + take + leave),
+            (c, notified(dsp) + served + enter(dsp, Span::PhaseC)),
+            (d, publish + notified(arm) + taken + leave),
             (e, enter(arm, Span::PhaseE) + words * (read + copy)),
         ];
         for (published, ours) in sums {
