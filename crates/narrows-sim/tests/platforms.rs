@@ -90,3 +90,48 @@ fn davinci_gives_back_the_phases_that_it_is_set_from() {
         assert!((ours / published - 1.0).abs() < 0.01, "{bytes}: {ours}, published {published}");
     }
 }
+
+/// S4 section 3.2.5, an input: copying 1 KiB takes about five times as long if both sides are on the
+/// same lines of a direct-mapped cache.
+#[test]
+fn copying_between_addresses_that_collide_takes_five_times_as_long() {
+    let chip = Chip::shipped("nios2-dual").unwrap();
+    let times: RefCell<Vec<Time>> = RefCell::default();
+    let strategy = "in_place/interrupt/external".parse().unwrap();
+    let done = Cell::new(false);
+    let mut simulation = Simulation::new(&chip, Settings::default());
+    simulation.process(0, "caller", 1, |cpu: Cpu| {
+        let mut node = cpu.node("gpp".parse().unwrap(), Limits::default()).unwrap();
+        let link = node.hunt(&"dsp".parse().unwrap(), PATIENCE).unwrap();
+        let flow = node.flow(link, &"none".parse().unwrap(), strategy, 1024, PATIENCE).unwrap();
+        let mut made = node.reserve(flow, 1024).unwrap();
+        let cache = chip.cores[0].data.unwrap();
+        for by in (0..cache.size).step_by(cache.line as usize) {
+            cpu.set_private(by);
+            // The first time sees what the shift before has left in the cache.
+            node.write(&mut made, 0, &[7; 1024]).unwrap();
+            let begin = cpu.time();
+            node.write(&mut made, 0, &[7; 1024]).unwrap();
+            times.borrow_mut().push(cpu.time() - begin);
+        }
+        node.cancel(made);
+        done.set(true);
+        node.close(link);
+    });
+    simulation.process(1, "callee", 1, |cpu: Cpu| {
+        let mut node = cpu.node("dsp".parse().unwrap(), Limits::default()).unwrap();
+        let mut none = |_: &dyn Source, _: &mut dyn Sink| Ok(());
+        let mut library = [Function { name: "none".parse().unwrap(), run: &mut none }];
+        while !done.get() {
+            node.serve(&mut library, Some(Duration::from_millis(10)));
+        }
+    });
+    simulation.run().unwrap();
+    // All lines of the cache once: with one shift every word collides, a line further none does,
+    // though each line of the one side is where the other has just been.
+    let times: Vec<f64> = times.take().into_iter().map(Time::micros).collect();
+    let worst = (0..times.len()).max_by(|a, b| times[*a].total_cmp(&times[*b])).unwrap();
+    let beside = times[(worst + 1) % times.len()];
+    let slower = times[worst] / beside;
+    assert!((slower - 5.0).abs() < 0.25, "{slower}: {} beside {beside} us", times[worst]);
+}

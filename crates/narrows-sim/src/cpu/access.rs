@@ -392,8 +392,12 @@ impl Cpu {
         }
     }
 
-    /// Bytes that are copied at a time: a line, or what the bus takes.
+    /// Bytes that are copied at a time: a word where the other side goes through the cache too and
+    /// may be on the same lines; else a line, or what the bus takes.
     fn grain(&self, memory: usize) -> u32 {
+        if self.shared.private.get().is_some() {
+            return 4;
+        }
         self.cached(memory).unwrap_or(self.machine().routes[memory].burst)
     }
 
