@@ -390,17 +390,18 @@ impl Cpu {
         }
     }
 
-    /// Looks at a word until it holds `value`, or, if not `until`, another. True if it does; else
-    /// there is something else to see to, or `end` has come.
+    /// Looks at a word until it holds `value`, or, if not `until`, another. The word if it does;
+    /// none if there is something else to see to, or `end` has come.
     pub(super) fn look(
         &self,
         (memory, address): (usize, u32),
         (value, until): (u32, bool),
         end: Time,
-    ) -> bool {
-        let found = |word: u32| (word == value) == until;
-        if found(self.load(memory, address)) {
-            return true;
+    ) -> Option<u32> {
+        let found = |word: &u32| (*word == value) == until;
+        let word = Some(self.load(memory, address)).filter(found);
+        if word.is_some() {
+            return word;
         }
         let poll = self.rates().poll;
         let mut parked = false;
@@ -416,14 +417,12 @@ impl Cpu {
             latch = state.processes[process].latch.take();
             false
         });
-        match latch {
-            Some(word) if found(word) => return true,
-            // A look has been made for it, in vain.
-            Some(_) => self.compute(poll),
-            None if parked => {}
-            None => self.compute(poll),
+        let word = latch.filter(found);
+        // Parked, it has computed already, unless a look was made for it, in vain.
+        if word.is_none() && (latch.is_some() || !parked) {
+            self.compute(poll);
         }
-        false
+        word
     }
 
     /// Something that takes no time has happened once more.
