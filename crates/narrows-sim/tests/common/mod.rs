@@ -21,6 +21,7 @@ pub fn core(name: &str) -> Core {
         data: Some(cache(4096, 2)),
         second: None,
         home: 1,
+        burst: 32,
         hit: Cost::Cycles(1),
         second_hit: Cost::Cycles(8),
         copy: Copying { start: Cost::Cycles(20), word: Cost::Cycles(2), private: false },
