@@ -207,7 +207,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
         copy: Copying {
             start: copy.cost("start")?,
             word: copy.cost("word")?,
-            private: copy.flag("private")?,
+            private: copy.find("private").map_or(Ok(false), |value| value.flag())?,
         },
         poll: table.some_cost("poll")?,
         fence: table.cost("fence")?,

@@ -252,7 +252,7 @@ impl<'a> Value<'a> {
         found.ok_or_else(|| self.wrong(A_FREQUENCY))
     }
 
-    fn flag(&self) -> Result<bool, Mistake> {
+    pub fn flag(&self) -> Result<bool, Mistake> {
         self.value.as_bool().ok_or_else(|| self.wrong(A_FLAG))
     }
 

@@ -101,7 +101,7 @@ impl Words for RegionWords {
     fn read_bytes(&self, index: u32, to: &mut [u8]) {
         let (memory, address) = self.place(index);
         let len = to.len().min(self.rest(index));
-        self.cpu.load_past(memory, address, &mut to[..len]);
+        self.cpu.load_bytes(memory, address, &mut to[..len]);
     }
 }
 
@@ -116,7 +116,7 @@ impl WordsMut for RegionWords {
     fn write_bytes(&self, index: u32, from: &[u8]) {
         let (memory, address) = self.place(index);
         let len = from.len().min(self.rest(index));
-        self.cpu.store_past(memory, address, &from[..len]);
+        self.cpu.store_bytes(memory, address, &from[..len]);
     }
 }
 

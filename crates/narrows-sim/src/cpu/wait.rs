@@ -59,7 +59,7 @@ impl Cpu {
             match first {
                 Some(watch) if !more => {
                     let place = watch.words.place(watch.index);
-                    if self.look(place, (watch.value, watch.until), end) {
+                    if self.look(place, (watch.value, watch.until), end).is_some() {
                         return Woken::Word;
                     }
                 }
@@ -108,16 +108,17 @@ impl Cpu {
         }
     }
 
-    /// Looks at a word of a memory, past all caches, until it is no longer `value`: true; or until
-    /// `end`: false.
-    pub fn spin(&self, memory: usize, address: u32, value: u32, end: Time) -> bool {
+    /// Looks at a word of a memory, past all caches, until it is no longer `value`, and returns
+    /// what it is then; none if `end` comes first.
+    pub fn spin(&self, memory: usize, address: u32, value: u32, end: Time) -> Option<u32> {
         self.timer(end);
         let found = loop {
-            if self.look((memory, address), (value, false), end) {
-                break true;
+            let word = self.look((memory, address), (value, false), end);
+            if word.is_some() {
+                break word;
             }
             if self.time() >= end || self.gone() {
-                break false;
+                break None;
             }
         };
         self.end_wait();
