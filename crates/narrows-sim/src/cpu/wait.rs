@@ -171,10 +171,10 @@ impl Cpu {
     /// Rings the doorbell of a process.
     pub(super) fn ring_bell(&self, bell: Bell) {
         self.spend(self.rates().ring);
-        let latency = self.rates().latency;
         self.act(|state, _| {
             let target = &mut state.processes[bell.0];
             let core = target.core;
+            let latency = self.machine().rates.get(core).map_or(Time::ZERO, |core| core.latency);
             // While the last ring has not been seen to, another adds nothing.
             if !std::mem::replace(&mut target.mailbox, true) {
                 state.interrupt(core, BELL, latency);
