@@ -34,7 +34,7 @@ impl Crowd {
     pub fn gather(peer: &mut Peer, count: usize) -> Result<Crowd, Failure> {
         raise_descriptors();
         let (tell, told) = channel();
-        let directory = peer.directory().to_owned();
+        let directory = peer.other.directory().to_owned();
         let mut crowd = Crowd { members: Vec::new() };
         for number in 0..count {
             let (tell, directory) = (tell.clone(), directory.clone());

@@ -27,11 +27,13 @@ mod throughput;
 pub mod traffic;
 
 use narrows::strategy::{Strategy, Transfer};
+use narrows_host::Host;
 
 use crate::failure::{Failure, Kind};
 use crate::flags::{Bench, Global, Which};
 use crate::machine::{Machine, Root};
 use crate::output;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::{BenchRow, Report, bench_text};
 use pair::Pair;
@@ -70,16 +72,16 @@ impl Section {
 }
 
 /// What all benches work with.
-struct Task<'a> {
-    pair: Pair,
+struct Task<'a, P: Place = Host> {
+    pair: Pair<P>,
     args: &'a Bench,
     progress: Progress,
     done: u64,
 }
 
-impl Task<'_> {
+impl<P: Place> Task<'_, P> {
     fn rounds(&self, usual: u16) -> usize {
-        usize::from(self.args.rounds.unwrap_or(usual))
+        usize::from(rounds(self.args, usual))
     }
 
     /// Says what is measured now.
@@ -163,23 +165,66 @@ fn text(sections: &[Section]) -> String {
         .join("\n")
 }
 
-/// Starts both processes for a bench of `steps` steps by these strategies, with these sizes.
-fn begin<'a>(
-    global: &Global,
-    args: &'a Bench,
-    strategies: &[Strategy],
-    sizes: &[usize],
+/// A bench that can be made wherever the stack runs.
+trait Measure {
+    /// Takes the task's steps, each of which measures something.
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure>;
+}
+
+/// What a bench needs to begin.
+struct Needs<'a> {
+    /// Everything is by one of these.
+    strategies: &'a [Strategy],
+    /// Bytes of messages.
+    sizes: &'a [usize],
+    /// So many steps are taken.
     steps: usize,
-) -> Result<Task<'a>, Failure> {
-    let engine = strategies.iter().any(|s| s.transfer == Transfer::CopyEngine);
-    let longest = sizes.iter().copied().max().unwrap_or(0);
-    let mut pair = Pair::start(global, engine, longest, None)?;
-    pair.warn();
-    for strategy in strategies {
-        pair.check(*strategy, longest)?;
+}
+
+impl Needs<'_> {
+    fn engine(&self) -> bool {
+        self.strategies.iter().any(|s| s.transfer == Transfer::CopyEngine)
     }
-    let progress = Progress::new(steps as u64, global.json);
-    Ok(Task { pair, args, progress, done: 0 })
+
+    fn longest(&self) -> usize {
+        self.sizes.iter().copied().max().unwrap_or(0)
+    }
+
+    /// A task for two sides that are linked.
+    fn task<'a, P: Place>(
+        &self,
+        global: &Global,
+        args: &'a Bench,
+        mut pair: Pair<P>,
+    ) -> Result<Task<'a, P>, Failure> {
+        for strategy in self.strategies {
+            pair.check(*strategy, self.longest())?;
+        }
+        let progress = Progress::new(self.steps as u64, global.json);
+        Ok(Task { pair, args, progress, done: 0 })
+    }
+}
+
+/// Makes a bench where it is asked for.
+fn make(
+    global: &Global,
+    args: &Bench,
+    needs: &Needs<'_>,
+    bench: impl Measure,
+) -> Result<Vec<Section>, Failure> {
+    bench.measure(&mut begin(global, args, needs)?)
+}
+
+/// Starts both processes of a bench.
+fn begin<'a>(global: &Global, args: &'a Bench, needs: &Needs<'_>) -> Result<Task<'a>, Failure> {
+    let pair = Pair::start(global, needs.engine(), needs.longest(), None)?;
+    pair.warn();
+    needs.task(global, args, pair)
+}
+
+/// The rounds asked for, or the usual ones.
+fn rounds(args: &Bench, usual: u16) -> u16 {
+    args.rounds.unwrap_or(usual)
 }
 
 /// Iterations of a batch, if one takes so many nanoseconds.

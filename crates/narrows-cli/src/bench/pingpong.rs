@@ -5,9 +5,10 @@ use narrows::strategy::Strategy;
 use super::limit::{Kind, SLOT_PAYLOAD};
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Section, begin, choice, iterations};
+use super::{Measure, Needs, Section, Task, choice, iterations, make};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
+use crate::place::Place;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["spin", "interrupt", "hybrid"], &["external"]];
 const BYTES: [usize; 4] = [8, 48, 1024, 65536];
@@ -28,9 +29,9 @@ impl Traffic {
         }
     }
 
-    fn batch(
+    fn batch<P: Place>(
         self,
-        pair: &mut Pair,
+        pair: &mut Pair<P>,
         strategy: Strategy,
         bytes: usize,
         count: u64,
@@ -50,28 +51,40 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let chosen = [&args.transfer[..], &args.notify, &args.placement];
     let strategies = choice::strategies(chosen, DEFAULTS)?;
     let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, &sizes, 2 * strategies.len() * sizes.len())?;
-    let mut rows = Vec::new();
-    for traffic in [Traffic::Message, Traffic::Call] {
-        for strategy in &strategies {
-            for bytes in &sizes {
-                let name = format!("{strategy} {}", traffic.name());
-                task.say(&name);
-                let floor = floor(strategy, *bytes);
-                let first = traffic.batch(&mut task.pair, *strategy, *bytes, 8)?;
-                let count = iterations(first);
-                let mut series = Series::default();
-                for _ in 0..task.rounds(ROUNDS) {
-                    let limit = task.pair.limit(floor, *bytes)?;
-                    let own = traffic.batch(&mut task.pair, *strategy, *bytes, count)?;
-                    series.push(own, limit);
+    let steps = 2 * strategies.len() * sizes.len();
+    let needs = Needs { strategies: &strategies, sizes: &sizes, steps };
+    make(global, args, &needs, Trips { strategies: &strategies, sizes: &sizes })
+}
+
+struct Trips<'a> {
+    strategies: &'a [Strategy],
+    sizes: &'a [usize],
+}
+
+impl Measure for Trips<'_> {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let mut rows = Vec::new();
+        for traffic in [Traffic::Message, Traffic::Call] {
+            for strategy in self.strategies {
+                for bytes in self.sizes {
+                    let name = format!("{strategy} {}", traffic.name());
+                    task.say(&name);
+                    let floor = floor(strategy, *bytes);
+                    let first = traffic.batch(&mut task.pair, *strategy, *bytes, 8)?;
+                    let count = iterations(first);
+                    let mut series = Series::default();
+                    for _ in 0..task.rounds(ROUNDS) {
+                        let limit = task.pair.limit(floor, *bytes)?;
+                        let own = traffic.batch(&mut task.pair, *strategy, *bytes, count)?;
+                        series.push(own, limit);
+                    }
+                    rows.extend(series.row(name, *bytes, NS));
+                    task.step();
                 }
-                rows.extend(series.row(name, *bytes, NS));
-                task.step();
             }
         }
+        Ok(vec![Section { rows, ..Section::default() }])
     }
-    Ok(vec![Section { rows, ..Section::default() }])
 }
 
 /// What a round trip is compared with.

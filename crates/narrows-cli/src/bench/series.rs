@@ -21,13 +21,12 @@ impl Series {
         Series { bound: Some(bound), ..Series::default() }
     }
 
-    /// Adds a round: the figure, and what the machine allowed in the same round.
-    pub fn push(&mut self, value: f64, limit: f64) {
+    /// Adds a round: the figure, and what the machine allowed in the same round, if that is known.
+    pub fn push(&mut self, value: f64, limit: impl Into<Option<f64>>) {
+        let limit: Option<f64> = limit.into();
         self.values.push(value);
-        self.limits.push(limit);
-        if limit > 0.0 {
-            self.ratios.push(value / limit);
-        }
+        self.limits.extend(limit);
+        self.ratios.extend(limit.filter(|limit| *limit > 0.0).map(|limit| value / limit));
     }
 
     /// Adds a round of a figure that nothing compares with.

@@ -7,12 +7,15 @@ use narrows::strategy::Strategy;
 use super::parts::{Floors, NAMES};
 use super::phases::TRACED;
 use super::series::{NS, Series};
-use super::{Section, Task, begin, choice, iterations, pingpong};
+use super::{Measure, Needs, Section, Task, choice, iterations, make, pingpong};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
+use crate::place::Place;
 
 const BYTES: [usize; 9] = [128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
 const ROUNDS: u16 = 9;
+/// Calls that tell how long one takes, where no limit does.
+const TRIAL: u64 = 8;
 /// Bytes that are exchanged as a whole and in parts.
 const WHOLE: usize = 32768;
 /// In how many parts, and whether those are gathered in one message.
@@ -56,9 +59,17 @@ impl Variant {
 }
 
 impl Figures {
-    fn round(&mut self, task: &mut Task<'_>, strategy: Strategy) -> Result<(), Failure> {
+    fn round<P: Place>(
+        &mut self,
+        task: &mut Task<'_, P>,
+        strategy: Strategy,
+    ) -> Result<(), Failure> {
         let limits = Floors::measure(&mut task.pair, &strategy, self.bytes)?;
-        let count = iterations(limits.bell + 2.0 * limits.copy).min(TRACED);
+        let trip = match limits.bell.zip(limits.copy) {
+            Some((bell, copy)) => bell + 2.0 * copy,
+            None => task.pair.calls(strategy, self.bytes, TRIAL)?,
+        };
+        let count = iterations(trip).min(TRACED);
         let (_, parts) = task.pair.traced(strategy, self.bytes, count)?;
         limits.push(&mut self.phases, &parts);
         let [a, _, _, _, e] = parts.phases;
@@ -100,27 +111,42 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     let steps = plans.len() * (sizes.len() + AGGREGATES.len());
     // Gathered requests have words of their own between them.
     let carried: Vec<usize> = sizes.iter().copied().chain([WHOLE + WHOLE / 64]).collect();
-    let mut task = begin(global, args, &strategies, &carried, steps)?;
-    let mut sections = Vec::new();
-    for mut variants in plans {
-        for at in 0..sizes.len() {
-            for _ in 0..task.rounds(ROUNDS) {
-                for variant in &mut variants {
-                    task.say(&variant.strategy.to_string());
-                    if let Some(figures) = variant.sizes.get_mut(at) {
-                        figures.round(&mut task, variant.strategy)?;
+    let needs = Needs { strategies: &strategies, sizes: &carried, steps };
+    make(global, args, &needs, Experiments { plans, sizes: &sizes })
+}
+
+struct Experiments<'a> {
+    /// The variants of each transfer.
+    plans: Vec<Vec<Variant>>,
+    sizes: &'a [usize],
+}
+
+impl Measure for Experiments<'_> {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let mut sections = Vec::new();
+        for mut variants in self.plans {
+            for at in 0..self.sizes.len() {
+                for _ in 0..task.rounds(ROUNDS) {
+                    for variant in &mut variants {
+                        task.say(&variant.strategy.to_string());
+                        if let Some(figures) = variant.sizes.get_mut(at) {
+                            figures.round(task, variant.strategy)?;
+                        }
                     }
                 }
+                task.step();
             }
-            task.step();
+            sections.extend(experiments(task, &variants)?);
         }
-        sections.extend(experiments(&mut task, &variants)?);
+        Ok(sections)
     }
-    Ok(sections)
 }
 
 /// The rows and readings of the three experiments; the first variant is the usual one.
-fn experiments(task: &mut Task<'_>, variants: &[Variant]) -> Result<Vec<Section>, Failure> {
+fn experiments<P: Place>(
+    task: &mut Task<'_, P>,
+    variants: &[Variant],
+) -> Result<Vec<Section>, Failure> {
     let Some(usual) = variants.first() else { return Ok(Vec::new()) };
     let mut first = Section {
         heading: format!("1. Sizes: phases of a call by {}", usual.strategy),
@@ -195,7 +221,7 @@ fn compared(
 }
 
 /// The same bytes in several messages and in one.
-fn aggregates(task: &mut Task<'_>, strategy: Strategy) -> Result<Section, Failure> {
+fn aggregates<P: Place>(task: &mut Task<'_, P>, strategy: Strategy) -> Result<Section, Failure> {
     let mut section = Section {
         heading: format!("1. Sizes: {WHOLE} bytes in parts by {strategy}"),
         ..Section::default()
@@ -210,7 +236,7 @@ fn aggregates(task: &mut Task<'_>, strategy: Strategy) -> Result<Section, Failur
         let floor = pingpong::floor(&strategy, carried);
         let mut series = Series::default();
         for _ in 0..task.rounds(ROUNDS) {
-            let limit = f64::from(messages) * task.pair.limit(floor, carried)?;
+            let limit = task.pair.limit(floor, carried)?.map(|limit| f64::from(messages) * limit);
             let value = match gathered {
                 true => task.pair.together(strategy, bytes, parts)?,
                 false => task.pair.exchange(strategy, bytes, parts)?,

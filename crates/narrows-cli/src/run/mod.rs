@@ -15,11 +15,11 @@ use crate::flags::{Global, Run};
 use crate::machine::{Machine, Root};
 use crate::output;
 use crate::peer::{Options, Peer, default_cores};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::{Report, RunRow};
 use crate::workload::{self, Workload};
 use narrows::strategy::{Strategy, Transfer};
-use narrows_host::Host;
 use returned::Returned;
 use round::{Plan, millis};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -45,7 +45,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let mut peer = Peer::start(cores, &options(global, &workload, &strategies))?;
     let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
     let progress = Progress::new(millis(duration.saturating_mul(count)), global.json);
-    let scale = Scale { tick: Host::nanos_per_tick(), stamp: Host::stamp_cost() };
+    let scale = peer.node.platform().scale();
     let plan = Plan {
         workload: &workload,
         inputs: &inputs,
@@ -75,8 +75,8 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
 
 /// One strategy after the other. Rows are added as they come, so that what was measured before
 /// something failed is not lost.
-fn all(
-    peer: &mut Peer,
+fn all<P: Place>(
+    peer: &mut Peer<P>,
     plan: &Plan<'_>,
     strategies: &[Strategy],
     returned: Option<&Returned>,
