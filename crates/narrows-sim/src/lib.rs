@@ -6,4 +6,7 @@
 //! [`Cpu`](cpu::Cpu), which is a [`Platform`](narrows::platform::Platform) of the stack.
 
 pub mod chip;
+pub mod cpu;
+pub mod engine;
+mod part;
 pub mod time;

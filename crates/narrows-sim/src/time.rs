@@ -90,7 +90,8 @@ impl Sum for Time {
 impl fmt::Display for Time {
     /// In the largest unit that leaves at least one digit before the point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1000, "ns")];
+        let units =
+            [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1000, "ns")];
         let (unit, name) = units.into_iter().find(|(u, _)| self.0 >= *u).unwrap_or((1, "ps"));
         let places = if self.0.is_multiple_of(unit) { 0 } else { 3 };
         write!(f, "{:.places$} {name}", self.0 as f64 / unit as f64)

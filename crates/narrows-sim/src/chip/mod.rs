@@ -89,6 +89,8 @@ pub struct Core {
     pub home: usize,
     /// What an access that hits the first-level data cache takes, for each word.
     pub hit: Cost,
+    /// What an access that hits the second level takes, for each line.
+    pub second_hit: Cost,
     /// What copying takes beside the access to shared memory: once, and for each word.
     pub copy: Copying,
     /// Between two looks of a waiting loop.
@@ -127,8 +129,11 @@ pub struct Cache {
 pub struct Copying {
     /// Once for each copy.
     pub start: Cost,
-    /// For each word of four bytes: the loop, and the private side.
+    /// For each word of four bytes: the loop, and the private side unless that is simulated.
     pub word: Cost,
+    /// Whether the private side goes through the data cache, to a buffer of the process's own in
+    /// the core's home memory.
+    pub private: bool,
 }
 
 /// The clock that software reads.
@@ -180,6 +185,11 @@ pub struct SpanCost {
     pub leave: Cost,
     /// Bytes of code it runs through, for the instruction cache.
     pub code: u32,
+}
+
+impl SpanCost {
+    /// Nothing.
+    pub const NONE: SpanCost = SpanCost { enter: Cost::NONE, leave: Cost::NONE, code: 0 };
 }
 
 /// A copy engine.

@@ -207,6 +207,10 @@ impl Layout {
         let sizes = self.classes().iter().filter(|c| c.placement == placement).map(|c| c.size);
         sizes.max().unwrap_or(0)
     }
+    /// Where the blocks of each size begin.
+    pub fn places(&self) -> impl Iterator<Item = (u32, Class)> {
+        self.offsets.into_iter().zip(self.classes).take(self.used)
+    }
     /// Bytes of this part of the region: header, control lines, slots, return ring, blocks.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, u32); 5] {

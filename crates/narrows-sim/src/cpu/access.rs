@@ -1,0 +1,430 @@
+//! How a process reaches memory: over the bus, or through its core's caches.
+
+use super::Cpu;
+use crate::engine::Stuck;
+use crate::engine::bus::{Act, BURST};
+use crate::engine::state::{Core, State};
+use crate::part::cache::{Cache, Tag};
+use crate::time::Time;
+
+/// Which of a core's first-level caches.
+type Level = fn(&mut Core) -> Option<&mut Cache>;
+
+fn data(core: &mut Core) -> Option<&mut Cache> {
+    core.data.as_mut()
+}
+
+fn instructions(core: &mut Core) -> Option<&mut Cache> {
+    core.instructions.as_mut()
+}
+
+/// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.
+fn pieces(address: u32, len: usize, line: u32) -> impl Iterator<Item = (u32, usize)> {
+    let end = u64::from(address) + len as u64;
+    let mut at = u64::from(address);
+    std::iter::from_fn(move || {
+        (at < end).then(|| {
+            let next = ((at / u64::from(line) + 1) * u64::from(line)).min(end);
+            let piece = (at as u32, (next - at) as usize);
+            at = next;
+            piece
+        })
+    })
+}
+
+fn words(len: usize) -> u64 {
+    len.div_ceil(4) as u64
+}
+
+impl Cpu {
+    /// Has the engine do something for this process if it is the one that runs, and leaves if that
+    /// takes time which others use.
+    #[inline]
+    pub(super) fn act(&self, what: impl FnOnce(&mut State, usize) -> bool) {
+        let process = self.shared.process;
+        let leave = {
+            let mut state = self.machine().state.borrow_mut();
+            state.runs(process) && what(&mut state, process)
+        };
+        if leave {
+            self.shared.door.leave();
+        }
+    }
+
+    /// A transfer over the bus of a memory.
+    #[inline]
+    fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
+        let route = &self.machine().routes[memory];
+        let time = route.time(len, matches!(act, Act::Store(_) | Act::Write));
+        let bus = route.bus;
+        self.act(|state, process| {
+            if u64::from(address) + u64::from(len) > state.memories[memory].len() as u64 {
+                state.stuck = Some(Stuck::OutOfRange {
+                    at: state.now,
+                    process: state.processes[process].name.clone(),
+                    memory: self.machine().chip.memories[memory].name.clone(),
+                    offset: u64::from(address),
+                });
+                return true;
+            }
+            let transfer = &mut state.processes[process].transfer;
+            (transfer.memory, transfer.bus, transfer.time) = (memory, bus, time);
+            (transfer.address, transfer.len, transfer.act) = (address, len, act);
+            state.request(process)
+        });
+    }
+
+    /// Loads a word of a memory, past all caches.
+    #[must_use]
+    pub fn load(&self, memory: usize, address: u32) -> u32 {
+        self.transfer(memory, address, 4, Act::Load);
+        let mut word = 0;
+        self.act(|state, process| {
+            state.counts.words += 1;
+            word = state.processes[process].latch.take().unwrap_or(0);
+            false
+        });
+        word
+    }
+
+    /// Stores a word to a memory, past all caches.
+    pub fn store(&self, memory: usize, address: u32, value: u32) {
+        self.machine().state.borrow_mut().counts.words += 1;
+        self.transfer(memory, address, 4, Act::Store(value));
+    }
+
+    /// Loads bytes, past all caches, in transfers as long as the bus lets them be.
+    pub fn load_bytes(&self, memory: usize, address: u32, to: &mut [u8]) {
+        let burst = self.machine().routes[memory].burst;
+        let mut rest = to;
+        for (at, len) in pieces(address, rest.len(), burst) {
+            let (part, behind) = rest.split_at_mut(len);
+            rest = behind;
+            self.transfer(memory, at, len as u32, Act::Read);
+            self.act(|state, process| {
+                state.counts.words += words(len);
+                part.copy_from_slice(&state.processes[process].transfer.bytes[..len]);
+                false
+            });
+        }
+    }
+
+    /// Stores bytes, past all caches, in transfers as long as the bus lets them be.
+    pub fn store_bytes(&self, memory: usize, address: u32, from: &[u8]) {
+        let burst = self.machine().routes[memory].burst;
+        let mut rest = from;
+        for (at, len) in pieces(address, rest.len(), burst) {
+            let (part, behind) = rest.split_at(len);
+            rest = behind;
+            self.act(|state, process| {
+                state.counts.words += words(len);
+                state.processes[process].transfer.bytes[..len].copy_from_slice(part);
+                false
+            });
+            self.transfer(memory, at, len as u32, Act::Write);
+        }
+    }
+
+    /// Loads bytes and throws them away: what private data or descriptors cost.
+    pub(super) fn load_nothing(&self, memory: usize, address: u32, len: u32) {
+        let burst = self.machine().routes[memory].burst;
+        for (at, len) in pieces(address, len as usize, burst) {
+            self.transfer(memory, at, len as u32, Act::Nothing);
+        }
+    }
+
+    fn with<T>(&self, level: Level, what: impl FnOnce(&mut Cache) -> T) -> Option<T> {
+        let mut state = self.machine().state.borrow_mut();
+        let core = self.shared.core;
+        state.runs(self.shared.process).then(|| level(&mut state.cores[core]).map(what))?
+    }
+
+    fn cached(&self, memory: usize) -> Option<u32> {
+        let cached = self.machine().routes[memory].cached;
+        cached.then(|| self.with(data, |cache| cache.shape.line))?
+    }
+
+    /// Loads bytes as the core's load instructions do, without what copying takes.
+    pub fn read(&self, memory: usize, address: u32, to: &mut [u8]) {
+        let Some(line) = self.cached(memory) else {
+            return self.load_bytes(memory, address, to);
+        };
+        let mut rest = to;
+        for (at, len) in pieces(address, rest.len(), line) {
+            let (part, behind) = rest.split_at_mut(len);
+            rest = behind;
+            let tag = Tag { memory, address: at - at % line };
+            let offset = (at % line) as usize;
+            let place = self.bring(data, tag);
+            self.with(data, |cache| {
+                part.copy_from_slice(&cache.bytes(place)[offset..offset + len]);
+            });
+            self.hits(len);
+        }
+    }
+
+    /// Stores bytes as the core's store instructions do, without what copying takes.
+    pub fn write(&self, memory: usize, address: u32, from: &[u8]) {
+        let Some(line) = self.cached(memory) else {
+            return self.store_bytes(memory, address, from);
+        };
+        let mut rest = from;
+        for (at, len) in pieces(address, rest.len(), line) {
+            let (part, behind) = rest.split_at(len);
+            rest = behind;
+            let tag = Tag { memory, address: at - at % line };
+            let (found, shape) =
+                self.with(data, |cache| (cache.find(tag), Some(cache.shape))).unwrap_or_default();
+            let Some(shape) = shape else { return };
+            let place = match found {
+                None if !shape.allocate => None,
+                None => Some(self.bring(data, tag)),
+                found => found,
+            };
+            if let Some(place) = place {
+                let offset = (at % line) as usize;
+                self.with(data, |cache| cache.write(place, offset, part, shape.write_back));
+                self.hits(len);
+            }
+            if place.is_none() || !shape.write_back {
+                self.write_below(memory, at, part);
+            }
+        }
+    }
+
+    fn hits(&self, len: usize) {
+        self.machine().state.borrow_mut().counts.words += words(len);
+        self.compute(self.rates().hit * words(len));
+    }
+
+    /// Makes sure that a line is in a first-level cache; where.
+    fn bring(&self, level: Level, tag: Tag) -> usize {
+        loop {
+            // Others of this core may run whenever this waits for the bus, so everything is looked
+            // at again behind it.
+            let Some(found) = self.with(level, |cache| cache.find(tag)) else { return 0 };
+            if let Some(place) = found {
+                return place;
+            }
+            self.evict(level, tag);
+            let line = self.with(level, |cache| cache.shape.line as usize).unwrap_or(0);
+            let mut bytes = [0; BURST];
+            self.read_below(tag.memory, tag.address, &mut bytes[..line]);
+            let installed = self.with(level, |cache| {
+                let place = cache.place(tag);
+                let free = cache.find(tag).is_none() && cache.dirty(place).is_none();
+                free.then(|| cache.install(place, tag, &bytes[..line]))?;
+                Some(place)
+            });
+            match installed {
+                None => return 0,
+                Some(Some(place)) => return place,
+                Some(None) => {}
+            }
+        }
+    }
+
+    /// Writes back what lies where a line is to go.
+    fn evict(&self, level: Level, tag: Tag) {
+        let mut bytes = [0; BURST];
+        let dirty = self.with(level, |cache| {
+            let place = cache.place(tag);
+            let dirty = cache.dirty(place)?;
+            bytes[..cache.bytes(place).len()].copy_from_slice(cache.bytes(place));
+            cache.cleaned(place);
+            Some((dirty, cache.shape.line as usize))
+        });
+        if let Some(Some((dirty, line))) = dirty {
+            self.write_below(dirty.memory, dirty.address, &bytes[..line]);
+        }
+    }
+
+    fn second(core: &mut Core) -> Option<&mut Cache> {
+        core.second.as_mut()
+    }
+
+    /// Loads part of a line from the second level, or from memory where there is none.
+    fn read_below(&self, memory: usize, address: u32, to: &mut [u8]) {
+        let Some(line) = self.with(Self::second, |cache| cache.shape.line) else {
+            return self.load_bytes(memory, address, to);
+        };
+        let place = self.bring_second(Tag { memory, address: address - address % line });
+        let offset = (address % line) as usize;
+        let end = offset + to.len();
+        self.with(Self::second, |cache| to.copy_from_slice(&cache.bytes(place)[offset..end]));
+        self.compute(self.rates().second_hit);
+    }
+
+    fn write_below(&self, memory: usize, address: u32, from: &[u8]) {
+        let Some(line) = self.with(Self::second, |cache| cache.shape.line) else {
+            return self.store_bytes(memory, address, from);
+        };
+        let place = self.bring_second(Tag { memory, address: address - address % line });
+        let offset = (address % line) as usize;
+        self.with(Self::second, |cache| cache.write(place, offset, from, true));
+        self.compute(self.rates().second_hit);
+    }
+
+    fn bring_second(&self, tag: Tag) -> usize {
+        loop {
+            let Some(found) = self.with(Self::second, |cache| cache.find(tag)) else { return 0 };
+            if let Some(place) = found {
+                return place;
+            }
+            let mut bytes = [0; BURST];
+            let line = self.with(Self::second, |cache| cache.shape.line as usize).unwrap_or(0);
+            let dirty = self.with(Self::second, |cache| {
+                let place = cache.place(tag);
+                let dirty = cache.dirty(place)?;
+                bytes[..line].copy_from_slice(cache.bytes(place));
+                cache.cleaned(place);
+                Some(dirty)
+            });
+            if let Some(Some(dirty)) = dirty {
+                self.store_bytes(dirty.memory, dirty.address, &bytes[..line]);
+            }
+            self.load_bytes(tag.memory, tag.address, &mut bytes[..line]);
+            self.with(Self::second, |cache| {
+                let place = cache.place(tag);
+                if cache.find(tag).is_none() && cache.dirty(place).is_none() {
+                    cache.install(place, tag, &bytes[..line]);
+                }
+            });
+        }
+    }
+
+    /// Writes cached changes of a range back to memory.
+    pub fn clean(&self, memory: usize, address: u32, len: usize) {
+        self.keep_up(memory, address, len, false);
+    }
+
+    /// Forgets cached copies of a range, changes included.
+    pub fn invalidate(&self, memory: usize, address: u32, len: usize) {
+        self.keep_up(memory, address, len, true);
+    }
+
+    fn keep_up(&self, memory: usize, address: u32, len: usize, forget: bool) {
+        if !self.machine().routes[memory].cached {
+            return;
+        }
+        for level in [data as Level, Self::second] {
+            let Some(line) = self.with(level, |cache| cache.shape.line) else { continue };
+            for (at, _) in pieces(address, len, line) {
+                let tag = Tag { memory, address: at - at % line };
+                let mut bytes = [0; BURST];
+                let written = self.with(level, |cache| {
+                    let place = cache.find(tag)?;
+                    if forget {
+                        cache.forget(place);
+                        return None;
+                    }
+                    cache.dirty(place)?;
+                    bytes[..line as usize].copy_from_slice(cache.bytes(place));
+                    cache.cleaned(place);
+                    Some(())
+                });
+                if written.flatten().is_some() {
+                    let bytes = &bytes[..line as usize];
+                    if level as usize == data as Level as usize {
+                        self.write_below(memory, tag.address, bytes);
+                    } else {
+                        self.store_bytes(memory, tag.address, bytes);
+                    }
+                }
+                self.compute(self.rates().upkeep);
+            }
+        }
+    }
+
+    /// Fetches the code of a stretch, as far as it is not in the instruction cache.
+    pub(super) fn run_code(&self, (start, len): (u32, u32)) {
+        let Some(line) = self.with(instructions, |cache| cache.shape.line) else { return };
+        let memory = self.rates().home;
+        for (at, _) in pieces(start, len as usize, line) {
+            self.bring(instructions, Tag { memory, address: at - at % line });
+        }
+    }
+
+    /// Copies from private memory to shared memory.
+    pub(super) fn copy_out(&self, memory: usize, address: u32, from: &[u8]) {
+        self.compute(self.rates().copy_start);
+        let mut rest = from;
+        for (at, len) in pieces(address, rest.len(), self.grain(memory)) {
+            let (part, behind) = rest.split_at(len);
+            rest = behind;
+            self.private(at - address, len, false);
+            self.compute(self.rates().copy_word * words(len));
+            self.write(memory, at, part);
+        }
+    }
+
+    /// Copies from shared memory to private memory.
+    pub(super) fn copy_in(&self, memory: usize, address: u32, to: &mut [u8]) {
+        self.compute(self.rates().copy_start);
+        let mut rest = to;
+        for (at, len) in pieces(address, rest.len(), self.grain(memory)) {
+            let (part, behind) = rest.split_at_mut(len);
+            rest = behind;
+            self.read(memory, at, part);
+            self.compute(self.rates().copy_word * words(len));
+            self.private(at - address, len, true);
+        }
+    }
+
+    /// Bytes that are copied at a time: a line, or what the bus takes.
+    fn grain(&self, memory: usize) -> u32 {
+        self.cached(memory).unwrap_or(self.machine().routes[memory].burst)
+    }
+
+    /// The private side of a copy.
+    fn private(&self, offset: u32, len: usize, write: bool) {
+        let Some(base) = self.shared.private.get() else { return };
+        let home = self.rates().home;
+        let mut bytes = [0; BURST];
+        let address = base + offset % super::PRIVATE;
+        let len = len.min((base + super::PRIVATE - address) as usize);
+        if write {
+            self.write(home, address, &bytes[..len]);
+        } else {
+            self.read(home, address, &mut bytes[..len]);
+        }
+    }
+
+    /// Looks at a word until it holds `value`, or, if not `until`, another. True if it does; else
+    /// there is something else to see to.
+    pub(super) fn look(&self, memory: usize, address: u32, value: u32, until: bool) -> bool {
+        let found = |word: u32| (word == value) == until;
+        if found(self.load(memory, address)) {
+            return true;
+        }
+        let poll = self.rates().poll;
+        let mut parked = false;
+        self.act(|state, process| {
+            state.processes[process].waits_for = "a word to change";
+            parked = state.spin(process, poll, value, until);
+            parked
+        });
+        let mut latch = None;
+        self.act(|state, process| {
+            latch = state.processes[process].latch.take();
+            false
+        });
+        match latch {
+            Some(word) if found(word) => return true,
+            // A look has been made for it, in vain.
+            Some(_) => self.compute(poll),
+            None if parked => {}
+            None => self.compute(poll),
+        }
+        false
+    }
+
+    /// Something that takes no time has happened once more.
+    pub(super) fn tick(&self) {
+        self.act(|state, _| !state.tick());
+    }
+
+    pub(super) fn spend(&self, time: Time) {
+        if time == Time::ZERO { self.tick() } else { self.compute(time) }
+    }
+}

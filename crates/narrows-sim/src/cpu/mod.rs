@@ -1,0 +1,282 @@
+//! A process on a core of the chip, as the stack sees it: memory, waiting, doorbells, time.
+
+mod access;
+mod engine;
+mod rates;
+mod region;
+mod rendezvous;
+mod wait;
+
+pub(crate) use engine::{run as run_engine, service as service_engine};
+pub use region::{PeerRegion, Region, RegionWords};
+pub use rendezvous::{Bell, NodeName};
+pub(crate) use wait::service_bell;
+
+use crate::chip::Chip;
+use crate::engine::Settings;
+use crate::engine::coroutine::Door;
+use crate::engine::state::State;
+use crate::time::Time;
+use engine::Jobs;
+use narrows::endpoint::{Limits, Node, NodeError};
+use narrows::link::Name;
+use narrows::platform::{
+    EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
+};
+use narrows::span::{Edge, Span};
+use rates::{Rates, Route};
+use rendezvous::Registry;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A chip, what is happening on it, and who is linked with whom.
+pub(crate) struct Machine {
+    pub chip: Chip,
+    pub state: RefCell<State>,
+    rates: Vec<Rates>,
+    routes: Vec<Route>,
+    registry: RefCell<Registry>,
+    jobs: RefCell<Jobs>,
+}
+
+impl Machine {
+    pub fn new(chip: &Chip, settings: &Settings) -> Machine {
+        let mut ends: Vec<u32> = vec![0; chip.memories.len()];
+        let cores = chip.cores.iter().map(|core| {
+            let mut nowhere = 0;
+            Rates::new(core, ends.get_mut(core.home).unwrap_or(&mut nowhere))
+        });
+        // Engines only move bytes.
+        let engines = chip.engines.iter().map(|_| Rates::default());
+        let rates = cores.chain(engines).collect();
+        let mut state = State::new(chip, settings);
+        for (core, facts) in chip.cores.iter().enumerate() {
+            state.cores[core].entry = facts.interrupt.entry.at(facts.clock);
+            state.cores[core].tick_service = facts.system.tick_service.at(facts.clock);
+        }
+        Machine {
+            chip: chip.clone(),
+            state: RefCell::new(state),
+            rates,
+            routes: chip.memories.iter().map(|memory| Route::new(chip, memory)).collect(),
+            registry: RefCell::new(Registry::new(ends)),
+            jobs: RefCell::new(Jobs::new(chip)),
+        }
+    }
+}
+
+/// Bytes of a process's private buffer. Longer copies go round in it.
+const PRIVATE: u32 = 64 << 10;
+
+/// One stamp of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When, without what stamps themselves took where that is known.
+    pub time: Time,
+    /// Which span.
+    pub span: Span,
+    /// Which end of it.
+    pub edge: Edge,
+    /// Tells calls apart.
+    pub id: u32,
+}
+
+/// What the handles of one process share.
+struct Shared {
+    machine: Rc<Machine>,
+    process: usize,
+    core: usize,
+    door: Door,
+    /// Where its private buffer lies in its core's home memory, if copies go through the cache.
+    private: Cell<Option<u32>>,
+    tracing: Cell<bool>,
+    stamps: RefCell<Vec<Stamp>>,
+}
+
+/// A process on a core. A platform of the stack; copies of it are the same process.
+#[derive(Clone)]
+pub struct Cpu {
+    shared: Rc<Shared>,
+    node: Option<Rc<NodeName>>,
+}
+
+impl Cpu {
+    pub(crate) fn new(machine: Rc<Machine>, process: usize, core: usize, door: Door) -> Cpu {
+        let shared = Shared {
+            machine,
+            process,
+            core,
+            door,
+            private: Cell::new(None),
+            tracing: Cell::new(false),
+            stamps: RefCell::default(),
+        };
+        let cpu = Cpu { shared: Rc::new(shared), node: None };
+        cpu.set_private(0);
+        cpu
+    }
+
+    /// Moves the private buffer that copies of this process go to and come from, by so many bytes:
+    /// which lines of the data cache it falls on decides what they cost.
+    pub fn set_private(&self, by: u32) {
+        let chip = self.chip();
+        let facts = chip.cores.get(self.shared.core).filter(|core| core.copy.private);
+        let base = facts.and_then(|core| {
+            let below = PRIVATE * 2 * (self.shared.process as u32 + 1);
+            let size = chip.memories.get(core.home)?.size;
+            Some(size.checked_sub(below)? + by % PRIVATE)
+        });
+        self.shared.private.set(base);
+    }
+
+    /// Opens a node of this process.
+    ///
+    /// # Errors
+    /// There is no room for its tables.
+    pub fn node(&self, name: Name, limits: Limits) -> Result<Node<Cpu>, NodeError> {
+        Node::new(self.named(name), limits)
+    }
+
+    /// The number of this process's core in its chip.
+    #[must_use]
+    pub fn core(&self) -> usize {
+        self.shared.core
+    }
+
+    /// The chip.
+    #[must_use]
+    pub fn chip(&self) -> &Chip {
+        &self.machine().chip
+    }
+
+    /// The time, to the picosecond and for nothing: no software on the chip could tell.
+    #[must_use]
+    pub fn time(&self) -> Time {
+        self.machine().state.borrow().now
+    }
+
+    /// How long this process's core has been busy so far.
+    #[must_use]
+    pub fn busy(&self) -> Time {
+        self.machine().state.borrow().used(self.shared.core).busy
+    }
+
+    /// Computes for a while. A more urgent process or an interrupt may come between.
+    pub fn compute(&self, time: Time) {
+        if time > Time::ZERO {
+            self.act(|state, process| state.compute(process, time));
+        }
+    }
+
+    /// Keeps stamps from now on, or no longer. Reading the clock for one takes time.
+    pub fn set_tracing(&self, on: bool) {
+        self.shared.tracing.set(on);
+    }
+
+    /// The stamps since they were last taken.
+    #[must_use]
+    pub fn take_trace(&self) -> Vec<Stamp> {
+        self.shared.stamps.take()
+    }
+
+    fn machine(&self) -> &Machine {
+        &self.shared.machine
+    }
+
+    fn rates(&self) -> &Rates {
+        &self.machine().rates[self.shared.core]
+    }
+}
+
+impl Platform for Cpu {
+    type Own = Region;
+    type Peer = PeerRegion;
+    type Bell = Bell;
+    type Slice<T> = Box<[T]>;
+    const LINE: u32 = 64;
+
+    fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
+        Ok((0..len).map(make).collect())
+    }
+
+    fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
+    {
+        self.wait_for(set, how, deadline)
+    }
+
+    fn fence(&self) {
+        self.spend(self.rates().fence);
+    }
+
+    fn ring(&self, bell: &Bell) {
+        self.ring_bell(*bell);
+    }
+
+    fn now(&self) -> Instant {
+        self.spend(self.rates().timer_read);
+        self.shown()
+    }
+
+    fn stamp(&self, span: Span, edge: Edge, id: u32) {
+        let takes = self.rates().spans[span as usize];
+        if edge == Edge::Leave {
+            self.compute(takes.leave);
+        }
+        if self.shared.tracing.get() {
+            let user =
+                matches!((span, edge), (Span::PhaseA, Edge::Enter) | (Span::PhaseE, Edge::Leave));
+            let rates = self.rates();
+            self.compute(if user { rates.timer_read_user } else { rates.timer_read });
+            let time = self.time();
+            self.shared.stamps.borrow_mut().push(Stamp { time, span, edge, id });
+        }
+        if edge == Edge::Enter {
+            self.run_code(takes.code);
+            self.compute(takes.enter);
+        }
+    }
+
+    fn hunt(&self, name: &Name) -> Result<(), HuntError> {
+        self.hunt_for(name)
+    }
+
+    fn give_up(&self, name: &Name) {
+        self.stop_hunting(name);
+    }
+
+    fn event(&self) -> Option<Result<Event<Self>, (Name, HuntError)>> {
+        self.next_news()
+    }
+
+    fn close(&self, key: u32) {
+        self.close_link(key);
+    }
+
+    fn has_engine(&self) -> bool {
+        self.served()
+    }
+
+    fn engine_store(
+        &self,
+        own: &Region,
+        offset: u32,
+        from: &[u8],
+        fragment: u32,
+    ) -> Result<(), EngineError> {
+        let (memory, address) = own.find(offset, from.len()).map_err(|_| EngineError)?;
+        self.store_by_engine(memory, address, from, fragment)
+    }
+
+    fn engine_fetch(
+        &self,
+        peer: &PeerRegion,
+        offset: u32,
+        to: &mut [u8],
+        fragment: u32,
+    ) -> Result<(), EngineError> {
+        let (memory, address) = peer.find(offset, to.len()).map_err(|_| EngineError)?;
+        self.fetch_by_engine(memory, address, to, fragment)
+    }
+}

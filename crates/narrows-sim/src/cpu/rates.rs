@@ -1,0 +1,109 @@
+//! What things take on each core, worked out once from the chip's facts.
+
+use crate::chip::{self, Chip, SpanCost};
+use crate::time::Time;
+use narrows::span::Span;
+
+/// What a span takes on a core.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SpanTime {
+    pub enter: Time,
+    pub leave: Time,
+    /// Where its code lies in the core's home memory, and how long it is.
+    pub code: (u32, u32),
+}
+
+/// What things take on a core.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rates {
+    pub home: usize,
+    pub hit: Time,
+    pub second_hit: Time,
+    pub copy_start: Time,
+    pub copy_word: Time,
+    pub poll: Time,
+    pub fence: Time,
+    pub upkeep: Time,
+    pub timer_tick: u64,
+    pub timer_read: Time,
+    pub timer_read_user: Time,
+    pub ring: Time,
+    pub latency: Time,
+    pub service: Time,
+    pub service_code: (u32, u32),
+    pub sleep: Time,
+    pub tick: Time,
+    pub spans: [SpanTime; Span::ALL.len()],
+}
+
+impl Rates {
+    /// Those of a core. `code` is where its code begins in its home memory; it is moved behind it.
+    pub fn new(core: &chip::Core, code: &mut u32) -> Rates {
+        let at = |cost: crate::time::Cost| cost.at(core.clock);
+        let mut place = |len: u32| {
+            let start = *code;
+            *code = start.saturating_add(len.next_multiple_of(32));
+            (start, len)
+        };
+        let spans = Span::ALL.map(|span| {
+            let SpanCost { enter, leave, code } = *core.span(span).unwrap_or(&SpanCost::NONE);
+            SpanTime { enter: at(enter), leave: at(leave), code: place(code) }
+        });
+        Rates {
+            home: core.home,
+            hit: at(core.hit),
+            second_hit: at(core.second_hit),
+            copy_start: at(core.copy.start),
+            copy_word: at(core.copy.word),
+            poll: at(core.poll),
+            fence: at(core.fence),
+            upkeep: at(core.upkeep),
+            timer_tick: core.timer.resolution.0,
+            timer_read: at(core.timer.read),
+            timer_read_user: at(core.timer.read_user),
+            ring: at(core.interrupt.ring),
+            latency: at(core.interrupt.latency),
+            service: at(core.interrupt.service),
+            service_code: place(core.interrupt.code),
+            sleep: at(core.system.sleep),
+            tick: at(core.system.tick),
+            spans,
+        }
+    }
+}
+
+/// What transfers to and from a memory take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub bus: usize,
+    pub cached: bool,
+    /// Bytes of the longest transfer.
+    pub burst: u32,
+    width: u32,
+    read: Time,
+    write: Time,
+    beat: Time,
+}
+
+impl Route {
+    pub fn new(chip: &Chip, memory: &chip::Memory) -> Route {
+        let bus = &chip.buses[memory.bus];
+        let overhead = bus.overhead.at(bus.clock);
+        Route {
+            bus: memory.bus,
+            cached: memory.cached,
+            burst: bus.burst.clamp(4, crate::engine::bus::BURST as u32),
+            width: memory.width.min(bus.width).max(1),
+            read: overhead + memory.read.at(bus.clock),
+            write: overhead + memory.write.at(bus.clock),
+            beat: memory.beat.at(bus.clock),
+        }
+    }
+
+    /// How long a transfer has the bus.
+    #[inline]
+    pub fn time(&self, len: u32, write: bool) -> Time {
+        let first = if write { self.write } else { self.read };
+        first + self.beat * u64::from(len.div_ceil(self.width).max(1))
+    }
+}

@@ -1,0 +1,296 @@
+//! How nodes of a chip find each other. Nothing here takes time but the news: on a chip it happens
+//! once, when it starts.
+
+use super::region::{Part, PeerRegion, Plan, Region};
+use super::{Cpu, Machine};
+use crate::time::Time;
+use narrows::link::Name;
+use narrows::memory::{Layout, LayoutError};
+use narrows::platform::{
+    Connected, Event, HuntError, Lost, Memory, OutOfRange, OwnMemory, Platform, Words, WordsMut,
+};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A peer's doorbell: the process that it wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bell(pub(super) usize);
+
+/// A node of a process. Its links end with it.
+pub struct NodeName {
+    machine: Rc<Machine>,
+    number: usize,
+}
+
+enum News {
+    Connected { key: usize, side: usize },
+    Lost { key: usize, reason: Lost },
+    Refused(Name, HuntError),
+}
+
+struct Entry {
+    name: Name,
+    process: usize,
+    news: VecDeque<News>,
+    alive: bool,
+}
+
+struct Line {
+    nodes: [usize; 2],
+    plans: [Rc<Plan>; 2],
+    open: bool,
+}
+
+/// Who is there, who looks for whom, who is linked with whom.
+pub(super) struct Registry {
+    nodes: Vec<Entry>,
+    lines: Vec<Line>,
+    hunts: Vec<(usize, Name)>,
+    /// From where each memory is free.
+    ends: Vec<u32>,
+}
+
+/// The error number for a memory that is used up, as systems have it.
+const NO_MEMORY: i32 = 12;
+
+impl Registry {
+    pub fn new(ends: Vec<u32>) -> Registry {
+        Registry { nodes: Vec::new(), lines: Vec::new(), hunts: Vec::new(), ends }
+    }
+
+    fn find(&self, name: &Name) -> Option<usize> {
+        self.nodes.iter().position(|node| node.alive && node.name == *name)
+    }
+
+    /// Room in a memory for a part of a region.
+    fn take(&mut self, machine: &Machine, memory: usize, len: u32) -> Option<u32> {
+        let start = self.ends[memory].checked_next_multiple_of(64)?;
+        let end = start.checked_add(len)?;
+        (end <= machine.chip.memories[memory].size).then(|| {
+            self.ends[memory] = end;
+            start
+        })
+    }
+
+    fn plan(&mut self, machine: &Machine, layout: &Layout) -> Option<Plan> {
+        let link = &machine.chip.link;
+        let blocks = layout.places().next().map_or(layout.size(), |(offset, _)| offset);
+        let mut parts = vec![(0, blocks, link.control)];
+        for (offset, class) in layout.places() {
+            let len = class.size.next_multiple_of(layout.line()) * class.count;
+            parts.push((offset, len, link.memory(class.placement)));
+        }
+        let parts = parts.into_iter().map(|(offset, len, memory)| {
+            Some(Part { offset, len, memory, address: self.take(machine, memory, len)? })
+        });
+        Some(Plan { size: layout.size(), parts: parts.collect::<Option<_>>()? })
+    }
+
+    fn connect(&mut self, machine: &Machine, hunter: usize, found: usize) {
+        let Some(plans) = self.plans(machine) else {
+            let name = self.nodes[found].name;
+            return self.tell(machine, hunter, News::Refused(name, HuntError::System(NO_MEMORY)));
+        };
+        let key = self.lines.len();
+        self.lines.push(Line { nodes: [hunter, found], plans, open: true });
+        for (side, node) in [hunter, found].into_iter().enumerate() {
+            self.tell(machine, node, News::Connected { key, side });
+        }
+    }
+
+    fn plans(&mut self, machine: &Machine) -> Option<[Rc<Plan>; 2]> {
+        let layout = layout(machine).ok()?;
+        let key = self.lines.len() as u32;
+        let mut make = || {
+            let plan = Rc::new(self.plan(machine, &layout)?);
+            let bare = Bare { machine, plan: &plan };
+            // Rings of several links do not all begin at the same slot.
+            layout.starting_at(key.wrapping_mul(3)).format(&bare).ok()?;
+            Some(plan)
+        };
+        Some([make()?, make()?])
+    }
+
+    fn tell(&mut self, machine: &Machine, node: usize, news: News) {
+        let entry = &mut self.nodes[node];
+        entry.news.push_back(news);
+        machine.state.borrow_mut().tell(entry.process, Time::ZERO);
+    }
+
+    fn end(&mut self, machine: &Machine, key: usize, by: usize, reason: Lost) {
+        let Some(line) = self.lines.get_mut(key).filter(|line| line.open) else { return };
+        line.open = false;
+        let peer = line.nodes[usize::from(line.nodes[0] == by)];
+        if self.nodes[peer].alive {
+            self.tell(machine, peer, News::Lost { key, reason });
+        }
+    }
+}
+
+/// The layout of the chip's links.
+fn layout(machine: &Machine) -> Result<Layout, LayoutError> {
+    let link = &machine.chip.link;
+    Layout::new(Cpu::LINE, link.slots, &link.classes)
+}
+
+impl Cpu {
+    pub(super) fn named(&self, name: Name) -> Cpu {
+        let machine = Rc::clone(&self.shared.machine);
+        let mut registry = machine.registry.borrow_mut();
+        let number = registry.nodes.len();
+        let process = self.shared.process;
+        registry.nodes.push(Entry { name, process, news: VecDeque::new(), alive: true });
+        let hunters: Vec<usize> =
+            registry.hunts.extract_if(.., |(_, wanted)| *wanted == name).map(|(h, _)| h).collect();
+        for hunter in hunters {
+            registry.connect(&machine, hunter, number);
+        }
+        drop(registry);
+        let node = Rc::new(NodeName { machine, number });
+        Cpu { shared: Rc::clone(&self.shared), node: Some(node) }
+    }
+
+    fn number(&self) -> Option<usize> {
+        self.node.as_ref().map(|node| node.number)
+    }
+
+    pub(super) fn hunt_for(&self, wanted: &Name) -> Result<(), HuntError> {
+        let Some(own) = self.number() else { return Err(HuntError::Own) };
+        let machine = self.machine();
+        let mut registry = machine.registry.borrow_mut();
+        match registry.find(wanted) {
+            Some(found) if found == own => return Err(HuntError::Own),
+            Some(found) => registry.connect(machine, own, found),
+            None => registry.hunts.push((own, *wanted)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn stop_hunting(&self, wanted: &Name) {
+        let own = self.number();
+        let mut registry = self.machine().registry.borrow_mut();
+        registry.hunts.retain(|(hunter, name)| Some(*hunter) != own || name != wanted);
+    }
+
+    pub(super) fn next_news(&self) -> Option<Result<Event<Cpu>, (Name, HuntError)>> {
+        let own = self.number()?;
+        let machine = self.machine();
+        let mut registry = machine.registry.borrow_mut();
+        let news = registry.nodes[own].news.pop_front();
+        let process = self.shared.process;
+        let more =
+            registry.nodes.iter().any(|node| node.process == process && !node.news.is_empty());
+        machine.state.borrow_mut().processes[process].news = more;
+        Some(match news? {
+            News::Refused(name, error) => Err((name, error)),
+            News::Lost { key, reason } => Ok(Event::Lost { key: key as u32, reason }),
+            News::Connected { key, side } => {
+                let line = &registry.lines[key];
+                let peer = &registry.nodes[line.nodes[1 - side]];
+                Ok(Event::Connected(Connected {
+                    key: key as u32,
+                    name: peer.name,
+                    incarnation: line.nodes[1 - side] as u64,
+                    own: Region::new(self.bare(), Rc::clone(&line.plans[side])),
+                    peer: PeerRegion::new(self.bare(), Rc::clone(&line.plans[1 - side])),
+                    bell: Bell(peer.process),
+                }))
+            }
+        })
+    }
+
+    /// This process without its node: a region does not keep the node alive that has it.
+    fn bare(&self) -> Cpu {
+        Cpu { shared: Rc::clone(&self.shared), node: None }
+    }
+
+    pub(super) fn close_link(&self, key: u32) {
+        let Some(own) = self.number() else { return };
+        let machine = self.machine();
+        machine.registry.borrow_mut().end(machine, key as usize, own, Lost::Closed);
+    }
+}
+
+impl Drop for NodeName {
+    fn drop(&mut self) {
+        let mut registry = self.machine.registry.borrow_mut();
+        registry.nodes[self.number].alive = false;
+        registry.hunts.retain(|(hunter, _)| *hunter != self.number);
+        for key in 0..registry.lines.len() {
+            if registry.lines[key].nodes.contains(&self.number) {
+                registry.end(&self.machine, key, self.number, Lost::Died);
+            }
+        }
+    }
+}
+
+/// A region before anything runs in it: reached for nothing.
+struct Bare<'a> {
+    machine: &'a Machine,
+    plan: &'a Plan,
+}
+
+struct BareWords<'a> {
+    machine: &'a Machine,
+    memory: usize,
+    address: usize,
+    count: u32,
+}
+
+impl BareWords<'_> {
+    fn range(&self, index: u32, len: usize) -> std::ops::Range<usize> {
+        let index = index & (self.count - 1);
+        let start = self.address + index as usize * 4;
+        start..start + len.min((self.count - index) as usize * 4)
+    }
+}
+
+impl Words for BareWords<'_> {
+    fn load(&self, index: u32) -> u32 {
+        self.machine.state.borrow().word(self.memory, self.range(index, 4).start as u32)
+    }
+    fn load_acquire(&self, index: u32) -> u32 {
+        self.load(index)
+    }
+    fn read_bytes(&self, index: u32, to: &mut [u8]) {
+        let range = self.range(index, to.len());
+        let len = range.len();
+        to[..len].copy_from_slice(&self.machine.state.borrow().memories[self.memory][range]);
+    }
+}
+
+impl WordsMut for BareWords<'_> {
+    fn store(&self, index: u32, value: u32) {
+        self.write_bytes(index, &value.to_le_bytes());
+    }
+    fn store_release(&self, index: u32, value: u32) {
+        self.store(index, value);
+    }
+    fn write_bytes(&self, index: u32, from: &[u8]) {
+        let range = self.range(index, from.len());
+        let len = range.len();
+        let mut state = self.machine.state.borrow_mut();
+        state.memories[self.memory][range].copy_from_slice(&from[..len]);
+    }
+}
+
+impl<'a> Memory for Bare<'a> {
+    type Words = BareWords<'a>;
+    fn size(&self) -> u32 {
+        self.plan.size
+    }
+    fn words(&self, offset: u32, count: u32) -> Result<BareWords<'a>, OutOfRange> {
+        let found = self.plan.find(offset, u64::from(count) * 4);
+        let (memory, address) = found.ok_or(OutOfRange)?;
+        Ok(BareWords { machine: self.machine, memory, address: address as usize, count })
+    }
+    fn read(&self, _: u32, _: &mut [u8]) -> Result<(), OutOfRange> {
+        Err(OutOfRange)
+    }
+}
+
+impl OwnMemory for Bare<'_> {
+    fn write(&self, _: u32, _: &[u8]) -> Result<(), OutOfRange> {
+        Err(OutOfRange)
+    }
+}

@@ -1,0 +1,183 @@
+//! How a process passes time, and the service routine of a core's doorbells.
+
+use super::{Bell, Cpu, RegionWords};
+use crate::engine::state::{BELL, WokenBy};
+use crate::time::Time;
+use narrows::platform::{Instant, Wait, Watch, Woken};
+
+impl Cpu {
+    /// The moment that a deadline is reached on the clock that software reads.
+    fn reached(&self, deadline: Option<Instant>) -> Time {
+        let Some(Instant(nanos)) = deadline else { return Time::NEVER };
+        let at = Time::nanos(nanos);
+        if at == Time::NEVER {
+            return at;
+        }
+        // The clock shows a moment once it has counted beyond it.
+        let hertz = u128::from(self.rates().timer_tick.max(1));
+        let count = (u128::from(at.0) * hertz).div_ceil(PICOS);
+        let picos = (count * PICOS).div_ceil(hertz);
+        u64::try_from(picos).map_or(Time::NEVER, Time)
+    }
+
+    /// The time as software reads it, for nothing.
+    pub(super) fn shown(&self) -> Instant {
+        let hertz = u128::from(self.rates().timer_tick.max(1));
+        let count = u128::from(self.time().0) * hertz / PICOS;
+        let nanos = count * 1_000_000_000 / hertz;
+        Instant(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn wait_for<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
+    {
+        let end = self.reached(deadline);
+        let tick = self.rates().tick;
+        if end != Time::NEVER {
+            self.act(|state, process| {
+                if state.now < end {
+                    let tick = if how == Wait::Spin { 0 } else { tick.0 };
+                    let at = if tick > 0 { Time(end.0.div_ceil(tick) * tick) } else { end };
+                    state.set_timer(process, at);
+                }
+                false
+            });
+        }
+        let woken = match how {
+            Wait::Spin => self.look_on(set, end),
+            Wait::Bell => self.rest(true, end),
+            Wait::Timer => self.rest(false, end),
+        };
+        self.act(|state, process| {
+            state.end_wait(process);
+            false
+        });
+        woken
+    }
+
+    /// Looks until a word is as wanted.
+    fn look_on<'a, S>(&self, set: S, end: Time) -> Woken
+    where
+        S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
+    {
+        loop {
+            if self.has_news() {
+                return Woken::Event;
+            }
+            let mut rest = set.clone();
+            let (first, more) = (rest.next(), rest.next().is_some());
+            match first {
+                Some(watch) if !more => {
+                    let (memory, address) = watch.words.place(watch.index);
+                    if self.look(memory, address, watch.value, watch.until) {
+                        return Woken::Word;
+                    }
+                }
+                _ => {
+                    if set.clone().any(|watch| watch.changed()) {
+                        return Woken::Word;
+                    }
+                    self.spend(self.rates().poll);
+                }
+            }
+            if self.time() >= end || self.gone() {
+                return Woken::Deadline;
+            }
+        }
+    }
+
+    /// Sleeps.
+    fn rest(&self, bell: bool, end: Time) -> Woken {
+        self.spend(self.rates().sleep);
+        loop {
+            let mut woken = None;
+            self.act(|state, process| {
+                let one = &mut state.processes[process];
+                if one.news {
+                    woken = Some(Woken::Event);
+                } else if bell && std::mem::take(&mut one.rung) {
+                    woken = Some(Woken::Bell);
+                } else if state.now >= end {
+                    woken = Some(Woken::Deadline);
+                } else {
+                    let what = match (bell, end) {
+                        (true, Time::NEVER) => "its doorbell",
+                        (true, _) => "its doorbell or a timer",
+                        (false, _) => "a timer",
+                    };
+                    state.sleep(process, WokenBy { bell, news: true }, what);
+                    return true;
+                }
+                false
+            });
+            match woken {
+                Some(woken) => return woken,
+                None if self.gone() => return Woken::Deadline,
+                None => {}
+            }
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        self.machine().state.borrow().processes[self.shared.process].news
+    }
+
+    /// Whether this process is being taken down: nothing takes time any more.
+    fn gone(&self) -> bool {
+        !self.machine().state.borrow().runs(self.shared.process)
+    }
+
+    /// Rings the doorbell of a process.
+    pub(super) fn ring_bell(&self, bell: Bell) {
+        self.spend(self.rates().ring);
+        let latency = self.rates().latency;
+        self.act(|state, _| {
+            let target = &mut state.processes[bell.0];
+            let core = target.core;
+            // While the last ring has not been seen to, another adds nothing.
+            if !std::mem::replace(&mut target.mailbox, true) {
+                state.interrupt(core, BELL, latency);
+            }
+            false
+        });
+    }
+
+    /// Waits until the interrupt line that this process serves has been raised. False if it is being
+    /// taken down.
+    pub(super) fn next_interrupt(&self) -> bool {
+        self.act(|state, process| {
+            if std::mem::take(&mut state.processes[process].pending) {
+                return false;
+            }
+            state.sleep(process, WokenBy::default(), "an interrupt");
+            true
+        });
+        !self.gone()
+    }
+}
+
+const PICOS: u128 = 1_000_000_000_000;
+
+/// The service routine of a core's doorbells: passes them on to the processes they are for.
+pub(crate) fn service_bell(cpu: &Cpu) {
+    loop {
+        let rates = cpu.rates();
+        cpu.run_code(rates.service_code);
+        cpu.spend(rates.service);
+        cpu.act(|state, own| {
+            let core = state.processes[own].core;
+            for process in 0..state.processes.len() {
+                let one = &mut state.processes[process];
+                if one.core == core && std::mem::take(&mut one.mailbox) {
+                    one.rung = true;
+                    state.nudge(process, WokenBy { bell: true, news: false }, Time::ZERO);
+                }
+            }
+            false
+        });
+        if !cpu.next_interrupt() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Buses: who has them, who is next, and what a transfer does when it is done.
+
+use super::Mode;
+use super::queue::{Event, Rank};
+use super::spin::Spinner;
+use super::state::State;
+use crate::chip::{self, Arbitration};
+use crate::time::Time;
+
+/// Bytes of the longest transfer.
+pub(crate) const BURST: usize = 256;
+
+/// What a transfer does when it is done. Nothing of it happens earlier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Nothing: fetching code.
+    #[default]
+    Nothing,
+    /// Loads a word.
+    Load,
+    /// Stores a word.
+    Store(u32),
+    /// Loads bytes to the process's buffer.
+    Read,
+    /// Stores bytes from the process's buffer.
+    Write,
+}
+
+/// A transfer over the bus of a memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub memory: usize,
+    pub bus: usize,
+    pub address: u32,
+    pub len: u32,
+    pub time: Time,
+    pub act: Act,
+    pub bytes: [u8; BURST],
+}
+
+impl Default for Transfer {
+    fn default() -> Transfer {
+        Transfer {
+            memory: 0,
+            bus: 0,
+            address: 0,
+            len: 0,
+            time: Time::ZERO,
+            act: Act::Nothing,
+            bytes: [0; BURST],
+        }
+    }
+}
+
+pub(crate) struct Bus {
+    /// Whose process's transfer is under way.
+    pub(super) owner: Option<usize>,
+    /// Processes that wait, by their cores.
+    pub(super) waiting: Vec<Option<usize>>,
+    pub(super) count: usize,
+    /// The core that had it last.
+    pub(super) last: usize,
+    /// Whether it is going to choose.
+    pub(super) choosing: bool,
+    /// The process whose looks are not simulated one by one.
+    pub(super) spinner: Option<Spinner>,
+    weights: Option<Vec<u32>>,
+    streak: u32,
+}
+
+impl Bus {
+    pub fn new(bus: &chip::Bus, masters: usize) -> Bus {
+        let weights = match &bus.arbitration {
+            Arbitration::RoundRobin => None,
+            Arbitration::Weighted(weights) => Some(weights.clone()),
+        };
+        Bus {
+            owner: None,
+            waiting: vec![None; masters],
+            count: 0,
+            last: 0,
+            choosing: false,
+            spinner: None,
+            weights,
+            streak: 0,
+        }
+    }
+
+    /// Whether looks can be computed rather than simulated: the order of turns must not depend on
+    /// how many there were.
+    pub(super) fn in_turn(&self) -> bool {
+        self.weights.is_none()
+    }
+
+    /// Whether a core has another turn before the next: it has weight left and waits again.
+    fn again(&self) -> bool {
+        let weight = self.weights.as_ref().and_then(|w| w.get(self.last)).copied().unwrap_or(1);
+        self.streak < weight && self.waiting[self.last].is_some()
+    }
+
+    /// The core whose turn it is among those that wait and `spinning`.
+    fn next(&self, spinning: Option<usize>) -> Option<usize> {
+        let masters = self.waiting.len();
+        let first = if self.again() { self.last } else { self.last + 1 };
+        let mut turns = (first..first + masters).map(|turn| turn % masters);
+        turns.find(|&core| self.waiting[core].is_some() || spinning == Some(core))
+    }
+
+    pub(super) fn granted(&mut self, core: usize) {
+        self.streak = if core == self.last { self.streak + 1 } else { 1 };
+        self.last = core;
+    }
+}
+
+impl State {
+    /// The running process wants what its `transfer` says. True if it has to leave until that is
+    /// done.
+    pub(crate) fn request(&mut self, process: usize) -> bool {
+        let transfer = &self.processes[process].transfer;
+        let (number, time) = (transfer.bus, transfer.time);
+        let core = self.processes[process].core;
+        self.counts.transfers += 1;
+        let bus = &self.buses[number];
+        if self.mode == Mode::Fast
+            && bus.owner.is_none()
+            && bus.count == 0
+            && !bus.choosing
+            && !self.outranked(process)
+            && self.queue.clear(self.now)
+        {
+            let granted = self.free_from(number, core);
+            let done = granted + time;
+            if self.queue.clear(done) {
+                self.settle_turns(number, granted);
+                self.buses[number].granted(core);
+                self.spin_behind(number, granted, done);
+                self.set_clock(done);
+                self.perform(process);
+                return false;
+            }
+        }
+        self.processes[process].interruptible = false;
+        self.queue_up(process);
+        true
+    }
+
+    pub(super) fn queue_up(&mut self, process: usize) {
+        let (number, core) = (self.processes[process].transfer.bus, self.processes[process].core);
+        let bus = &mut self.buses[number];
+        bus.waiting[core] = Some(process);
+        bus.count += 1;
+        if bus.owner.is_none() && !bus.choosing {
+            bus.choosing = true;
+            self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
+        }
+    }
+
+    pub(super) fn arbitrate(&mut self, number: usize) {
+        let bus = &mut self.buses[number];
+        bus.choosing = false;
+        if bus.owner.is_some() || bus.count == 0 {
+            return;
+        }
+        let now = self.now;
+        self.settle_turns(number, now);
+        let look = self.look_at(number, now);
+        let bus = &mut self.buses[number];
+        if let Some(end) = look.under_way {
+            bus.choosing = true;
+            self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
+            return;
+        }
+        let Some(core) = bus.next(look.due) else { return };
+        bus.granted(core);
+        let Some(process) = bus.waiting[core].take() else {
+            // The spinner's turn: those that wait are asked again when its look is over.
+            let end = self.spinner_granted(number, now);
+            self.buses[number].choosing = true;
+            self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
+            return;
+        };
+        bus.count -= 1;
+        bus.owner = Some(process);
+        let end = now + self.processes[process].transfer.time;
+        self.spin_behind(number, now, end);
+        self.queue.push(end, Rank::Completion, Event::Transferred { bus: number });
+    }
+
+    /// A transfer is done. The process that may go on, if it may.
+    pub(super) fn transferred(&mut self, number: usize) -> Option<usize> {
+        let bus = &mut self.buses[number];
+        let process = bus.owner.take()?;
+        if bus.count > 0 && !bus.choosing {
+            bus.choosing = true;
+            self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
+        }
+        self.perform(process);
+        let one = &mut self.processes[process];
+        one.interruptible = true;
+        one.until = self.now;
+        if self.outranked(process) {
+            self.preempt(process);
+            return None;
+        }
+        Some(process)
+    }
+
+    fn perform(&mut self, process: usize) {
+        let Transfer { memory, address, len, act, .. } = self.processes[process].transfer;
+        let (start, end) = (address as usize, address as usize + len as usize);
+        match act {
+            Act::Nothing => {}
+            Act::Load => self.processes[process].latch = Some(self.word(memory, address)),
+            Act::Store(value) => self.store(process, memory, address, &value.to_le_bytes()),
+            Act::Read => {
+                let from = &self.memories[memory][start..end];
+                self.processes[process].transfer.bytes[..len as usize].copy_from_slice(from);
+            }
+            Act::Write => {
+                let bytes = self.processes[process].transfer.bytes;
+                self.store(process, memory, address, &bytes[..len as usize]);
+            }
+        }
+    }
+
+    pub fn word(&self, memory: usize, address: u32) -> u32 {
+        let bytes = self.memories[memory].get(address as usize..).and_then(|b| b.first_chunk());
+        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    /// Bytes reach memory.
+    fn store(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
+        let start = address as usize;
+        self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
+        self.counts.stores += 1;
+        let mut hash = self.hash;
+        let mut add = |value: u64| {
+            hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5);
+        };
+        add(self.now.0);
+        add((process as u64) << 48 | (memory as u64) << 32 | u64::from(address));
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            add(u64::from_le_bytes(word));
+        }
+        self.hash = hash;
+        self.stored(memory, address, bytes.len() as u32);
+    }
+}

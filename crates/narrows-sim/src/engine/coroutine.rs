@@ -1,0 +1,73 @@
+//! A process's code on a stack of its own, which it leaves whenever it has to wait.
+#![allow(unsafe_code)]
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+/// Bytes of a process's stack. Untouched pages cost nothing.
+const STACK: usize = 1 << 20;
+
+/// How a process gives control back to the engine. Open only while that process runs.
+#[derive(Clone, Default)]
+pub(crate) struct Door(Rc<Cell<Option<*const Yielder<(), ()>>>>);
+
+impl Door {
+    /// Goes back to the engine until it resumes this process. False if this process is not the one
+    /// that runs, or is being taken down: nothing happened then.
+    #[inline]
+    pub fn leave(&self) -> bool {
+        let Some(yielder) = self.0.get() else { return false };
+        // SAFETY: only the body of the coroutine stores a pointer, to its own yielder, and
+        // `Code::resume` takes it away whenever the coroutine is left, so this code runs on the
+        // stack that the yielder is on.
+        unsafe { (*yielder).suspend(()) };
+        true
+    }
+}
+
+/// Closes a door when the process is left, even by a panic.
+struct Closing<'a>(&'a Door);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.0.set(None);
+    }
+}
+
+/// The code of a process, somewhere in the middle.
+pub(super) struct Code<'a> {
+    coroutine: Coroutine<(), (), (), DefaultStack>,
+    door: Door,
+    yielder: Option<*const Yielder<(), ()>>,
+    body: PhantomData<Box<dyn FnOnce() + 'a>>,
+}
+
+impl<'a> Code<'a> {
+    /// Code that runs `body` once it is first resumed. None if there is no memory for its stack.
+    pub fn new(door: Door, body: Box<dyn FnOnce() + 'a>) -> Option<Code<'a>> {
+        let stack = DefaultStack::new(STACK).ok()?;
+        let own = door.clone();
+        // SAFETY: what `body` borrows is borrowed for as long as the result lives, which the engine
+        // keeps in a local variable and never forgets.
+        let coroutine = unsafe {
+            Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), ()>, ()| {
+                own.0.set(Some(std::ptr::from_ref(yielder)));
+                body();
+            })
+        };
+        Some(Code { coroutine, door, yielder: None, body: PhantomData })
+    }
+
+    /// Runs it until it leaves or ends. True if it has ended.
+    pub fn resume(&mut self) -> bool {
+        let closing = Closing(&self.door);
+        self.door.0.set(self.yielder);
+        let ended = matches!(self.coroutine.resume(()), CoroutineResult::Return(()));
+        self.yielder = self.door.0.get();
+        drop(closing);
+        ended
+    }
+}

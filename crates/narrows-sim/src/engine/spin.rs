@@ -1,0 +1,211 @@
+//! Processes that look at a word again and again. Their looks load the bus, but one by one they
+//! would cost more than all the rest: where a single process spins on a bus, when its looks are
+//! follows from when they began, and only the one that finds something is simulated.
+
+use super::Mode;
+use super::bus::Act;
+use super::queue::{Event, Rank};
+use super::state::State;
+use crate::time::Time;
+
+/// A process that spins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spinner {
+    process: usize,
+    core: usize,
+    /// When it asked for the bus for its next look.
+    asked: Time,
+    /// When that look begins; the later ones follow in steps of `step`.
+    base: Time,
+    /// How long a look has the bus.
+    look: Time,
+    step: Time,
+    /// The word, and what it is compared with.
+    memory: usize,
+    address: u32,
+    value: u32,
+    until: bool,
+}
+
+/// What the spinner's looks do to the bus at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    /// A look has the bus until then.
+    pub under_way: Option<Time>,
+    /// A look of this core waits for the bus.
+    pub due: Option<usize>,
+}
+
+impl Spinner {
+    /// When the last look that began at or before `now` began, which is not before `base`.
+    fn began(&self, now: Time) -> Time {
+        Time(self.base.0 + now.since(self.base).0 / self.step.0 * self.step.0)
+    }
+
+    fn found(&self, word: u32) -> bool {
+        (word == self.value) == self.until
+    }
+}
+
+impl State {
+    /// The running process has just looked in vain at the word that its transfer names. True if its
+    /// further looks are taken care of: it leaves, and is resumed when there is reason to look.
+    pub fn spin(&mut self, process: usize, poll: Time, value: u32, until: bool) -> bool {
+        let one = &self.processes[process];
+        let transfer = &one.transfer;
+        let (core, number, look) = (one.core, transfer.bus, transfer.time);
+        let bus = &self.buses[number];
+        let base = self.now + poll;
+        let spinner = Spinner {
+            process,
+            core,
+            asked: base,
+            base,
+            look,
+            step: look + poll,
+            memory: transfer.memory,
+            address: transfer.address,
+            value,
+            until,
+        };
+        if self.mode != Mode::Fast
+            || spinner.step == Time::ZERO
+            || !bus.in_turn()
+            || bus.spinner.is_some()
+            || bus.owner.is_some()
+            || self.outranked(process)
+            || spinner.found(self.word(spinner.memory, spinner.address))
+        {
+            return false;
+        }
+        self.buses[number].spinner = Some(spinner);
+        true
+    }
+
+    /// Notes whose turn was the last, if looks were made before `now`.
+    pub(super) fn settle_turns(&mut self, number: usize, now: Time) {
+        let bus = &mut self.buses[number];
+        if let Some(spinner) = bus.spinner.filter(|spinner| now > spinner.base) {
+            bus.last = spinner.core;
+        }
+    }
+
+    pub(super) fn look_at(&self, number: usize, now: Time) -> Look {
+        let Some(spinner) = &self.buses[number].spinner else { return Look::default() };
+        if now < spinner.base {
+            return Look::default();
+        }
+        let began = spinner.began(now);
+        if now == began {
+            return Look { due: Some(spinner.core), ..Look::default() };
+        }
+        let end = began + spinner.look;
+        Look { under_way: (now < end).then_some(end), due: None }
+    }
+
+    /// The spinner has the bus from now, for one look; when that is over.
+    pub(super) fn spinner_granted(&self, number: usize, now: Time) -> Time {
+        self.buses[number].spinner.map_or(now, |spinner| now + spinner.look)
+    }
+
+    /// From when a core that asks now, alone, has the bus.
+    pub(super) fn free_from(&self, number: usize, core: usize) -> Time {
+        let look = self.look_at(number, self.now);
+        let Some(spinner) = &self.buses[number].spinner else { return self.now };
+        if let Some(end) = look.under_way {
+            return end;
+        }
+        if look.due.is_none() {
+            return self.now;
+        }
+        let bus = &self.buses[number];
+        let masters = bus.waiting.len();
+        let last = if self.now > spinner.base { spinner.core } else { bus.last };
+        let turns = |of: usize| (of + masters - last - 1) % masters;
+        if turns(spinner.core) < turns(core) { self.now + spinner.look } else { self.now }
+    }
+
+    /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
+    pub(super) fn spin_behind(&mut self, number: usize, from: Time, until: Time) {
+        let Some(spinner) = &mut self.buses[number].spinner else { return };
+        let before = spinner.base;
+        let next = if from <= spinner.base {
+            spinner.base
+        } else {
+            let steps = from.since(spinner.base).0.div_ceil(spinner.step.0);
+            Time(spinner.base.0 + steps * spinner.step.0)
+        };
+        spinner.asked = next;
+        spinner.base = next.max(until);
+        self.counts.looks += next.since(before).0 / spinner.step.0;
+    }
+
+    /// Bytes have reached a memory: a spinner that would find something looks for itself.
+    pub(super) fn stored(&mut self, memory: usize, address: u32, len: u32) {
+        for number in 0..self.buses.len() {
+            let Some(spinner) = self.buses[number].spinner else { continue };
+            let touched = spinner.memory == memory
+                && spinner.address < address + len
+                && address < spinner.address + 4;
+            if touched && spinner.found(self.word(memory, spinner.address)) {
+                self.buses[number].spinner = None;
+                if spinner.asked < self.now {
+                    self.look_now(&spinner);
+                } else {
+                    self.look_later(&spinner, spinner.base);
+                }
+            }
+        }
+    }
+
+    /// A spinner that something else concerns goes on for itself.
+    pub(super) fn stop_spinning(&mut self, process: usize) {
+        let found = self
+            .buses
+            .iter()
+            .position(|bus| bus.spinner.is_some_and(|spinner| spinner.process == process));
+        let Some(number) = found else { return };
+        let now = self.now;
+        self.settle_turns(number, now);
+        let look = self.look_at(number, now);
+        let Some(spinner) = self.buses[number].spinner.take() else { return };
+        if now <= spinner.asked && now <= spinner.base {
+            self.look_later(&spinner, spinner.asked);
+        } else if now < spinner.base || self.buses[number].owner.is_some() {
+            self.look_now(&spinner);
+        } else if look.due.is_some() && now != spinner.base {
+            self.look_later(&spinner, now);
+        } else if let Some(end) = look.under_way {
+            self.processes[process].interruptible = false;
+            self.prepare(&spinner);
+            let bus = &mut self.buses[number];
+            bus.owner = Some(process);
+            bus.last = spinner.core;
+            self.queue.push(end, Rank::Completion, Event::Transferred { bus: number });
+        } else {
+            self.look_later(&spinner, spinner.began(now) + spinner.step);
+        }
+    }
+
+    fn prepare(&mut self, spinner: &Spinner) {
+        let transfer = &mut self.processes[spinner.process].transfer;
+        (transfer.memory, transfer.address) = (spinner.memory, spinner.address);
+        (transfer.len, transfer.time, transfer.act) = (4, spinner.look, Act::Load);
+    }
+
+    /// Its look waits for the bus.
+    fn look_now(&mut self, spinner: &Spinner) {
+        self.prepare(spinner);
+        self.processes[spinner.process].interruptible = false;
+        self.queue_up(spinner.process);
+    }
+
+    /// It computes until `when`, and looks then.
+    fn look_later(&mut self, spinner: &Spinner, when: Time) {
+        let one = &mut self.processes[spinner.process];
+        one.until = when;
+        one.interruptible = true;
+        let (process, stretch) = (spinner.process, one.stretch);
+        self.queue.push(when, Rank::Completion, Event::Resume { process, stretch });
+    }
+}

@@ -1,0 +1,3 @@
+//! Parts of a chip that hold something.
+
+pub(crate) mod cache;
