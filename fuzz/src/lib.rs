@@ -12,6 +12,7 @@ pub mod control;
 pub mod descriptor;
 mod input;
 pub mod link;
+pub mod platform;
 pub mod rendezvous;
 pub mod strategy;
 mod victim;
@@ -21,10 +22,11 @@ pub mod workload;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("control", control::run),
     ("descriptor", descriptor::run),
     ("link", link::run),
+    ("platform", platform::run),
     ("rendezvous", rendezvous::run),
     ("strategy", strategy::run),
     ("workload", workload::run),

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Kind {
     /// The command line is wrong. The code is the one `clap` itself uses.
     Usage,
-    /// The workload file cannot be read, or says something impossible.
+    /// The workload file or the platform cannot be read, or says something impossible.
     Workload,
     /// A file named by the workload cannot be read or is of the wrong kind.
     Input,
@@ -58,7 +58,7 @@ impl Kind {
     pub fn meaning(self) -> &'static str {
         match self {
             Kind::Usage => "wrong command line",
-            Kind::Workload => "workload file not readable, or not possible",
+            Kind::Workload => "workload or platform file not readable, or not possible",
             Kind::Input => "input file not readable, or of the wrong kind",
             Kind::Output => "result not written: directory, permission or space",
             Kind::Peer => "the other core's process died, or the link was lost",

@@ -2,6 +2,7 @@
 
 use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
+use crate::platform::flags as platform;
 use crate::strategy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -75,6 +76,18 @@ pub enum Command {
     Bench(Bench),
     /// Say what here spoils a measurement, and what to do about it
     Doctor(Doctor),
+    /// List, check and draw the chips that can be simulated
+    #[command(
+        subcommand_required = true,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = platform::EXAMPLES
+    )]
+    Platform {
+        /// What to do.
+        #[command(subcommand)]
+        what: platform::Platform,
+    },
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell
@@ -421,7 +434,11 @@ mod tests {
     #[test]
     fn help_fits_eighty_columns() {
         let mut names: Vec<String> = vec![String::new()];
-        names.extend(definition().get_subcommands().map(|sub| sub.get_name().to_owned()));
+        for sub in definition().get_subcommands() {
+            names.push(sub.get_name().to_owned());
+            let below = sub.get_subcommands();
+            names.extend(below.map(|one| format!("{} {}", sub.get_name(), one.get_name())));
+        }
         for name in names {
             for flag in ["-h", "--help"] {
                 let error = parse(&format!("narrows {name} {flag}")).unwrap_err();

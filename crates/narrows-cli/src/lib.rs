@@ -3,9 +3,10 @@
 //! The way through it: [`flags`] says what can be asked, [`workload`] reads the traffic to
 //! carry, [`mod@run`] carries it, with the other core's process at the far end: [`peer`] starts it,
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
-//! work, [`place`] what both sides run on. [`statistics`] and [`report`] turn measurements into rows, [`table`] and [`output`] put
-//! them on a screen or in a file. [`mod@bench`] measures the stack beside what the machine allows,
-//! [`doctor`] looks at the machine itself. Whatever goes wrong becomes a [`failure::Failure`]: one
+//! work, [`place`] what both sides run on. [`statistics`] and [`report`] turn measurements into rows,
+//! [`table`] and [`output`] put them on a screen or in a file. [`mod@bench`] measures the stack beside
+//! what the machine allows, [`doctor`] looks at the machine itself, [`platform`] at chips for the
+//! simulator. Whatever goes wrong becomes a [`failure::Failure`]: one
 //! sentence and one exit code.
 #![deny(unsafe_code)]
 
@@ -20,6 +21,7 @@ pub mod manual;
 pub mod output;
 pub mod peer;
 pub mod place;
+pub mod platform;
 pub mod progress;
 pub mod report;
 pub mod run;

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::flags::{Completions, Man, definition};
 use crate::output;
+use std::path::Path;
 
 /// `narrows man`: the main page to the screen, or every page into a directory.
 ///
@@ -16,12 +17,16 @@ pub fn man(args: &Man) -> Result<(), Failure> {
     output::make_directory(directory)?;
     // Without a page of its own, `help` would be a reference to nothing.
     let mut main = definition().disable_help_subcommand(true);
-    output::write_file(&directory.join("narrows.1"), &render(main.clone(), "narrows")?)?;
     main.build();
-    for sub in main.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        let name = format!("narrows-{}", sub.get_name());
-        let page = render(sub.clone(), &name)?;
-        output::write_file(&directory.join(format!("{name}.1")), &page)?;
+    pages(directory, &main, "narrows")
+}
+
+/// The page of a command, and those of its subcommands.
+fn pages(directory: &Path, command: &clap::Command, name: &str) -> Result<(), Failure> {
+    let page = render(command.clone(), name)?;
+    output::write_file(&directory.join(format!("{name}.1")), &page)?;
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        pages(directory, sub, &format!("{name}-{}", sub.get_name()))?;
     }
     Ok(())
 }

@@ -84,11 +84,21 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Words one after the other, "and" before the last.
+pub fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-fn shorten(text: &str, width: usize) -> String {
+/// A text of at most so many columns.
+pub fn shorten(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_owned();
     }

@@ -50,7 +50,7 @@ fn help_has_examples_and_exit_codes() {
     let text = stdout(&output);
     assert!(text.contains("Examples:") && text.contains("Exit codes:"), "{text}");
     assert!(!text.contains("\n  callee"), "{text}");
-    for name in ["run", "bench", "doctor", "man", "completions"] {
+    for name in ["run", "bench", "doctor", "platform", "man", "completions"] {
         assert!(stdout(&narrows(&[name, "--help"])).contains("Examples:"), "{name}");
     }
 }
@@ -78,8 +78,21 @@ fn the_manual_is_on_the_screen_or_in_files() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     pages.sort();
-    let names = ["-bench", "-completions", "-doctor", "-man", "-run", ""];
+    let names = [
+        "-bench",
+        "-completions",
+        "-doctor",
+        "-man",
+        "-platform-check",
+        "-platform-list",
+        "-platform-show",
+        "-platform",
+        "-run",
+        "",
+    ];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));
+    let show = std::fs::read_to_string(directory.join("narrows-platform-show.1")).unwrap();
+    assert!(show.contains(".TH NARROWS-PLATFORM-SHOW 1") && show.contains("\\-\\-svg"), "{show}");
     let run = std::fs::read_to_string(directory.join("narrows-run.1")).unwrap();
     assert!(run.contains(".TH NARROWS-RUN 1") && run.contains(".SH EXAMPLES"), "{run}");
 }
@@ -89,6 +102,7 @@ fn completions_know_the_subcommands() {
     for shell in ["bash", "fish", "zsh"] {
         let text = stdout(&narrows(&["completions", shell]));
         assert!(text.contains("bench") && text.contains("strategy"), "{shell}");
+        assert!(text.contains("platform") && text.contains("svg"), "{shell}");
     }
 }
 

@@ -1,4 +1,21 @@
 //! A chip as a table of facts: what a platform file says.
+//!
+//! [`Chip::parse`] reads a file, [`shipped`] has those that come with the program. What each key
+//! means, and when its cost is charged, is in `docs/PLATFORMS.md`.
+
+mod check;
+mod mistake;
+mod parse;
+mod read;
+mod shipped;
+#[cfg(test)]
+mod shipped_tests;
+#[cfg(test)]
+mod tests;
+mod units;
+
+pub use mistake::{Mistake, Problem};
+pub use shipped::{SHIPPED, shipped};
 
 use crate::time::{Cost, Frequency};
 use narrows::memory::Class;
@@ -87,9 +104,11 @@ pub struct Core {
     pub second: Option<Cache>,
     /// The memory that code and private data are fetched from, by its place in [`Chip::memories`].
     pub home: usize,
+    /// Bytes of the longest transfer that copying past the caches makes.
+    pub burst: u32,
     /// What an access that hits the first-level data cache takes, for each word.
     pub hit: Cost,
-    /// What an access that hits the second level takes, for each line.
+    /// What an access takes that misses the first level and hits the second.
     pub second_hit: Cost,
     /// What copying takes beside the access to shared memory: once, and for each word.
     pub copy: Copying,
@@ -229,6 +248,22 @@ pub struct Link {
     pub slots: u32,
     /// Block sizes.
     pub classes: Vec<Class>,
+}
+
+impl Chip {
+    /// Reads a platform file. `name` becomes the chip's.
+    ///
+    /// # Errors
+    /// The first mistake in it, with its place.
+    pub fn parse(name: &str, text: &str) -> Result<Chip, Mistake> {
+        parse::chip(name, text)
+    }
+
+    /// The chip that is shipped under this name.
+    #[must_use]
+    pub fn shipped(name: &str) -> Option<Chip> {
+        Chip::parse(name, shipped(name)?).ok()
+    }
 }
 
 impl Link {

@@ -93,9 +93,31 @@ impl Cpu {
         self.transfer(memory, address, 4, Act::Store(value));
     }
 
-    /// Loads bytes, past all caches, in transfers as long as the bus lets them be.
+    /// Bytes of the longest transfer that instructions of this core make.
+    fn burst(&self, memory: usize) -> u32 {
+        self.rates().burst.min(self.machine().routes[memory].burst)
+    }
+
+    /// Loads bytes, past all caches, in transfers as long as the core makes them.
     pub fn load_bytes(&self, memory: usize, address: u32, to: &mut [u8]) {
-        let burst = self.machine().routes[memory].burst;
+        self.fetch(memory, address, to, self.burst(memory));
+    }
+
+    /// Stores bytes, past all caches, in transfers as long as the core makes them.
+    pub fn store_bytes(&self, memory: usize, address: u32, from: &[u8]) {
+        self.put(memory, address, from, self.burst(memory));
+    }
+
+    /// Loads a line, or part of one, in transfers as long as the bus lets them be.
+    fn load_line(&self, memory: usize, address: u32, to: &mut [u8]) {
+        self.fetch(memory, address, to, self.machine().routes[memory].burst);
+    }
+
+    fn store_line(&self, memory: usize, address: u32, from: &[u8]) {
+        self.put(memory, address, from, self.machine().routes[memory].burst);
+    }
+
+    fn fetch(&self, memory: usize, address: u32, to: &mut [u8], burst: u32) {
         let mut rest = to;
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at_mut(len);
@@ -109,9 +131,7 @@ impl Cpu {
         }
     }
 
-    /// Stores bytes, past all caches, in transfers as long as the bus lets them be.
-    pub fn store_bytes(&self, memory: usize, address: u32, from: &[u8]) {
-        let burst = self.machine().routes[memory].burst;
+    fn put(&self, memory: usize, address: u32, from: &[u8], burst: u32) {
         let mut rest = from;
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at(len);
@@ -246,7 +266,7 @@ impl Cpu {
     /// Loads part of a line from the second level, or from memory where there is none.
     fn read_below(&self, memory: usize, address: u32, to: &mut [u8]) {
         let Some(line) = self.with(Self::second, |cache| cache.shape.line) else {
-            return self.load_bytes(memory, address, to);
+            return self.load_line(memory, address, to);
         };
         let place = self.bring_second(Tag { memory, address: address - address % line });
         let offset = (address % line) as usize;
@@ -257,7 +277,7 @@ impl Cpu {
 
     fn write_below(&self, memory: usize, address: u32, from: &[u8]) {
         let Some(line) = self.with(Self::second, |cache| cache.shape.line) else {
-            return self.store_bytes(memory, address, from);
+            return self.store_line(memory, address, from);
         };
         let place = self.bring_second(Tag { memory, address: address - address % line });
         let offset = (address % line) as usize;
@@ -281,9 +301,9 @@ impl Cpu {
                 Some(dirty)
             });
             if let Some(Some(dirty)) = dirty {
-                self.store_bytes(dirty.memory, dirty.address, &bytes[..line]);
+                self.store_line(dirty.memory, dirty.address, &bytes[..line]);
             }
-            self.load_bytes(tag.memory, tag.address, &mut bytes[..line]);
+            self.load_line(tag.memory, tag.address, &mut bytes[..line]);
             self.with(Self::second, |cache| {
                 let place = cache.place(tag);
                 if cache.find(tag).is_none() && cache.dirty(place).is_none() {
@@ -328,7 +348,7 @@ impl Cpu {
                     if level as usize == data as Level as usize {
                         self.write_below(memory, tag.address, bytes);
                     } else {
-                        self.store_bytes(memory, tag.address, bytes);
+                        self.store_line(memory, tag.address, bytes);
                     }
                 }
                 self.compute(self.rates().upkeep);
@@ -373,7 +393,7 @@ impl Cpu {
 
     /// Bytes that are copied at a time: a line, or what the bus takes.
     fn grain(&self, memory: usize) -> u32 {
-        self.cached(memory).unwrap_or(self.machine().routes[memory].burst)
+        self.cached(memory).unwrap_or(BURST as u32)
     }
 
     /// The private side of a copy.
@@ -390,18 +410,26 @@ impl Cpu {
         }
     }
 
-    /// Looks at a word until it holds `value`, or, if not `until`, another. True if it does; else
-    /// there is something else to see to.
-    pub(super) fn look(&self, memory: usize, address: u32, value: u32, until: bool) -> bool {
-        let found = |word: u32| (word == value) == until;
-        if found(self.load(memory, address)) {
-            return true;
+    /// Looks at a word until it holds `value`, or, if not `until`, another. The word if it does;
+    /// none if there is something else to see to, or `end` has come.
+    pub(super) fn look(
+        &self,
+        (memory, address): (usize, u32),
+        (value, until): (u32, bool),
+        end: Time,
+    ) -> Option<u32> {
+        let found = |word: &u32| (*word == value) == until;
+        let word = Some(self.load(memory, address)).filter(found);
+        if word.is_some() {
+            return word;
         }
         let poll = self.rates().poll;
         let mut parked = false;
         self.act(|state, process| {
             state.processes[process].waits_for = "a word to change";
-            parked = state.spin(process, poll, value, until);
+            // What has come while it looked would not come again.
+            let nothing = state.now < end && !state.processes[process].news;
+            parked = nothing && state.spin(process, poll, value, until);
             parked
         });
         let mut latch = None;
@@ -409,14 +437,12 @@ impl Cpu {
             latch = state.processes[process].latch.take();
             false
         });
-        match latch {
-            Some(word) if found(word) => return true,
-            // A look has been made for it, in vain.
-            Some(_) => self.compute(poll),
-            None if parked => {}
-            None => self.compute(poll),
+        let word = latch.filter(found);
+        // Parked, it has computed already, unless a look was made for it, in vain.
+        if word.is_none() && (latch.is_some() || !parked) {
+            self.compute(poll);
         }
-        false
+        word
     }
 
     /// Something that takes no time has happened once more.

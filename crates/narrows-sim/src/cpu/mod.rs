@@ -47,7 +47,7 @@ impl Machine {
             Rates::new(core, ends.get_mut(core.home).unwrap_or(&mut nowhere))
         });
         // Engines only move bytes.
-        let engines = chip.engines.iter().map(|_| Rates::default());
+        let engines = chip.engines.iter().map(|engine| Rates::engine(engine));
         let rates = cores.chain(engines).collect();
         let mut state = State::new(chip, settings);
         for (core, facts) in chip.cores.iter().enumerate() {

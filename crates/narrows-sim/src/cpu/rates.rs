@@ -17,6 +17,8 @@ pub(crate) struct SpanTime {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
     pub home: usize,
+    /// Bytes of the longest transfer that its instructions make.
+    pub burst: u32,
     pub hit: Time,
     pub second_hit: Time,
     pub copy_start: Time,
@@ -37,6 +39,12 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
+    /// Those of a copy engine, which only moves bytes.
+    pub fn engine(engine: &chip::Engine) -> Rates {
+        let burst = engine.burst.clamp(4, crate::engine::bus::BURST as u32);
+        Rates { burst, ..Rates::default() }
+    }
+
     /// Those of a core. `code` is where its code begins in its home memory; it is moved behind it.
     pub fn new(core: &chip::Core, code: &mut u32) -> Rates {
         let at = |cost: crate::time::Cost| cost.at(core.clock);
@@ -51,6 +59,7 @@ impl Rates {
         });
         Rates {
             home: core.home,
+            burst: core.burst.clamp(4, crate::engine::bus::BURST as u32),
             hit: at(core.hit),
             second_hit: at(core.second_hit),
             copy_start: at(core.copy.start),

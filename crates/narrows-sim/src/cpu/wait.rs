@@ -34,25 +34,14 @@ impl Cpu {
     {
         let end = self.reached(deadline);
         let tick = self.rates().tick;
-        if end != Time::NEVER {
-            self.act(|state, process| {
-                if state.now < end {
-                    let tick = if how == Wait::Spin { 0 } else { tick.0 };
-                    let at = if tick > 0 { Time(end.0.div_ceil(tick) * tick) } else { end };
-                    state.set_timer(process, at);
-                }
-                false
-            });
-        }
+        let ticks = how != Wait::Spin && tick > Time::ZERO && end != Time::NEVER;
+        self.timer(if ticks { Time(end.0.div_ceil(tick.0) * tick.0) } else { end });
         let woken = match how {
             Wait::Spin => self.look_on(set, end),
             Wait::Bell => self.rest(true, end),
             Wait::Timer => self.rest(false, end),
         };
-        self.act(|state, process| {
-            state.end_wait(process);
-            false
-        });
+        self.end_wait();
         woken
     }
 
@@ -69,8 +58,8 @@ impl Cpu {
             let (first, more) = (rest.next(), rest.next().is_some());
             match first {
                 Some(watch) if !more => {
-                    let (memory, address) = watch.words.place(watch.index);
-                    if self.look(memory, address, watch.value, watch.until) {
+                    let place = watch.words.place(watch.index);
+                    if self.look(place, (watch.value, watch.until), end).is_some() {
                         return Woken::Word;
                     }
                 }
@@ -117,6 +106,57 @@ impl Cpu {
                 None => {}
             }
         }
+    }
+
+    /// Looks at a word of a memory, past all caches, until it is no longer `value`, and returns
+    /// what it is then; none if `end` comes first.
+    pub fn spin(&self, memory: usize, address: u32, value: u32, end: Time) -> Option<u32> {
+        self.timer(end);
+        let found = loop {
+            let word = self.look((memory, address), (value, false), end);
+            if word.is_some() {
+                break word;
+            }
+            if self.time() >= end || self.gone() {
+                break None;
+            }
+        };
+        self.end_wait();
+        found
+    }
+
+    /// Sleeps for a while.
+    pub fn pause(&self, time: Time) {
+        let end = self.time() + time;
+        self.timer(end);
+        loop {
+            self.act(|state, process| {
+                if state.now < end {
+                    state.sleep(process, WokenBy::default(), "a timer");
+                }
+                state.now < end
+            });
+            if self.time() >= end || self.gone() {
+                break;
+            }
+        }
+        self.end_wait();
+    }
+
+    fn timer(&self, end: Time) {
+        self.act(|state, process| {
+            if end != Time::NEVER && state.now < end {
+                state.set_timer(process, end);
+            }
+            false
+        });
+    }
+
+    fn end_wait(&self) {
+        self.act(|state, process| {
+            state.end_wait(process);
+            false
+        });
     }
 
     fn has_news(&self) -> bool {

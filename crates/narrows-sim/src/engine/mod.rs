@@ -234,7 +234,7 @@ impl<'a> Simulation<'a> {
         let state = machine.state.borrow();
         let ends = state.processes.iter().filter(|p| !p.daemon).map(|p| p.ended);
         Ok(Outcome {
-            end: ends.max().unwrap_or(Time::ZERO).min(settings.until),
+            end: ends.max().unwrap_or(Time::ZERO),
             hash: state.hash,
             cores: (0..machine.chip.cores.len()).map(|core| state.used(core)).collect(),
             counts: state.counts,
@@ -248,10 +248,14 @@ fn turn(
     codes: &mut [Option<Code<'_>>],
 ) -> Result<(), Stuck> {
     let mut left = machine.state.borrow_mut().start();
+    if settings.until != Time::NEVER {
+        machine.state.borrow_mut().queue.push(settings.until, Rank::Interrupt, Event::Stop);
+    }
     while left > 0 {
         let mut state = machine.state.borrow_mut();
         let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
-        if at > settings.until {
+        if matches!(event, Event::Stop) {
+            state.set_clock(at);
             return Ok(());
         }
         let Some(process) = state.happens(at, event) else { continue };
@@ -302,6 +306,7 @@ impl State {
                 }
                 Some(process)
             }
+            Event::Stop => None,
             Event::Arbitrate { bus } => {
                 self.arbitrate(bus);
                 None

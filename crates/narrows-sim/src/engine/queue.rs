@@ -15,6 +15,8 @@ pub(super) enum Rank {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
+    /// The time is up.
+    Stop,
     /// A process goes on, if it is still in the stretch of that number.
     Resume { process: usize, stretch: u64 },
     /// A bus chooses among those that wait.
@@ -37,6 +39,7 @@ impl Event {
             Event::Resume { process, .. }
             | Event::News { process }
             | Event::Timer { process, .. } => process,
+            Event::Stop => 0,
             Event::Arbitrate { bus } | Event::Transferred { bus } => bus,
             Event::Interrupt { core, line } => core * LINES + line,
         }

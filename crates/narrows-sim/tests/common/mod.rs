@@ -21,6 +21,7 @@ pub fn core(name: &str) -> Core {
         data: Some(cache(4096, 2)),
         second: None,
         home: 1,
+        burst: 32,
         hit: Cost::Cycles(1),
         second_hit: Cost::Cycles(8),
         copy: Copying { start: Cost::Cycles(20), word: Cost::Cycles(2), private: false },
@@ -79,7 +80,7 @@ pub fn chip() -> Chip {
             overhead: Cost::Cycles(1),
             arbitration: Arbitration::RoundRobin,
         }],
-        memories: vec![memory("sram", 1 << 20, 1, false), memory("sdram", 16 << 20, 8, true)],
+        memories: vec![memory("sram", 4 << 20, 1, false), memory("sdram", 32 << 20, 8, true)],
         cores: vec![core("gpp"), core("dsp")],
         engines: vec![Engine {
             name: "dma".into(),

@@ -1,0 +1,45 @@
+//! Whether the links of a chip fit into its memories.
+
+use super::mistake::{Mistake, Problem};
+use super::read::Table;
+use super::{Chip, Link};
+use narrows::memory::Layout;
+
+/// Bytes of a descriptor slot of the stack in the simulator.
+const LINE: u32 = 64;
+/// Where the code of a core's spans begins in its memory is a multiple of this.
+const CODE: u32 = 32;
+
+/// The blocks must be possible, and a link between every two cores must fit.
+pub(super) fn link(chip: &Chip, table: &Table<'_>) -> Result<(), Mistake> {
+    let Link { slots, classes, .. } = &chip.link;
+    let value = table.get("classes", "blocks")?;
+    let layout =
+        Layout::new(LINE, *slots, classes).map_err(|why| value.at(Problem::Blocks(why)))?;
+    let cores = chip.cores.len() as u64;
+    // Each of two linked nodes has a region; on a chip of one core two processes may be linked.
+    let regions = (cores * cores.saturating_sub(1)).max(2);
+    for (at, memory) in chip.memories.iter().enumerate() {
+        let mut needed = 0;
+        if chip.link.control == at {
+            let [header, control, slots, returns, _] = layout.parts();
+            needed += [header, control, slots, returns]
+                .map(|(_, bytes)| u64::from(bytes))
+                .iter()
+                .sum::<u64>();
+        }
+        for class in classes.iter().filter(|class| chip.link.memory(class.placement) == at) {
+            needed += u64::from(class.size.next_multiple_of(LINE)) * u64::from(class.count);
+        }
+        needed *= regions;
+        for core in chip.cores.iter().filter(|core| core.home == at) {
+            let codes = core.spans.iter().map(|(_, span)| span.code).chain([core.interrupt.code]);
+            needed += codes.map(|code| u64::from(code.next_multiple_of(CODE))).sum::<u64>();
+        }
+        if needed > u64::from(memory.size) {
+            let (memory, size) = (memory.name.clone(), u64::from(memory.size));
+            return Err(value.at(Problem::TooLarge { memory, size, needed, regions }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! From the text of a platform file to a chip, table by table.
+
+use super::mistake::{Mistake, Problem};
+use super::read::{Table, listed};
+use super::{
+    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
+    System, Timer, check,
+};
+use crate::time::Cost;
+use narrows::memory::Class;
+use narrows::span::Span;
+use narrows::strategy::Placement;
+use toml::de::DeTable;
+
+/// The longest transfer, in bytes.
+const MOST_BURST: u32 = 256;
+/// The longest cache line, in bytes: that of the stack's slots.
+const MOST_LINE: u32 = 64;
+const MOST_CODE: u32 = 1 << 20;
+
+pub(super) const TOP: [&str; 6] = ["about", "bus", "memory", "core", "engine", "link"];
+pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
+pub(super) const MEMORY: [&str; 8] =
+    ["name", "bus", "size", "width", "read", "write", "beat", "cached"];
+pub(super) const CORE: [&str; 17] = [
+    "name",
+    "clock",
+    "home",
+    "instructions",
+    "data",
+    "second",
+    "burst",
+    "hit",
+    "second_hit",
+    "copy",
+    "poll",
+    "fence",
+    "upkeep",
+    "timer",
+    "interrupt",
+    "system",
+    "span",
+];
+pub(super) const ENGINE: [&str; 9] = [
+    "name",
+    "clock",
+    "cores",
+    "setup",
+    "descriptor",
+    "fetch",
+    "descriptor_bytes",
+    "burst",
+    "completion",
+];
+pub(super) const LINK: [&str; 5] = ["control", "internal", "external", "slots", "classes"];
+pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
+pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
+pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
+pub(super) const SYSTEM: [&str; 4] = ["switch", "sleep", "tick", "tick_service"];
+pub(super) const SPAN: [&str; 3] = ["enter", "leave", "code"];
+pub(super) const CLASS: [&str; 3] = ["placement", "size", "count"];
+const INSTRUCTION_CACHE: [&str; 3] = ["size", "line", "ways"];
+pub(super) const CACHE: [&str; 5] = ["size", "line", "ways", "write_back", "allocate"];
+const AN_ARBITRATION: &str = "\"round_robin\", or a table with a weight for each core and engine";
+const A_PLACEMENT: &str = "\"internal\" or \"external\"";
+
+/// Reads a platform file.
+pub(super) fn chip(name: &str, text: &str) -> Result<Chip, Mistake> {
+    let parsed = DeTable::parse(text).map_err(|error| {
+        let words = Problem::Syntax(error.message().replace('\n', "; "));
+        Mistake::new(text, &error.span().unwrap_or(0..0), words)
+    })?;
+    let top = Table::new(text, "", 0..0, parsed.get_ref(), &TOP)?;
+    let buses = top.some_tables("bus", 16, &BUS)?;
+    let memories = top.some_tables("memory", 16, &MEMORY)?;
+    let cores = top.some_tables("core", 16, &CORE)?;
+    let engines = top.tables("engine", 16, &ENGINE)?;
+    let bus_names = names(&buses, &[])?;
+    let memory_names = names(&memories, &[])?;
+    let core_names = names(&cores, &[])?;
+    let engine_names = names(&engines, &core_names)?;
+    let masters: Vec<String> = core_names.iter().chain(&engine_names).cloned().collect();
+
+    let buses =
+        buses.iter().map(|table| bus(table, &masters)).collect::<Result<Vec<_>, Mistake>>()?;
+    let memories = memories.iter().map(|table| memory(table, &bus_names, &buses));
+    let cores = cores.iter().map(|table| core(table, &memory_names));
+    let engines = engines.iter().map(|table| engine(table, &core_names));
+    let link_table = top.subtable("link", &LINK)?;
+    let chip = Chip {
+        name: name.to_owned(),
+        about: about(&top)?,
+        memories: memories.collect::<Result<_, _>>()?,
+        cores: cores.collect::<Result<_, _>>()?,
+        engines: engines.collect::<Result<_, _>>()?,
+        link: link(&link_table, &memory_names)?,
+        buses,
+    };
+    check::link(&chip, &link_table)?;
+    Ok(chip)
+}
+
+fn about(top: &Table<'_>) -> Result<String, Mistake> {
+    let expected = "a line of at most 200 characters about the chip";
+    let value = top.get("about", expected)?;
+    let text = value.string(expected)?;
+    if text.chars().count() > 200 || text.chars().any(char::is_control) {
+        return Err(value.wrong(expected));
+    }
+    Ok(text.to_owned())
+}
+
+/// The names of tables, none of which is one of `others`.
+fn names(tables: &[Table<'_>], others: &[String]) -> Result<Vec<String>, Mistake> {
+    let mut all: Vec<String> = Vec::new();
+    for table in tables {
+        let name = table.name()?;
+        if all.contains(&name) || others.contains(&name) {
+            let value = table.get("name", "a name")?;
+            return Err(value.wrong("a name that nothing else of its kind has"));
+        }
+        all.push(name);
+    }
+    Ok(all)
+}
+
+fn bus(table: &Table<'_>, masters: &[String]) -> Result<Bus, Mistake> {
+    let width = table.power("width", 1..=64)?;
+    Ok(Bus {
+        name: table.name()?,
+        clock: table.frequency("clock")?,
+        width,
+        burst: table.power("burst", width.max(4)..=MOST_BURST)?,
+        overhead: table.cost("overhead")?,
+        arbitration: arbitration(table, masters)?,
+    })
+}
+
+fn arbitration(table: &Table<'_>, masters: &[String]) -> Result<Arbitration, Mistake> {
+    let value = table.get("arbitration", AN_ARBITRATION)?;
+    match value.string(AN_ARBITRATION) {
+        Ok("round_robin") => return Ok(Arbitration::RoundRobin),
+        Ok(_) => return Err(value.wrong(AN_ARBITRATION)),
+        Err(_) => {}
+    }
+    let table = value.table_of("core or engine", masters)?;
+    let weight = |master: &String| {
+        table.get(master, "its weight: turns running, from 1 to 1000")?.number(1..=1000)
+    };
+    Ok(Arbitration::Weighted(masters.iter().map(weight).collect::<Result<_, _>>()?))
+}
+
+fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, Mistake> {
+    let bus = table.place("bus", "bus", names)?;
+    let most = buses.get(bus).map_or(64, |bus| bus.width);
+    Ok(Memory {
+        name: table.name()?,
+        bus,
+        size: table.bytes("size", 4096..=1 << 30)?,
+        width: table.power("width", 1..=most)?,
+        read: table.cost("read")?,
+        write: table.cost("write")?,
+        beat: table.some_cost("beat")?,
+        cached: table.flag("cached")?,
+    })
+}
+
+fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
+    let instructions = match table.find("instructions") {
+        Some(value) => Some(cache(&value.table(&INSTRUCTION_CACHE)?, 4, false)?),
+        None => None,
+    };
+    let data = match table.find("data") {
+        Some(value) => Some(cache(&value.table(&CACHE)?, 4, true)?),
+        None => None,
+    };
+    let second = match table.find("second") {
+        None => None,
+        Some(value) => {
+            let lines = [instructions, data].into_iter().flatten().map(|cache| cache.line);
+            let Some(least) = lines.max() else {
+                return Err(value.wrong("none without instructions or data before it"));
+            };
+            Some(cache(&value.table(&CACHE)?, least, true)?)
+        }
+    };
+    let second_hit = table.find("second_hit");
+    let second_hit = match (second, second_hit) {
+        (Some(_), _) => table.cost("second_hit")?,
+        (None, Some(value)) => return Err(value.wrong("none without second")),
+        (None, None) => Cost::NONE,
+    };
+    let copy = table.subtable("copy", &COPY)?;
+    let timer = table.subtable("timer", &TIMER)?;
+    let interrupt = table.subtable("interrupt", &INTERRUPT)?;
+    let system = table.subtable("system", &SYSTEM)?;
+    Ok(Core {
+        name: table.name()?,
+        clock: table.frequency("clock")?,
+        instructions,
+        data,
+        second,
+        home: table.place("home", "memory", memories)?,
+        burst: table.power("burst", 4..=MOST_BURST)?,
+        hit: table.cost("hit")?,
+        second_hit,
+        copy: Copying {
+            start: copy.cost("start")?,
+            word: copy.cost("word")?,
+            private: copy.find("private").map_or(Ok(false), |value| value.flag())?,
+        },
+        poll: table.some_cost("poll")?,
+        fence: table.cost("fence")?,
+        upkeep: table.cost("upkeep")?,
+        timer: Timer {
+            resolution: timer.frequency("resolution")?,
+            read: timer.cost("read")?,
+            read_user: timer.cost("read_user")?,
+        },
+        interrupt: Interrupt {
+            ring: interrupt.cost("ring")?,
+            latency: interrupt.cost("latency")?,
+            entry: interrupt.cost("entry")?,
+            service: interrupt.cost("service")?,
+            code: interrupt.bytes("code", 0..=MOST_CODE)?,
+        },
+        system: System {
+            switch: system.cost("switch")?,
+            sleep: system.cost("sleep")?,
+            tick: system.cost("tick")?,
+            tick_service: system.cost("tick_service")?,
+        },
+        spans: spans(table)?,
+    })
+}
+
+/// A cache whose lines are at least so long. What is never written has no rules for writing.
+fn cache(table: &Table<'_>, least: u32, written: bool) -> Result<Cache, Mistake> {
+    let line = table.power("line", least..=MOST_LINE)?;
+    let ways = table.get("ways", "lines that an address can be in, from 1 to 64")?;
+    let ways = ways.number(1..=64)?;
+    let size = table.bytes("size", 1..=16 << 20)?;
+    let set = line * ways;
+    if !size.is_multiple_of(set) || !(size / set).is_power_of_two() {
+        let value = table.get("size", "bytes")?;
+        let expected = format!(
+            "a power of two of sets, each of {ways} ways of {line} bytes: {set}, {}, {} and so on",
+            set * 2,
+            set * 4
+        );
+        return Err(value.wrong(&expected));
+    }
+    let rule = |key| if written { table.flag(key) } else { Ok(false) };
+    Ok(Cache { size, line, ways, write_back: rule("write_back")?, allocate: rule("allocate")? })
+}
+
+fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
+    let Some(value) = core.find("span") else { return Ok(Vec::new()) };
+    let table = value.table(&Span::ALL.map(Span::name))?;
+    let mut all = Vec::new();
+    for (name, value) in table.entries() {
+        let Some(span) = Span::ALL.into_iter().find(|span| span.name() == name) else { continue };
+        let table = value.table(&SPAN)?;
+        let code = table.find("code").map_or(Ok(0), |value| value.bytes(0..=MOST_CODE))?;
+        let (enter, leave) = (table.cost_or_none("enter")?, table.cost_or_none("leave")?);
+        all.push((span, SpanCost { enter, leave, code }));
+    }
+    Ok(all)
+}
+
+fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
+    let expected = format!("a list of cores: {}", listed(cores.iter().map(String::as_str)));
+    let value = table.get("cores", &expected)?;
+    let mut all = Vec::new();
+    for one in value.array(&expected)? {
+        let core = one.place("core", cores)?;
+        if all.contains(&core) {
+            return Err(one.wrong("each core once"));
+        }
+        all.push(core);
+    }
+    if all.is_empty() {
+        return Err(value.wrong(&expected));
+    }
+    let bytes = table.get("descriptor_bytes", "bytes of a descriptor in memory, or 0")?;
+    let descriptor_bytes = bytes.number(0..=MOST_BURST)?;
+    if !descriptor_bytes.is_multiple_of(4) {
+        return Err(bytes.wrong("a multiple of 4"));
+    }
+    Ok(Engine {
+        name: table.name()?,
+        clock: table.frequency("clock")?,
+        cores: all,
+        setup: table.cost("setup")?,
+        descriptor: table.cost("descriptor")?,
+        fetch: table.cost("fetch")?,
+        descriptor_bytes,
+        burst: table.power("burst", 4..=MOST_BURST)?,
+        completion: table.cost("completion")?,
+    })
+}
+
+fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
+    let slots = table.get("slots", "descriptor slots of a ring")?;
+    let count = slots.number(2..=4096)?;
+    if !count.is_power_of_two() {
+        return Err(slots.wrong("a power of two from 2 to 4096"));
+    }
+    let expected = "a list of blocks: { placement = \"internal\", size = 256, count = 8 }";
+    let mut classes = Vec::new();
+    for one in table.get("classes", expected)?.array(expected)? {
+        let one = one.table(&CLASS)?;
+        let placement = one.get("placement", A_PLACEMENT)?;
+        let placement = match placement.string(A_PLACEMENT)? {
+            "internal" => Placement::Internal,
+            "external" => Placement::External,
+            _ => return Err(placement.wrong(A_PLACEMENT)),
+        };
+        let size = one.bytes("size", 1..=narrows::memory::MAX_MESSAGE)?;
+        let count = one.get("count", "a number of blocks")?.number(1..=4095)?;
+        classes.push(Class { placement, size, count });
+    }
+    Ok(Link {
+        control: table.place("control", "memory", memories)?,
+        internal: table.place("internal", "memory", memories)?,
+        external: table.place("external", "memory", memories)?,
+        slots: count,
+        classes,
+    })
+}

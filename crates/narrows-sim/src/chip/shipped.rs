@@ -1,0 +1,15 @@
+//! The platform files that come with the program.
+
+/// Each one's name and text.
+pub const SHIPPED: [(&str, &str); 4] = [
+    ("davinci", include_str!("../../../../platforms/davinci.toml")),
+    ("generic-amp", include_str!("../../../../platforms/generic-amp.toml")),
+    ("nios2-dual", include_str!("../../../../platforms/nios2-dual.toml")),
+    ("nios2-quad", include_str!("../../../../platforms/nios2-quad.toml")),
+];
+
+/// The text of the one of this name.
+#[must_use]
+pub fn shipped(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

@@ -1,0 +1,157 @@
+//! That the shipped files say where they have everything from, and add up to what they are set from.
+
+use super::*;
+
+fn every_shipped() -> Vec<Chip> {
+    let parse = |(name, text): &(&str, &str)| {
+        Chip::parse(name, text).unwrap_or_else(|mistake| panic!("{name}.toml:{mistake}"))
+    };
+    SHIPPED.iter().map(parse).collect()
+}
+
+#[test]
+fn shipped_files_are_chips() {
+    for chip in every_shipped() {
+        assert_eq!(Chip::shipped(&chip.name).as_ref(), Some(&chip));
+        assert!(chip.cores.len() >= 2, "{}", chip.name);
+        assert!(chip.cores.iter().all(|core| !core.spans.is_empty()), "{}", chip.name);
+    }
+    assert_eq!(Chip::shipped("none"), None);
+}
+
+/// A constant is worth what its source is: each line with a value names one that the file's head
+/// lists.
+#[test]
+fn every_constant_of_shipped_files_has_its_source() {
+    for (name, text) in SHIPPED {
+        let listed = text.lines().filter_map(|line| line.strip_prefix("#   "));
+        let labels: Vec<&str> = listed
+            .filter(|line| !line.starts_with(' '))
+            .filter_map(|line| line.split("  ").next())
+            .collect();
+        assert!(labels.len() >= 6, "{name}: {labels:?}");
+        for (at, line) in text.lines().enumerate() {
+            let (key, comment) = line.split_once('#').unwrap_or((line, ""));
+            if !key.contains('=') {
+                continue;
+            }
+            let comment = comment.trim();
+            let sourced = labels.iter().any(|label| {
+                comment.strip_prefix(label).is_some_and(|rest| rest.starts_with([':', ' ', '.']))
+                    || comment == *label
+            });
+            assert!(sourced, "{name}.toml:{}: no source: {line}", at + 1);
+        }
+    }
+}
+
+/// What a file says it is set from must be an input: figures that have to come out by themselves are
+/// not for setting anything.
+#[test]
+fn figures_that_are_quoted_are_inputs() {
+    let inputs = [
+        "S0.phases",
+        "S0.phases.128",
+        "S0.phases.32768",
+        "S0.internal-copy.8192",
+        "S0.timer",
+        "S1.notification",
+        "S4.collision",
+        "S4.instrument",
+        "S4.t0.cpu128",
+    ];
+    for (name, text) in SHIPPED {
+        let words =
+            text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ':' | ';'));
+        let quoted = words.filter(|word| {
+            let id = word.trim_end_matches('.');
+            let source = id.split('.').next().unwrap_or_default();
+            matches!(source, "S0" | "S1" | "S4") && id.contains('.')
+        });
+        for word in quoted {
+            assert!(inputs.contains(&word.trim_end_matches('.')), "{name}: {word}");
+        }
+    }
+}
+
+/// The phases of S0 as the head of the file adds them up: within 1 % of both rows.
+#[test]
+fn davinci_adds_up_to_what_it_is_set_from() {
+    let chip = Chip::shipped("davinci").unwrap();
+    let [arm, dsp] = &chip.cores[..] else { panic!() };
+    let [scr, ..] = &chip.buses[..] else { panic!() };
+    let ddr = &chip.memories[chip.link.external];
+    let word = |cost: Cost| (cost.at(scr.clock) + ddr.beat.at(scr.clock)).micros();
+    let (read, write) = (word(ddr.read), word(ddr.write));
+    let enter = |core: &Core, span| core.span(span).unwrap().enter.at(core.clock).micros();
+    let notified = |core: &Core| {
+        let (bell, system) = (core.interrupt, core.system);
+        [bell.latency, bell.entry, bell.service, system.switch]
+            .map(|cost| cost.at(core.clock).micros())
+            .iter()
+            .sum::<f64>()
+    };
+    let publish = 4.0 * write + read + arm.interrupt.ring.at(arm.clock).micros();
+    let take = 3.0 * write + 5.0 * read;
+    let copy = arm.copy.word.at(arm.clock).micros();
+    for (words, [a, b, c, d, e]) in [
+        (32.0, [148.77, 131.22, 75.51, 114.37, 143.77]),
+        (8192.0, [4121.62, 131.37, 76.66, 115.37, 4101.70]),
+    ] {
+        let leave = arm.span(Span::PhaseD).unwrap().leave.at(arm.clock).micros();
+        let sums = [
+            (a, enter(arm, Span::PhaseA) + words * (write + copy)),
+            (b, enter(arm, Span::PhaseB) + publish),
+            (c, notified(dsp) + take + enter(dsp, Span::PhaseC)),
+            (d, publish + notified(arm) + take + leave),
+            (e, enter(arm, Span::PhaseE) + words * (read + copy)),
+        ];
+        for (published, ours) in sums {
+            assert!((ours / published - 1.0).abs() < 0.01, "{published}: {ours}");
+        }
+    }
+    assert!((notified(arm) / 76.3 - 1.0).abs() < 0.01, "{}", notified(arm));
+    assert!((arm.poll.at(arm.clock).micros() + read - 2.3).abs() < 0.01);
+    let ram = &chip.memories[chip.link.internal];
+    let inside = ram.beat.at(chip.buses[ram.bus].clock).micros() + copy;
+    assert!((1.0 - inside / (write + copy) - 0.94).abs() < 0.001);
+}
+
+#[test]
+fn the_quad_is_the_dual_with_other_caches() {
+    let [dual, quad] = ["nios2-dual", "nios2-quad"].map(|name| Chip::shipped(name).unwrap());
+    assert_eq!((dual.cores.len(), quad.cores.len(), quad.engines.len()), (2, 4, 4));
+    assert_eq!(
+        (&dual.buses, &dual.memories, &dual.link),
+        (&quad.buses, &quad.memories, &quad.link)
+    );
+    let sizes = |core: &Core| [core.instructions, core.data].map(|cache| cache.unwrap().size);
+    assert_eq!(sizes(&dual.cores[0]), [8192, 4096]);
+    assert_eq!(sizes(&quad.cores[0]), [4096, 2048]);
+    for core in dual.cores.iter().chain(&quad.cores) {
+        let first = &dual.cores[0];
+        let like = Core {
+            name: first.name.clone(),
+            instructions: first.instructions,
+            data: first.data,
+            ..core.clone()
+        };
+        assert_eq!(&like, first);
+    }
+}
+
+/// The collision of S4 section 3.2.5, by the arithmetic in the head of the file.
+#[test]
+fn copying_to_the_same_lines_takes_five_times_as_long() {
+    let chip = Chip::shipped("nios2-dual").unwrap();
+    let (core, bus) = (&chip.cores[0], &chip.buses[0]);
+    let memory = &chip.memories[core.home];
+    let line = |first: Cost| {
+        let beats = memory.beat.at(bus.clock) * 16;
+        (bus.overhead.at(bus.clock) + first.at(bus.clock) + beats).micros()
+    };
+    let miss = 2.0 * line(memory.read) + line(memory.write);
+    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock)).micros();
+    let slower = 8.0 * (miss + word) / (miss + 8.0 * word);
+    assert!((slower - 5.0).abs() < 0.05, "{slower}");
+}

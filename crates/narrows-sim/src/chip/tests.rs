@@ -1,0 +1,399 @@
+//! What a platform file says, and where it is wrong.
+
+use super::*;
+use crate::time::Time;
+
+/// A file in which everything is as small as can be, for tests to change a line of.
+const SMALL: &str = r#"about = "two cores"
+[[bus]]
+name = "bus"
+clock = "100MHz"
+width = 4
+burst = 32
+overhead = 1
+arbitration = "round_robin"
+[[memory]]
+name = "ram"
+bus = "bus"
+size = "64KiB"
+width = 4
+read = 2
+write = "20ns"
+beat = 1
+cached = true
+[[core]]
+name = "a"
+clock = "100MHz"
+home = "ram"
+data = { size = "1KiB", line = 32, ways = 2, write_back = true, allocate = true }
+burst = 4
+hit = 1
+copy = { start = 3, word = 1 }
+poll = 5
+fence = 1
+upkeep = 1
+timer = { resolution = "1MHz", read = 2, read_user = 3 }
+interrupt = { ring = 1, latency = 2, entry = 3, service = 4, code = 64 }
+system = { switch = 50, sleep = 10, tick = "1ms", tick_service = "2.5us" }
+span = { A = { enter = "133.2us" }, driver = { leave = 7, code = 32 } }
+[[engine]]
+name = "dma"
+clock = "100MHz"
+cores = ["a"]
+setup = 10
+descriptor = 5
+fetch = 2
+descriptor_bytes = 16
+burst = 32
+completion = 3
+[link]
+control = "ram"
+internal = "ram"
+external = "ram"
+slots = 4
+classes = [{ placement = "internal", size = 256, count = 2 }]
+"#;
+
+fn small() -> Chip {
+    Chip::parse("small", SMALL).unwrap()
+}
+
+#[test]
+fn everything_is_read_as_it_is_written() {
+    let chip = small();
+    assert_eq!((chip.name.as_str(), chip.about.as_str()), ("small", "two cores"));
+    let [bus] = &chip.buses[..] else { panic!() };
+    assert_eq!((bus.clock, bus.width, bus.burst), (Frequency(100_000_000), 4, 32));
+    assert_eq!(bus.arbitration, Arbitration::RoundRobin);
+    let [memory] = &chip.memories[..] else { panic!() };
+    assert_eq!((memory.bus, memory.size, memory.cached), (0, 65_536, true));
+    assert_eq!((memory.read, memory.write), (Cost::Cycles(2), Cost::Time(Time::nanos(20))));
+    let [core] = &chip.cores[..] else { panic!() };
+    let data = Cache { size: 1024, line: 32, ways: 2, write_back: true, allocate: true };
+    assert_eq!((core.instructions, core.data, core.second), (None, Some(data), None));
+    assert_eq!(core.copy, Copying { start: Cost::Cycles(3), word: Cost::Cycles(1), private: false });
+    assert_eq!(core.system.tick_service, Cost::Time(Time::nanos(2500)));
+    let enter = Cost::Time(Time::nanos(133_200));
+    assert_eq!(core.span(Span::PhaseA), Some(&SpanCost { enter, ..SpanCost::NONE }));
+    let driver = SpanCost { leave: Cost::Cycles(7), code: 32, ..SpanCost::NONE };
+    assert_eq!(core.span(Span::Driver), Some(&driver));
+    assert_eq!(core.span(Span::PhaseB), None);
+    let [engine] = &chip.engines[..] else { panic!() };
+    assert_eq!((&engine.cores[..], engine.descriptor_bytes), (&[0][..], 16));
+    assert_eq!((chip.link.slots, chip.link.classes.len()), (4, 1));
+}
+
+#[test]
+fn weights_come_in_the_order_of_the_file() {
+    let text = SMALL.replace("\"round_robin\"", "{ dma = 3, a = 2 }");
+    let chip = Chip::parse("small", &text).unwrap();
+    assert_eq!(chip.buses[0].arbitration, Arbitration::Weighted(vec![2, 3]));
+}
+
+#[test]
+fn caches_and_engines_may_be_missing() {
+    let (before, after) = SMALL.split_once("[[engine]]").unwrap();
+    let (_, link) = after.split_once("[link]").unwrap();
+    let text = format!("{before}[link]{link}");
+    let without: String = text
+        .lines()
+        .filter(|line| !line.starts_with("data") && !line.starts_with("span"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let chip = Chip::parse("small", &without).unwrap();
+    assert!(chip.engines.is_empty() && chip.cores[0].data.is_none());
+    assert!(chip.cores[0].spans.is_empty());
+}
+
+/// What is replaced in the file above by what, then what is said of that.
+const WRONG: &[(&str, &str, &str)] = &[
+    ("about = \"two cores\"", "about = ", "1:9: "),
+    ("about = \"two cores\"\n", "", "1:1: about is missing; expected a line"),
+    ("\"two cores\"", "3", "1:9: about is 3; expected a line of at most 200 characters"),
+    ("\"two cores\"", "\"a\\nb\"", "1:9: about is a\\nb; expected a line"),
+    (
+        "[link]",
+        "[lnik]",
+        "43:2: unknown key lnik; expected about, bus, memory, core, engine or link",
+    ),
+    ("[[bus]]", "[bus]", "2:1: bus is [bus]"),
+    ("[[core]]", "[[cores]]", "18:3: unknown key cores"),
+    ("clock = \"100MHz\"\nwidth", "width", "2:1: bus.clock is missing; expected a frequency from"),
+    ("name = \"bus\"", "name = \"a b\"", "3:8: bus.name is a b; expected a name of 1 to 40"),
+    ("name = \"bus\"", "name = ''", "3:8: bus.name is ''; expected a name"),
+    ("\"100MHz\"\nwidth", "100\nwidth", "4:9: bus.clock is 100; expected a frequency from \"1Hz\""),
+    ("\"100MHz\"\nwidth", "\"0Hz\"\nwidth", "4:9: bus.clock is 0Hz; expected"),
+    ("\"100MHz\"\nwidth", "\"11GHz\"\nwidth", "4:9: bus.clock is 11GHz; expected"),
+    (
+        "width = 4\nburst",
+        "width = 3\nburst",
+        "5:9: bus.width is 3; expected bytes that are a power",
+    ),
+    ("width = 4\nburst", "width = 128\nburst", "5:9: bus.width is 128; expected bytes that are"),
+    (
+        "burst = 32\noverhead",
+        "burst = 2\noverhead",
+        "6:9: bus.burst is 2; expected bytes that are a",
+    ),
+    (
+        "overhead = 1",
+        "overhead = -1",
+        "7:12: bus.overhead is -1; expected cycles as a whole number",
+    ),
+    ("overhead = 1", "overhead = 1.5", "7:12: bus.overhead is 1.5; expected cycles"),
+    ("overhead = 1", "overhead = \"1\"", "7:12: bus.overhead is 1; expected cycles"),
+    ("overhead = 1", "overhead = \"2s\"", "7:12: bus.overhead is 2s; expected cycles"),
+    ("overhead = 1", "overhead = 1000000001", "7:12: bus.overhead is 1000000001; expected cycles"),
+    ("\"round_robin\"", "\"fair\"", "8:15: bus.arbitration is fair; expected \"round_robin\", or"),
+    (
+        "\"round_robin\"",
+        "1",
+        "8:15: bus.arbitration is 1; expected the name of a core or engine: a",
+    ),
+    ("\"round_robin\"", "{ a = 1 }", "8:15: bus.arbitration.dma is missing; expected its weight"),
+    ("\"round_robin\"", "{ b = 1 }", "8:17: unknown key bus.arbitration.b; expected a or dma"),
+    ("\"round_robin\"", "{ a = 1, dma = 0 }", "8:30: bus.arbitration.dma is 0; expected a whole"),
+    ("bus = \"bus\"", "bus = \"b\"", "11:7: memory.bus is b; expected the name of a bus: bus"),
+    ("size = \"64KiB\"", "size = \"64KB\"", "12:8: memory.size is 64KB; expected bytes from 4096"),
+    ("size = \"64KiB\"", "size = \"2GiB\"", "12:8: memory.size is 2GiB; expected bytes from 4096"),
+    ("width = 4\nread", "width = 8\nread", "13:9: memory.width is 8; expected bytes that are a"),
+    ("beat = 1", "beat = 0", "16:8: memory.beat is 0; expected a cost above 0, or virtual time"),
+    ("cached = true", "cached = 1", "17:10: memory.cached is 1; expected true or false"),
+    (
+        "home = \"ram\"",
+        "home = \"rom\"",
+        "21:8: core.home is rom; expected the name of a memory: ram",
+    ),
+    (
+        "line = 32",
+        "line = 128",
+        "22:32: core.data.line is 128; expected bytes that are a power of two",
+    ),
+    ("line = 32", "line = 48", "22:32: core.data.line is 48; expected"),
+    ("ways = 2", "ways = 0", "22:43: core.data.ways is 0; expected a whole number from 1 to 64"),
+    (
+        "ways = 2",
+        "ways = 3",
+        "22:17: core.data.size is 1KiB; expected a power of two of sets, each",
+    ),
+    (
+        "allocate = true",
+        "alocate = true",
+        "22:65: unknown key core.data.alocate; expected size, line",
+    ),
+    (", allocate = true", "", "22:8: core.data.allocate is missing; expected true or false"),
+    (
+        "data = {",
+        "instructions = {",
+        "22:54: unknown key core.instructions.write_back; expected size",
+    ),
+    ("data = {", "second = {", "22:10: core.second is { size = \"1KiB\", line = 32, ways = 2, wr…"),
+    (
+        "hit = 1\n",
+        "hit = 1\nsecond_hit = 1\n",
+        "25:14: core.second_hit is 1; expected none without",
+    ),
+    ("word = 1 }", "words = 1 }", "25:21: unknown key core.copy.words; expected start, word or private"),
+    ("copy = { start = 3, word = 1 }", "copy = 3", "25:8: core.copy is 3; expected a table"),
+    ("poll = 5", "poll = \"0ns\"", "26:8: core.poll is 0ns; expected a cost above 0"),
+    ("timer = {", "timr = {", "29:1: unknown key core.timr; expected name, clock, home"),
+    ("tick = \"1ms\"", "tick = \"1 ms\"", "31:44: core.system.tick is 1 ms; expected cycles"),
+    (
+        "driver =",
+        "drivers =",
+        "32:37: unknown key core.span.drivers; expected A, B, C, D, E, endpoint",
+    ),
+    ("A = { enter = \"133.2us\" }", "A = 1", "32:14: core.span.A is 1; expected a table"),
+    ("name = \"dma\"", "name = \"a\"", "34:8: engine.name is a; expected a name that nothing else"),
+    (
+        "cores = [\"a\"]",
+        "cores = [\"b\"]",
+        "36:10: engine.cores is b; expected the name of a core: a",
+    ),
+    ("cores = [\"a\"]", "cores = []", "36:9: engine.cores is []; expected a list of cores: a"),
+    (
+        "cores = [\"a\"]",
+        "cores = [\"a\", \"a\"]",
+        "36:15: engine.cores is a; expected each core once",
+    ),
+    (
+        "descriptor_bytes = 16",
+        "descriptor_bytes = 6",
+        "40:20: engine.descriptor_bytes is 6; expected a",
+    ),
+    (
+        "control = \"ram\"",
+        "control = \"\"",
+        "44:11: link.control is \"\"; expected the name of a memory",
+    ),
+    ("slots = 4", "slots = 5", "47:9: link.slots is 5; expected a power of two from 2 to 4096"),
+    (
+        "placement = \"internal\"",
+        "placement = \"region=1\"",
+        "48:26: link.classes.placement is region=1",
+    ),
+    ("[{ placement", "[3, { placement", "48:12: link.classes is 3; expected a table"),
+    ("size = 256", "size = 0", "48:45: link.classes.size is 0; expected bytes from 1 to 16777215"),
+    ("count = 2 }", "count = 4096 }", "48:58: link.classes.count is 4096; expected a whole number"),
+    (
+        "[{ placement = \"internal\", size = 256, count = 2 }]",
+        "[]",
+        "48:11: link.classes cannot be: a pool needs one to eight",
+    ),
+    (
+        "count = 2 }]",
+        "count = 1 }, { placement = \"internal\", size = 256, count = 1 }]",
+        "48:11: link.classes cannot be: a block size needs 1 to 4095 blocks",
+    ),
+    (
+        "size = 256, count = 2",
+        "size = 256, count = 200",
+        "48:11: 2 regions of links and the code of cores need 107104 bytes of memory ram; \
+         expected at most its 65536:",
+    ),
+    (
+        "code = 64",
+        "code = \"62KiB\"",
+        "48:11: 2 regions of links and the code of cores need 67360 bytes",
+    ),
+];
+
+#[test]
+fn mistakes_are_told_where_they_are() {
+    for (from, to, expected) in WRONG {
+        assert_eq!(SMALL.matches(from).count().min(1), 1, "{from}");
+        let text = SMALL.replacen(from, to, 1);
+        let mistake = Chip::parse("small", &text).expect_err(to).to_string();
+        assert!(
+            mistake.starts_with(expected),
+            "{from} → {to}\nfound    {mistake}\nexpected {expected}"
+        );
+        assert!(!mistake.contains('\n'), "{mistake}");
+    }
+}
+
+#[test]
+fn an_empty_file_lacks_everything() {
+    let mistake = Chip::parse("x", "").unwrap_err().to_string();
+    assert_eq!(mistake, "1:1: 0 [[bus]] tables; expected 1 to 16");
+    let many = "[[bus]]\nname = 'b'\n".repeat(17);
+    assert!(Chip::parse("x", &many).unwrap_err().to_string().contains("17 [[bus]] tables"));
+}
+
+#[test]
+fn every_key_that_costs_time_is_needed() {
+    for line in SMALL.lines().filter(|line| line.contains(" = ") && !line.starts_with("data")) {
+        if line.starts_with("span") {
+            continue;
+        }
+        let text = SMALL.replacen(&format!("{line}\n"), "", 1);
+        let mistake = Chip::parse("small", &text).unwrap_err();
+        let key = line.split(' ').next().unwrap();
+        let Problem::MissingKey { key: missing, .. } = &mistake.problem else {
+            panic!("{line}: {mistake}");
+        };
+        assert!(missing.ends_with(key), "{line}: {mistake}");
+    }
+}
+
+#[test]
+fn every_key_is_described() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let all: [&[&str]; 13] = [
+        &parse::TOP,
+        &parse::BUS,
+        &parse::MEMORY,
+        &parse::CORE,
+        &parse::CACHE,
+        &parse::COPY,
+        &parse::TIMER,
+        &parse::INTERRUPT,
+        &parse::SYSTEM,
+        &parse::SPAN,
+        &parse::ENGINE,
+        &parse::LINK,
+        &parse::CLASS,
+    ];
+    for key in all.into_iter().flatten() {
+        let forms = [format!("`{key}`"), format!("`[[{key}]]`"), format!("`[{key}]`")];
+        assert!(forms.iter().any(|form| page.contains(form)), "{key}");
+    }
+    for (name, _) in SHIPPED {
+        assert!(page.contains(&format!("platforms/{name}.toml")), "{name}");
+    }
+}
+
+/// A small generator of numbers, so that a failure can be repeated.
+fn random(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as usize
+}
+
+#[test]
+fn no_change_of_a_file_makes_it_panic() {
+    let values = [
+        "0",
+        "1",
+        "-1",
+        "3",
+        "64",
+        "\"\"",
+        "[",
+        "{}",
+        "[]",
+        "1.5",
+        "true",
+        "nan",
+        "\"\u{e9}",
+        "0x10",
+        "18446744073709551616",
+        "4294967295",
+        "\"133.2us\"",
+        "\"99999999999999999999s\"",
+        "\"64KiB\"",
+        "\"1GHz\"",
+        "\"ddr\"",
+        "[\"arm\"]",
+        "{ enter = 1 }",
+        "1979-05-27",
+        "\"1\"]",
+        "'",
+    ];
+    let (mut accepted, mut understood) = (0, 0);
+    for seed in 0..600 {
+        let mut state = seed;
+        let mut draw = |below: usize| random(&mut state) % below;
+        let (_, shipped) = SHIPPED[draw(SHIPPED.len())];
+        // Without comments, so that nearly every change is one of something that is read.
+        let bare = shipped.lines().map(|line| line.split_once('#').map_or(line, |(key, _)| key));
+        let mut lines: Vec<String> =
+            bare.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        for _ in 0..=draw(3) {
+            let at = draw(lines.len());
+            match draw(8) {
+                0 => drop(lines.remove(at)),
+                1 => lines.swap(at, draw(seed as usize % 5 + 1)),
+                2 => lines[at].insert_str(0, ["[", "]", "x", "\n", "\u{e9}", "= "][draw(6)]),
+                _ => {
+                    if let Some((key, _)) = lines[at].split_once('=') {
+                        lines[at] = format!("{key}= {}", values[draw(values.len())]);
+                    }
+                }
+            }
+        }
+        let text = lines.join("\n");
+        match Chip::parse("mutant", &text) {
+            Ok(_) => accepted += 1,
+            Err(mistake) => {
+                understood += u32::from(!matches!(mistake.problem, Problem::Syntax(_)));
+                assert!(
+                    (1..=text.lines().count() + 1).contains(&mistake.line),
+                    "{seed}: {mistake}"
+                );
+                assert!(mistake.column >= 1, "{seed}: {mistake}");
+                assert!(!mistake.to_string().contains('\n'), "{seed}: {mistake}");
+            }
+        }
+    }
+    assert!(accepted > 20 && understood > 200, "{accepted} accepted, {understood} understood");
+}
