@@ -10,12 +10,14 @@ use crate::bench::sink;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Callee, Global};
 use crate::functions::{self, Entry, Refusal};
-use crate::peer::{self, Settings};
+use crate::peer::{self, CALLER, Settings};
 use crate::place::{Core, Place, sleep_until};
 use crate::service::{self, Mode, Page, TraceOrder};
 use narrows::endpoint::{
     Failure as CallFailure, Function, Message, Node, Received, Sink, Source, What,
 };
+use narrows::link::LinkId;
+use narrows::platform::Platform;
 use narrows_host::{Trace, system};
 use std::cell::{Cell, RefCell};
 use std::io::Read;
@@ -163,12 +165,18 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
             }
         }
         desk.apply(node, &mut mode);
-        let up = node.links().next().is_some();
+        let up = caller(node).is_some();
         if linked && !up {
             return;
         }
         linked |= up;
     }
+}
+
+/// The link to the caller, while it is up.
+pub(crate) fn caller<P: Platform>(node: &Node<P>) -> Option<LinkId> {
+    let mut links = node.links();
+    links.find(|(_, name)| name.as_str() == CALLER).map(|(link, _)| link)
 }
 
 /// Sends messages back until one says that it is the last; false if the caller is gone.
@@ -183,7 +191,7 @@ fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
         }
         _ => return true,
     };
-    let Some((link, _)) = node.links().next() else { return false };
+    let Some(link) = caller(node) else { return false };
     for port in ports.clone() {
         let opened = node.open(port).is_ok();
         if opened && port == service::ECHO_PORT && node.attach(link, port).is_err() {

@@ -11,6 +11,7 @@ use narrows::endpoint::{Message, Node, Received, Select, Source, What};
 use narrows::platform::Platform;
 use narrows::strategy::Strategy;
 
+use crate::callee::caller;
 use crate::service::{LAST, SINK_PORT};
 
 /// Bytes that are brought to a core's own memory at a time, where payload is read in place.
@@ -55,7 +56,7 @@ pub fn sum(bytes: &[u8]) -> u64 {
 /// Reads messages until one says that it is the last, and answers that one; false if the sender
 /// is gone.
 pub fn serve<P: Platform>(node: &mut Node<P>, strategy: Strategy, longest: usize) -> bool {
-    let Some((link, _)) = node.links().next() else { return false };
+    let Some(link) = caller(node) else { return false };
     let opened = node.open(SINK_PORT).is_ok();
     if opened && node.attach(link, SINK_PORT).is_err() {
         return false;
