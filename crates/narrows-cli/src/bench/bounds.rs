@@ -6,7 +6,7 @@ use narrows::strategy::Strategy;
 use super::limit::Kind;
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Needs, Section, begin, choice, iterations};
+use super::{Needs, Section, Trial, begin, choice, iterations};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
 use crate::report::Bound;
@@ -54,9 +54,9 @@ struct Plan {
 pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     choice::fixed(args, false)?;
     let mut plans = plans()?;
-    let strategies: Vec<Strategy> = plans.iter().map(|plan| plan.strategy).collect();
+    let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, LARGE)).collect();
     let rounds = usize::from(args.rounds.unwrap_or(ROUNDS));
-    let needs = Needs { strategies: &strategies, sizes: &[LARGE], steps: rounds };
+    let needs = Needs { steps: rounds, ..Needs::of(&trials, 0) };
     let mut task = begin(global, args, &needs)?;
     for plan in &mut plans {
         plan.size(&mut task.pair)?;

@@ -25,7 +25,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
         floors.extend(bytes.iter().map(|bytes| (kind, *bytes, None)));
     }
     floors.extend([(Kind::SlotRate, 0, None), (Kind::Eventfd, 0, None)]);
-    let needs = Needs { strategies: &[], sizes: &bytes, steps: floors.len() };
+    let longest = bytes.iter().copied().max().unwrap_or(0);
+    let needs = Needs { trials: &[], longest, steps: floors.len() };
     let mut task = begin(global, args, &needs)?;
     let mut rows = Vec::new();
     for (kind, bytes, pace) in floors {

@@ -215,7 +215,7 @@ impl<P: Place> Pair<P> {
         self.peer.trace()?;
         let ns = self.calls(strategy, bytes, count)?;
         let (own, theirs) = self.peer.take_trace()?;
-        let parts = Parts::of(&own, &theirs, self.peer.node.platform().scale());
+        let parts = Parts::of(&own, &theirs, self.peer.scale());
         let parts = parts.ok_or_else(|| defect("the stamps of a batch do not tell one call"))?;
         Ok((ns, parts))
     }

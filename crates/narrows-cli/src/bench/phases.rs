@@ -6,9 +6,11 @@ use narrows_host::Host;
 use super::parts::{Floors, NAMES};
 use super::series::{NS, Series};
 use super::spans::{BYTES as BYTES_OF_SPANS, Spans, Threads};
-use super::{Measure, Needs, Section, Task, choice, iterations, make, pingpong, rounds};
+use super::{
+    Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, pingpong, rounds,
+};
 use crate::failure::Failure;
-use crate::flags::{Bench, Cores, Global};
+use crate::flags::{Bench, Cores};
 use crate::peer::default_cores;
 use crate::place::Place;
 use crate::progress::Progress;
@@ -30,36 +32,36 @@ const SHARE: f64 = 1.5;
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let chosen = [&args.transfer[..], &args.notify, &args.placement];
-    let strategies = choice::strategies(chosen, DEFAULTS)?;
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let strategies = asked.strategies(DEFAULTS)?;
+    let trials = asked.trials(&strategies, &BYTES)?;
+    let Asked { global, args, chip } = asked;
     // Before this thread is pinned to one of them.
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
-    let steps = strategies.len() * sizes.len();
-    let needs = Needs { strategies: &strategies, sizes: &sizes, steps };
-    let phases = Phases { strategies: &strategies, sizes: &sizes };
-    let mut sections = make(global, args, &needs, phases)?;
-    let progress = Progress::new(u64::from(rounds(args, SPAN_ROUNDS)), global.json);
-    progress.say("spans");
-    sections.push(knowing(args, cores, &progress)?);
+    let cores = match chip {
+        None => Some(global.cores.map_or_else(default_cores, Ok)?),
+        Some(_) => None,
+    };
+    let phases = Phases { trials: &trials };
+    let mut sections = make(asked, &Needs::of(&trials, 1), phases)?;
+    if let Some(cores) = cores {
+        let progress = Progress::new(u64::from(rounds(args, SPAN_ROUNDS)), global.json);
+        progress.say("spans");
+        sections.push(knowing(args, cores, &progress)?);
+    }
     Ok(sections)
 }
 
 struct Phases<'a> {
-    strategies: &'a [Strategy],
-    sizes: &'a [usize],
+    trials: &'a [Trial],
 }
 
 impl Measure for Phases<'_> {
     fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
         let mut sections = Vec::new();
-        for strategy in self.strategies {
-            for bytes in self.sizes {
-                task.say(&strategy.to_string());
-                sections.push(one(task, *strategy, *bytes)?);
-                task.step();
-            }
+        for (strategy, bytes) in self.trials {
+            task.say(&strategy.to_string());
+            sections.push(one(task, *strategy, *bytes)?);
+            task.step();
         }
         Ok(sections)
     }
@@ -77,7 +79,8 @@ fn one<P: Place>(
     let mut phases: [Series; 5] = Default::default();
     let mut bells = Series::default();
     let (mut on, mut off, mut share) = (Series::default(), Series::default(), Series::default());
-    let mut counted = if sleeps { Series::bound(Bound::Most(SHARE)) } else { Series::default() };
+    let share_of_sleep = task.bound(Bound::Most(SHARE)).filter(|_| sleeps);
+    let mut counted = Series::bound(share_of_sleep);
     for _ in 0..task.rounds(ROUNDS) {
         let limits = Floors::measure(&mut task.pair, &strategy, bytes)?;
         let (with, parts) = task.pair.traced(strategy, bytes, count)?;

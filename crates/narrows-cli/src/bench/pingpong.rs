@@ -5,9 +5,8 @@ use narrows::strategy::Strategy;
 use super::limit::{Kind, SLOT_PAYLOAD};
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Measure, Needs, Section, Task, choice, iterations, make};
+use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
 use crate::place::Place;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["spin", "interrupt", "hybrid"], &["external"]];
@@ -47,40 +46,34 @@ impl Traffic {
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let chosen = [&args.transfer[..], &args.notify, &args.placement];
-    let strategies = choice::strategies(chosen, DEFAULTS)?;
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let steps = 2 * strategies.len() * sizes.len();
-    let needs = Needs { strategies: &strategies, sizes: &sizes, steps };
-    make(global, args, &needs, Trips { strategies: &strategies, sizes: &sizes })
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let strategies = asked.strategies(DEFAULTS)?;
+    let trials = asked.trials(&strategies, &BYTES)?;
+    make(asked, &Needs::of(&trials, 2), Trips { trials: &trials })
 }
 
 struct Trips<'a> {
-    strategies: &'a [Strategy],
-    sizes: &'a [usize],
+    trials: &'a [Trial],
 }
 
 impl Measure for Trips<'_> {
     fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
         let mut rows = Vec::new();
         for traffic in [Traffic::Message, Traffic::Call] {
-            for strategy in self.strategies {
-                for bytes in self.sizes {
-                    let name = format!("{strategy} {}", traffic.name());
-                    task.say(&name);
-                    let floor = floor(strategy, *bytes);
-                    let first = traffic.batch(&mut task.pair, *strategy, *bytes, 8)?;
-                    let count = iterations(first);
-                    let mut series = Series::default();
-                    for _ in 0..task.rounds(ROUNDS) {
-                        let limit = task.pair.limit(floor, *bytes)?;
-                        let own = traffic.batch(&mut task.pair, *strategy, *bytes, count)?;
-                        series.push(own, limit);
-                    }
-                    rows.extend(series.row(name, *bytes, NS));
-                    task.step();
+            for (strategy, bytes) in self.trials {
+                let name = format!("{strategy} {}", traffic.name());
+                task.say(&name);
+                let floor = floor(strategy, *bytes);
+                let first = traffic.batch(&mut task.pair, *strategy, *bytes, 8)?;
+                let count = iterations(first);
+                let mut series = Series::default();
+                for _ in 0..task.rounds(ROUNDS) {
+                    let limit = task.pair.limit(floor, *bytes)?;
+                    let own = traffic.batch(&mut task.pair, *strategy, *bytes, count)?;
+                    series.push(own, limit);
                 }
+                rows.extend(series.row(name, *bytes, NS));
+                task.step();
             }
         }
         Ok(vec![Section { rows, ..Section::default() }])

@@ -17,8 +17,8 @@ pub struct Series {
 
 impl Series {
     /// A series whose ratio, or whose figure where it has no limit, has to keep to this.
-    pub fn bound(bound: Bound) -> Series {
-        Series { bound: Some(bound), ..Series::default() }
+    pub fn bound(bound: impl Into<Option<Bound>>) -> Series {
+        Series { bound: bound.into(), ..Series::default() }
     }
 
     /// Adds a round: the figure, and what the machine allowed in the same round, if that is known.

@@ -1,12 +1,9 @@
 //! `bench throughput`: messages one way, each written by one side and read by the other.
 
-use narrows::strategy::Strategy;
-
 use super::limit::{Kind, SLOT_PAYLOAD};
 use super::series::Series;
-use super::{Measure, Needs, Section, Task, choice, iterations, make};
+use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
 use crate::place::Place;
 
 const DEFAULTS: [&[&str]; 3] =
@@ -20,43 +17,37 @@ const TRIAL: u64 = 64;
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let chosen = [&args.transfer[..], &args.notify, &args.placement];
-    let strategies = choice::strategies(chosen, DEFAULTS)?;
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let steps = strategies.len() * sizes.len();
-    let needs = Needs { strategies: &strategies, sizes: &sizes, steps };
-    make(global, args, &needs, Streams { strategies: &strategies, sizes: &sizes })
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let strategies = asked.strategies(DEFAULTS)?;
+    let trials = asked.trials(&strategies, &BYTES)?;
+    make(asked, &Needs::of(&trials, 1), Streams { trials: &trials })
 }
 
 struct Streams<'a> {
-    strategies: &'a [Strategy],
-    sizes: &'a [usize],
+    trials: &'a [Trial],
 }
 
 impl Measure for Streams<'_> {
     fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
         let (mut messages, mut volume) = (Section::default(), Section::default());
-        for strategy in self.strategies {
-            for bytes in self.sizes {
-                task.say(&strategy.to_string());
-                let floor = if *bytes <= SLOT_PAYLOAD { Kind::SlotRate } else { Kind::CopyRate };
-                let first = task.pair.stream(*strategy, *bytes, TRIAL)?;
-                let count = iterations(first);
-                let (mut rate, mut mib) = (Series::default(), Series::default());
-                let per_second = |ns: f64| 1e9 / ns.max(f64::MIN_POSITIVE);
-                for _ in 0..task.rounds(ROUNDS) {
-                    let limit = task.pair.limit(floor, *bytes)?.map(per_second);
-                    let own = per_second(task.pair.stream(*strategy, *bytes, count)?);
-                    let size = *bytes as f64 / f64::from(1 << 20);
-                    rate.push(own, limit);
-                    mib.push(own * size, limit.map(|limit| limit * size));
-                }
-                let name = strategy.to_string();
-                messages.rows.extend(rate.row(name.clone(), *bytes, "msg/s"));
-                volume.rows.extend(mib.row(name, *bytes, "MiB/s"));
-                task.step();
+        for (strategy, bytes) in self.trials {
+            task.say(&strategy.to_string());
+            let floor = if *bytes <= SLOT_PAYLOAD { Kind::SlotRate } else { Kind::CopyRate };
+            let first = task.pair.stream(*strategy, *bytes, TRIAL)?;
+            let count = iterations(first);
+            let (mut rate, mut mib) = (Series::default(), Series::default());
+            let per_second = |ns: f64| 1e9 / ns.max(f64::MIN_POSITIVE);
+            for _ in 0..task.rounds(ROUNDS) {
+                let limit = task.pair.limit(floor, *bytes)?.map(per_second);
+                let own = per_second(task.pair.stream(*strategy, *bytes, count)?);
+                let size = *bytes as f64 / f64::from(1 << 20);
+                rate.push(own, limit);
+                mib.push(own * size, limit.map(|limit| limit * size));
             }
+            let name = strategy.to_string();
+            messages.rows.extend(rate.row(name.clone(), *bytes, "msg/s"));
+            volume.rows.extend(mib.row(name, *bytes, "MiB/s"));
+            task.step();
         }
         Ok(vec![messages, volume])
     }

@@ -33,6 +33,7 @@ use crate::bench::limit::Limits;
 use crate::failure::{Failure, Kind};
 use crate::flags::Cores;
 use crate::place::{Other, Place};
+use crate::run::Scale;
 use crate::service::{self, Mode, Page, TraceOrder};
 use explain::nonsense;
 use narrows::endpoint::{FlowError, FlowId, Node};
@@ -57,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the other process may take to leave by itself.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes of a response to a question of [`crate::service`], where messages can be as long.
-const ANSWER: u32 = 65536;
+pub(crate) const ANSWER: u32 = 65536;
 
 /// How the other process is to be.
 #[derive(Clone, Debug)]
@@ -201,6 +202,13 @@ impl<P: Place> Peer<P> {
         let answer = vec![0; longest(placement).min(ANSWER) as usize];
         let asking = Strategy { placement, ..usual };
         Peer { node, link, limits: None, warnings: Vec::new(), asking, answer, other }
+    }
+
+    /// What the stamps of both sides are.
+    pub fn scale(&self) -> Scale {
+        let platform = self.node.platform();
+        let own = platform.stamps();
+        Scale { tick: platform.tick(), own, theirs: self.other.stamps().unwrap_or(own) }
     }
 
     /// Opens a flow to a function of the other side.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Core, Place};
 use crate::bench::limit::Clock;
 use crate::peer::Process;
-use crate::run::Scale;
+use crate::run::Stamps;
 
 impl Place for Host {
     type Core = ThisProcess;
@@ -30,8 +30,12 @@ impl Place for Host {
         Host::take_trace(self)
     }
 
-    fn scale(&self) -> Scale {
-        Scale { tick: Host::nanos_per_tick(), stamp: Host::stamp_cost() }
+    fn tick(&self) -> f64 {
+        Host::nanos_per_tick()
+    }
+
+    fn stamps(&self) -> Stamps {
+        Stamps::alike(Host::stamp_cost())
     }
 }
 

@@ -11,7 +11,7 @@ use narrows::platform::{Instant, Platform, Wait};
 use narrows_host::Trace;
 use std::time::Duration;
 
-use crate::run::Scale;
+use crate::run::Stamps;
 
 /// A platform that measurements are made on.
 pub trait Place: Platform {
@@ -41,8 +41,11 @@ pub trait Place: Platform {
     /// The stamps since the last time, and forgets them.
     fn take_trace(&self) -> Trace;
 
-    /// What a tick of the stamps is and what a stamp costs.
-    fn scale(&self) -> Scale;
+    /// Nanoseconds of a tick of the stamps.
+    fn tick(&self) -> f64;
+
+    /// What a stamp costs.
+    fn stamps(&self) -> Stamps;
 }
 
 /// A core that works.
@@ -70,6 +73,11 @@ pub trait Timer {
 pub trait Other {
     /// How it ended, if it does within that time.
     fn ended(&mut self, within: Duration) -> Option<String>;
+
+    /// What its stamps cost; none if that is the same as here.
+    fn stamps(&self) -> Option<Stamps> {
+        None
+    }
 
     /// Lets it go, once the link is closed.
     fn dismiss(&mut self);
