@@ -5,8 +5,8 @@
 //! disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
 //! own ratios.
 //!
-//! What measures nothing but the stack is a [`Measure`], and can be made on a simulated chip as well.
-//! There is no limit to measure there.
+//! What measures nothing but the stack can be made on a simulated chip as well, where there is no
+//! limit to measure.
 
 mod bounds;
 pub mod choice;

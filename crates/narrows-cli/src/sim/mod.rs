@@ -1,7 +1,7 @@
 //! A simulated chip as the place of a run or a bench.
 //!
 //! Both sides are processes of one [`Simulation`], each on a core of the chip: the caller's does
-//! what a run or a bench does, the callee's is [`callee::serve`]. Times are virtual, to the
+//! what a run or a bench does, the callee's serves as [`callee`] does. Times are virtual, to the
 //! nanosecond and below, and whoever measures looks at them for nothing. So two runs of the same
 //! print the same.
 
