@@ -82,7 +82,7 @@ impl Bus {
             choosing: false,
             spinner: None,
             weights,
-            streak: 0,
+            streak: u32::MAX,
         }
     }
 
