@@ -206,19 +206,24 @@ impl State {
     }
 
     fn perform(&mut self, process: usize) {
-        let Transfer { memory, address, len, act, .. } = self.processes[process].transfer;
-        let (start, end) = (address as usize, address as usize + len as usize);
-        match act {
+        let transfer = &mut self.processes[process].transfer;
+        let (memory, start) = (transfer.memory, transfer.address as usize);
+        let len = transfer.len as usize;
+        let there = &mut self.memories[memory][start..start + len];
+        match transfer.act {
             Act::Nothing => {}
-            Act::Load => self.processes[process].latch = Some(self.word(memory, address)),
-            Act::Store(value) => self.store(process, memory, address, &value.to_le_bytes()),
-            Act::Read => {
-                let from = &self.memories[memory][start..end];
-                self.processes[process].transfer.bytes[..len as usize].copy_from_slice(from);
+            Act::Load => {
+                let word = self.word(memory, start as u32);
+                self.processes[process].latch = Some(word);
+            }
+            Act::Read => transfer.bytes[..len].copy_from_slice(there),
+            Act::Store(value) => {
+                there.copy_from_slice(&value.to_le_bytes()[..len]);
+                self.stored(process);
             }
             Act::Write => {
-                let bytes = self.processes[process].transfer.bytes;
-                self.store(process, memory, address, &bytes[..len as usize]);
+                there.copy_from_slice(&transfer.bytes[..len]);
+                self.stored(process);
             }
         }
     }
@@ -228,23 +233,25 @@ impl State {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// Bytes reach memory.
-    fn store(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
-        let start = address as usize;
-        self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
+    /// What a process's transfer stores has reached memory.
+    fn stored(&mut self, process: usize) {
         self.counts.stores += 1;
+        let Transfer { memory, bus, address, len, .. } = self.processes[process].transfer;
+        let bytes = &self.memories[memory][address as usize..(address + len) as usize];
         let mut hash = self.hash;
         let mut add = |value: u64| {
             hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5);
         };
         add(self.now.0);
         add((process as u64) << 48 | (memory as u64) << 32 | u64::from(address));
-        for chunk in bytes.chunks(8) {
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        chunks.iter().for_each(|chunk| add(u64::from_le_bytes(*chunk)));
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             add(u64::from_le_bytes(word));
         }
         self.hash = hash;
-        self.stored(memory, address, bytes.len() as u32);
+        self.show(bus, memory, address, len);
     }
 }
