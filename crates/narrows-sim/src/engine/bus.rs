@@ -107,7 +107,9 @@ impl Bus {
     }
 
     pub(super) fn granted(&mut self, core: usize) {
-        self.streak = if core == self.last { self.streak + 1 } else { 1 };
+        // Before the first turn nobody has had any, whoever is said to be the last.
+        let turns = self.streak.checked_add(1).unwrap_or(1);
+        self.streak = if core == self.last { turns } else { 1 };
         self.last = core;
     }
 }
