@@ -136,8 +136,8 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
                 }
                 mode = Mode::Calls;
             }
-            (Mode::Sink(strategy), _) => {
-                if !sink::serve(node, strategy, longest) {
+            (Mode::Sink(strategy) | Mode::SinkAll(strategy), _) => {
+                if !sink::serve(node, strategy, longest, matches!(mode, Mode::SinkAll(_))) {
                     return;
                 }
                 mode = Mode::Calls;

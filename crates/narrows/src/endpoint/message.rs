@@ -1,5 +1,6 @@
 //! Connectionless messages between ports.
 
+use core::slice;
 use core::time::Duration;
 
 use super::node::would_block;
@@ -8,7 +9,7 @@ use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
 use crate::memory::{Corrupt, Descriptor, Kind};
-use crate::platform::{Lost, Platform};
+use crate::platform::{Instant, Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
 
@@ -112,6 +113,21 @@ impl<'a> Message<'a> {
     pub fn tag(self, tag: u16) -> Message<'a> {
         Message { tag, ..self }
     }
+
+    /// What its slot says of it, but for the length and the block.
+    #[inline(always)]
+    pub(super) fn descriptor(&self, strategy: &Strategy, from: Port, to: Port) -> Descriptor {
+        Descriptor {
+            kind: Kind::Message,
+            ack: strategy.acknowledgement.wanted(),
+            priority: self.priority.min(7),
+            len: 0,
+            source: from,
+            target: to,
+            tag: self.tag,
+            block: None,
+        }
+    }
 }
 
 impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
@@ -170,11 +186,11 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        let Message { priority, tag, payload } = message.into();
-        if self.post(from, to, priority, tag, &payload) {
+        let mut message = message.into();
+        if self.post(from, to, slice::from_ref(&message)) == 1 {
             return Ok(());
         }
-        self.attempt(from, to, &mut Message { priority, tag, payload })
+        self.attempt(from, to, &mut message)
     }
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
@@ -190,12 +206,11 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let Message { priority, tag, payload } = message.into();
-        if self.post(from, to, priority, tag, &payload) {
+        let mut message = message.into();
+        if self.post(from, to, slice::from_ref(&message)) == 1 {
             return Ok(());
         }
-        let mut message = Message { priority, tag, payload };
-        self.until_sent(to.link, within, |node| node.attempt(from, to, &mut message))
+        self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
     }
 
     /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
@@ -209,11 +224,11 @@ impl<P: Platform> Node<P> {
         from: Port,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        let Message { priority, tag, payload } = message.into();
-        if self.post_over(flow, from, priority, tag, &payload) {
+        let mut message = message.into();
+        if self.post_over(flow, from, slice::from_ref(&message)) == 1 {
             return Ok(());
         }
-        self.attempt_over(flow, from, &mut Message { priority, tag, payload })
+        self.attempt_over(flow, from, &mut message)
     }
 
     /// As [`Node::try_send_over`], waiting for room until the deadline.
@@ -228,17 +243,16 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let Message { priority, tag, payload } = message.into();
-        if self.post_over(flow, from, priority, tag, &payload) {
+        let mut message = message.into();
+        if self.post_over(flow, from, slice::from_ref(&message)) == 1 {
             return Ok(());
         }
         let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
-        let mut message = Message { priority, tag, payload };
-        self.until_sent(link, within, |node| node.attempt_over(flow, from, &mut message))
+        self.until_sent(link, within, &mut None, |node| node.attempt_over(flow, from, &mut message))
     }
 
     #[inline(never)]
-    fn attempt(
+    pub(super) fn attempt(
         &mut self,
         from: Port,
         to: Address,
@@ -250,7 +264,7 @@ impl<P: Platform> Node<P> {
     }
 
     #[inline(never)]
-    fn attempt_over(
+    pub(super) fn attempt_over(
         &mut self,
         flow: FlowId,
         from: Port,
@@ -268,27 +282,29 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// Tries again until there is room or the deadline passed, which is set when there is none for
+    /// the first time.
     #[inline(never)]
-    fn until_sent(
+    pub(super) fn until_sent(
         &mut self,
         link: LinkId,
         within: Option<Duration>,
+        deadline: &mut Option<Instant>,
         mut attempt: impl FnMut(&mut Self) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
-        let mut deadline = None;
         loop {
             match attempt(self) {
                 Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {}
                 done => return done,
             }
             if deadline.is_none() {
-                deadline = self.deadline(within);
+                *deadline = self.deadline(within);
             }
-            if self.passed(deadline) {
+            if self.passed(*deadline) {
                 return Err(SendError::Deadline);
             }
             self.poll();
-            self.wait(self.agreed(), deadline, Some(link));
+            self.wait(self.agreed(), *deadline, Some(link));
             self.attend();
         }
     }
@@ -301,23 +317,13 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        let &mut Message { priority, tag, ref mut payload } = message;
-        let descriptor = Descriptor {
-            kind: Kind::Message,
-            ack: strategy.acknowledgement.wanted(),
-            priority: priority.min(7),
-            len: 0,
-            source: from,
-            target: to.port,
-            tag,
-            block: None,
-        };
+        let descriptor = message.descriptor(strategy, from, to.port);
         let Some(link) = self.links.get_mut(to.link) else { return Err(SendError::Unknown) };
         if let Some(reason) = link.lost {
             return Err(SendError::Gone(reason));
         }
-        let driven = payload.driven(to.link).ok_or(SendError::NotReserved)?;
-        let id = u32::from(from) << 16 | u32::from(tag);
+        let driven = message.payload.driven(to.link).ok_or(SendError::NotReserved)?;
+        let id = u32::from(from) << 16 | u32::from(message.tag);
         self.platform.stamp(Span::Endpoint, Edge::Enter, id);
         let sent = link::send(&self.platform, link, strategy, descriptor, driven);
         self.platform.stamp(Span::Endpoint, Edge::Leave, id);
@@ -329,7 +335,7 @@ impl<P: Platform> Node<P> {
             }
             send_error(error)
         })?;
-        payload.spent();
+        message.payload.spent();
         Ok(())
     }
 

@@ -2,39 +2,48 @@
 //! slot, out of the ring into the receiver's buffer. What it cannot do, it leaves untouched for the
 //! long way to do, so that nothing but speed depends on it.
 
-use super::{Address, FlowId, Node, Payload, Port, Received, What};
-use crate::link::{self, Target};
-use crate::memory::{Ack, Descriptor, Kind};
+use super::{Address, FlowId, Message, Node, Payload, Port, Received, What};
+use crate::link::{self, Link, LinkId};
 use crate::platform::Platform;
-use crate::strategy::Transfer;
+use crate::strategy::{Strategy, Transfer};
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
 pub(super) const LOOKS: u8 = 255;
 
-/// What a look at the rings found.
-pub(super) enum Look {
-    /// No message on any of them, and none that waits for this port.
-    Nothing,
-    /// The message, which has been taken and given back.
-    Message(Received),
-    /// Something that takes the long way.
-    More,
+/// What takes the long way.
+pub(super) struct More;
+
+/// A ring on which a message is.
+struct Ready<'a, P: Platform> {
+    platform: &'a P,
+    id: LinkId,
+    link: &'a mut Link<P>,
+    port: Port,
+    copied: bool,
+}
+
+impl<P: Platform> Ready<'_, P> {
+    /// Takes the message, if it can be taken straight into `buffer`.
+    #[inline(always)]
+    fn take(&mut self, buffer: &mut [u8]) -> Option<Received> {
+        let Ready { platform, id, port, copied, .. } = *self;
+        let d = link::take_into(platform, self.link, port, copied, buffer)?;
+        Some(Received {
+            what: What::Message,
+            from: Address { link: id, port: d.source },
+            len: d.len as usize,
+            priority: d.priority,
+            tag: d.tag,
+        })
+    }
 }
 
 impl<P: Platform> Node<P> {
-    /// Sends a message that belongs to no flow, if it fits a slot which is known to be free. False
-    /// if it did not.
+    /// Sends messages that belong to no flow, up to the first for which there is no room at once or
+    /// which the long way has to see to. Returns how many it sent.
     #[inline(always)]
-    pub(super) fn post(
-        &mut self,
-        from: Port,
-        to: Address,
-        priority: u8,
-        tag: u16,
-        payload: &Payload<'_>,
-    ) -> bool {
-        let ack = self.strategy.acknowledgement.wanted();
-        self.post_with(ack, from, to, priority, tag, payload)
+    pub(super) fn post(&mut self, from: Port, to: Address, messages: &[Message<'_>]) -> usize {
+        self.post_with(self.strategy, from, to, messages)
     }
 
     /// As [`Node::post`], over a flow.
@@ -43,80 +52,93 @@ impl<P: Platform> Node<P> {
         &mut self,
         flow: FlowId,
         from: Port,
-        priority: u8,
-        tag: u16,
-        payload: &Payload<'_>,
-    ) -> bool {
-        let Some(flow) = self.get_flow(flow) else { return false };
-        let Target::Port(port) = flow.target else { return false };
-        if flow.phase.usable().is_err() {
-            return false;
-        }
-        let (ack, to) = (flow.strategy.acknowledgement.wanted(), Address { link: flow.link, port });
-        self.post_with(ack, from, to, priority, tag, payload)
+        messages: &[Message<'_>],
+    ) -> usize {
+        let Ok((link, port, strategy)) = self.flow_to_port(flow) else { return 0 };
+        self.post_with(strategy, from, Address { link, port }, messages)
     }
 
     #[inline(always)]
     fn post_with(
         &mut self,
-        ack: Ack,
+        strategy: Strategy,
         from: Port,
         to: Address,
-        priority: u8,
-        tag: u16,
-        payload: &Payload<'_>,
-    ) -> bool {
-        let Payload::Bytes(bytes) = *payload else { return false };
-        if self.platform.tracing()
-            || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
-        {
-            return false;
+        messages: &[Message<'_>],
+    ) -> usize {
+        let open = matches!(self.endpoints.get(usize::from(from)), Some(Some(_)));
+        if !open || self.platform.tracing() {
+            return 0;
         }
-        let Some(link) = self.links.get_mut(to.link) else { return false };
+        let Some(link) = self.links.get_mut(to.link) else { return 0 };
         if link.lost.is_some() {
-            return false;
+            return 0;
         }
-        let descriptor = Descriptor {
-            kind: Kind::Message,
-            ack,
-            priority: priority.min(7),
-            len: 0,
-            source: from,
-            target: to.port,
-            tag,
-            block: None,
-        };
-        link::post(&self.platform, link, descriptor, bytes)
+        let bytes = messages.iter().map_while(|message| match message.payload {
+            Payload::Bytes(bytes) => Some((message.descriptor(&strategy, from, to.port), bytes)),
+            Payload::Reserved(_) => None,
+        });
+        link::post(&self.platform, link, &strategy, bytes)
     }
 
-    /// Takes the one message that is there straight into `buffer`. With messages on several links,
-    /// or one that overtakes another, or something else to do than messages, there is more.
+    /// The ring that a message for this port can be taken from: none if no message is there. With
+    /// messages on several links, or one that waits, or something else to do, there is more.
     #[inline(always)]
-    pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Look {
+    fn only(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
         if self.calm == 0 {
-            return Look::More;
+            return Err(More);
         }
         self.calm -= 1;
-        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Look::More };
+        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
         if !endpoint.queue.is_empty() {
-            return Look::More;
+            return Err(More);
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
-        let (id, link) = match self.links.ready() {
-            Ok(Some(ready)) => ready,
-            Ok(None) => return Look::Nothing,
-            Err(link::Several) => return Look::More,
-        };
-        match link::take_into(&self.platform, link, port, copied, buffer) {
-            Some(d) => Look::Message(Received {
-                what: What::Message,
-                from: Address { link: id, port: d.source },
-                len: d.len as usize,
-                priority: d.priority,
-                tag: d.tag,
-            }),
-            None => Look::More,
+        match self.links.ready() {
+            Ok(Some((id, link))) => {
+                Ok(Some(Ready { platform: &self.platform, id, link, port, copied }))
+            }
+            Ok(None) => Ok(None),
+            Err(link::Several) => Err(More),
         }
+    }
+
+    /// Takes the one message that is there straight into `buffer`; none if there is none.
+    #[inline(always)]
+    pub(super) fn look(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+    ) -> Result<Option<Received>, More> {
+        match self.only(port) {
+            Ok(Some(mut ready)) => ready.take(buffer).map(Some).ok_or(More),
+            Ok(None) => Ok(None),
+            Err(More) => Err(More),
+        }
+    }
+
+    /// Takes up to `most` messages that are there through `buffer` and hands each to `each`. Returns
+    /// how many there were before there was none or more to do.
+    #[inline(always)]
+    pub(super) fn look_all(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+        most: usize,
+        each: &mut impl FnMut(&Received, &[u8]),
+    ) -> usize {
+        let Ok(Some(mut ready)) = self.only(port) else { return 0 };
+        let mut count = 0;
+        while count < most
+            && let Some(received) = ready.take(buffer)
+        {
+            count += 1;
+            each(&received, buffer.get(..received.len).unwrap_or(buffer));
+            if !ready.link.shared.rx.ready() {
+                break;
+            }
+        }
+        count
     }
 
     /// Sees to what is not on the rings. False if the next look has to see to everything.

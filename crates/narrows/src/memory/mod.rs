@@ -6,6 +6,7 @@
 mod descriptor;
 mod layout;
 mod pool;
+mod quick;
 mod returns;
 mod ring;
 mod shared;

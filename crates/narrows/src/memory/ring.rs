@@ -12,8 +12,8 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 /// Slots ahead that the sender asks for while it writes one.
 const AHEAD: u32 = 8;
 
-/// The most credit that is held back.
-const MOST_HELD_BACK: u32 = 16;
+/// The most credit, and the most blocks, that are held back.
+pub(super) const MOST_HELD_BACK: u32 = 16;
 
 /// The sender's side of a ring.
 pub struct Producer<O: OwnMemory, Q: Memory> {
