@@ -294,7 +294,12 @@ pub(super) fn defect(what: &str) -> Failure {
 /// Writes a message's number to the start of its payload.
 #[inline]
 pub(super) fn mark(number: u64, payload: &mut [u8]) {
-    for (to, from) in payload.iter_mut().zip(number.to_le_bytes()) {
-        *to = from;
+    let number = number.to_le_bytes();
+    if let Some(to) = payload.first_chunk_mut() {
+        *to = number;
+    } else {
+        for (to, from) in payload.iter_mut().zip(number) {
+            *to = from;
+        }
     }
 }

@@ -26,6 +26,21 @@ pub fn send<P: Platform>(
     sent
 }
 
+/// Sends a message that fits a slot which is known to be free. False if it did not.
+#[inline(always)]
+pub fn post_in_slot<P: Platform>(
+    platform: &P,
+    shared: &mut Shared<P>,
+    descriptor: Descriptor,
+    payload: &[u8],
+) -> bool {
+    let posted = shared.post_in_slot(descriptor, payload);
+    if posted {
+        shared.ring_if_armed(platform);
+    }
+    posted
+}
+
 /// Sends messages in their order, up to the first for which there is no room at once (see
 /// [`Shared::post`]), and looks once behind all of them whether the peer wants to be rung. Returns
 /// how many it sent.

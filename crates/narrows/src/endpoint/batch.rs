@@ -2,12 +2,22 @@
 
 use core::time::Duration;
 
-use super::{Address, FlowId, Message, Node, Port, PortError, Received, SendError};
+use super::quick::Plain;
+use super::{Address, FlowId, Message, Node, Payload, Port, PortError, Received, SendError};
 use crate::link::LinkId;
 use crate::platform::Platform;
 
 /// Messages handed out by one call, so that a flood leaves the application its turn.
 const BATCH: usize = 64;
+
+/// The first of `messages`, up to one that was made in a reserved block.
+#[inline(always)]
+pub(super) fn plain<'a>(messages: &'a [Message<'_>]) -> impl Iterator<Item = Plain<'a>> {
+    messages.iter().map_while(|message| match message.payload {
+        Payload::Bytes(bytes) => Some((message.priority, message.tag, bytes)),
+        Payload::Reserved(_) => None,
+    })
+}
 
 impl<P: Platform> Node<P> {
     /// Sends messages in their order, waiting for room until the deadline, as [`Node::send`] does
@@ -29,7 +39,7 @@ impl<P: Platform> Node<P> {
             to.link,
             messages,
             within,
-            |node, messages| node.post(from, to, messages),
+            |node, messages| node.post(node.strategy, from, to, plain(messages)),
             |node, message| node.attempt(from, to, message),
         )
     }
@@ -50,7 +60,10 @@ impl<P: Platform> Node<P> {
             link,
             messages,
             within,
-            |node, messages| node.post_over(flow, from, messages),
+            |node, messages| {
+                let Ok((link, port, strategy)) = node.flow_to_port(flow) else { return 0 };
+                node.post(strategy, from, Address { link, port }, plain(messages))
+            },
             |node, message| node.attempt_over(flow, from, message),
         )
     }

@@ -1,6 +1,5 @@
 //! Connectionless messages between ports.
 
-use core::slice;
 use core::time::Duration;
 
 use super::node::would_block;
@@ -113,26 +112,32 @@ impl<'a> Message<'a> {
     pub fn tag(self, tag: u16) -> Message<'a> {
         Message { tag, ..self }
     }
-
-    /// What its slot says of it, but for the length and the block.
-    #[inline(always)]
-    pub(super) fn descriptor(&self, strategy: &Strategy, from: Port, to: Port) -> Descriptor {
-        Descriptor {
-            kind: Kind::Message,
-            ack: strategy.acknowledgement.wanted(),
-            priority: self.priority.min(7),
-            len: 0,
-            source: from,
-            target: to,
-            tag: self.tag,
-            block: None,
-        }
-    }
 }
 
 impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
     fn from(payload: T) -> Message<'a> {
         Message::new(payload)
+    }
+}
+
+/// What a message's slot says of it, but for the length and the block.
+#[inline(always)]
+pub(super) fn descriptor(
+    strategy: &Strategy,
+    from: Port,
+    to: Port,
+    priority: u8,
+    tag: u16,
+) -> Descriptor {
+    Descriptor {
+        kind: Kind::Message,
+        ack: strategy.acknowledgement.wanted(),
+        priority: priority.min(7),
+        len: 0,
+        source: from,
+        target: to,
+        tag,
+        block: None,
     }
 }
 
@@ -186,11 +191,13 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
-        if self.post(from, to, slice::from_ref(&message)) == 1 {
+        let Message { priority, tag, payload } = message.into();
+        if let Payload::Bytes(bytes) = payload
+            && self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
+        {
             return Ok(());
         }
-        self.attempt(from, to, &mut message)
+        self.attempt(from, to, &mut Message { priority, tag, payload })
     }
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
@@ -206,10 +213,13 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
-        if self.post(from, to, slice::from_ref(&message)) == 1 {
+        let Message { priority, tag, payload } = message.into();
+        if let Payload::Bytes(bytes) = payload
+            && self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
+        {
             return Ok(());
         }
+        let mut message = Message { priority, tag, payload };
         self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
     }
 
@@ -224,11 +234,14 @@ impl<P: Platform> Node<P> {
         from: Port,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
-        if self.post_over(flow, from, slice::from_ref(&message)) == 1 {
+        let Message { priority, tag, payload } = message.into();
+        if let (Payload::Bytes(bytes), Ok((link, port, strategy))) =
+            (&payload, self.flow_to_port(flow))
+            && self.post_in_slot(strategy, from, Address { link, port }, (priority, tag, bytes))
+        {
             return Ok(());
         }
-        self.attempt_over(flow, from, &mut message)
+        self.attempt_over(flow, from, &mut Message { priority, tag, payload })
     }
 
     /// As [`Node::try_send_over`], waiting for room until the deadline.
@@ -243,10 +256,14 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
-        if self.post_over(flow, from, slice::from_ref(&message)) == 1 {
+        let Message { priority, tag, payload } = message.into();
+        if let (Payload::Bytes(bytes), Ok((link, port, strategy))) =
+            (&payload, self.flow_to_port(flow))
+            && self.post_in_slot(strategy, from, Address { link, port }, (priority, tag, bytes))
+        {
             return Ok(());
         }
+        let mut message = Message { priority, tag, payload };
         let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
         self.until_sent(link, within, &mut None, |node| node.attempt_over(flow, from, &mut message))
     }
@@ -317,7 +334,11 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        let descriptor = message.descriptor(strategy, from, to.port);
+        let plain = super::batch::plain(core::slice::from_ref(message));
+        if self.post(*strategy, from, to, plain) == 1 {
+            return Ok(());
+        }
+        let descriptor = descriptor(strategy, from, to.port, message.priority, message.tag);
         let Some(link) = self.links.get_mut(to.link) else { return Err(SendError::Unknown) };
         if let Some(reason) = link.lost {
             return Err(SendError::Gone(reason));

@@ -2,13 +2,17 @@
 //! slot, out of the ring into the receiver's buffer. What it cannot do, it leaves untouched for the
 //! long way to do, so that nothing but speed depends on it.
 
-use super::{Address, FlowId, Message, Node, Payload, Port, Received, What};
+use super::message::descriptor;
+use super::{Address, Node, Port, Received, What};
 use crate::link::{self, Link, LinkId};
 use crate::platform::Platform;
 use crate::strategy::{Strategy, Transfer};
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
 pub(super) const LOOKS: u8 = 255;
+
+/// Priority, tag and bytes of a message whose payload is in private memory.
+pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
 
 /// What takes the long way.
 pub(super) struct More;
@@ -39,46 +43,46 @@ impl<P: Platform> Ready<'_, P> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Sends messages that belong to no flow, up to the first for which there is no room at once or
-    /// which the long way has to see to. Returns how many it sent.
+    /// Sends a message that fits a slot which is known to be free. False if it did not.
     #[inline(always)]
-    pub(super) fn post(&mut self, from: Port, to: Address, messages: &[Message<'_>]) -> usize {
-        self.post_with(self.strategy, from, to, messages)
-    }
-
-    /// As [`Node::post`], over a flow.
-    #[inline(always)]
-    pub(super) fn post_over(
-        &mut self,
-        flow: FlowId,
-        from: Port,
-        messages: &[Message<'_>],
-    ) -> usize {
-        let Ok((link, port, strategy)) = self.flow_to_port(flow) else { return 0 };
-        self.post_with(strategy, from, Address { link, port }, messages)
-    }
-
-    #[inline(always)]
-    fn post_with(
+    pub(super) fn post_in_slot(
         &mut self,
         strategy: Strategy,
         from: Port,
         to: Address,
-        messages: &[Message<'_>],
+        (priority, tag, bytes): Plain<'_>,
+    ) -> bool {
+        let Some((platform, link)) = self.posting(from, to.link) else { return false };
+        let descriptor = descriptor(&strategy, from, to.port, priority, tag);
+        link::post_in_slot(platform, link, descriptor, bytes)
+    }
+
+    /// Sends messages up to the first for which there is no room at once or which the long way has
+    /// to see to. Returns how many it sent.
+    #[inline(always)]
+    pub(super) fn post<'a>(
+        &mut self,
+        strategy: Strategy,
+        from: Port,
+        to: Address,
+        messages: impl Iterator<Item = Plain<'a>>,
     ) -> usize {
+        let Some((platform, link)) = self.posting(from, to.link) else { return 0 };
+        let messages = messages.map(|(priority, tag, bytes)| {
+            (descriptor(&strategy, from, to.port, priority, tag), bytes)
+        });
+        link::post(platform, link, &strategy, messages)
+    }
+
+    /// The link that a message of a port can take the short way over.
+    #[inline(always)]
+    fn posting(&mut self, from: Port, to: LinkId) -> Option<(&P, &mut Link<P>)> {
         let open = matches!(self.endpoints.get(usize::from(from)), Some(Some(_)));
         if !open || self.platform.tracing() {
-            return 0;
+            return None;
         }
-        let Some(link) = self.links.get_mut(to.link) else { return 0 };
-        if link.lost.is_some() {
-            return 0;
-        }
-        let bytes = messages.iter().map_while(|message| match message.payload {
-            Payload::Bytes(bytes) => Some((message.descriptor(&strategy, from, to.port), bytes)),
-            Payload::Reserved(_) => None,
-        });
-        link::post(&self.platform, link, &strategy, bytes)
+        let link = self.links.get_mut(to)?;
+        link.lost.is_none().then_some((&self.platform, link))
     }
 
     /// The ring that a message for this port can be taken from: none if no message is there. With
@@ -129,16 +133,14 @@ impl<P: Platform> Node<P> {
     ) -> usize {
         let Ok(Some(mut ready)) = self.only(port) else { return 0 };
         let mut count = 0;
-        while count < most
-            && let Some(received) = ready.take(buffer)
-        {
+        loop {
+            let Some(received) = ready.take(buffer) else { return count };
             count += 1;
             each(&received, buffer.get(..received.len).unwrap_or(buffer));
-            if !ready.link.shared.rx.ready() {
-                break;
+            if count == most || !ready.link.shared.rx.ready() {
+                return count;
             }
         }
-        count
     }
 
     /// Sees to what is not on the rings. False if the next look has to see to everything.

@@ -7,7 +7,7 @@ use super::quick::More;
 use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
-use crate::platform::{Lost, Platform};
+use crate::platform::{Lost, Platform, Woken};
 
 /// What an endpoint received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,9 +100,10 @@ impl<P: Platform> Node<P> {
         loop {
             // Before the wait: behind it every look costs the message that ended it.
             if !self.attend() {
-                self.wait(self.agreed(), deadline, None);
+                self.links.watched = self.wait(self.agreed(), deadline, None) == Woken::Word;
             }
             let next = attempt(self);
+            self.links.watched = false;
             if !matches!(next, Ok(None)) || self.passed(deadline) {
                 return next;
             }

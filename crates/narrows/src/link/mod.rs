@@ -131,6 +131,17 @@ pub fn send<P: Platform>(
     sent
 }
 
+/// Sends a message that fits a slot which is known to be free. False if it did not.
+#[inline(always)]
+pub fn post_in_slot<P: Platform>(
+    platform: &P,
+    link: &mut Link<P>,
+    descriptor: Descriptor,
+    payload: &[u8],
+) -> bool {
+    direct::post_in_slot(platform, &mut link.shared, descriptor, payload)
+}
+
 /// Sends messages in their order, up to the first for which there is no room at once. Returns how
 /// many it sent.
 #[inline(always)]

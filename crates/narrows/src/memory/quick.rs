@@ -1,14 +1,26 @@
 //! The short way over the memory: what fits a slot or a block that is free, and a message that can
 //! be taken straight to where it is used. What it cannot do it leaves as it was, for the long way.
 
+use super::ring::AHEAD;
 use super::{Block, Descriptor, PoolError, Shared};
 use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
 impl<P: Platform> Shared<P> {
-    /// Publishes a message if there is room for it: in a slot, or, if this core's copying may bring
-    /// it there, in a block of the
-    /// strategy's placement. False if it did not. The bell is separate.
+    /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
+    /// is separate.
+    #[inline(always)]
+    pub fn post_in_slot(&mut self, mut descriptor: Descriptor, payload: &[u8]) -> bool {
+        let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
+        if fits {
+            descriptor.len = payload.len() as u32;
+            self.tx.publish(&descriptor, payload);
+        }
+        fits
+    }
+
+    /// As [`Shared::post_in_slot`], looking for credit if need be; and what does not fit a slot in a
+    /// block, if this core's copying may bring it there.
     #[inline(always)]
     pub fn post(
         &mut self,
@@ -19,15 +31,14 @@ impl<P: Platform> Shared<P> {
         if !self.tx.known_room() && !self.credited() {
             return false;
         }
-        descriptor.len = payload.len() as u32;
-        if payload.len() <= Self::IN_SLOT {
-            self.tx.publish(&descriptor, payload);
+        if self.post_in_slot(descriptor, payload) {
             return true;
         }
         if strategy.transfer == Transfer::CopyEngine {
             return false;
         }
         let Some(block) = self.bring(strategy.placement, payload) else { return false };
+        descriptor.len = payload.len() as u32;
         descriptor.block = Some(block);
         self.tx.publish(&descriptor, &[]);
         true
@@ -51,7 +62,11 @@ impl<P: Platform> Shared<P> {
             block = self.pool.take(pool, len);
         }
         let block = block.ok()?;
-        let written = self.own_block(block).is_some_and(|(offset, _)| {
+        let written = self.own_block(block).is_some_and(|(offset, size)| {
+            if pool != Placement::Internal {
+                // These are used in turn.
+                self.own.prefetch_to_write(offset.saturating_add(AHEAD * size));
+            }
             let written = self.own.write(offset, payload).is_ok();
             self.own.clean(offset, len);
             written

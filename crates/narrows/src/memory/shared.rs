@@ -2,7 +2,7 @@
 //! ring over them.
 
 use super::{
-    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Pool, PoolError, Producer,
+    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError, Producer,
     Reclaimer, Returner,
 };
 use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Words};
@@ -92,6 +92,14 @@ impl<P: Platform> Shared<P> {
             bell,
             most_lent: theirs.returns(),
         })
+    }
+
+    /// Where the next message comes.
+    ///
+    /// # Errors
+    /// The region is smaller than its layout.
+    pub fn head(&self) -> Result<Next<<P::Peer as Memory>::Words>, OutOfRange> {
+        self.rx.watch_next(&self.theirs, &self.peer)
     }
 
     /// Takes a block of the own pool, fetching returned ones if none is free.
