@@ -109,11 +109,7 @@ impl<P: Platform> Node<P> {
 
     /// Takes the one message that is there straight into `buffer`; none if there is none.
     #[inline(always)]
-    pub(super) fn look(
-        &mut self,
-        port: Port,
-        buffer: &mut [u8],
-    ) -> Result<Option<Received>, More> {
+    pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Result<Option<Received>, More> {
         match self.only(port) {
             Ok(Some(mut ready)) => ready.take(buffer).map(Some).ok_or(More),
             Ok(None) => Ok(None),

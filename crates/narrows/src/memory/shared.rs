@@ -2,8 +2,8 @@
 //! ring over them.
 
 use super::{
-    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError, Producer,
-    Reclaimer, Returner,
+    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError,
+    Producer, Reclaimer, Returner,
 };
 use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Words};
 use crate::strategy::Placement;
