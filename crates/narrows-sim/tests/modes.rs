@@ -88,7 +88,7 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                 let mut dice = Dice(own);
                 let word = |core: usize, level: u64| 64 * (core * 4 + level as usize) as u32;
                 for step in 0..30 {
-                    match dice.roll(7) {
+                    match dice.roll(8) {
                         0 => cpu.compute(Time::nanos(10 * dice.roll(400))),
                         1 => cpu.store(0, 2048 + 4 * dice.roll(16) as u32, step as u32),
                         2 => cpu.write(1, 4096 * dice.roll(4) as u32, &[step as u8; 100]),
@@ -99,6 +99,7 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                         }
                         4 => cpu.clean(1, 4096 * dice.roll(4) as u32, 128),
                         5 => cpu.invalidate(1, 4096 * dice.roll(4) as u32, 128),
+                        6 => cpu.pause(Time::nanos(dice.roll(6000))),
                         _ => {
                             // Tells the next core, and spins until told by the one before, or long
                             // enough.
@@ -106,7 +107,11 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                             let end = cpu.time() + Time::nanos(dice.roll(9000));
                             let last = cpu.load(0, word(core, level));
                             let woken = cpu.spin(0, word(core, level), last, end);
-                            log.borrow_mut().push((core, u64::from(woken.unwrap_or(u32::MAX)), cpu.time()));
+                            log.borrow_mut().push((
+                                core,
+                                u64::from(woken.unwrap_or(u32::MAX)),
+                                cpu.time(),
+                            ));
                         }
                     }
                 }

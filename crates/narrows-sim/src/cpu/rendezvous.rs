@@ -155,6 +155,7 @@ impl Cpu {
     }
 
     pub(super) fn hunt_for(&self, wanted: &Name) -> Result<(), HuntError> {
+        self.tick();
         let Some(own) = self.number() else { return Err(HuntError::Own) };
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
@@ -167,12 +168,14 @@ impl Cpu {
     }
 
     pub(super) fn stop_hunting(&self, wanted: &Name) {
+        self.tick();
         let own = self.number();
         let mut registry = self.machine().registry.borrow_mut();
         registry.hunts.retain(|(hunter, name)| Some(*hunter) != own || name != wanted);
     }
 
     pub(super) fn next_news(&self) -> Option<Result<Event<Cpu>, (Name, HuntError)>> {
+        self.tick();
         let own = self.number()?;
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
@@ -205,6 +208,7 @@ impl Cpu {
     }
 
     pub(super) fn close_link(&self, key: u32) {
+        self.tick();
         let Some(own) = self.number() else { return };
         let machine = self.machine();
         machine.registry.borrow_mut().end(machine, key as usize, own, Lost::Closed);

@@ -20,6 +20,8 @@ pub(crate) enum Act {
     Load,
     /// Stores a word.
     Store(u32),
+    /// Loads a word, and stores another if that was 0.
+    Claim(u32),
     /// Loads bytes to the process's buffer.
     Read,
     /// Stores bytes from the process's buffer.
@@ -212,6 +214,13 @@ impl State {
             Act::Nothing => {}
             Act::Load => self.processes[process].latch = Some(self.word(memory, address)),
             Act::Store(value) => self.store(process, memory, address, &value.to_le_bytes()),
+            Act::Claim(value) => {
+                let word = self.word(memory, address);
+                self.processes[process].latch = Some(word);
+                if word == 0 {
+                    self.store(process, memory, address, &value.to_le_bytes());
+                }
+            }
             Act::Read => {
                 let from = &self.memories[memory][start..end];
                 self.processes[process].transfer.bytes[..len as usize].copy_from_slice(from);

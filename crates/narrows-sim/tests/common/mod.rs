@@ -45,6 +45,7 @@ pub fn core(name: &str) -> Core {
             sleep: Cost::Cycles(50),
             tick: Cost::NONE,
             tick_service: Cost::NONE,
+            calls: Vec::new(),
         },
         spans: Vec::new(),
     }
