@@ -4,7 +4,8 @@ mod common;
 
 use narrows::conformance::{self, Rig, Side};
 use narrows::endpoint::Limits;
-use narrows_sim::chip::Chip;
+use narrows::strategy::{Notification, Placement};
+use narrows_sim::chip::{Chip, SHIPPED};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use std::time::Duration;
@@ -62,4 +63,22 @@ fn every_driver_passes_on_a_chip_without_coherent_caches() {
         ran += 1;
     }
     assert_eq!(ran, 60);
+}
+
+/// Their internal memories are too small for all that the suite sends.
+#[test]
+fn every_driver_passes_on_the_shipped_chips_through_external_memory() {
+    for (name, _) in SHIPPED {
+        let rig = Simulated(Chip::shipped(name).expect("a possible chip"));
+        let mut ran = 0;
+        for strategy in conformance::strategies() {
+            let bell = strategy.notification == Notification::Interrupt;
+            if bell && strategy.placement == Placement::External {
+                println!("{name}: {strategy}");
+                conformance::run(&rig, strategy);
+                ran += 1;
+            }
+        }
+        assert_eq!(ran, 6, "{name}");
+    }
 }

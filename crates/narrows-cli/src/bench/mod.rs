@@ -18,6 +18,7 @@ mod phases;
 mod pingpong;
 mod scaling;
 pub mod series;
+mod simulator;
 pub mod sink;
 mod sizes;
 mod soak;
@@ -109,6 +110,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Sizes => sizes::run(global, args)?,
         Which::Storm => return storm::run(global, args),
         Which::Soak => return soak::run(global, args),
+        Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(global, args)?,
     };
     if global.json {
@@ -122,9 +124,14 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
 /// Whether every flag that was given means something here.
 fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
+    let sim = args.which == Which::Sim;
     let flags = [
         ("--seed", args.seed.is_some(), storm),
         ("--for", args.time.is_some(), soak),
+        ("--systemc", args.systemc.is_some(), sim),
+        ("--transfer", !args.transfer.is_empty(), !sim),
+        ("--notify", !args.notify.is_empty(), !sim),
+        ("--placement", !args.placement.is_empty(), !sim),
         ("--rounds", args.rounds.is_some(), !soak),
         ("--bytes", !args.bytes.is_empty(), !storm && !soak),
         ("--priority", global.priority.is_some(), !soak),

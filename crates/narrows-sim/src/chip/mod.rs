@@ -109,7 +109,7 @@ pub struct Core {
     pub burst: u32,
     /// What an access that hits the first-level data cache takes, for each word.
     pub hit: Cost,
-    /// What an access takes that misses the first level and hits the second.
+    /// What an access that hits the second level takes, for each line.
     pub second_hit: Cost,
     /// What copying takes beside the access to shared memory: once, and for each word.
     pub copy: Copying,

@@ -92,7 +92,7 @@ fn davinci_adds_up_to_what_it_is_set_from() {
             .sum::<f64>()
     };
     let publish = 4.0 * write + read + arm.interrupt.ring.at(arm.clock).micros();
-    let take = 3.0 * write + 5.0 * read;
+    let (served, taken) = (4.0 * write + 6.0 * read, 2.0 * write + 5.0 * read);
     let copy = arm.copy.word.at(arm.clock).micros();
     for (words, [a, b, c, d, e]) in [
         (32.0, [148.77, 131.22, 75.51, 114.37, 143.77]),
@@ -102,8 +102,8 @@ fn davinci_adds_up_to_what_it_is_set_from() {
         let sums = [
             (a, enter(arm, Span::PhaseA) + words * (write + copy)),
             (b, enter(arm, Span::PhaseB) + publish),
-            (c, notified(dsp) + take + enter(dsp, Span::PhaseC)),
-            (d, publish + notified(arm) + take + leave),
+            (c, notified(dsp) + served + enter(dsp, Span::PhaseC)),
+            (d, publish + notified(arm) + taken + leave),
             (e, enter(arm, Span::PhaseE) + words * (read + copy)),
         ];
         for (published, ours) in sums {
@@ -151,7 +151,8 @@ fn copying_to_the_same_lines_takes_five_times_as_long() {
         (bus.overhead.at(bus.clock) + first.at(bus.clock) + beats).micros()
     };
     let miss = 2.0 * line(memory.read) + line(memory.write);
-    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock)).micros();
+    assert!(core.copy.private);
+    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock) * 2).micros();
     let slower = 8.0 * (miss + word) / (miss + 8.0 * word);
     assert!((slower - 5.0).abs() < 0.05, "{slower}");
 }

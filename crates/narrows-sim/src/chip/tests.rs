@@ -29,7 +29,7 @@ home = "ram"
 data = { size = "1KiB", line = 32, ways = 2, write_back = true, allocate = true }
 burst = 4
 hit = 1
-copy = { start = 3, word = 1 }
+copy = { start = 3, word = 1, private = false }
 poll = 5
 fence = 1
 upkeep = 1
@@ -199,11 +199,15 @@ const WRONG: &[(&str, &str, &str)] = &[
         "25:14: core.second_hit is 1; expected none without",
     ),
     (
-        "word = 1 }",
-        "words = 1 }",
+        "word = 1,",
+        "words = 1,",
         "25:21: unknown key core.copy.words; expected start, word or private",
     ),
-    ("copy = { start = 3, word = 1 }", "copy = 3", "25:8: core.copy is 3; expected a table"),
+    (
+        "copy = { start = 3, word = 1, private = false }",
+        "copy = 3",
+        "25:8: core.copy is 3; expected a table",
+    ),
     ("poll = 5", "poll = \"0ns\"", "26:8: core.poll is 0ns; expected a cost above 0"),
     ("timer = {", "timr = {", "29:1: unknown key core.timr; expected name, clock, home"),
     ("tick = \"1ms\"", "tick = \"1 ms\"", "31:44: core.system.tick is 1 ms; expected cycles"),

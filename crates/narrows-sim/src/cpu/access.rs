@@ -430,8 +430,12 @@ impl Cpu {
         }
     }
 
-    /// Bytes that are copied at a time: a line, or what the bus takes.
+    /// Bytes that are copied at a time: a word where the other side goes through the cache too and
+    /// may be on the same lines; else a line, or as much as fits a transfer.
     fn grain(&self, memory: usize) -> u32 {
+        if self.shared.private.get().is_some() {
+            return 4;
+        }
         self.cached(memory).unwrap_or(BURST as u32)
     }
 

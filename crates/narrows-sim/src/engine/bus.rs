@@ -67,6 +67,8 @@ pub(crate) struct Bus {
     /// The process whose looks are not simulated one by one.
     pub(super) spinner: Option<Spinner>,
     weights: Option<Vec<u32>>,
+    /// Turns that the last core has had running; before the first turn the largest number, so that
+    /// nobody has any left.
     streak: u32,
 }
 
@@ -84,7 +86,7 @@ impl Bus {
             choosing: false,
             spinner: None,
             weights,
-            streak: 0,
+            streak: u32::MAX,
         }
     }
 
@@ -109,7 +111,8 @@ impl Bus {
     }
 
     pub(super) fn granted(&mut self, core: usize) {
-        self.streak = if core == self.last { self.streak + 1 } else { 1 };
+        let first = core != self.last || self.streak == u32::MAX;
+        self.streak = if first { 1 } else { self.streak + 1 };
         self.last = core;
     }
 }
