@@ -46,8 +46,9 @@ impl Cpu {
             let mut state = self.machine().state.borrow_mut();
             state.runs(process) && (what(&mut state, process) | !state.tick())
         };
-        if leave {
-            self.shared.door.leave();
+        if leave && !self.shared.door.leave() {
+            // It panics: what it holds is dropped, and nothing takes time any more.
+            self.machine().state.borrow_mut().current = None;
         }
     }
 

@@ -16,10 +16,12 @@ pub(crate) struct Door(Rc<Cell<Option<*const Yielder<(), ()>>>>);
 
 impl Door {
     /// Goes back to the engine until it resumes this process. False if this process is not the one
-    /// that runs, or is being taken down: nothing happened then.
+    /// that runs, or panics: nothing happened then.
     #[inline]
     pub fn leave(&self) -> bool {
-        let Some(yielder) = self.0.get() else { return false };
+        let Some(yielder) = self.0.get().filter(|_| !std::thread::panicking()) else {
+            return false;
+        };
         // SAFETY: only the body of the coroutine stores a pointer, to its own yielder, and
         // `Code::resume` takes it away whenever the coroutine is left, so this code runs on the
         // stack that the yielder is on.
