@@ -1,6 +1,7 @@
 //! How a process passes time, and the service routine of a core's doorbells.
 
 use super::{Bell, Cpu, RegionWords};
+use crate::engine::fault::Ring;
 use crate::engine::state::{BELL, WokenBy};
 use crate::time::Time;
 use narrows::platform::{Instant, Wait, Watch, Woken};
@@ -182,7 +183,17 @@ impl Cpu {
     pub(super) fn ring_bell(&self, bell: Bell) {
         self.compute(self.rates().ring);
         let latency = self.rates().latency;
-        self.act(|state, _| {
+        self.act(|state, own| {
+            state.processes[own].rings += 1;
+            match state.plan.ring(own, state.processes[own].rings) {
+                Ring::Once => {}
+                Ring::Never => return false,
+                Ring::Late(by) => {
+                    state.ring_later(bell.0, latency + by);
+                    return false;
+                }
+                Ring::Twice(by) => state.ring_later(bell.0, latency + by),
+            }
             let target = &mut state.processes[bell.0];
             let core = target.core;
             // While the last ring has not been seen to, another adds nothing.

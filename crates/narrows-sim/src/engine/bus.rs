@@ -141,7 +141,7 @@ impl State {
                 self.spin_behind(number, granted, done);
                 self.set_clock(done);
                 self.perform(process);
-                return false;
+                return self.plan.dying.is_some();
             }
         }
         self.processes[process].interruptible = false;
@@ -203,6 +203,9 @@ impl State {
         let one = &mut self.processes[process];
         one.interruptible = true;
         one.until = self.now;
+        if self.plan.dying.is_some() {
+            return None;
+        }
         if self.outranked(process) {
             self.preempt(process);
             return None;
@@ -240,8 +243,16 @@ impl State {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// Bytes reach memory.
+    /// A process stores, unless it dies before.
     fn store(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
+        if self.plan.stores(process) {
+            self.put(process, memory, address, bytes);
+            self.perhaps_lie(process, memory, address);
+        }
+    }
+
+    /// Bytes reach memory.
+    pub(super) fn put(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
         let start = address as usize;
         self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
         self.counts.stores += 1;

@@ -8,6 +8,7 @@
 
 pub(crate) mod bus;
 pub(crate) mod coroutine;
+pub(crate) mod fault;
 mod queue;
 mod report;
 mod schedule;
@@ -19,6 +20,7 @@ use crate::cpu::{self, Cpu, Machine};
 use crate::rtos::Os;
 use crate::time::Time;
 use coroutine::{Code, Door};
+pub use fault::{Bells, Death, Faults, Lies, Upkeep};
 use queue::{Event, Rank};
 pub use report::{CoreUse, Counts, Outcome, Stuck};
 use state::{BELL, ENGINE, INTERRUPT, LINES, Progress, State, TICK, WokenBy};
@@ -43,11 +45,14 @@ pub struct Settings {
     pub until: Time,
     /// What the random numbers of a simulation come from.
     pub seed: u64,
+    /// What goes wrong.
+    pub faults: Faults,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { mode: Mode::Fast, until: Time::NEVER, seed: 1 }
+        let faults = Faults::default();
+        Settings { mode: Mode::Fast, until: Time::NEVER, seed: 1, faults }
     }
 }
 
@@ -136,7 +141,9 @@ impl<'a> Simulation<'a> {
         body: impl FnOnce(Cpu) + 'a,
     ) -> Pid {
         assert!(core < self.machine.chip.cores.len(), "core {core} is none of the chip's");
-        Pid(self.add(core, name.into(), priority.min(INTERRUPT - 1), false, body))
+        let process = self.add(core, name.into(), priority.min(INTERRUPT - 1), false, body);
+        self.machine.state.borrow_mut().plan.added(process);
+        Pid(process)
     }
 
     /// Adds an interrupt process on a core. It runs once for each time that it is triggered, on top
@@ -188,6 +195,7 @@ impl<'a> Simulation<'a> {
         Ok(Outcome {
             end: own().map(|p| p.ended).max().unwrap_or(Time::ZERO),
             unfinished: unfinished.map(|p| p.name.clone()).collect(),
+            died: state.plan.died,
             hash: state.hash,
             cores: (0..self.machine.chip.cores.len()).map(|core| state.used(core)).collect(),
             counts: state.counts,
@@ -212,8 +220,13 @@ impl<'a> Simulation<'a> {
             if let Some(stuck) = state.stuck.take() {
                 return Err(stuck);
             }
-            let Some(process) = next else { continue };
-            state.current = Some(process);
+            let Some(process) = next else {
+                let dying = state.plan.dying.take();
+                drop(state);
+                left -= usize::from(dying.is_some_and(|process| self.kill(process)));
+                continue;
+            };
+            (state.current, state.ran) = (next, next);
             drop(state);
             self.swapped();
             let ended = self.codes[process].resume();
@@ -222,7 +235,14 @@ impl<'a> Simulation<'a> {
             if let Some(stuck) = state.stuck.take() {
                 return Err(stuck);
             }
+            let dying = state.plan.dying.take();
+            drop(state);
             left += self.born();
+            if let Some(process) = dying {
+                left -= usize::from(self.kill(process));
+                continue;
+            }
+            let mut state = machine.state.borrow_mut();
             match ended {
                 Ok(false) => continue,
                 Ok(true) => {}
@@ -234,6 +254,17 @@ impl<'a> Simulation<'a> {
             state.end(process);
         }
         Ok(())
+    }
+
+    /// Takes a process down that did not end by itself. Whether the simulation waits for its end.
+    fn kill(&mut self, process: usize) -> bool {
+        let supervision = self.settings.faults.supervision;
+        self.machine.died(process, supervision);
+        self.codes[process] = Code::Over;
+        let mut state = self.machine.state.borrow_mut();
+        state.plan.died = Some(state.now);
+        state.end(process);
+        !state.processes[process].daemon
     }
 
     /// Takes over the processes that were spawned meanwhile; how many there were.
@@ -308,6 +339,14 @@ impl State {
                 if let Some(service) = self.cores[core].service[TICK] {
                     // What a tick takes has its entry in it.
                     self.interrupted(service, Time::ZERO);
+                }
+            }
+            Event::Ring { process } => {
+                self.processes[process].mailbox = true;
+                let core = self.processes[process].core;
+                let entry = self.cores[core].entry;
+                if let Some(service) = self.cores[core].service[BELL] {
+                    self.interrupted(service, entry);
                 }
             }
             Event::News { process } => {

@@ -24,6 +24,8 @@ pub(super) enum Event {
     Transferred { bus: usize },
     /// A core is interrupted: that service process has work.
     Interrupt { process: usize },
+    /// The doorbell of a process rings, later than it should.
+    Ring { process: usize },
     /// The clock of a core ticks.
     Tick { core: usize },
     /// The rendezvous has news for a process.
@@ -39,6 +41,7 @@ impl Event {
         match self {
             Event::Resume { process, .. }
             | Event::Interrupt { process }
+            | Event::Ring { process }
             | Event::News { process }
             | Event::Timer { process, .. } => process,
             Event::Stop => 0,

@@ -30,6 +30,8 @@ pub struct Counts {
     pub preemptions: u64,
     /// Events taken from the queue.
     pub events: u64,
+    /// Words of a hostile process's that were changed.
+    pub lies: u64,
 }
 
 /// What came of a simulation.
@@ -39,6 +41,8 @@ pub struct Outcome {
     pub end: Time,
     /// Processes that had not ended when the time was up.
     pub unfinished: Vec<String>,
+    /// When the process died that was to.
+    pub died: Option<Time>,
     /// Of every store: when it was, where, and what.
     pub hash: u64,
     /// What each core did, in the order of the chip's.

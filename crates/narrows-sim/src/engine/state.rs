@@ -1,6 +1,7 @@
 //! Everything that changes while a simulation runs.
 
 use super::bus::{Bus, Transfer};
+use super::fault::Plan;
 use super::queue::Queue;
 use super::{CoreUse, Counts, Mode, Settings, Stuck, Swap};
 use crate::chip::Chip;
@@ -72,6 +73,8 @@ pub(crate) struct Process {
     pub wakes: WokenBy,
     /// Its doorbell was rung since it last waited.
     pub rung: bool,
+    /// How often it has rung others.
+    pub(crate) rings: u64,
     /// Rung, but the service routine has not run.
     pub(crate) mailbox: bool,
     /// The rendezvous has news for it.
@@ -141,6 +144,10 @@ pub(crate) struct State {
     pub(crate) still: u32,
     /// Wakings so far.
     pub(super) readied: u64,
+    /// Who ran last.
+    pub(super) ran: Option<usize>,
+    /// What goes wrong.
+    pub(crate) plan: Plan,
     /// Context switches that the hook has not been told of, if there is one.
     pub(super) swaps: Option<Vec<Swap>>,
 }
@@ -176,6 +183,8 @@ impl State {
             stuck: None,
             still: 0,
             readied: 0,
+            ran: None,
+            plan: Plan::new(settings.faults, settings.seed),
             swaps: None,
         }
     }
@@ -203,6 +212,7 @@ impl State {
             stops: 0,
             wakes: WokenBy::default(),
             rung: false,
+            rings: 0,
             mailbox: false,
             news: false,
             pending: false,
@@ -231,7 +241,7 @@ impl State {
     #[cold]
     fn stand_still(&mut self) -> bool {
         if self.stuck.is_none() {
-            let process = self.current.map(|p| self.processes[p].name.clone());
+            let process = self.ran.map(|p| self.processes[p].name.clone());
             self.stuck = Some(Stuck::Still { at: self.now, process });
         }
         false

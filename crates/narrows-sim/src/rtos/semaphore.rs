@@ -2,7 +2,7 @@
 
 use super::{Call, Os, Unknown};
 use crate::engine::Pid;
-use crate::engine::state::State;
+use crate::engine::state::{Progress, State};
 use crate::time::Time;
 use std::collections::VecDeque;
 
@@ -130,14 +130,17 @@ impl Os {
     /// See [`Unknown`].
     pub fn signal_sem(&self, semaphore: Semaphore) -> Result<(), Unknown> {
         self.charge(Call::SignalSem);
-        let signalled =
-            self.semaphore(semaphore, |state, counting| match counting.waiting.pop_front() {
+        let signalled = self.semaphore(semaphore, |state, counting| {
+            // One that was killed while it waited takes nothing.
+            let lives = |process: &usize| state.processes[*process].progress != Progress::Done;
+            match std::iter::from_fn(|| counting.waiting.pop_front()).find(lives) {
                 None => counting.count = counting.count.saturating_add(1),
                 Some(process) => {
                     counting.handed.push(process);
                     state.wake(process, Time::ZERO);
                 }
-            });
+            }
+        });
         self.cpu.act(State::give_way);
         signalled
     }
