@@ -64,7 +64,7 @@ fn a_small_direct_mapped_cache_tells_both() {
 
 #[test]
 fn a_large_cache_of_four_ways_tells_both() {
-    tells(&chip(Some(cache(65_536, 4)), None, None), &BY_CORES, [true, true]);
+    tells(&chip(Some(cache(65_536, 4)), None, Some(8)), &BY_CORES, [true, true]);
 }
 
 #[test]
