@@ -86,7 +86,7 @@ fn davinci_adds_up_to_what_it_is_set_from() {
     let (read, write) = (word(ddr.read), word(ddr.write));
     let enter = |core: &Core, span| core.span(span).unwrap().enter.at(core.clock).micros();
     let notified = |core: &Core| {
-        let (bell, system) = (core.interrupt, core.system);
+        let (bell, system) = (core.interrupt, &core.system);
         [bell.latency, bell.entry, bell.service, system.switch]
             .map(|cost| cost.at(core.clock).micros())
             .iter()

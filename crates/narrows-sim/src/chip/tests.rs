@@ -1,6 +1,7 @@
 //! What a platform file says, and where it is wrong.
 
 use super::*;
+use crate::rtos::Call;
 use crate::time::Time;
 
 /// A file in which everything is as small as can be, for tests to change a line of.
@@ -34,7 +35,7 @@ fence = 1
 upkeep = 1
 timer = { resolution = "1MHz", read = 2, read_user = 3 }
 interrupt = { ring = 1, latency = 2, entry = 3, service = 4, code = 64 }
-system = { switch = 50, sleep = 10, tick = "1ms", tick_service = "2.5us" }
+system = { switch = 50, sleep = 10, tick = "1ms", tick_service = "2.5us", calls.send = 372 }
 span = { A = { enter = "133.2us" }, driver = { leave = 7, code = 32 } }
 [[engine]]
 name = "dma"
@@ -76,6 +77,8 @@ fn everything_is_read_as_it_is_written() {
         Copying { start: Cost::Cycles(3), word: Cost::Cycles(1), private: false }
     );
     assert_eq!(core.system.tick_service, Cost::Time(Time::nanos(2500)));
+    assert_eq!(core.system.calls, [(Call::Send, Cost::Cycles(372))]);
+    assert_eq!(core.system.call(Call::Receive), Cost::NONE);
     let enter = Cost::Time(Time::nanos(133_200));
     assert_eq!(core.span(Span::PhaseA), Some(&SpanCost { enter, ..SpanCost::NONE }));
     let driver = SpanCost { leave: Cost::Cycles(7), code: 32, ..SpanCost::NONE };
@@ -208,6 +211,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "driver =",
         "drivers =",
         "32:37: unknown key core.span.drivers; expected A, B, C, D, E, endpoint",
+    ),
+    (
+        "calls.send",
+        "calls.sent",
+        "31:81: unknown key core.system.calls.sent; expected alloc, free_buf, send,",
     ),
     ("A = { enter = \"133.2us\" }", "A = 1", "32:14: core.span.A is 1; expected a table"),
     ("name = \"dma\"", "name = \"a\"", "34:8: engine.name is a; expected a name that nothing else"),

@@ -20,6 +20,8 @@ pub(crate) enum Act {
     Load,
     /// Stores a word.
     Store(u32),
+    /// Loads a word, and stores another if that was 0.
+    Claim(u32),
     /// Loads bytes to the process's buffer.
     Read,
     /// Stores bytes from the process's buffer.
@@ -65,6 +67,8 @@ pub(crate) struct Bus {
     /// The process whose looks are not simulated one by one.
     pub(super) spinner: Option<Spinner>,
     weights: Option<Vec<u32>>,
+    /// Turns that the last core has had running; before the first turn the largest number, so that
+    /// nobody has any left.
     streak: u32,
 }
 
@@ -138,7 +142,7 @@ impl State {
                 self.spin_behind(number, granted, done);
                 self.set_clock(done);
                 self.perform(process);
-                return false;
+                return self.plan.dying.is_some();
             }
         }
         self.processes[process].interruptible = false;
@@ -200,6 +204,9 @@ impl State {
         let one = &mut self.processes[process];
         one.interruptible = true;
         one.until = self.now;
+        if self.plan.dying.is_some() {
+            return None;
+        }
         if self.outranked(process) {
             self.preempt(process);
             return None;
@@ -209,23 +216,33 @@ impl State {
 
     fn perform(&mut self, process: usize) {
         let transfer = &mut self.processes[process].transfer;
-        let (memory, start) = (transfer.memory, transfer.address as usize);
-        let len = transfer.len as usize;
-        let there = &mut self.memories[memory][start..start + len];
+        let (memory, address, len) = (transfer.memory, transfer.address, transfer.len as usize);
+        let start = address as usize;
         match transfer.act {
             Act::Nothing => {}
             Act::Load => {
-                let word = self.word(memory, start as u32);
+                let word = self.word(memory, address);
                 self.processes[process].latch = Some(word);
             }
-            Act::Read => transfer.bytes[..len].copy_from_slice(there),
-            Act::Store(value) => {
-                there.copy_from_slice(&value.to_le_bytes()[..len]);
-                self.stored(process);
+            Act::Store(value) => self.store(process, memory, address, &value.to_le_bytes()),
+            Act::Claim(value) => {
+                let word = self.word(memory, address);
+                self.processes[process].latch = Some(word);
+                if word == 0 {
+                    self.store(process, memory, address, &value.to_le_bytes());
+                }
+            }
+            Act::Read => {
+                let from = &self.memories[memory][start..start + len];
+                transfer.bytes[..len].copy_from_slice(from);
             }
             Act::Write => {
-                there.copy_from_slice(&transfer.bytes[..len]);
-                self.stored(process);
+                if self.plan.stores(process) {
+                    let there = &mut self.memories[memory][start..start + len];
+                    there.copy_from_slice(&transfer.bytes[..len]);
+                    self.stored(process, memory, address, len);
+                    self.perhaps_lie(process, memory, address);
+                }
             }
         }
     }
@@ -235,11 +252,25 @@ impl State {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// What a process's transfer stores has reached memory.
-    fn stored(&mut self, process: usize) {
+    /// A process stores, unless it dies before.
+    fn store(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
+        if self.plan.stores(process) {
+            self.put(process, memory, address, bytes);
+            self.perhaps_lie(process, memory, address);
+        }
+    }
+
+    /// Bytes reach memory.
+    pub(super) fn put(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
+        let start = address as usize;
+        self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
+        self.stored(process, memory, address, bytes.len());
+    }
+
+    /// Bytes of the memory that a process has just stored to are new.
+    fn stored(&mut self, process: usize, memory: usize, address: u32, len: usize) {
         self.counts.stores += 1;
-        let Transfer { memory, bus, address, len, .. } = self.processes[process].transfer;
-        let bytes = &self.memories[memory][address as usize..(address + len) as usize];
+        let bytes = &self.memories[memory][address as usize..address as usize + len];
         let mut hash = self.hash;
         let mut add = |value: u64| {
             hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5);
@@ -254,6 +285,7 @@ impl State {
             add(u64::from_le_bytes(word));
         }
         self.hash = hash;
-        self.show(bus, memory, address, len);
+        let bus = self.processes[process].transfer.bus;
+        self.show(bus, memory, address, len as u32);
     }
 }

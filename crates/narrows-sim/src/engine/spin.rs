@@ -162,6 +162,14 @@ impl State {
         }
     }
 
+    /// What a process that spins looks at.
+    pub(super) fn spun_on(&self, process: usize) -> Option<String> {
+        let mut spinners = self.buses.iter().filter_map(|bus| bus.spinner);
+        let spinner = spinners.find(|spinner| spinner.process == process)?;
+        let memory = &self.names[spinner.memory];
+        Some(format!("the word at byte {} of {memory} to change", spinner.address))
+    }
+
     /// A spinner that something else concerns goes on for itself.
     pub(super) fn stop_spinning(&mut self, process: usize) {
         let found = self
