@@ -185,7 +185,9 @@ impl Cpu {
         let latency = self.rates().latency;
         self.act(|state, own| {
             state.processes[own].rings += 1;
-            match state.plan.ring(own, state.processes[own].rings) {
+            let ring = state.plan.ring(own, state.processes[own].rings);
+            state.counts.bells += u64::from(!matches!(ring, Ring::Once));
+            match ring {
                 Ring::Once => {}
                 Ring::Never => return false,
                 Ring::Late(by) => {
