@@ -166,7 +166,7 @@ impl Scene {
 
     pub fn run(self, mode: Mode) -> Told {
         let Scene { seed, dice, chip, faults } = self;
-        let world = World::new(&faults);
+        let world = World::new(&faults, &dice);
         let settings = Settings { mode, until: BOUND, seed, faults };
         let mut simulation = Simulation::new(&chip, settings);
         for own in 0..SIDES {

@@ -1,5 +1,6 @@
 //! What everybody knows of everybody: who was told what, for the accounts at the end.
 
+use crate::common::dice::Dice;
 use crate::scene::Told;
 use narrows::platform::Lost;
 use narrows_sim::engine::{Faults, Outcome};
@@ -32,6 +33,9 @@ type End = Option<(Lost, Time)>;
 #[derive(Default)]
 pub struct World {
     faults: Faults,
+    /// Of each link whether *a* is the one that calls. If both called, each could have all its blocks
+    /// in requests that wait for a block of the other to be answered in.
+    callers: [bool; 2],
     accounts: RefCell<[[Account; SIDES]; SIDES]>,
     /// Sides that have sent all that they want to.
     finished: [Cell<bool>; SIDES],
@@ -52,8 +56,9 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(faults: &Faults) -> World {
-        World { faults: *faults, ..World::default() }
+    pub fn new(faults: &Faults, dice: &Dice) -> World {
+        let callers = [0, 1].map(|_| dice.one_in(2));
+        World { faults: *faults, callers, ..World::default() }
     }
 
     pub fn name(&self, side: usize) -> &'static str {
@@ -73,6 +78,10 @@ impl World {
     /// Whether a link is between two that do not lie.
     pub fn honest(&self, one: usize, other: usize) -> bool {
         !self.lies(one) && !self.lies(other)
+    }
+
+    pub fn calls(&self, own: usize, peer: usize) -> bool {
+        self.callers[own.max(peer) - 1] == (own == 0)
     }
 
     pub fn account<T>(&self, from: usize, to: usize, what: impl FnOnce(&mut Account) -> T) -> T {
