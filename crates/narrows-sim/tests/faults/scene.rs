@@ -9,6 +9,7 @@ use narrows::strategy::Placement;
 use narrows_sim::chip::{Cache, Chip};
 use narrows_sim::engine::{Bells, Death, Faults, Lies, Mode, Settings, Simulation};
 use narrows_sim::time::{Cost, Frequency, Time};
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 /// Longer than any run takes: what has not ended by then never will.
@@ -32,6 +33,8 @@ pub struct Told {
     pub notices: u64,
     /// Links that ended because of what the hostile side's memory said.
     pub corrupt: u64,
+    /// Why links ended, and how many.
+    pub ends: BTreeMap<String, u64>,
     /// Dead sides that were linked to in their next life.
     pub again: u64,
     /// The longest from a death until a survivor had received the notice, in ns.
@@ -54,6 +57,9 @@ impl AddAssign for Told {
         self.notices += other.notices;
         self.corrupt += other.corrupt;
         self.again += other.again;
+        for (why, count) in other.ends {
+            *self.ends.entry(why).or_default() += count;
+        }
         self.longest_notice = self.longest_notice.max(other.longest_notice);
         self.longest = self.longest.max(other.longest);
     }

@@ -224,7 +224,7 @@ impl Side<'_> {
                 Err(FlowError::Deadline) => self.passed(),
                 // One that was given up takes a place until the peer has answered.
                 Err(FlowError::Full) => {}
-                Err(FlowError::NotFound) if self.strange(at) => {}
+                Err(FlowError::NotFound | FlowError::Infeasible) if self.strange(at) => {}
                 Err(other) => panic!("flow: {other:?}"),
             }
         }

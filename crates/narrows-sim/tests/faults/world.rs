@@ -169,7 +169,7 @@ impl World {
         let account = self.account(from, to, |account| *account);
         told.delivered += u64::from(account.delivered);
         if self.is_unlinked(from, to) || self.is_unlinked(to, from) {
-            assert!(dead.is_some(), "they could have met");
+            assert!(dead.is_some() || !self.honest(from, to), "they could have met");
             return;
         }
         if !self.honest(from, to) {
@@ -202,6 +202,7 @@ impl World {
         told: &mut Told,
     ) {
         let what = format!("{}: its link to {}: {why}", self.name(own), self.name(peer));
+        *told.ends.entry(format!("{why:?}")).or_default() += 1;
         match why {
             Lost::Died => {
                 let (dead, died) = dead.unwrap_or_else(|| panic!("nobody died: {what}"));
