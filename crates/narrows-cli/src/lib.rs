@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod failure;
 pub mod flags;
 pub mod functions;
+pub mod input;
 pub mod machine;
 pub mod manual;
 pub mod output;

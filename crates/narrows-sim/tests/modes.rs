@@ -106,7 +106,11 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                             let end = cpu.time() + Time::nanos(dice.roll(9000));
                             let last = cpu.load(0, word(core, level));
                             let woken = cpu.spin(0, word(core, level), last, end);
-                            log.borrow_mut().push((core, u64::from(woken.unwrap_or(u32::MAX)), cpu.time()));
+                            log.borrow_mut().push((
+                                core,
+                                u64::from(woken.unwrap_or(u32::MAX)),
+                                cpu.time(),
+                            ));
                         }
                     }
                 }

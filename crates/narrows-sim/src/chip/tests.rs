@@ -71,7 +71,10 @@ fn everything_is_read_as_it_is_written() {
     let [core] = &chip.cores[..] else { panic!() };
     let data = Cache { size: 1024, line: 32, ways: 2, write_back: true, allocate: true };
     assert_eq!((core.instructions, core.data, core.second), (None, Some(data), None));
-    assert_eq!(core.copy, Copying { start: Cost::Cycles(3), word: Cost::Cycles(1), private: false });
+    assert_eq!(
+        core.copy,
+        Copying { start: Cost::Cycles(3), word: Cost::Cycles(1), private: false }
+    );
     assert_eq!(core.system.tick_service, Cost::Time(Time::nanos(2500)));
     let enter = Cost::Time(Time::nanos(133_200));
     assert_eq!(core.span(Span::PhaseA), Some(&SpanCost { enter, ..SpanCost::NONE }));
@@ -192,7 +195,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "hit = 1\nsecond_hit = 1\n",
         "25:14: core.second_hit is 1; expected none without",
     ),
-    ("word = 1 }", "words = 1 }", "25:21: unknown key core.copy.words; expected start, word or private"),
+    (
+        "word = 1 }",
+        "words = 1 }",
+        "25:21: unknown key core.copy.words; expected start, word or private",
+    ),
     ("copy = { start = 3, word = 1 }", "copy = 3", "25:8: core.copy is 3; expected a table"),
     ("poll = 5", "poll = \"0ns\"", "26:8: core.poll is 0ns; expected a cost above 0"),
     ("timer = {", "timr = {", "29:1: unknown key core.timr; expected name, clock, home"),
