@@ -6,7 +6,7 @@ use narrows::strategy::Strategy;
 use super::limit::Kind;
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Section, begin, choice, iterations};
+use super::{Needs, Section, Trial, begin, choice, iterations};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
 use crate::report::Bound;
@@ -54,9 +54,10 @@ struct Plan {
 pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     choice::fixed(args, false)?;
     let mut plans = plans()?;
-    let strategies: Vec<Strategy> = plans.iter().map(|plan| plan.strategy).collect();
+    let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, LARGE)).collect();
     let rounds = usize::from(args.rounds.unwrap_or(ROUNDS));
-    let mut task = begin(global, args, &strategies, &[LARGE], rounds)?;
+    let needs = Needs { steps: rounds, ..Needs::of(&trials, 0) };
+    let mut task = begin(global, args, &needs)?;
     for plan in &mut plans {
         plan.size(&mut task.pair)?;
     }
@@ -116,19 +117,19 @@ impl Plan {
         let Plan { strategy, bytes, count, .. } = *self;
         let (value, limit) = match self.figure {
             Figure::Trip(floor) => {
-                let limit = pair.limit(floor, bytes)?;
+                let limit = pair.floor(floor, bytes)?;
                 (pair.messages(strategy, bytes, count)?, limit)
             }
             Figure::Thinking => {
-                let limit = pair.limit(Kind::LineThinking, bytes)?;
+                let limit = pair.floor(Kind::LineThinking, bytes)?;
                 (pair.thinking(strategy, bytes, count)?, limit)
             }
             Figure::Floor(kind) => {
-                let limit = pair.limit(Kind::LineEachWay, bytes)?;
-                (pair.limit(kind, bytes)?, limit)
+                let limit = pair.floor(Kind::LineEachWay, bytes)?;
+                (pair.floor(kind, bytes)?, limit)
             }
             Figure::Rate(floor) | Figure::Volume(floor) => {
-                let limit = pair.limit(floor, bytes)?;
+                let limit = pair.floor(floor, bytes)?;
                 let value = pair.stream(strategy, bytes, count)?;
                 (self.rate(value), self.rate(limit))
             }
