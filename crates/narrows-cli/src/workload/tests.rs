@@ -1,6 +1,7 @@
 //! What a file says, and where a file is wrong.
 
 use super::*;
+use crate::failure::Kind;
 
 fn read_text(text: &str) -> Result<Workload, String> {
     parse(Path::new("dir/x.toml"), text).map_err(|failure| {
