@@ -154,9 +154,13 @@ fn simulate(
 fn ended(grid: &Grid<'_>, journal: &Journal, failed: Vec<(usize, Failure)>) -> Result<(), Failure> {
     let (count, points) = (failed.len(), grid.points);
     if let Some((number, failure)) = failed.into_iter().next() {
-        let which =
-            if count == 1 { "it is".to_owned() } else { format!("{count} of {points}, the first") };
-        let text = format!("points failed and have no rows: {which} point {number}: {failure}");
+        let text = match count {
+            1 => format!("point {number} failed and has no row: {failure}"),
+            _ => format!(
+                "{count} of {points} points failed and have no rows, the first point {number}: \
+                 {failure}"
+            ),
+        };
         return Err(Failure::new(failure.kind, text));
     }
     match points - journal.points.len() {
