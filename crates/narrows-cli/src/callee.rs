@@ -143,8 +143,8 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
                 }
                 mode = Mode::Calls;
             }
-            (Mode::Sink(strategy), _) => {
-                if !sink::serve(node, strategy, longest) {
+            (Mode::Sink(strategy) | Mode::SinkAll(strategy), _) => {
+                if !sink::serve(node, strategy, longest, matches!(mode, Mode::SinkAll(_))) {
                     return;
                 }
                 mode = Mode::Calls;

@@ -175,10 +175,11 @@ Examples:
   narrows bench storm --rounds 1000
   narrows bench soak --for 1h
   narrows bench sizes --on nios2-dual
+  narrows bench sim --systemc bench/systemc/pingpong
 
-Each bench but storm and soak runs its limit interleaved with itself and prints
-its figure, the limit and the ratio of the two. A simulated chip has no limits,
-and limit, bounds, storm and soak are for this machine only.
+Each bench but storm, soak and sim runs its limit interleaved with itself and
+prints its figure, the limit and the ratio of the two. A simulated chip has no
+limits, and limit, bounds, storm, soak and sim are for this machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -204,6 +205,9 @@ pub struct Bench {
     /// Of storm: what its kills are drawn with; the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Of sim: the same model for SystemC, built by bench/systemc/build
+    #[arg(long, value_name = "PROGRAM")]
+    pub systemc: Option<PathBuf>,
     /// Of soak: how long it runs
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
@@ -233,6 +237,8 @@ pub enum Which {
     Soak,
     /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
     Scaling,
+    /// What the simulator simulates in a second, beside SystemC
+    Sim,
 }
 
 impl Which {
@@ -248,6 +254,7 @@ impl Which {
             Which::Storm => "storm",
             Which::Soak => "soak",
             Which::Scaling => "scaling",
+            Which::Sim => "sim",
         }
     }
 }

@@ -29,6 +29,8 @@ enum Figure {
     Floor(Kind),
     /// Messages one way, in millions a second, beside a limit.
     Rate(Kind),
+    /// The same, many at a time.
+    RateAll(Kind),
     /// Bytes one way, in GiB a second, beside a limit.
     Volume(Kind),
     /// A round trip beside that of another strategy.
@@ -88,7 +90,9 @@ fn plans() -> Result<Vec<Plan>, Failure> {
         row("line both write", Figure::Floor(Kind::SharedLine), spin, 0, None),
         row("thinking", Figure::Thinking, spin, SHORT, most(1.1)),
         row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
+        row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
+        row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, LARGE, least(0.95)),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
         row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
@@ -106,6 +110,7 @@ impl Plan {
                 pair.messages(self.strategy, self.bytes, TRIAL)?
             }
             Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
+            Figure::RateAll(_) => pair.stream_all(self.strategy, self.bytes, TRIAL)?,
             Figure::Floor(_) | Figure::Load(_) => return Ok(()),
         };
         self.count = iterations(ns);
@@ -133,6 +138,11 @@ impl Plan {
                 let value = pair.stream(strategy, bytes, count)?;
                 (self.rate(value), self.rate(limit))
             }
+            Figure::RateAll(floor) => {
+                let limit = pair.floor(floor, bytes)?;
+                let value = pair.stream_all(strategy, bytes, count)?;
+                (self.rate(value), self.rate(limit))
+            }
             Figure::Beside(other) => {
                 let limit = pair.messages(other, bytes, count)?;
                 (pair.messages(strategy, bytes, count)?, limit)
@@ -157,7 +167,7 @@ impl Plan {
 
     fn row(&self) -> Option<crate::report::BenchRow> {
         let unit = match self.figure {
-            Figure::Rate(_) => "Mmsg/s",
+            Figure::Rate(_) | Figure::RateAll(_) => "Mmsg/s",
             Figure::Volume(_) => "GiB/s",
             Figure::Load(_) => "%",
             _ => NS,

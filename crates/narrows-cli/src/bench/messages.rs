@@ -9,7 +9,7 @@ use narrows_host::system;
 
 use super::choice;
 use super::limit::{LAP, Laps, stream_lap};
-use super::pair::{PATIENCE, PORT, Pair, corrupted};
+use super::pair::{PATIENCE, PORT, Pair, corrupted, mark};
 use super::sink::{self, Receipt};
 use crate::failure::Failure;
 use crate::place::{Place, Timer};
@@ -17,6 +17,8 @@ use crate::service::{self, Mode};
 
 /// Late answers before processor time is taken: a hybrid wait has learnt by then.
 const LEARNING: u64 = 16;
+/// Messages that are sent at a time by [`Pair::stream_all`].
+const TOGETHER: usize = 32;
 
 /// Where both sides are processes of this machine.
 impl Pair {
@@ -160,12 +162,7 @@ impl<P: Place> Pair<P> {
     /// # Errors
     /// The other side is gone, or has not read what was sent.
     pub fn stream(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
-        self.limit_mode(false)?;
-        self.peer.mode(Mode::Sink(strategy))?;
-        let to = Address { link: self.peer.link, port: service::SINK_PORT };
-        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
-        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
-        self.peer.node.set_notification(strategy.notification);
+        let flow = self.sink(Mode::Sink(strategy), strategy)?;
         let (mut laps, lap) = (Laps::by(self.timer(), count), stream_lap(bytes));
         laps.begin();
         for number in 0..count {
@@ -176,6 +173,71 @@ impl<P: Place> Pair<P> {
                 return Err(self.peer.explain_send(error));
             }
         }
+        self.sunk(flow, strategy, bytes, count, laps)
+    }
+
+    /// As [`Pair::stream`], with [`TOGETHER`] messages sent at a time, and as many received as there
+    /// are. Each has a payload of its own, which is written before it is sent.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn stream_all(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        let flow = self.sink(Mode::SinkAll(strategy), strategy)?;
+        let mut payloads = vec![0; bytes * TOGETHER];
+        for payload in payloads.chunks_mut(bytes) {
+            payload.copy_from_slice(self.payload(bytes));
+        }
+        let (mut laps, lap) = (Laps::by(self.timer(), count), stream_lap(bytes));
+        let mut number = 0;
+        laps.begin();
+        while number < count {
+            for payload in payloads.chunks_mut(bytes) {
+                laps.iteration(lap);
+                mark(number, payload);
+                number += 1;
+            }
+            let mut each = payloads.chunks(bytes);
+            let mut messages: [Message<'_>; TOGETHER] =
+                std::array::from_fn(|_| Message::new(each.next().unwrap_or_default()));
+            if let (true, Some(last)) = (number >= count, messages.last_mut()) {
+                last.tag = service::LAST;
+            }
+            let mut rest = messages.as_mut_slice();
+            while !rest.is_empty() {
+                let sent = self.peer.node.send_all_over(flow, PORT, rest, None);
+                let sent = sent.map_err(|error| self.peer.explain_send(error))?;
+                rest = rest.get_mut(sent..).unwrap_or_default();
+            }
+        }
+        self.number(number - 1, bytes);
+        self.sunk(flow, strategy, bytes, number, laps)
+    }
+
+    /// Has the other side read messages, and opens a flow for them.
+    fn sink(&mut self, mode: Mode, strategy: Strategy) -> Result<FlowId, Failure> {
+        self.limit_mode(false)?;
+        self.peer.mode(mode)?;
+        let to = Address { link: self.peer.link, port: service::SINK_PORT };
+        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
+        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
+        self.peer.node.set_notification(strategy.notification);
+        Ok(flow)
+    }
+
+    /// Waits until the other side has read all of a stream, and sees that it has.
+    fn sunk(
+        &mut self,
+        flow: FlowId,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+        mut laps: Laps<P::Timer>,
+    ) -> Result<f64, Failure> {
         let mut receipt = [0; Receipt::BYTES];
         let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
         laps.finish();

@@ -21,6 +21,7 @@ mod phases;
 mod pingpong;
 mod scaling;
 pub mod series;
+mod simulator;
 pub mod sink;
 mod sizes;
 mod soak;
@@ -189,6 +190,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Sizes => sizes::run(&asked)?,
         Which::Storm => return storm::run(global, args),
         Which::Soak => return soak::run(global, args),
+        Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
     };
     let machine = asked.machine();
@@ -203,6 +205,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
 /// Whether every flag that was given means something here.
 fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
+    let sim = args.which == Which::Sim;
     if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some()) {
         let which = args.which.name();
         let sentence = format!("bench {which} {why}: leave --on out, or choose another bench");
@@ -211,6 +214,10 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let flags = [
         ("--seed", args.seed.is_some(), storm),
         ("--for", args.time.is_some(), soak),
+        ("--systemc", args.systemc.is_some(), sim),
+        ("--transfer", !args.transfer.is_empty(), !sim),
+        ("--notify", !args.notify.is_empty(), !sim),
+        ("--placement", !args.placement.is_empty(), !sim),
         ("--rounds", args.rounds.is_some(), !soak),
         ("--bytes", !args.bytes.is_empty(), !storm && !soak),
         ("--priority", global.priority.is_some(), !soak),
@@ -233,6 +240,7 @@ fn only_here(which: Which) -> Option<&'static str> {
         Which::Bounds => Some("judges the stack by what this machine allows without it"),
         Which::Storm => Some("kills processes of this machine"),
         Which::Soak => Some("looks for what grows in processes of this machine"),
+        Which::Sim => Some("times the simulator with a chip of its own"),
         Which::Pingpong | Which::Throughput | Which::Phases | Which::Sizes | Which::Scaling => None,
     }
 }

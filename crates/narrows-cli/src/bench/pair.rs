@@ -300,11 +300,7 @@ impl<P: Place> Pair<P> {
 
     /// Marks the payload, so that no two messages are alike.
     pub(super) fn number(&mut self, number: u64, bytes: usize) {
-        let mark = number.to_le_bytes();
-        let len = bytes.min(mark.len());
-        if let (Some(to), Some(from)) = (self.out.get_mut(..len), mark.get(..len)) {
-            to.copy_from_slice(from);
-        }
+        mark(number, self.out.get_mut(..bytes).unwrap_or_default());
     }
 
     pub(super) fn payload(&self, bytes: usize) -> &[u8] {
@@ -334,4 +330,17 @@ pub(super) fn corrupted() -> Failure {
 
 pub(super) fn defect(what: &str) -> Failure {
     Failure::new(Kind::Internal, format!("{what}: report this defect"))
+}
+
+/// Writes a message's number to the start of its payload.
+#[inline]
+pub(super) fn mark(number: u64, payload: &mut [u8]) {
+    let number = number.to_le_bytes();
+    if let Some(to) = payload.first_chunk_mut() {
+        *to = number;
+    } else {
+        for (to, from) in payload.iter_mut().zip(number) {
+            *to = from;
+        }
+    }
 }

@@ -54,8 +54,13 @@ pub fn sum(bytes: &[u8]) -> u64 {
 }
 
 /// Reads messages until one says that it is the last, and answers that one; false if the sender
-/// is gone.
-pub fn serve<P: Platform>(node: &mut Node<P>, strategy: Strategy, longest: usize) -> bool {
+/// is gone. With `all`, those that are there are received at a time.
+pub fn serve<P: Platform>(
+    node: &mut Node<P>,
+    strategy: Strategy,
+    longest: usize,
+    all: bool,
+) -> bool {
     let Some(link) = caller(node) else { return false };
     let opened = node.open(SINK_PORT).is_ok();
     if opened && node.attach(link, SINK_PORT).is_err() {
@@ -65,6 +70,10 @@ pub fn serve<P: Platform>(node: &mut Node<P>, strategy: Strategy, longest: usize
     let in_place = read_in_place::<P>(strategy.transfer);
     let mut buffer = vec![0; longest];
     let mut count = 0;
+    if all {
+        let Some((last, sum)) = together(node, &mut buffer, &mut count) else { return false };
+        return answer(node, &last, Receipt { count, sum });
+    }
     loop {
         let received = match in_place {
             true => there(node),
@@ -77,12 +86,33 @@ pub fn serve<P: Platform>(node: &mut Node<P>, strategy: Strategy, longest: usize
             What::Message => count += 1,
         }
         if message.tag == LAST {
-            let receipt = Receipt { count, sum };
-            let (to, receipt) = (message.from, receipt.to_bytes());
-            let message = Message::new(&receipt).priority(0).tag(LAST);
-            return node.send(SINK_PORT, to, message, None).is_ok();
+            return answer(node, &message, Receipt { count, sum });
         }
     }
+}
+
+fn answer<P: Platform>(node: &mut Node<P>, last: &Received, receipt: Receipt) -> bool {
+    let receipt = receipt.to_bytes();
+    let message = Message::new(&receipt).priority(0).tag(LAST);
+    node.send(SINK_PORT, last.from, message, None).is_ok()
+}
+
+/// Copies messages out as many as there are at a time, up to the last, and sums that one.
+fn together<P: Platform>(node: &mut Node<P>, buffer: &mut [u8], count: &mut u64) -> Option<(Received, u64)> {
+    let (mut last, mut gone) = (None, false);
+    while last.is_none() && !gone {
+        let received = node.receive_all(SINK_PORT, buffer, None, |message, bytes| {
+            // As in `out`.
+            let bytes = black_box(bytes);
+            *count += u64::from(message.what == What::Message);
+            gone |= matches!(message.what, What::PeerGone(_));
+            if message.tag == LAST {
+                last = Some((*message, sum(bytes)));
+            }
+        });
+        received.ok()?;
+    }
+    last
 }
 
 /// Copies the next message out, and sums the copy of the last.
