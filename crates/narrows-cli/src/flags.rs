@@ -4,6 +4,7 @@ use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
 use crate::platform::flags as platform;
 use crate::strategy;
+use crate::sweep;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
@@ -88,6 +89,8 @@ pub enum Command {
         #[command(subcommand)]
         what: platform::Platform,
     },
+    /// Simulate a grid of chips, strategies and traffic, and write a table
+    Sweep(sweep::flags::Sweep),
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell

@@ -4,7 +4,7 @@
 //! carry, [`mod@run`] carries it, with the other core's process at the far end: [`peer`] starts it,
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
 //! work, [`place`] what both sides run on: this machine, or a simulated chip ([`sim`], which
-//! [`platform`] reads, checks and draws). [`statistics`] and [`report`] turn measurements into rows,
+//! [`platform`] reads, checks and draws; [`sweep`] goes through a grid of them). [`statistics`] and [`report`] turn measurements into rows,
 //! [`table`] and [`output`] put them on a screen or in a file. [`mod@bench`] measures the stack
 //! beside what the machine allows, [`doctor`] looks at the machine itself. Whatever goes wrong
 //! becomes a [`failure::Failure`]: one sentence and one exit code.
@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod failure;
 pub mod flags;
 pub mod functions;
+pub mod input;
 pub mod machine;
 pub mod manual;
 pub mod output;
@@ -29,6 +30,7 @@ pub mod service;
 pub mod sim;
 pub mod statistics;
 pub mod strategy;
+pub mod sweep;
 pub mod table;
 pub mod wav;
 pub mod workload;

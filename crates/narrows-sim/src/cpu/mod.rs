@@ -179,6 +179,13 @@ impl Cpu {
         self.machine().state.borrow().used(self.shared.core).busy
     }
 
+    /// How long any core has been busy so far, by its number in the chip; none that there is not.
+    #[must_use]
+    pub fn busy_on(&self, core: usize) -> Time {
+        let state = self.machine().state.borrow();
+        if core < self.chip().cores.len() { state.used(core).busy } else { Time::ZERO }
+    }
+
     /// Computes for a while. A more urgent process or an interrupt may come between.
     pub fn compute(&self, time: Time) {
         self.act(|state, process| time > Time::ZERO && state.compute(process, time));
