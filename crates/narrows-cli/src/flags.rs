@@ -2,6 +2,7 @@
 
 use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
+use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::strategy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
@@ -88,6 +89,8 @@ pub enum Command {
         #[command(subcommand)]
         what: platform::Platform,
     },
+    /// Put published figures beside those of the simulator
+    Papers(Papers),
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell

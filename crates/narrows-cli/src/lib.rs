@@ -5,7 +5,8 @@
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
 //! work. [`statistics`] and [`report`] turn measurements into rows, [`table`] and [`output`] put
 //! them on a screen or in a file. [`mod@bench`] measures the stack beside what the machine allows,
-//! [`doctor`] looks at the machine itself, [`platform`] at chips for the simulator. Whatever goes wrong becomes a [`failure::Failure`]: one
+//! [`doctor`] looks at the machine itself, [`platform`] at chips for the simulator, [`papers`] puts
+//! published figures beside what it gives. Whatever goes wrong becomes a [`failure::Failure`]: one
 //! sentence and one exit code.
 #![deny(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod functions;
 pub mod machine;
 pub mod manual;
 pub mod output;
+pub mod papers;
 pub mod peer;
 pub mod platform;
 pub mod progress;
