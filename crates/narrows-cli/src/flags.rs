@@ -2,6 +2,7 @@
 
 use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
+use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::strategy;
 use crate::sweep;
@@ -91,6 +92,8 @@ pub enum Command {
     },
     /// Simulate a grid of chips, strategies and traffic, and write a table
     Sweep(sweep::flags::Sweep),
+    /// Put published figures beside those of the simulator
+    Papers(Papers),
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell

@@ -98,6 +98,7 @@ struct Shared {
     /// Where its private buffer lies in its core's home memory, if copies go through the cache.
     private: Cell<Option<u32>>,
     tracing: Cell<bool>,
+    wanted: Cell<fn(Span, Edge) -> bool>,
     stamps: RefCell<Vec<Stamp>>,
 }
 
@@ -117,6 +118,7 @@ impl Cpu {
             door,
             private: Cell::new(None),
             tracing: Cell::new(false),
+            wanted: Cell::new(|_, _| true),
             stamps: RefCell::default(),
         };
         let cpu = Cpu { shared: Rc::new(shared), node: None };
@@ -202,6 +204,11 @@ impl Cpu {
         self.shared.tracing.set(on);
     }
 
+    /// Keeps only those stamps that are wanted; the others take no time either.
+    pub fn trace_only(&self, wanted: fn(Span, Edge) -> bool) {
+        self.shared.wanted.set(wanted);
+    }
+
     /// The stamps since they were last taken.
     #[must_use]
     pub fn take_trace(&self) -> Vec<Stamp> {
@@ -253,7 +260,7 @@ impl Platform for Cpu {
         if edge == Edge::Leave {
             self.compute(takes.leave);
         }
-        if self.shared.tracing.get() {
+        if self.shared.tracing.get() && self.shared.wanted.get()(span, edge) {
             let user =
                 matches!((span, edge), (Span::PhaseA, Edge::Enter) | (Span::PhaseE, Edge::Leave));
             let rates = self.rates();

@@ -1,0 +1,37 @@
+//! The command line of `narrows papers`.
+
+use clap::{Args, ValueEnum};
+
+/// A source of published figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Source {
+    /// The thesis on a TI DaVinci: ARM, DSP and DSP/BIOS Link
+    #[value(name = "S0")]
+    S0,
+    /// The paper that came of it
+    #[value(name = "S1")]
+    S1,
+}
+
+impl Source {
+    /// Its name, with which the names of its experiments begin.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::S0 => "S0",
+            Source::S1 => "S1",
+        }
+    }
+}
+
+/// What `papers` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows papers
+  narrows papers --source S0
+  narrows papers --json | jq '.results[] | select(.within == false).id'")]
+pub struct Papers {
+    /// Only the figures of these sources, instead of all
+    #[arg(long, value_name = "NAME", value_delimiter = ',', ignore_case = true)]
+    pub source: Vec<Source>,
+}

@@ -1,0 +1,35 @@
+//! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it.
+
+mod copies;
+mod notification;
+mod phases;
+mod phone;
+
+use super::row::Found;
+use crate::failure::Failure;
+use crate::platform;
+use narrows_sim::chip::Chip;
+
+/// Runs an experiment.
+pub type Run = fn(&Chip) -> Result<Found, Failure>;
+
+/// The experiments, by their names.
+pub const EXPERIMENTS: [(&str, Run); 9] = [
+    ("S0.timer", phases::timer),
+    ("S0.phases.128", |chip| phases::phases(chip, 128)),
+    ("S0.phases.32768", |chip| phases::phases(chip, 32768)),
+    ("S0.instrument-overhead", phases::overhead),
+    ("S0.aggregation", phases::aggregation),
+    ("S0.internal-copy.8192", copies::internal),
+    ("S1.notification", notification::notification),
+    ("S0.voip.workload", phone::workload),
+    ("S0.voip.polling-interval", phone::polling),
+];
+
+/// The chip.
+///
+/// # Errors
+/// As [`platform::load`].
+pub fn chip() -> Result<Chip, Failure> {
+    platform::load("davinci")
+}

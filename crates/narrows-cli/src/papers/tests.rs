@@ -1,0 +1,158 @@
+//! That every published figure has its row, and that each is as it should be or explained.
+
+use super::figures::{Experiment, Role, published};
+use super::row::{Row, Shown, rows};
+use super::text::{summary, text};
+use super::{measure, s0};
+use std::collections::BTreeSet;
+
+/// What the sources published, by experiment: how many figures, and how many orders of them.
+const PUBLISHED: [(&str, usize, usize); 9] = [
+    ("S0.timer", 2, 0),
+    ("S0.phases.128", 6, 0),
+    ("S0.phases.32768", 6, 0),
+    ("S0.instrument-overhead", 4, 0),
+    ("S0.aggregation", 3, 1),
+    ("S0.internal-copy.8192", 1, 0),
+    ("S1.notification", 3, 0),
+    ("S0.voip.workload", 15, 3),
+    ("S0.voip.polling-interval", 10, 2),
+];
+
+fn figure(row: &Row) -> (f64, f64) {
+    match (&row.published, &row.ours) {
+        (Shown::Figure(published), Shown::Figure(ours)) => (*published, *ours),
+        _ => panic!("{} is no figure", row.id),
+    }
+}
+
+#[test]
+fn every_published_figure_is_there_and_has_an_experiment() {
+    let all = published().unwrap();
+    let found: Vec<(&str, usize, usize)> =
+        all.iter().map(|one| (one.id.as_str(), one.figures.len(), one.orders.len())).collect();
+    assert_eq!(found, PUBLISHED);
+    assert_eq!(s0::EXPERIMENTS.map(|(id, _)| id), PUBLISHED.map(|(id, ..)| id));
+}
+
+#[test]
+fn orders_and_explanations_are_of_figures_that_there_are() {
+    for experiment in published().unwrap() {
+        let figures = experiment.figures.iter().map(|figure| figure.key.clone());
+        let orders = experiment.orders.iter().map(|order| format!("order.{}", order.key));
+        let keys: Vec<String> = figures.chain(orders).collect();
+        let known: BTreeSet<&String> = keys.iter().collect();
+        assert_eq!(known.len(), keys.len(), "{}: a key is there twice", experiment.id);
+        let orders = experiment.orders.iter().map(|order| &order.of);
+        let explained = experiment.explained.iter().map(|one| &one.of);
+        for key in orders.chain(explained).flatten() {
+            assert!(known.contains(key), "{}: there is no {key}", experiment.id);
+        }
+    }
+}
+
+/// Experiments are simulated once for all that is asserted of them here.
+#[test]
+fn each_row_is_as_it_should_be_or_explained() {
+    let all = published().unwrap();
+    let results: Vec<(&Experiment, Vec<Row>)> =
+        all.iter().map(|one| (one, measure(one).unwrap())).collect();
+    for (experiment, rows) in &results {
+        let keys = experiment.figures.len() + experiment.orders.len();
+        assert_eq!(rows.len(), keys, "{}: figures without a result", experiment.id);
+        for row in rows {
+            assert!(
+                row.good() || row.explained.is_some(),
+                "{} is not as it should be, and nobody says why: {row:?}",
+                row.id
+            );
+            assert!(
+                !row.good() || row.explained.is_none(),
+                "{} is as it should be: its explanation is out of date",
+                row.id
+            );
+        }
+    }
+    let rows: Vec<&Row> = results.iter().flat_map(|(_, rows)| rows).collect();
+    let inputs: Vec<&&Row> =
+        rows.iter().filter(|row| row.role == Role::Input && row.id != OF_ITS_OWN).collect();
+    assert_eq!(inputs.len(), 25);
+    for row in inputs {
+        let (published, ours) = figure(row);
+        assert!((ours / published - 1.0).abs() <= 0.01, "{}: {published}, {ours}", row.id);
+    }
+    let told = text(&results);
+    assert!(told.starts_with("25 of 26 inputs are within 1 %, "), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    for (experiment, rows) in &results {
+        assert!(told.contains(&experiment.id), "{}", experiment.id);
+        assert!(rows.iter().all(|row| told.contains(&row.what)), "{told}");
+    }
+}
+
+/// An input that contradicts the two it is made of.
+const OF_ITS_OWN: &str = "S1.notification.reduction";
+
+fn made_up() -> Experiment {
+    toml::from_str(
+        r#"
+        id = "S9.test"
+        at = "nowhere"
+        what = "an experiment"
+        figures = [
+            { key = "a", what = "first", value = 30.0, unit = "us", role = "input" },
+            { key = "b", what = "second", value = 20.0, unit = "us", role = "check" },
+            { key = "c", what = "third", value = 20.0, unit = "us", role = "check" },
+            { key = "most", what = "bound", value = 5.0, unit = "%", role = "check", bound = true },
+        ]
+        orders = [{ key = "all", what = "in order", of = ["b", "a", "c"] }]
+        explained = [{ of = ["b", "order.all"], why = "nobody knows" }]
+        "#,
+    )
+    .unwrap()
+}
+
+fn beside(a: f64, b: f64, c: f64, most: f64) -> Vec<Row> {
+    let found = [("a", a), ("b", b), ("c", c), ("most", most)];
+    rows(&made_up(), &found.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+#[test]
+fn an_error_is_what_ours_is_more_and_roles_say_how_much_may_be() {
+    let rows = beside(30.2, 17.1, 23.2, 5.0);
+    let errors = [0, 1, 2].map(|at| rows[at].error_percent.map(|error| error.round()));
+    assert_eq!(errors, [Some(1.0), Some(-14.0), Some(16.0)]);
+    assert_eq!([0, 1, 2].map(|at| rows[at].within), [Some(true), Some(true), Some(false)]);
+    assert_eq!(beside(30.4, 17.1, 23.2, 5.0)[0].within, Some(false));
+    assert_eq!(rows[1].explained.as_deref(), Some("nobody knows"));
+    assert_eq!((rows[3].error_percent, rows[3].within, rows[3].holds), (None, None, Some(true)));
+    assert_eq!(beside(30.0, 20.0, 20.0, 5.1)[3].holds, Some(false));
+}
+
+#[test]
+fn an_order_is_lost_where_ours_is_another_or_none() {
+    let order = |a, b, c| beside(a, b, c, 0.0)[4].clone();
+    // What was published as equal may come in any order.
+    assert_eq!(order(3.0, 2.0, 1.0).holds, Some(true));
+    assert_eq!(order(3.0, 1.0, 2.0).holds, Some(true));
+    assert_eq!(order(2.0, 3.0, 1.0).holds, Some(false));
+    assert_eq!(order(2.0, 1.0, 3.0).holds, Some(false));
+    assert_eq!(order(2.0, 1.9999, 1.0).holds, Some(false));
+    let row = order(1.0, 3.0, 2.0);
+    assert_eq!(row.ours, Shown::Order(["b", "c", "a"].map(str::to_owned).into()));
+    assert_eq!((row.role, row.within, row.error_percent), (Role::Check, None, None));
+}
+
+#[test]
+fn the_summary_counts_what_is_as_it_should_be() {
+    let rows = beside(30.0, 10.0, 31.0, 6.0);
+    let rows: Vec<&Row> = rows.iter().collect();
+    assert_eq!(
+        summary(&rows).replace('\n', " ").trim(),
+        "1 of 1 inputs are within 1 %, 0 of 2 checks are within 15 %; 0 of 2 orders and bounds hold."
+    );
+    let told = text(&[(&made_up(), beside(30.0, 10.0, 31.0, 6.0))]);
+    assert!(told.contains("  first ") && told.contains("! second "), "{told}");
+    assert!(told.contains("(second and in order: nobody knows)"), "{told}");
+    assert!(told.contains("(third and bound: not explained)"), "{told}");
+}

@@ -1,0 +1,62 @@
+//! `narrows papers` as a user starts it.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn narrows(arguments: &[&str]) -> Output {
+    // Published figures are part of the program: none of its files is near.
+    Command::new(env!("CARGO_BIN_EXE_narrows"))
+        .args(arguments)
+        .current_dir(std::env::temp_dir())
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn ids(report: &str) -> Vec<String> {
+    let report: Value = serde_json::from_str(report).unwrap();
+    assert_eq!(report["command"], "papers");
+    let rows = report["results"].as_array().unwrap();
+    rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn two_runs_give_the_same_bytes() {
+    let first = stdout(&narrows(&["papers", "--json"]));
+    assert_eq!(first, stdout(&narrows(&["papers", "--json"])));
+    let ids = ids(&first);
+    assert!(ids.contains(&"S0.voip.workload.order.arm_percent".to_owned()), "{ids:?}");
+    assert!(ids.iter().all(|id| id.starts_with("S0.") || id.starts_with("S1.")), "{ids:?}");
+}
+
+#[test]
+fn rows_have_the_keys_that_are_documented() {
+    let report = stdout(&narrows(&["papers", "--source", "S1", "--json"]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let page = include_str!("../../../docs/JSON.md");
+    let (_, section) = page.split_once("## A row of `papers`").expect("a section");
+    let section = section.split("\n## ").next().unwrap();
+    for row in report["results"].as_array().unwrap() {
+        for key in row.as_object().unwrap().keys() {
+            assert!(section.contains(&format!("`{key}`")), "docs/JSON.md lacks {key}");
+        }
+    }
+}
+
+#[test]
+fn a_source_is_asked_for_by_name() {
+    let one = ids(&stdout(&narrows(&["papers", "--source", "s1", "--json"])));
+    assert_eq!(
+        one,
+        ["interrupt", "polling", "reduction"].map(|key| format!("S1.notification.{key}"))
+    );
+    let text = stdout(&narrows(&["papers", "--source", "S1"]));
+    assert!(text.starts_with("2 of 3 inputs are within 1 %"), "{text}");
+    let output = narrows(&["papers", "--source", "S9"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("S0"), "{output:?}");
+}
