@@ -1,6 +1,7 @@
 //! A process on a core of the chip, as the stack sees it: memory, waiting, doorbells, time.
 
 mod access;
+mod cached;
 mod engine;
 mod mutex;
 mod rates;
