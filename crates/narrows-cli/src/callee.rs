@@ -9,11 +9,16 @@ use crate::bench::limit::{Callee as LimitCallee, Limits, Served};
 use crate::bench::sink;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Callee, Global};
-use crate::functions::{self, Refusal};
-use crate::peer::{self, Settings};
+use crate::functions::{self, Entry, Refusal};
+use crate::peer::{self, CALLER, Settings};
+use crate::place::{Core, Place, sleep_until};
 use crate::service::{self, Mode, Page, TraceOrder};
-use narrows::endpoint::{Failure as CallFailure, Function, Message, Received, Sink, Source, What};
-use narrows_host::{Node, Trace, system};
+use narrows::endpoint::{
+    Failure as CallFailure, Function, Message, Node, Received, Sink, Source, What,
+};
+use narrows::link::LinkId;
+use narrows::platform::Platform;
+use narrows_host::{Trace, system};
 use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -101,7 +106,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn apply(&self, node: &Node, mode: &mut Mode) {
+    fn apply<P: Place>(&self, node: &Node<P>, mode: &mut Mode) {
         if let Some(new) = self.mode.take() {
             *mode = new;
         }
@@ -119,9 +124,11 @@ impl Desk {
     }
 }
 
-fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
+/// Serves until the link to the caller is lost; with requests and responses of up to `longest`
+/// bytes.
+pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Option<LimitCallee>) {
     let desk = Desk::default();
-    let mut bodies = bodies(&desk, longest);
+    let mut bodies = bodies(&desk, node.platform().core(), longest);
     let mut library: Vec<Function<'_>> = bodies
         .iter_mut()
         .filter_map(|(name, body)| Some(Function { name: name.parse().ok()?, run: &mut **body }))
@@ -136,8 +143,8 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
                 }
                 mode = Mode::Calls;
             }
-            (Mode::Sink(strategy), _) => {
-                if !sink::serve(node, strategy, longest) {
+            (Mode::Sink(strategy) | Mode::SinkAll(strategy), _) => {
+                if !sink::serve(node, strategy, longest, matches!(mode, Mode::SinkAll(_))) {
                     return;
                 }
                 mode = Mode::Calls;
@@ -158,7 +165,7 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
             }
         }
         desk.apply(node, &mut mode);
-        let up = node.links().next().is_some();
+        let up = caller(node).is_some();
         if linked && !up {
             return;
         }
@@ -166,8 +173,14 @@ fn serve(node: &mut Node, longest: usize, mut limits: Option<LimitCallee>) {
     }
 }
 
+/// The link to the caller, while it is up.
+pub(crate) fn caller<P: Platform>(node: &Node<P>) -> Option<LinkId> {
+    let mut links = node.links();
+    links.find(|(_, name)| name.as_str() == CALLER).map(|(link, _)| link)
+}
+
 /// Sends messages back until one says that it is the last; false if the caller is gone.
-fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
+fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
     let (strategy, ports, late) = match mode {
         Mode::Messages(strategy) => (strategy, service::ECHO_PORT..service::ECHO_PORT + 1, None),
         Mode::Late(strategy) => {
@@ -178,7 +191,7 @@ fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
         }
         _ => return true,
     };
-    let Some((link, _)) = node.links().next() else { return false };
+    let Some(link) = caller(node) else { return false };
     for port in ports.clone() {
         let opened = node.open(port).is_ok();
         if opened && port == service::ECHO_PORT && node.attach(link, port).is_err() {
@@ -201,7 +214,12 @@ fn echo(node: &mut Node, longest: usize, mode: Mode) -> bool {
 
 /// Sends the next message of a port back, and says whether it was the last; none if the caller is
 /// gone.
-fn answer(node: &mut Node, port: u16, buffer: &mut [u8], late: Option<Duration>) -> Option<bool> {
+fn answer<P: Place>(
+    node: &mut Node<P>,
+    port: u16,
+    buffer: &mut [u8],
+    late: Option<Duration>,
+) -> Option<bool> {
     loop {
         let came = node.receive_into(port, buffer, None).ok()??;
         let Received { from: to, len, priority, tag, .. } = came;
@@ -212,7 +230,8 @@ fn answer(node: &mut Node, port: u16, buffer: &mut [u8], late: Option<Duration>)
         }
         let Some(bytes) = buffer.get(..len) else { continue };
         if let Some(late) = late {
-            std::thread::sleep(late);
+            let until = node.platform().time() + late;
+            sleep_until(node, until);
         }
         let message = Message::new(bytes).priority(priority).tag(tag);
         node.send(port, to, message, None).ok()?;
@@ -223,19 +242,26 @@ fn answer(node: &mut Node, port: u16, buffer: &mut [u8], late: Option<Duration>)
 type Body<'a> = Box<dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), CallFailure> + 'a>;
 
 /// Everything that can be called here, by name.
-fn bodies(desk: &Desk, longest: usize) -> Vec<(&'static str, Body<'_>)> {
-    let mut all: Vec<(&'static str, Body<'_>)> = Vec::new();
+fn bodies<'a>(
+    desk: &'a Desk,
+    core: impl Core + 'a,
+    longest: usize,
+) -> Vec<(&'static str, Body<'a>)> {
+    let mut all: Vec<(&'static str, Body<'a>)> = Vec::new();
     for entry in functions::LIBRARY {
+        let core = core.clone();
         let body: Body<'_> = match entry.stream {
             Some(stream) => Box::new(move |from, to| streamed(stream, from, to)),
             None => {
                 let (mut request, mut response) = (vec![0; longest], vec![0; longest]);
-                Box::new(move |from, to| whole(entry.answer, from, to, &mut request, &mut response))
+                Box::new(move |from, to| {
+                    whole(&entry, &core, from, to, &mut request, &mut response)
+                })
             }
         };
         all.push((entry.name, body));
     }
-    all.push((service::CPU, Box::new(|_, to| to.write(0, &cpu_time()))));
+    all.push((service::CPU, Box::new(move |_, to| to.write(0, &cpu_time(&core)))));
     all.push((service::MODE, Box::new(|from, _| order_mode(desk, from))));
     all.push((service::TRACE, Box::new(|from, to| order_trace(desk, from, to))));
     all
@@ -243,7 +269,8 @@ fn bodies(desk: &Desk, longest: usize) -> Vec<(&'static str, Body<'_>)> {
 
 /// A function that needs its whole request and response in memory of its own.
 fn whole(
-    answer: functions::Answer,
+    entry: &Entry,
+    core: &impl Core,
     from: &dyn Source,
     to: &mut dyn Sink,
     request: &mut [u8],
@@ -253,7 +280,10 @@ fn whole(
     from.read(0, request)?;
     let room = response.len().min(to.capacity());
     let room = response.get_mut(..room).unwrap_or_default();
-    let len = answer(request, room).map_err(refused)?;
+    let len = (entry.answer)(request, room).map_err(refused)?;
+    if let Some(time) = entry.work.and_then(|work| work(request)) {
+        core.work(time);
+    }
     let made = room.get(..len).ok_or(CallFailure::TooLong)?;
     to.write(0, made)
 }
@@ -285,8 +315,8 @@ fn refused(refusal: Refusal) -> CallFailure {
     }
 }
 
-fn cpu_time() -> [u8; 8] {
-    u64::try_from(system::process_time().as_nanos()).unwrap_or(u64::MAX).to_le_bytes()
+fn cpu_time(core: &impl Core) -> [u8; 8] {
+    u64::try_from(core.used().as_nanos()).unwrap_or(u64::MAX).to_le_bytes()
 }
 
 fn order_mode(desk: &Desk, from: &dyn Source) -> Result<(), CallFailure> {

@@ -21,13 +21,16 @@ pub enum Kind {
     Deadline,
     /// A defect of this program, or a refusal of the operating system nobody can act on.
     Internal,
+    /// A simulation cannot go on: nothing can run any more, time stands still, or something reached
+    /// outside its memory.
+    Stuck,
     /// The user stopped it. The code is a shell's for a command that was stopped so.
     Stopped,
 }
 
 impl Kind {
     /// Every kind, in the order of its exit code.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Usage,
         Kind::Workload,
         Kind::Input,
@@ -36,6 +39,7 @@ impl Kind {
         Kind::Name,
         Kind::Deadline,
         Kind::Internal,
+        Kind::Stuck,
         Kind::Stopped,
     ];
 
@@ -50,6 +54,7 @@ impl Kind {
             Kind::Name => 7,
             Kind::Deadline => 8,
             Kind::Internal => 9,
+            Kind::Stuck => 10,
             Kind::Stopped => 130,
         }
     }
@@ -65,6 +70,7 @@ impl Kind {
             Kind::Name => "name of a node or function not found, or already taken",
             Kind::Deadline => "something did not happen in time",
             Kind::Internal => "a defect of narrows, or a refusal of the system",
+            Kind::Stuck => "a simulation got stuck",
             Kind::Stopped => "stopped by Ctrl-C; what was measured until then is printed",
         }
     }

@@ -111,6 +111,7 @@ Examples:
   narrows run workloads/mixed.toml --duration 2s
   narrows run --strategy copy,in_place/spin --out out
   narrows run --strategy copy/poll=5ms/internal,copy_engine/fragment=4096
+  narrows run --on davinci
 
 A strategy is a driver and what differs from hybrid/external, joined by '/':
   driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
@@ -135,6 +136,17 @@ pub struct Run {
     /// Directory for the audio that comes back; made if it is missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Where to run; this machine if nothing is named
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// Where `run` and `bench` run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Place {
+    /// Run on a simulated chip, in virtual time: the name of a platform, or its file
+    #[arg(long, value_name = "PLATFORM")]
+    pub on: Option<String>,
 }
 
 impl Run {
@@ -162,9 +174,12 @@ Examples:
   narrows bench throughput --placement internal,external --rounds 100
   narrows bench storm --rounds 1000
   narrows bench soak --for 1h
+  narrows bench sizes --on nios2-dual
+  narrows bench sim --systemc bench/systemc/pingpong
 
-Each bench but storm and soak runs its limit interleaved with itself and prints
-its figure, the limit and the ratio of the two.
+Each bench but storm, soak and sim runs its limit interleaved with itself and
+prints its figure, the limit and the ratio of the two. A simulated chip has no
+limits, and limit, bounds, storm, soak and sim are for this machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -190,9 +205,15 @@ pub struct Bench {
     /// Of storm: what its kills are drawn with; the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Of sim: the same model for SystemC, built by bench/systemc/build
+    #[arg(long, value_name = "PROGRAM")]
+    pub systemc: Option<PathBuf>,
     /// Of soak: how long it runs
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
+    /// Where to run; this machine if nothing is named
+    #[command(flatten)]
+    pub place: Place,
 }
 
 /// The benches.
@@ -216,6 +237,8 @@ pub enum Which {
     Soak,
     /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
     Scaling,
+    /// What the simulator simulates in a second, beside SystemC
+    Sim,
 }
 
 impl Which {
@@ -231,6 +254,7 @@ impl Which {
             Which::Storm => "storm",
             Which::Soak => "soak",
             Which::Scaling => "scaling",
+            Which::Sim => "sim",
         }
     }
 }

@@ -3,10 +3,11 @@
 //! The way through it: [`flags`] says what can be asked, [`workload`] reads the traffic to
 //! carry, [`mod@run`] carries it, with the other core's process at the far end: [`peer`] starts it,
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
-//! work. [`statistics`] and [`report`] turn measurements into rows, [`table`] and [`output`] put
-//! them on a screen or in a file. [`mod@bench`] measures the stack beside what the machine allows,
-//! [`doctor`] looks at the machine itself, [`platform`] at chips for the simulator, [`papers`] puts
-//! published figures beside what it gives. Whatever goes wrong becomes a [`failure::Failure`]: one
+//! work, [`place`] what both sides run on: this machine, or a simulated chip ([`sim`], which
+//! [`platform`] reads, checks and draws). [`statistics`] and [`report`] turn measurements into rows,
+//! [`table`] and [`output`] put them on a screen or in a file. [`mod@bench`] measures the stack
+//! beside what the machine allows, [`papers`] published figures beside those of the simulator,
+//! [`doctor`] looks at the machine itself. Whatever goes wrong becomes a [`failure::Failure`]: one
 //! sentence and one exit code.
 #![deny(unsafe_code)]
 
@@ -21,11 +22,13 @@ pub mod manual;
 pub mod output;
 pub mod papers;
 pub mod peer;
+pub mod place;
 pub mod platform;
 pub mod progress;
 pub mod report;
 pub mod run;
 pub mod service;
+pub mod sim;
 pub mod statistics;
 pub mod strategy;
 pub mod table;

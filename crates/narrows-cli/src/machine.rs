@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// What every report says about the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor's model, or "unknown".
     pub cpu: String,
@@ -14,6 +14,10 @@ pub struct Machine {
     pub kernel: String,
     /// Whether a hypervisor was noticed.
     pub virtualised: bool,
+    /// The platform that was simulated; none where this machine itself was measured.
+    pub platform: Option<String>,
+    /// Whether times are virtual.
+    pub r#virtual: bool,
 }
 
 impl Machine {
@@ -25,11 +29,21 @@ impl Machine {
             cores: root.online().len(),
             kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(unknown),
             virtualised: root.hypervisor().is_some(),
+            platform: None,
+            r#virtual: false,
         }
+    }
+
+    /// Where it was simulated, for a heading; none where it was not.
+    pub fn simulated(&self) -> Option<String> {
+        self.platform.as_ref().map(|name| format!("on {name} (simulated)"))
     }
 
     /// One line for the end of a table.
     pub fn line(&self) -> String {
+        if let Some(name) = &self.platform {
+            return format!("{name}, simulated: {}", self.cpu);
+        }
         let how = if self.virtualised { "virtualised" } else { "not virtualised" };
         format!("{}, {} cores, Linux {}, {how}", self.cpu, self.cores, self.kernel)
     }

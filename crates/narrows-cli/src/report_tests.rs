@@ -4,7 +4,13 @@ use super::*;
 use serde_json::Value;
 
 fn machine() -> Machine {
-    Machine { cpu: "Fast 1".into(), cores: 2, kernel: "6.1.0".into(), virtualised: true }
+    Machine {
+        cpu: "Fast 1".into(),
+        cores: 2,
+        kernel: "6.1.0".into(),
+        virtualised: true,
+        ..Machine::default()
+    }
 }
 
 fn bench_row() -> BenchRow {

@@ -52,6 +52,8 @@ pub enum Mode {
     /// Messages to [`SINK_PORT`], every byte of which it reads, and nothing else until one with the
     /// tag [`LAST`] comes, which it answers with a [`Receipt`](crate::bench::sink::Receipt).
     Sink(Strategy),
+    /// As [`Mode::Sink`], with all messages that are there received at a time.
+    SinkAll(Strategy),
     /// Batches of [`crate::bench::limit`], and calls when there is no batch for two milliseconds.
     Limits,
 }
@@ -64,6 +66,7 @@ impl fmt::Display for Mode {
             Mode::Ports(count, strategy) => write!(f, "ports {count} {strategy}"),
             Mode::Late(strategy) => write!(f, "late {strategy}"),
             Mode::Sink(strategy) => write!(f, "sink {strategy}"),
+            Mode::SinkAll(strategy) => write!(f, "sink-all {strategy}"),
             Mode::Limits => f.write_str("limits"),
         }
     }
@@ -84,6 +87,7 @@ impl FromStr for Mode {
             }
             Some(("late", strategy)) => strategy.parse().map(Mode::Late).map_err(|_| ()),
             Some(("sink", strategy)) => strategy.parse().map(Mode::Sink).map_err(|_| ()),
+            Some(("sink-all", strategy)) => strategy.parse().map(Mode::SinkAll).map_err(|_| ()),
             _ => Err(()),
         }
     }
@@ -203,6 +207,7 @@ mod tests {
             Mode::Ports(1024, strategy),
             Mode::Late(strategy),
             Mode::Sink(strategy),
+            Mode::SinkAll(strategy),
         ];
         for mode in [Mode::Calls, Mode::Limits].into_iter().chain(of_messages) {
             assert_eq!(mode.to_string().parse(), Ok(mode));

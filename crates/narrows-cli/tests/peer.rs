@@ -30,7 +30,7 @@ fn goes(pid: u32) -> bool {
 #[test]
 fn it_answers_calls_messages_and_questions_and_leaves() {
     let mut peer = start(Options { engine: true, ..Options::default() });
-    let pid = peer.child.id();
+    let pid = peer.other.child.id();
     let mut response = [0; 400];
     for strategy in ["copy/hybrid/internal", "in_place/spin/external", "copy_engine/interrupt"] {
         let flow = peer.flow("echo", strategy.parse().unwrap(), 400).unwrap();
@@ -104,7 +104,7 @@ fn what_the_other_side_does_not_have_is_a_name() {
 fn a_killed_one_is_told_within_a_call() {
     let mut peer = start(Options::default());
     let flow = peer.flow("busy", "copy/interrupt".parse().unwrap(), 16).unwrap();
-    peer.child.kill().unwrap();
+    peer.other.child.kill().unwrap();
     let order = narrows_cli::functions::Order { busy_ns: 1 << 40, response: 16, call: 0 };
     let error = peer.node.call(flow, &order.to_bytes(), &mut [0; 16], SOON).unwrap_err();
     assert_ne!(error, CallError::Deadline);

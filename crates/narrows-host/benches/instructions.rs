@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use narrows::endpoint::Address;
+use narrows::endpoint::{Address, Message};
 use narrows_host::{Node, Options};
 
 const WITHIN: Option<Duration> = Some(Duration::from_secs(60));
@@ -12,6 +12,8 @@ const WITHIN: Option<Duration> = Some(Duration::from_secs(60));
 /// which would take a number of instructions that depends on the time.
 const MESSAGES: u32 = 120;
 const PORT: u16 = 1;
+/// Messages at a time where they are sent and received together; a part of [`MESSAGES`].
+const TOGETHER: usize = 30;
 
 #[inline(never)]
 fn send(node: &mut Node, to: Address, bytes: &[u8; 48]) -> bool {
@@ -26,6 +28,19 @@ fn receive(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
 #[inline(never)]
 fn poll_empty(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
     matches!(node.try_receive_into(PORT, bytes), Ok(None))
+}
+
+#[inline(never)]
+fn send_all(node: &mut Node, to: Address, messages: &mut [Message<'_>; TOGETHER]) -> bool {
+    matches!(node.send_all(PORT, to, messages, WITHIN), Ok(TOGETHER))
+}
+
+#[inline(never)]
+fn receive_all(node: &mut Node, bytes: &mut [u8; 48], sum: &mut u64) -> bool {
+    let received = node.try_receive_all(PORT, bytes, |_, bytes| {
+        *sum += u64::from(*black_box(bytes).first().unwrap_or(&0));
+    });
+    matches!(received, Ok(TOGETHER))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,6 +68,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(send(black_box(&mut sender), black_box(to), &sent), "there is room");
         assert!(receive(black_box(&mut receiver), black_box(&mut got)), "a message was sent");
         assert_eq!(sent, got);
+    }
+    for _ in (0..MESSAGES).step_by(TOGETHER) {
+        let payloads: [[u8; 48]; TOGETHER] = std::array::from_fn(|n| [n as u8; 48]);
+        let mut messages = payloads.each_ref().map(Message::from);
+        let mut sum = 0;
+        assert!(send_all(black_box(&mut sender), to, black_box(&mut messages)), "there is room");
+        assert!(receive_all(black_box(&mut receiver), black_box(&mut got), &mut sum), "all there");
+        assert_eq!(sum, (0..TOGETHER as u64).sum());
     }
     println!("{MESSAGES} messages of 48 bytes sent and received");
     Ok(())

@@ -150,10 +150,13 @@ impl Host {
         let mut end = None;
         loop {
             for _ in 0..ROUNDS {
-                for watch in set.clone() {
-                    if watch.changed() {
-                        return Woken::Word;
-                    }
+                // The first is the likeliest: however many the others are, it does not wait for
+                // their turn.
+                let mut others = set.clone();
+                let first = others.next();
+                let likely = || first.is_some_and(|watch| watch.changed());
+                if likely() || others.any(|watch| watch.changed() || likely()) {
+                    return Woken::Word;
                 }
                 for _ in 0..PAUSES {
                     std::hint::spin_loop();

@@ -11,7 +11,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
 use rustix::mm::ProtFlags;
 
-use crate::mapping::{Mapping, OwnWords, PeerWords, Range, copy_in, copy_out};
+use crate::mapping::{self, Mapping, OwnWords, PeerWords, Range, copy_in, copy_out};
 use crate::packet::Refusal;
 
 /// The largest region that is mapped, in bytes: what the layout allows.
@@ -75,6 +75,12 @@ impl OwnMemory for Region {
         // SAFETY: `range` found that many bytes there, and the own mapping is writable.
         unsafe { copy_in(from, to) };
         Ok(())
+    }
+    #[inline]
+    fn prefetch_to_write(&self, offset: u32) {
+        if let Ok(line) = self.0.range(offset, 1) {
+            mapping::prefetch_to_write(line);
+        }
     }
 }
 

@@ -9,4 +9,5 @@ pub mod chip;
 pub mod cpu;
 pub mod engine;
 mod part;
+pub mod rtos;
 pub mod time;

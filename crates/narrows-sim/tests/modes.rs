@@ -7,6 +7,7 @@ use narrows::strategy::Strategy;
 use narrows_sim::chip::{Arbitration, Chip};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Mode, Outcome, Settings, Simulation};
+use narrows_sim::rtos::Call;
 use narrows_sim::time::{Cost, Frequency, Time};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -88,7 +89,7 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                 let mut dice = Dice(own);
                 let word = |core: usize, level: u64| 64 * (core * 4 + level as usize) as u32;
                 for step in 0..30 {
-                    match dice.roll(7) {
+                    match dice.roll(8) {
                         0 => cpu.compute(Time::nanos(10 * dice.roll(400))),
                         1 => cpu.store(0, 2048 + 4 * dice.roll(16) as u32, step as u32),
                         2 => cpu.write(1, 4096 * dice.roll(4) as u32, &[step as u8; 100]),
@@ -99,6 +100,7 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                         }
                         4 => cpu.clean(1, 4096 * dice.roll(4) as u32, 128),
                         5 => cpu.invalidate(1, 4096 * dice.roll(4) as u32, 128),
+                        6 => cpu.pause(Time::nanos(dice.roll(6000))),
                         _ => {
                             // Tells the next core, and spins until told by the one before, or long
                             // enough.
@@ -106,9 +108,106 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
                             let end = cpu.time() + Time::nanos(dice.roll(9000));
                             let last = cpu.load(0, word(core, level));
                             let woken = cpu.spin(0, word(core, level), last, end);
-                            log.borrow_mut().push((core, u64::from(woken.unwrap_or(u32::MAX)), cpu.time()));
+                            log.borrow_mut().push((
+                                core,
+                                u64::from(woken.unwrap_or(u32::MAX)),
+                                cpu.time(),
+                            ));
                         }
                     }
+                }
+            });
+        }
+    }
+    let outcome = simulation.run().unwrap_or_else(|stuck| panic!("case {number}: {stuck}"));
+    (outcome, log.into_inner())
+}
+
+/// Processes of an operating system: signals, semaphores, mutexes between cores, interrupt processes,
+/// priorities that change, ticks. Everything has an end, so that nobody waits for good.
+fn operated(number: u64, mode: Mode) -> (Outcome, Log) {
+    let mut dice = dice(number ^ 0xaaaa_0000);
+    let mut chip = drawn(&mut dice);
+    let cores = chip.cores.len();
+    for core in &mut chip.cores {
+        core.system.calls = Call::ALL.map(|call| (call, Cost::Cycles(10 * dice.roll(20)))).to_vec();
+        if dice.roll(2) == 0 {
+            core.system.tick = Cost::Time(Time::nanos(5000 + dice.roll(5000)));
+            core.system.tick_service = Cost::Cycles(1 + dice.roll(50));
+        }
+    }
+    let log = RefCell::new(Log::new());
+    let semaphores = RefCell::new(vec![None; cores]);
+    let mut simulation = Simulation::new(&chip, settings(mode));
+    let mut interrupts = Vec::new();
+    for core in 0..cores {
+        for level in 0..2 {
+            let (log, time) = (&log, Time::nanos(dice.roll(700)));
+            interrupts.push(simulation.interrupt(core, "interrupt", level, move |os| {
+                let got = os.receive(&[], Time::ZERO).map_or(0, |signal| signal.number);
+                log.borrow_mut().push((core, u64::from(got), os.cpu().time()));
+                os.cpu().compute(time);
+                if let Some(first) = os.hunt("0") {
+                    let _ = os.signal_fsem(first);
+                }
+            }));
+        }
+    }
+    for core in 0..cores {
+        for level in 0..2 + dice.roll(3) {
+            let own = dice.roll(u64::MAX - 1) | 1;
+            let (log, semaphores, interrupts) = (&log, &semaphores, interrupts.clone());
+            let priority = 1 + dice.roll(3) as u32;
+            simulation.process(core, &level.to_string(), priority, move |cpu: Cpu| {
+                let os = cpu.os();
+                let mut dice = Dice(own);
+                let made = os.create_sem(1);
+                let semaphore = *semaphores.borrow_mut()[core].get_or_insert(made);
+                for step in 0..25 {
+                    let within = Time::nanos(dice.roll(8000));
+                    let someone = os.hunt(&dice.roll(4).to_string()).unwrap_or(os.own());
+                    let said = match dice.roll(13) {
+                        0 => u64::from(os.wait_fsem(1 + dice.roll(2) as u32, within)),
+                        1 | 2 => u64::from(os.signal_fsem(someone).is_ok()),
+                        3 => u64::from(os.wait_sem(semaphore, within) == Ok(true)),
+                        4 => u64::from(os.signal_sem(semaphore).is_ok()),
+                        5 => {
+                            let wanted = dice.roll(4) as u32;
+                            let signal = os.receive(&[wanted, wanted + 1], within);
+                            signal.map_or(9, |signal| signal.bytes[0].into())
+                        }
+                        6 | 7 => {
+                            let signal = os.alloc(dice.roll(5) as u32, vec![step; 4]);
+                            u64::from(os.send(signal, someone).is_ok())
+                        }
+                        8 => {
+                            let locked = cpu.lock(0, 4096, cpu.time() + within);
+                            if locked {
+                                cpu.store(0, 4160, step.into());
+                                cpu.compute(Time::nanos(dice.roll(2000)));
+                                assert_eq!(cpu.load(0, 4160), u32::from(step), "alone");
+                                cpu.unlock(0, 4096);
+                            }
+                            u64::from(locked)
+                        }
+                        9 => {
+                            os.raise(interrupts[dice.roll(interrupts.len() as u64) as usize]);
+                            0
+                        }
+                        10 => {
+                            let _ = os.set_priority(someone, 1 + dice.roll(3) as u32);
+                            0
+                        }
+                        11 => {
+                            os.delay(within);
+                            0
+                        }
+                        _ => {
+                            let last = cpu.load(0, 4160);
+                            u64::from(cpu.spin(0, 4160, last, cpu.time() + within).is_some())
+                        }
+                    };
+                    log.borrow_mut().push((core, said, cpu.time()));
                 }
             });
         }
@@ -219,6 +318,11 @@ fn compare(cases: u64, run: fn(u64, Mode) -> (Outcome, Log)) {
 #[test]
 fn bare_processes_do_the_same_in_both_modes() {
     compare(2000, bare);
+}
+
+#[test]
+fn processes_of_an_operating_system_do_the_same_in_both_modes() {
+    compare(500, operated);
 }
 
 #[test]

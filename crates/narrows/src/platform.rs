@@ -105,6 +105,8 @@ pub trait OwnMemory: Memory<Words: WordsMut> {
     /// Writes cached changes of a range back before a peer reads it. Nothing to do on coherent
     /// machines.
     fn clean(&self, _offset: u32, _len: u32) {}
+    /// Hints that the line at `offset`, if there is one, will be written to soon.
+    fn prefetch_to_write(&self, _offset: u32) {}
 }
 
 /// A moment on this platform's clock, in nanoseconds since an arbitrary start.
@@ -309,7 +311,7 @@ pub trait Platform: Sized {
     ) -> Result<Self::Slice<T>, NoStorage>;
 
     /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline: see
-    /// [`Wait`]. Only [`Wait::Spin`] looks at the words; who sleeps has looked before, behind the
+    /// [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] looks at the words; who sleeps has looked before, behind the
     /// fence that arming needs, and a bell rung since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where

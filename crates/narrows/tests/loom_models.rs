@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use loom::thread::{spawn, yield_now};
 use loom_memory::{End, LINE, SLOTS, explore, link};
+use narrows::connection::direct;
 use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken};
 use narrows::notify::{self, Adaptive, Awaited};
 use narrows::platform::{Memory, Platform, Wait, WordsMut};
-use narrows::strategy::{Notification, Placement};
+use narrows::strategy::{Notification, Placement, Strategy};
 
 fn message(number: u32, ack: Ack) -> Descriptor {
     Descriptor {
@@ -147,6 +148,24 @@ fn a_sleeping_receiver_is_rung_for_the_first_message() {
             for number in 0..2 {
                 publish(&mut sender, number);
             }
+        });
+        for number in 0..2 {
+            check_in_slot(&take_sleeping(&mut receiver, Notification::Interrupt), number);
+        }
+    });
+}
+
+#[test]
+fn a_sleeping_receiver_is_rung_for_messages_sent_together() {
+    explore(|| {
+        let (mut sender, mut receiver) = link(1);
+        spawn(move || {
+            let contents = [content(0), content(1)];
+            let messages = (0..).zip(&contents);
+            let messages = messages.map(|(n, bytes)| (message(n, Ack::Batched), &bytes[..]));
+            let strategy = Strategy::default();
+            let sent = direct::post(&sender.core, &mut sender.shared, &strategy, messages);
+            assert_eq!(sent, 2);
         });
         for number in 0..2 {
             check_in_slot(&take_sleeping(&mut receiver, Notification::Interrupt), number);

@@ -348,6 +348,7 @@ fn a_flood_on_one_link_leaves_another_undisturbed() {
         serve(&mut pair.b.borrow_mut());
     }
     pair.tags(&Select::default());
+    pair.b.borrow_mut().arm();
     c.poll();
     assert_eq!(in_use(&mut c, link), (0, 0));
 }

@@ -4,8 +4,10 @@
 
 mod common;
 
-use common::world::{Pair, pair};
-use narrows::endpoint::{Address, Message, Select, What};
+use std::time::Duration;
+
+use common::world::{Pair, name, pair};
+use narrows::endpoint::{Address, Limits, Message, Select, SendError, What};
 use narrows::strategy::{self, Acknowledgement};
 use proptest::prelude::*;
 
@@ -15,22 +17,28 @@ type Seen = (What, u16, usize, u8, u16, Vec<u8>);
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Send { port: u16, priority: u8, len: usize },
+    SendAll { port: u16, priority: u8, len: usize, count: usize },
     Receive { port: u16, room: usize },
+    ReceiveAll { port: u16, room: usize },
     Poll,
     Acknowledge(Acknowledgement),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let len = prop_oneof![0usize..=48, Just(49), Just(64), Just(1000)];
+    let len = || prop_oneof![0usize..=48, Just(49), Just(64), Just(1000)];
+    let room = || prop_oneof![Just(0usize), Just(20), Just(1000)];
     let acks = [Acknowledgement::Interrupt, Acknowledgement::Lazy, Acknowledgement::Batched];
     prop_oneof![
-        8 => (1u16..=4, 0u8..=8, len).prop_map(|(port, priority, len)| Step::Send {
+        8 => (1u16..=4, 0u8..=8, len()).prop_map(|(port, priority, len)| Step::Send {
             port,
             priority,
             len
         }),
-        8 => (1u16..=3, prop_oneof![Just(0usize), Just(20), Just(1000)])
-            .prop_map(|(port, room)| Step::Receive { port, room }),
+        4 => (1u16..=4, 0u8..=8, len(), 1usize..=MOST).prop_map(|(port, priority, len, count)| {
+            Step::SendAll { port, priority, len, count }
+        }),
+        8 => (1u16..=3, room()).prop_map(|(port, room)| Step::Receive { port, room }),
+        4 => (1u16..=3, room()).prop_map(|(port, room)| Step::ReceiveAll { port, room }),
         1 => Just(Step::Poll),
         1 => prop::sample::select(acks.to_vec()).prop_map(Step::Acknowledge),
     ]
@@ -51,6 +59,25 @@ fn open() -> Pair {
 
 fn payload(tag: u16, len: usize) -> Vec<u8> {
     (0..len).map(|at| (at as u16 ^ tag) as u8).collect()
+}
+
+/// Which way messages take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Long,
+    Short,
+    /// The short one, many in one call.
+    Together,
+}
+
+/// Receives what is there at `b`, in one call.
+fn receive_all(pair: &Pair, port: u16, room: usize) -> Vec<Seen> {
+    let mut all = Vec::new();
+    let count = pair.b.borrow_mut().try_receive_all(port, &mut vec![0; room], |r, bytes| {
+        all.push((r.what, r.from.port, r.len, r.priority, r.tag, bytes.to_vec()));
+    });
+    assert_eq!(count, Ok(all.len()));
+    all
 }
 
 /// Receives at `b`, by the short way or by the long one.
@@ -86,18 +113,23 @@ fn next(waiting: &mut Waiting, port: u16, room: usize) -> Option<Seen> {
 }
 
 /// Takes these steps; what is received is compared with what has to come. Returns what came back.
-fn run(steps: &[Step], short: bool) -> Vec<u16> {
+fn run(steps: &[Step], way: Way) -> Vec<u16> {
     let mut pair = open();
+    let short = way != Way::Long;
+    let mut tag = 0;
     pair.world.tracing.set(!short);
-    let (mut waiting, mut refused, mut on_the_way) = (Waiting::new(), Vec::new(), 0);
+    let (mut waiting, mut refused) = (Waiting::new(), Vec::new());
+    // Those to the closed port since all were heard of: the same whichever way is taken.
+    let mut unheard = 0;
     let check = |pair: &Pair, waiting: &mut Waiting, port, room| {
         let message = receive(pair, short, port, room);
         assert_eq!(message, next(waiting, port, room));
         message.is_some()
     };
-    for (tag, step) in (0..).zip(steps) {
+    for step in steps {
+        tag += 1;
         match *step {
-            Step::Send { port, priority, len } if waiting.len() + on_the_way < MOST => {
+            Step::Send { port, priority, len } if waiting.len() + unheard < MOST => {
                 let to = Address { link: pair.to_b, port };
                 let bytes = payload(tag, len);
                 let message = Message::new(&bytes).priority(priority).tag(tag);
@@ -105,7 +137,7 @@ fn run(steps: &[Step], short: bool) -> Vec<u16> {
                 if port < 4 {
                     waiting.push((port, priority.min(7), tag, len));
                 } else {
-                    on_the_way += 1;
+                    unheard += 1;
                 }
             }
             Step::Send { .. } => {
@@ -113,7 +145,38 @@ fn run(steps: &[Step], short: bool) -> Vec<u16> {
                 for port in 1..4 {
                     while check(&pair, &mut waiting, port, 1000) {}
                 }
+                unheard = 0;
             }
+            Step::SendAll { port, priority, len, count } => {
+                let count = count.min(MOST.saturating_sub(waiting.len() + unheard));
+                let to = Address { link: pair.to_b, port };
+                let tags = tag..tag + count as u16;
+                tag = tags.end;
+                let payloads: Vec<_> = tags.clone().map(|tag| payload(tag, len)).collect();
+                let mut messages: Vec<_> = payloads
+                    .iter()
+                    .zip(tags.clone())
+                    .map(|(bytes, tag)| Message::new(bytes).priority(priority).tag(tag))
+                    .collect();
+                if way == Way::Together {
+                    assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(count));
+                } else {
+                    for message in messages {
+                        pair.a.try_send(1, to, message).expect("room");
+                    }
+                }
+                match port {
+                    4 => unheard += count,
+                    _ => waiting.extend(tags.map(|tag| (port, priority.min(7), tag, len))),
+                }
+            }
+            Step::ReceiveAll { port, room } if way == Way::Together => {
+                for seen in receive_all(&pair, port, room) {
+                    assert_eq!(Some(seen), next(&mut waiting, port, room));
+                }
+                assert!(next(&mut waiting, port, room).is_none(), "all that was there");
+            }
+            Step::ReceiveAll { port, room } => while check(&pair, &mut waiting, port, room) {},
             Step::Receive { port, room } => {
                 check(&pair, &mut waiting, port, room);
             }
@@ -129,7 +192,6 @@ fn run(steps: &[Step], short: bool) -> Vec<u16> {
         while let Some(back) = pair.a.try_receive_into(1, &mut []).expect("open") {
             assert_eq!(back.what, What::Refused);
             refused.push(back.tag);
-            on_the_way -= 1;
         }
     }
     for port in 1..4 {
@@ -146,6 +208,82 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn the_short_way_differs_in_nothing(steps in prop::collection::vec(step(), 1..80)) {
-        prop_assert_eq!(run(&steps, true), run(&steps, false));
+        let long = run(&steps, Way::Long);
+        prop_assert_eq!(&run(&steps, Way::Short), &long);
+        prop_assert_eq!(&run(&steps, Way::Together), &long);
     }
+}
+
+#[test]
+fn as_many_are_sent_as_there_is_room_for_and_the_rest_is_the_callers() {
+    let mut pair = open();
+    let to = Address { link: pair.to_b, port: 1 };
+    let payloads: Vec<_> = (0..20).map(|tag| payload(tag, 30)).collect();
+    let mut messages: Vec<_> =
+        payloads.iter().zip(0..).map(|(bytes, tag)| Message::new(bytes).tag(tag)).collect();
+    let at_once = Some(Duration::ZERO);
+    // The ring has 16 slots.
+    assert_eq!(pair.a.send_all(1, to, &mut messages, at_once), Ok(16));
+    assert_eq!(pair.a.send_all(1, to, &mut messages[16..], at_once), Err(SendError::Deadline));
+    let tags = |pair: &Pair| receive_all(pair, 1, 30).iter().map(|seen| seen.4).collect::<Vec<_>>();
+    assert_eq!(tags(&pair), (0..16).collect::<Vec<_>>());
+    assert_eq!(pair.a.send_all(1, to, &mut messages[16..], at_once), Ok(4));
+    assert_eq!(tags(&pair), [16, 17, 18, 19]);
+
+    let long = [0; 1 << 20];
+    let too_long = || Message::new(&long);
+    let mut messages = [Message::new(b"a"), too_long(), Message::new(b"b")];
+    assert_eq!(pair.a.send_all(1, to, &mut messages, at_once), Ok(1));
+    let refused = pair.a.send_all(1, to, &mut messages[1..], at_once);
+    assert!(matches!(refused, Err(SendError::TooLong { .. })), "{refused:?}");
+    assert_eq!(pair.a.send_all(9, to, &mut messages, at_once), Err(SendError::Closed));
+    assert_eq!(tags(&pair), [0]);
+}
+
+#[test]
+fn a_sleeper_is_rung_once_for_all_that_are_sent_together() {
+    let mut pair = open();
+    let to = Address { link: pair.to_b, port: 1 };
+    let rung = |pair: &Pair| pair.b.borrow().platform().rings();
+    let mut messages = [Message::new(b"a"), Message::new(b"b"), Message::new(b"c")];
+    assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(3));
+    assert_eq!(rung(&pair), 0, "it does not sleep");
+    assert_eq!(receive_all(&pair, 1, 9).len(), 3);
+    while pair.b.borrow_mut().arm() {}
+    assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(3));
+    assert_eq!(rung(&pair), 1);
+}
+
+#[test]
+fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
+    let mut pair = open();
+    let mut c = pair.world.node("c", Limits::default());
+    c.open(1).expect("free");
+    let link = c.hunt(&name("b"), None).expect("b is there");
+    pair.b.borrow_mut().poll();
+    let (from_a, from_c) = (pair.to_b, link);
+    // More than a ring, so that each place is used again while another link is the likeliest.
+    for round in 0..100 {
+        let of_c = [1, 17, 0][round % 3];
+        for n in 0..of_c {
+            let sent = c.try_send(1, Address { link: from_c, port: 1 }, Message::new(&[n]));
+            assert_eq!(sent.is_ok(), n < 16, "what was held back was given: {round} {n}");
+        }
+        if round % 2 == 0 {
+            let message = Message::new(b"a").priority(0);
+            pair.a.try_send(1, Address { link: from_a, port: 1 }, message).expect("room");
+            let first = receive(&pair, true, 1, 1).expect("it came");
+            assert_eq!(first.5, b"a", "the most urgent of all links");
+        }
+        for n in 0..of_c.min(16) {
+            assert_eq!(receive(&pair, true, 1, 1).expect("it came").5, [n]);
+        }
+        assert_eq!(receive(&pair, true, 1, 1), None);
+        pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+        pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+    }
+    let last = pair.b.borrow().links().find(|(_, peer)| *peer == name("c")).expect("it is up").0;
+    pair.b.borrow_mut().close(last);
+    pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
+    assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
 }

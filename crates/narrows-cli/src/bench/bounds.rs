@@ -6,7 +6,7 @@ use narrows::strategy::Strategy;
 use super::limit::Kind;
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Section, begin, choice, iterations};
+use super::{Needs, Section, Trial, begin, choice, iterations};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
 use crate::report::Bound;
@@ -29,6 +29,8 @@ enum Figure {
     Floor(Kind),
     /// Messages one way, in millions a second, beside a limit.
     Rate(Kind),
+    /// The same, many at a time.
+    RateAll(Kind),
     /// Bytes one way, in GiB a second, beside a limit.
     Volume(Kind),
     /// A round trip beside that of another strategy.
@@ -54,9 +56,10 @@ struct Plan {
 pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
     choice::fixed(args, false)?;
     let mut plans = plans()?;
-    let strategies: Vec<Strategy> = plans.iter().map(|plan| plan.strategy).collect();
+    let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, LARGE)).collect();
     let rounds = usize::from(args.rounds.unwrap_or(ROUNDS));
-    let mut task = begin(global, args, &strategies, &[LARGE], rounds)?;
+    let needs = Needs { steps: rounds, ..Needs::of(&trials, 0) };
+    let mut task = begin(global, args, &needs)?;
     for plan in &mut plans {
         plan.size(&mut task.pair)?;
     }
@@ -87,7 +90,9 @@ fn plans() -> Result<Vec<Plan>, Failure> {
         row("line both write", Figure::Floor(Kind::SharedLine), spin, 0, None),
         row("thinking", Figure::Thinking, spin, SHORT, most(1.1)),
         row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
+        row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
+        row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, LARGE, least(0.95)),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
         row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
@@ -105,6 +110,7 @@ impl Plan {
                 pair.messages(self.strategy, self.bytes, TRIAL)?
             }
             Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
+            Figure::RateAll(_) => pair.stream_all(self.strategy, self.bytes, TRIAL)?,
             Figure::Floor(_) | Figure::Load(_) => return Ok(()),
         };
         self.count = iterations(ns);
@@ -116,20 +122,25 @@ impl Plan {
         let Plan { strategy, bytes, count, .. } = *self;
         let (value, limit) = match self.figure {
             Figure::Trip(floor) => {
-                let limit = pair.limit(floor, bytes)?;
+                let limit = pair.floor(floor, bytes)?;
                 (pair.messages(strategy, bytes, count)?, limit)
             }
             Figure::Thinking => {
-                let limit = pair.limit(Kind::LineThinking, bytes)?;
+                let limit = pair.floor(Kind::LineThinking, bytes)?;
                 (pair.thinking(strategy, bytes, count)?, limit)
             }
             Figure::Floor(kind) => {
-                let limit = pair.limit(Kind::LineEachWay, bytes)?;
-                (pair.limit(kind, bytes)?, limit)
+                let limit = pair.floor(Kind::LineEachWay, bytes)?;
+                (pair.floor(kind, bytes)?, limit)
             }
             Figure::Rate(floor) | Figure::Volume(floor) => {
-                let limit = pair.limit(floor, bytes)?;
+                let limit = pair.floor(floor, bytes)?;
                 let value = pair.stream(strategy, bytes, count)?;
+                (self.rate(value), self.rate(limit))
+            }
+            Figure::RateAll(floor) => {
+                let limit = pair.floor(floor, bytes)?;
+                let value = pair.stream_all(strategy, bytes, count)?;
                 (self.rate(value), self.rate(limit))
             }
             Figure::Beside(other) => {
@@ -156,7 +167,7 @@ impl Plan {
 
     fn row(&self) -> Option<crate::report::BenchRow> {
         let unit = match self.figure {
-            Figure::Rate(_) => "Mmsg/s",
+            Figure::Rate(_) | Figure::RateAll(_) => "Mmsg/s",
             Figure::Volume(_) => "GiB/s",
             Figure::Load(_) => "%",
             _ => NS,

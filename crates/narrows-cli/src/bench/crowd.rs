@@ -6,9 +6,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::{Limits as Tables, Select, What};
+use narrows::endpoint::{Limits as Tables, Node, Select, What};
+use narrows::platform::Platform;
 use narrows::strategy::Notification;
-use narrows_host::{Node, Options};
+use narrows_host::{Host, Options};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::failure::{Failure, Kind};
@@ -20,6 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const TURN: Duration = Duration::from_millis(5);
 /// The port at which a member hears that its links have ended.
 const PORT: u16 = 0;
+
+/// What a member has room for.
+pub(crate) const TABLES: Tables =
+    Tables { links: 2, endpoints: 1, flows: 1, inbox: 8, longest: 64 };
+/// Whom a member links with; the caller last, so that once it has the link the callee has too.
+const BOTH: [&str; 2] = [CALLEE, CALLER];
 
 /// Sleeping nodes; each ends when both its peers have.
 pub struct Crowd {
@@ -34,7 +41,7 @@ impl Crowd {
     pub fn gather(peer: &mut Peer, count: usize) -> Result<Crowd, Failure> {
         raise_descriptors();
         let (tell, told) = channel();
-        let directory = peer.directory().to_owned();
+        let directory = peer.other.directory().to_owned();
         let mut crowd = Crowd { members: Vec::new() };
         for number in 0..count {
             let (tell, directory) = (tell.clone(), directory.clone());
@@ -92,7 +99,12 @@ fn member(number: usize, directory: PathBuf, tell: &Sender<Result<(), String>>) 
     // If nobody listens any more, the links end as well.
     let _ = tell.send(report);
     let Some(mut node) = node else { return };
-    for _ in [CALLER, CALLEE] {
+    stand_by(&mut node);
+}
+
+/// Sleeps until both sides of the bench have ended.
+pub(crate) fn stand_by<P: Platform>(node: &mut Node<P>) {
+    for _ in BOTH {
         while let Ok(Some(message)) = node.receive(PORT, &Select::default(), None) {
             let gone = matches!(message.what, What::PeerGone(_));
             node.release(message);
@@ -103,20 +115,25 @@ fn member(number: usize, directory: PathBuf, tell: &Sender<Result<(), String>>) 
     }
 }
 
-fn join(number: usize, directory: &Path) -> Result<Node, String> {
+fn join(number: usize, directory: &Path) -> Result<Node<Host>, String> {
     let mut options = Options::new(format!("crowd-{number}")).domain(DOMAIN).directory(directory);
     if let Some(layout) = small() {
         options = options.layout(layout);
     }
     let host = options.open().map_err(|error| error.to_string())?;
-    let tables = Tables { links: 2, endpoints: 1, flows: 1, inbox: 8, longest: 64 };
-    let mut node = Node::new(host, tables).map_err(|error| error.to_string())?;
+    let mut node = Node::new(host, TABLES).map_err(|error| error.to_string())?;
+    meet(&mut node)?;
+    Ok(node)
+}
+
+/// Links a member's node with both sides.
+pub(crate) fn meet<P: Platform>(node: &mut Node<P>) -> Result<(), String> {
     node.set_notification(Notification::Interrupt);
     node.open(PORT).map_err(|error| error.to_string())?;
-    for peer in [CALLER, CALLEE] {
+    for peer in BOTH {
         let name = peer.parse().map_err(|_| "a name is none".to_owned())?;
         let link = node.hunt(&name, Some(PATIENCE)).map_err(|error| error.to_string())?;
         node.attach(link, PORT).map_err(|error| error.to_string())?;
     }
-    Ok(node)
+    Ok(())
 }

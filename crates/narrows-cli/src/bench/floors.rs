@@ -2,7 +2,7 @@
 
 use super::limit::{Kind, Pace};
 use super::series::{NS, Series};
-use super::{Section, begin, choice};
+use super::{Needs, Section, begin, choice};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
 
@@ -25,7 +25,9 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
         floors.extend(bytes.iter().map(|bytes| (kind, *bytes, None)));
     }
     floors.extend([(Kind::SlotRate, 0, None), (Kind::Eventfd, 0, None)]);
-    let mut task = begin(global, args, &[], &bytes, floors.len())?;
+    let longest = bytes.iter().copied().max().unwrap_or(0);
+    let needs = Needs { trials: &[], longest, steps: floors.len() };
+    let mut task = begin(global, args, &needs)?;
     let mut rows = Vec::new();
     for (kind, bytes, pace) in floors {
         let name = match pace {
@@ -36,8 +38,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
         let mut series = Series::default();
         for _ in 0..task.rounds(ROUNDS) {
             series.push_alone(match pace {
-                None => task.pair.limit(kind, bytes)?,
-                Some(pace) => task.pair.limit_at(pace, kind, bytes)?,
+                None => task.pair.floor(kind, bytes)?,
+                Some(pace) => task.pair.floor_at(pace, kind, bytes)?,
             });
         }
         let bytes = if kind == Kind::SlotRate { super::limit::SLOT_PAYLOAD } else { bytes };

@@ -3,37 +3,25 @@
 use std::time::Instant;
 
 use narrows::driver::made_in_pool;
-use narrows::endpoint::{Address, FlowId, Message, SendError, What};
+use narrows::endpoint::{Address, FlowId, Message, Node, SendError, What};
 use narrows::strategy::Strategy;
-use narrows_host::{Host, system};
+use narrows_host::system;
 
 use super::choice;
 use super::limit::{LAP, Laps, stream_lap};
-use super::pair::{PATIENCE, PORT, Pair, corrupted};
+use super::pair::{PATIENCE, PORT, Pair, corrupted, mark};
 use super::sink::{self, Receipt};
 use crate::failure::Failure;
+use crate::place::{Place, Timer};
 use crate::service::{self, Mode};
 
 /// Late answers before processor time is taken: a hybrid wait has learnt by then.
 const LEARNING: u64 = 16;
+/// Messages that are sent at a time by [`Pair::stream_all`].
+const TOGETHER: usize = 32;
 
+/// Where both sides are processes of this machine.
 impl Pair {
-    /// A batch of messages that come back: nanoseconds of a round trip, the median.
-    ///
-    /// # Errors
-    /// The other side is gone, or a message is not what was sent.
-    pub fn messages(
-        &mut self,
-        strategy: Strategy,
-        bytes: usize,
-        count: u64,
-    ) -> Result<f64, Failure> {
-        self.exchanges(Mode::Messages(strategy), strategy)?;
-        let ns = in_laps(&strategy, count, |number| self.there_and_back(number, count, bytes))?;
-        self.exchanged(bytes)?;
-        Ok(ns)
-    }
-
     /// As [`Pair::messages`], with a random time to think between two round trips, which is not
     /// counted.
     ///
@@ -56,36 +44,6 @@ impl Pair {
         Ok(laps.middle().unwrap_or_default())
     }
 
-    /// As [`Pair::messages`], from and to each of so many ports in turn. Both sides open them for
-    /// the batch.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn ports(
-        &mut self,
-        strategy: Strategy,
-        bytes: usize,
-        count: u64,
-        ports: u16,
-    ) -> Result<f64, Failure> {
-        let all = service::MANY_PORTS..service::MANY_PORTS + ports;
-        for port in all.clone() {
-            self.peer.node.open(port).map_err(|_| super::pair::defect("a port is in use"))?;
-        }
-        self.exchanges(Mode::Ports(ports, strategy), strategy)?;
-        let mut next = all.clone().cycle();
-        let ns = in_laps(&strategy, count, |number| {
-            let port = next.next().unwrap_or(service::MANY_PORTS);
-            self.over(number, count, bytes, port, port)
-        })?;
-        self.exchanged(bytes)?;
-        for port in all {
-            // It was opened above.
-            let _ = self.peer.node.close_port(port);
-        }
-        Ok(ns)
-    }
-
     /// A batch of messages that are answered [`service::LATE`] later: the processor time that this
     /// side uses meanwhile, in percent of a core.
     ///
@@ -105,6 +63,56 @@ impl Pair {
         let load = 100.0 * used.as_secs_f64() / began.0.elapsed().as_secs_f64();
         self.exchanged(bytes)?;
         Ok(load)
+    }
+}
+
+impl<P: Place> Pair<P> {
+    /// A batch of messages that come back: nanoseconds of a round trip, the median.
+    ///
+    /// # Errors
+    /// The other side is gone, or a message is not what was sent.
+    pub fn messages(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        self.exchanges(Mode::Messages(strategy), strategy)?;
+        let ns = in_laps(self.timer(), &strategy, count, |number| {
+            self.there_and_back(number, count, bytes)
+        })?;
+        self.exchanged(bytes)?;
+        Ok(ns)
+    }
+
+    /// As [`Pair::messages`], from and to each of so many ports in turn. Both sides open them for
+    /// the batch.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn ports(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+        ports: u16,
+    ) -> Result<f64, Failure> {
+        let all = service::MANY_PORTS..service::MANY_PORTS + ports;
+        for port in all.clone() {
+            self.peer.node.open(port).map_err(|_| super::pair::defect("a port is in use"))?;
+        }
+        self.exchanges(Mode::Ports(ports, strategy), strategy)?;
+        let mut next = all.clone().cycle();
+        let ns = in_laps(self.timer(), &strategy, count, |number| {
+            let port = next.next().unwrap_or(service::MANY_PORTS);
+            self.over(number, count, bytes, port, port)
+        })?;
+        self.exchanged(bytes)?;
+        for port in all {
+            // It was opened above.
+            let _ = self.peer.node.close_port(port);
+        }
+        Ok(ns)
     }
 
     /// Both sides get ready for messages that come back.
@@ -154,13 +162,8 @@ impl Pair {
     /// # Errors
     /// The other side is gone, or has not read what was sent.
     pub fn stream(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
-        self.limit_mode(false)?;
-        self.peer.mode(Mode::Sink(strategy))?;
-        let to = Address { link: self.peer.link, port: service::SINK_PORT };
-        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
-        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
-        self.peer.node.set_notification(strategy.notification);
-        let (mut laps, lap) = (Laps::new(count), stream_lap(bytes));
+        let flow = self.sink(Mode::Sink(strategy), strategy)?;
+        let (mut laps, lap) = (Laps::by(self.timer(), count), stream_lap(bytes));
         laps.begin();
         for number in 0..count {
             laps.iteration(lap);
@@ -170,6 +173,71 @@ impl Pair {
                 return Err(self.peer.explain_send(error));
             }
         }
+        self.sunk(flow, strategy, bytes, count, laps)
+    }
+
+    /// As [`Pair::stream`], with [`TOGETHER`] messages sent at a time, and as many received as there
+    /// are. Each has a payload of its own, which is written before it is sent.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn stream_all(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        let flow = self.sink(Mode::SinkAll(strategy), strategy)?;
+        let mut payloads = vec![0; bytes * TOGETHER];
+        for payload in payloads.chunks_mut(bytes) {
+            payload.copy_from_slice(self.payload(bytes));
+        }
+        let (mut laps, lap) = (Laps::by(self.timer(), count), stream_lap(bytes));
+        let mut number = 0;
+        laps.begin();
+        while number < count {
+            for payload in payloads.chunks_mut(bytes) {
+                laps.iteration(lap);
+                mark(number, payload);
+                number += 1;
+            }
+            let mut each = payloads.chunks(bytes);
+            let mut messages: [Message<'_>; TOGETHER] =
+                std::array::from_fn(|_| Message::new(each.next().unwrap_or_default()));
+            if let (true, Some(last)) = (number >= count, messages.last_mut()) {
+                last.tag = service::LAST;
+            }
+            let mut rest = messages.as_mut_slice();
+            while !rest.is_empty() {
+                let sent = self.peer.node.send_all_over(flow, PORT, rest, None);
+                let sent = sent.map_err(|error| self.peer.explain_send(error))?;
+                rest = rest.get_mut(sent..).unwrap_or_default();
+            }
+        }
+        self.number(number - 1, bytes);
+        self.sunk(flow, strategy, bytes, number, laps)
+    }
+
+    /// Has the other side read messages, and opens a flow for them.
+    fn sink(&mut self, mode: Mode, strategy: Strategy) -> Result<FlowId, Failure> {
+        self.limit_mode(false)?;
+        self.peer.mode(mode)?;
+        let to = Address { link: self.peer.link, port: service::SINK_PORT };
+        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
+        let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
+        self.peer.node.set_notification(strategy.notification);
+        Ok(flow)
+    }
+
+    /// Waits until the other side has read all of a stream, and sees that it has.
+    fn sunk(
+        &mut self,
+        flow: FlowId,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+        mut laps: Laps<P::Timer>,
+    ) -> Result<f64, Failure> {
         let mut receipt = [0; Receipt::BYTES];
         let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
         laps.finish();
@@ -194,7 +262,7 @@ impl Pair {
     ) -> Result<(), SendError> {
         let Pair { peer, out, .. } = self;
         let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
-        if !made_in_pool::<Host>(strategy.transfer) {
+        if !made_in_pool::<P>(strategy.transfer) {
             return node.send_over(flow, PORT, Message::new(payload).tag(tag), None);
         }
         let mut block = loop {
@@ -216,12 +284,13 @@ impl Pair {
 /// Round trips in laps, each alone where the sides sleep: nanoseconds of one in the middle lap.
 #[inline(always)]
 pub(super) fn in_laps(
+    timer: impl Timer,
     strategy: &Strategy,
     count: u64,
     mut trip: impl FnMut(u64) -> Result<(), Failure>,
 ) -> Result<f64, Failure> {
     let lap = if choice::sleeps(strategy) { 1 } else { LAP };
-    let mut laps = Laps::new(count);
+    let mut laps = Laps::by(timer, count);
     laps.begin();
     for number in 0..count {
         laps.iteration(lap);
@@ -232,7 +301,7 @@ pub(super) fn in_laps(
 }
 
 /// Lets the other side's credit and blocks come in.
-fn room(node: &mut narrows_host::Node) {
+fn room<P: Place>(node: &mut Node<P>) {
     node.poll();
     std::hint::spin_loop();
 }

@@ -4,10 +4,13 @@
 //! [limit] and a batch of each thing measured, in turns, so that what disturbs one
 //! disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
 //! own ratios.
+//!
+//! What measures nothing but the stack can be made on a simulated chip as well, where there is no
+//! limit to measure.
 
 mod bounds;
 pub mod choice;
-mod crowd;
+pub(crate) mod crowd;
 mod floors;
 mod idle;
 pub mod limit;
@@ -18,6 +21,7 @@ mod phases;
 mod pingpong;
 mod scaling;
 pub mod series;
+mod simulator;
 pub mod sink;
 mod sizes;
 mod soak;
@@ -26,14 +30,18 @@ mod storm;
 mod throughput;
 pub mod traffic;
 
-use narrows::strategy::{Strategy, Transfer};
+use narrows::strategy::{Placement, Strategy, Transfer};
+use narrows_host::Host;
+use narrows_sim::chip::Chip;
 
 use crate::failure::{Failure, Kind};
 use crate::flags::{Bench, Global, Which};
 use crate::machine::{Machine, Root};
 use crate::output;
+use crate::place::Place;
 use crate::progress::Progress;
-use crate::report::{BenchRow, Report, bench_text};
+use crate::report::{BenchRow, Bound, Report, bench_text};
+use crate::sim;
 use pair::Pair;
 
 /// How long a batch of the stack should take, in nanoseconds: long enough to time, short enough
@@ -54,6 +62,9 @@ impl Section {
     /// The same, with a reading of how many of its bounds are met, and which are not.
     fn judged(self) -> Section {
         let bounds = self.rows.iter().filter(|row| row.bound.is_some()).count();
+        if bounds == 0 {
+            return self;
+        }
         let missed = self.rows.iter().filter(|row| row.met == Some(false));
         let missed: Vec<String> = missed
             .map(|row| match row.bytes {
@@ -70,16 +81,21 @@ impl Section {
 }
 
 /// What all benches work with.
-struct Task<'a> {
-    pair: Pair,
+struct Task<'a, P: Place = Host> {
+    pair: Pair<P>,
     args: &'a Bench,
     progress: Progress,
     done: u64,
 }
 
-impl Task<'_> {
+impl<P: Place> Task<'_, P> {
     fn rounds(&self, usual: u16) -> usize {
-        usize::from(self.args.rounds.unwrap_or(usual))
+        usize::from(rounds(self.args, usual))
+    }
+
+    /// A bound on what is promised of this machine; of a chip nothing is.
+    fn bound(&self, bound: Bound) -> Option<Bound> {
+        Some(bound).filter(|_| self.args.place.on.is_none())
     }
 
     /// Says what is measured now.
@@ -94,37 +110,114 @@ impl Task<'_> {
     }
 }
 
+/// What a bench was asked for.
+struct Asked<'a> {
+    global: &'a Global,
+    args: &'a Bench,
+    /// Where it runs; on this machine if there is none.
+    chip: Option<Chip>,
+}
+
+impl Asked<'_> {
+    /// The longest message that memory of this placement carries, as far as that is known before.
+    fn longest(&self, placement: Placement) -> usize {
+        let longest = |chip: &Chip| {
+            let classes = chip.link.classes.iter().filter(|class| class.placement == placement);
+            classes.map(|class| class.size as usize).max().unwrap_or(0)
+        };
+        self.chip.as_ref().map_or(choice::LONGEST, longest)
+    }
+
+    /// The sizes asked for, or those of the usual ones that memory of this placement carries.
+    fn sizes(&self, placement: Placement, usual: &[usize]) -> Result<Vec<usize>, Failure> {
+        let longest = self.longest(placement);
+        let usual: Vec<usize> = usual.iter().copied().filter(|size| *size <= longest).collect();
+        choice::sizes(&self.args.bytes, &usual)
+    }
+
+    /// Each strategy with each of its sizes.
+    fn trials(&self, strategies: &[Strategy], usual: &[usize]) -> Result<Vec<Trial>, Failure> {
+        let mut trials = Vec::new();
+        for strategy in strategies {
+            let sizes = self.sizes(strategy.placement, usual)?;
+            trials.extend(sizes.into_iter().map(|bytes| (*strategy, bytes)));
+        }
+        Ok(trials)
+    }
+
+    /// Those of the usual placements that there is memory of.
+    fn placements<'p>(&self, usual: &[&'p str]) -> Vec<&'p str> {
+        let there = |name: &&str| match &self.chip {
+            None => true,
+            Some(_) => [Placement::Internal, Placement::External]
+                .into_iter()
+                .any(|placement| placement.to_string() == **name && self.longest(placement) > 0),
+        };
+        usual.iter().copied().filter(there).collect()
+    }
+
+    /// Every combination of what was chosen, or else of what is usual.
+    fn strategies(&self, usual: [&[&str]; 3]) -> Result<Vec<Strategy>, Failure> {
+        let Bench { transfer, notify, placement, .. } = self.args;
+        let [transfers, notifications, placements] = usual;
+        let usual = [transfers, notifications, &self.placements(placements)];
+        choice::strategies([transfer, notify, placement], usual)
+    }
+
+    fn machine(&self) -> Machine {
+        let here = || Machine::look(&Root::default());
+        self.chip.as_ref().map_or_else(here, sim::machine)
+    }
+}
+
+/// What is measured: a strategy, and bytes of a message.
+type Trial = (Strategy, usize);
+
 /// Measures what is asked for and prints it.
 ///
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     sensible(global, args)?;
+    let chip = args.place.chip(global)?;
+    let asked = Asked { global, args, chip };
     let sections = match args.which {
         Which::Limit => floors::run(global, args)?,
         Which::Bounds => bounds::run(global, args)?,
-        Which::Pingpong => pingpong::run(global, args)?,
-        Which::Throughput => throughput::run(global, args)?,
-        Which::Phases => phases::run(global, args)?,
-        Which::Sizes => sizes::run(global, args)?,
+        Which::Pingpong => pingpong::run(&asked)?,
+        Which::Throughput => throughput::run(&asked)?,
+        Which::Phases => phases::run(&asked)?,
+        Which::Sizes => sizes::run(&asked)?,
         Which::Storm => return storm::run(global, args),
         Which::Soak => return soak::run(global, args),
-        Which::Scaling => scaling::run(global, args)?,
+        Which::Sim => return simulator::run(global, args),
+        Which::Scaling => scaling::run(&asked)?,
     };
+    let machine = asked.machine();
     if global.json {
         let rows = sections.into_iter().flat_map(|section| section.rows).collect();
-        let command = format!("bench {}", args.which.name());
-        return Report::new(&command, Machine::look(&Root::default()), rows).print();
+        return Report::new(&format!("bench {}", args.which.name()), machine, rows).print();
     }
-    output::print(text(&sections).as_bytes())
+    let heading = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+    output::print((heading + &text(&sections)).as_bytes())
 }
 
 /// Whether every flag that was given means something here.
 fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
+    let sim = args.which == Which::Sim;
+    if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some()) {
+        let which = args.which.name();
+        let sentence = format!("bench {which} {why}: leave --on out, or choose another bench");
+        return Err(Failure::new(Kind::Usage, sentence));
+    }
     let flags = [
         ("--seed", args.seed.is_some(), storm),
         ("--for", args.time.is_some(), soak),
+        ("--systemc", args.systemc.is_some(), sim),
+        ("--transfer", !args.transfer.is_empty(), !sim),
+        ("--notify", !args.notify.is_empty(), !sim),
+        ("--placement", !args.placement.is_empty(), !sim),
         ("--rounds", args.rounds.is_some(), !soak),
         ("--bytes", !args.bytes.is_empty(), !storm && !soak),
         ("--priority", global.priority.is_some(), !soak),
@@ -137,6 +230,18 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
             let sentence = format!("{flag} says nothing to bench {which}: leave it out");
             Err(Failure::new(Kind::Usage, sentence))
         }
+    }
+}
+
+/// Why a bench cannot be made on a simulated chip.
+fn only_here(which: Which) -> Option<&'static str> {
+    match which {
+        Which::Limit => Some("measures what this machine allows without the stack"),
+        Which::Bounds => Some("judges the stack by what this machine allows without it"),
+        Which::Storm => Some("kills processes of this machine"),
+        Which::Soak => Some("looks for what grows in processes of this machine"),
+        Which::Sim => Some("times the simulator with a chip of its own"),
+        Which::Pingpong | Which::Throughput | Which::Phases | Which::Sizes | Which::Scaling => None,
     }
 }
 
@@ -163,23 +268,79 @@ fn text(sections: &[Section]) -> String {
         .join("\n")
 }
 
-/// Starts both processes for a bench of `steps` steps by these strategies, with these sizes.
-fn begin<'a>(
-    global: &Global,
-    args: &'a Bench,
-    strategies: &[Strategy],
-    sizes: &[usize],
+/// A bench that can be made wherever the stack runs.
+trait Measure {
+    /// Takes the task's steps, each of which measures something.
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure>;
+}
+
+/// What a bench needs to begin.
+struct Needs<'a> {
+    /// What both sides have to be able to do.
+    trials: &'a [Trial],
+    /// The longest message of all.
+    longest: usize,
+    /// So many steps are taken.
     steps: usize,
-) -> Result<Task<'a>, Failure> {
-    let engine = strategies.iter().any(|s| s.transfer == Transfer::CopyEngine);
-    let longest = sizes.iter().copied().max().unwrap_or(0);
-    let mut pair = Pair::start(global, engine, longest, None)?;
-    pair.warn();
-    for strategy in strategies {
-        pair.check(*strategy, longest)?;
+}
+
+impl<'a> Needs<'a> {
+    /// Of a bench that takes so many steps for each trial.
+    fn of(trials: &'a [Trial], each: usize) -> Needs<'a> {
+        let longest = trials.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+        Needs { trials, longest, steps: each * trials.len() }
     }
-    let progress = Progress::new(steps as u64, global.json);
-    Ok(Task { pair, args, progress, done: 0 })
+
+    fn engine(&self) -> bool {
+        self.trials.iter().any(|(strategy, _)| strategy.transfer == Transfer::CopyEngine)
+    }
+
+    /// A task for two sides that are linked.
+    fn task<'b, P: Place>(
+        &self,
+        global: &Global,
+        args: &'b Bench,
+        mut pair: Pair<P>,
+    ) -> Result<Task<'b, P>, Failure> {
+        for trials in self.trials.chunk_by(|one, other| one.0 == other.0) {
+            let longest = trials.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+            if let Some((strategy, _)) = trials.first() {
+                pair.check(*strategy, longest)?;
+            }
+        }
+        let progress = Progress::new(self.steps as u64, global.json);
+        Ok(Task { pair, args, progress, done: 0 })
+    }
+}
+
+/// Makes a bench where it is asked for.
+fn make(
+    asked: &Asked<'_>,
+    needs: &Needs<'_>,
+    bench: impl Measure,
+) -> Result<Vec<Section>, Failure> {
+    let Asked { global, args, chip } = asked;
+    let Some(chip) = chip else { return bench.measure(&mut begin(global, args, needs)?) };
+    let room = sim::Needs { longest: needs.longest, ..sim::Needs::default() };
+    sim::run(global, chip, &room, |peer| {
+        let pair = Pair::new(peer, needs.longest)?;
+        bench.measure(&mut needs.task(global, args, pair)?)
+    })
+}
+
+/// Starts both processes of a bench.
+fn begin<'a>(global: &Global, args: &'a Bench, needs: &Needs<'_>) -> Result<Task<'a>, Failure> {
+    let pair = Pair::start(global, needs.engine(), needs.longest, None)?;
+    pair.warn();
+    needs.task(global, args, pair)
+}
+
+/// The rounds asked for, or the usual ones. A simulated chip is not disturbed: rounds differ only by
+/// what the ones before have left in caches and rings.
+fn rounds(args: &Bench, usual: u16) -> u16 {
+    const VIRTUAL: u16 = 3;
+    let usual = if args.place.on.is_some() { usual.min(VIRTUAL) } else { usual };
+    args.rounds.unwrap_or(usual)
 }
 
 /// Iterations of a batch, if one takes so many nanoseconds.

@@ -1,6 +1,7 @@
-//! The two processes of a bench: batches of the limit and of the stack, between the same two.
+//! The two sides of a bench: batches of the limit and of the stack, between the same two.
 
-use std::time::{Duration, Instant};
+use std::io;
+use std::time::Duration;
 
 use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, FlowId, SendError};
@@ -13,6 +14,7 @@ use super::parts::Parts;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
 use crate::peer::{Options, Peer, default_cores};
+use crate::place::Place;
 use crate::service::Mode;
 
 /// The longest wait for the other side to agree to something.
@@ -22,11 +24,12 @@ const REPEATS: u64 = 8;
 /// The caller's port, where messages come back to.
 pub(super) const PORT: u16 = 3;
 
-/// Two processes, each on its core.
-pub struct Pair {
+/// Two sides, each on its core.
+pub struct Pair<P: Place = Host> {
     /// The other one.
-    pub peer: Peer,
-    limits: Limits,
+    pub peer: Peer<P>,
+    /// What the machine itself allows, where that can be measured.
+    limits: Option<Limits>,
     /// A payload; its first bytes are the message's number.
     pub(super) out: Vec<u8>,
     pub(super) back: Vec<u8>,
@@ -55,15 +58,43 @@ impl Pair {
             links,
             ..Options::default()
         };
-        let mut peer = Peer::start(cores, &options)?;
+        Pair::new(Peer::start(cores, &options)?, longest)
+    }
+
+    /// As [`Pair::limit`], which processes of this machine have.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn floor(&mut self, floor: Floor, bytes: usize) -> Result<f64, Failure> {
+        self.limit(floor, bytes)?.ok_or_else(no_limits)
+    }
+
+    /// As [`Pair::floor`], at a pace of its own.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn floor_at(&mut self, pace: Pace, floor: Floor, bytes: usize) -> Result<f64, Failure> {
+        let iterations = floor.iterations(bytes);
+        let limit = self.limited(|limits| limits.batch_at(pace, floor, bytes, iterations))?;
+        limit.ok_or_else(no_limits)
+    }
+}
+
+impl<P: Place> Pair<P> {
+    /// With a peer, for payloads of up to `longest` bytes.
+    pub(crate) fn new(mut peer: Peer<P>, longest: usize) -> Result<Pair<P>, Failure> {
         let limits = peer.limits.take();
-        let limits = limits.ok_or_else(|| defect("the other process has no limits to measure"))?;
         peer.node.open(PORT).map_err(|_| defect("a port is in use"))?;
         if peer.node.attach(peer.link, PORT).is_err() {
             return Err(peer.lost());
         }
         let out = (0..longest).map(|at| (at * 7) as u8).collect();
         Ok(Pair { peer, limits, out, back: vec![0; longest], measuring: false })
+    }
+
+    /// Time for laps.
+    pub(super) fn timer(&self) -> P::Timer {
+        self.peer.node.platform().timer()
     }
 
     /// Says on standard error what the machine refused.
@@ -73,34 +104,24 @@ impl Pair {
         }
     }
 
-    /// One batch of a limit: nanoseconds of an iteration.
+    /// One batch of a limit: nanoseconds of an iteration; none where there are no limits to measure.
     ///
     /// # Errors
     /// The other side is gone.
-    pub fn limit(&mut self, floor: Floor, bytes: usize) -> Result<f64, Failure> {
-        self.limit_mode(true)?;
-        let measured = self.limits.caller_batch(floor, bytes, floor.iterations(bytes));
-        measured.map_err(|error| self.broken(&error))
+    pub fn limit(&mut self, floor: Floor, bytes: usize) -> Result<Option<f64>, Failure> {
+        self.limited(|limits| limits.caller_batch(floor, bytes, floor.iterations(bytes)))
     }
 
-    /// As [`Pair::limit`], at a pace of its own.
-    ///
-    /// # Errors
-    /// The other side is gone.
-    pub fn limit_at(&mut self, pace: Pace, floor: Floor, bytes: usize) -> Result<f64, Failure> {
-        self.limit_mode(true)?;
-        let measured = self.limits.batch_at(pace, floor, bytes, floor.iterations(bytes));
-        measured.map_err(|error| self.broken(&error))
-    }
-
-    fn broken(&mut self, error: &std::io::Error) -> Failure {
-        match self.peer.node.check(self.peer.link) {
-            Err(_) => self.peer.lost(),
-            Ok(()) => match self.peer.child.try_wait() {
-                Ok(None) => Failure::new(Kind::Deadline, error.to_string()),
-                _ => self.peer.lost(),
-            },
+    fn limited(
+        &mut self,
+        measure: impl FnOnce(&mut Limits) -> io::Result<f64>,
+    ) -> Result<Option<f64>, Failure> {
+        if self.limits.is_none() {
+            return Ok(None);
         }
+        self.limit_mode(true)?;
+        let measured = self.limits.as_mut().map(measure).transpose();
+        measured.map_err(|error| self.peer.broken(&error.to_string()))
     }
 
     /// Has the other side serve the limits, or calls again.
@@ -170,7 +191,7 @@ impl Pair {
     /// The other side is gone, or a response is not what was sent.
     pub fn calls(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
         let flow = self.echo(strategy)?;
-        let ns = in_laps(&strategy, count, |number| {
+        let ns = in_laps(self.timer(), &strategy, count, |number| {
             self.number(number, bytes);
             let called = self.call(flow, &strategy, bytes);
             called.map_err(|error| self.peer.explain_call(error))
@@ -194,7 +215,7 @@ impl Pair {
         self.peer.trace()?;
         let ns = self.calls(strategy, bytes, count)?;
         let (own, theirs) = self.peer.take_trace()?;
-        let parts = Parts::of(&own, &theirs);
+        let parts = Parts::of(&own, &theirs, self.peer.scale());
         let parts = parts.ok_or_else(|| defect("the stamps of a batch do not tell one call"))?;
         Ok((ns, parts))
     }
@@ -228,7 +249,7 @@ impl Pair {
         let flow = self.echo_up_to(strategy, bytes)?;
         let Pair { peer, out, back, .. } = self;
         let request = out.get(..bytes).unwrap_or_default();
-        let start = Instant::now();
+        let start = peer.node.platform().time();
         for _ in 0..REPEATS {
             for _ in 0..count {
                 if let Err(error) = peer.node.start(flow, request) {
@@ -241,7 +262,8 @@ impl Pair {
                 }
             }
         }
-        let ns = start.elapsed().as_nanos() as f64 / REPEATS as f64;
+        let took = peer.node.platform().time().since(start);
+        let ns = took.as_nanos() as f64 / REPEATS as f64;
         self.intact(bytes)?;
         self.close(flow, strategy)?;
         Ok(ns)
@@ -250,7 +272,7 @@ impl Pair {
     fn call(&mut self, flow: FlowId, strategy: &Strategy, bytes: usize) -> Result<(), CallError> {
         let Pair { peer, out, back, .. } = self;
         let request = out.get(..bytes).unwrap_or_default();
-        if made_in_pool::<Host>(strategy.transfer) {
+        if made_in_pool::<P>(strategy.transfer) {
             let mut block = peer.node.reserve(flow, bytes).map_err(CallError::Start)?;
             let made = peer.node.write(&mut block, 0, request);
             made.map_err(|_| CallError::Start(SendError::NotReserved))?;
@@ -263,11 +285,7 @@ impl Pair {
 
     /// Marks the payload, so that no two messages are alike.
     pub(super) fn number(&mut self, number: u64, bytes: usize) {
-        let mark = number.to_le_bytes();
-        let len = bytes.min(mark.len());
-        if let (Some(to), Some(from)) = (self.out.get_mut(..len), mark.get(..len)) {
-            to.copy_from_slice(from);
-        }
+        mark(number, self.out.get_mut(..bytes).unwrap_or_default());
     }
 
     pub(super) fn payload(&self, bytes: usize) -> &[u8] {
@@ -283,6 +301,10 @@ impl Pair {
     }
 }
 
+fn no_limits() -> Failure {
+    defect("the other process has no limits to measure")
+}
+
 pub(super) fn corrupted() -> Failure {
     Failure::new(
         Kind::Peer,
@@ -293,4 +315,17 @@ pub(super) fn corrupted() -> Failure {
 
 pub(super) fn defect(what: &str) -> Failure {
     Failure::new(Kind::Internal, format!("{what}: report this defect"))
+}
+
+/// Writes a message's number to the start of its payload.
+#[inline]
+pub(super) fn mark(number: u64, payload: &mut [u8]) {
+    let number = number.to_le_bytes();
+    if let Some(to) = payload.first_chunk_mut() {
+        *to = number;
+    } else {
+        for (to, from) in payload.iter_mut().zip(number) {
+            *to = from;
+        }
+    }
 }

@@ -7,13 +7,14 @@
 //! begins in B and ends in C, so B has no limit of its own.
 
 use narrows::strategy::Strategy;
-use narrows_host::{Host, Trace};
+use narrows_host::Trace;
 
 use super::choice;
 use super::limit::Kind;
 use super::pair::Pair;
 use super::series::Series;
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::run::{Call, Scale, calls};
 use crate::statistics::median;
 
@@ -34,8 +35,7 @@ pub struct Parts {
 
 impl Parts {
     /// Out of the stamps of both sides; none if they do not tell a single call.
-    pub fn of(own: &Trace, theirs: &Trace) -> Option<Parts> {
-        let scale = Scale { tick: Host::nanos_per_tick(), stamp: Host::stamp_cost() };
+    pub fn of(own: &Trace, theirs: &Trace, scale: Scale) -> Option<Parts> {
         let calls = calls(&own.records, &theirs.records, scale);
         let middle =
             |of: &dyn Fn(&Call) -> f64| median(&mut calls.iter().map(of).collect::<Vec<_>>());
@@ -54,9 +54,9 @@ impl Parts {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floors {
     /// A bare round trip.
-    pub bell: f64,
+    pub bell: Option<f64>,
     /// The payload copied in and out.
-    pub copy: f64,
+    pub copy: Option<f64>,
 }
 
 impl Floors {
@@ -64,7 +64,11 @@ impl Floors {
     ///
     /// # Errors
     /// The other process is gone.
-    pub fn measure(pair: &mut Pair, strategy: &Strategy, bytes: usize) -> Result<Floors, Failure> {
+    pub fn measure<P: Place>(
+        pair: &mut Pair<P>,
+        strategy: &Strategy,
+        bytes: usize,
+    ) -> Result<Floors, Failure> {
         let bell = if choice::sleeps(strategy) { Kind::Eventfd } else { Kind::LineEachWay };
         Ok(Floors { bell: pair.limit(bell, 0)?, copy: pair.limit(Kind::Copy, bytes)? })
     }
@@ -73,10 +77,11 @@ impl Floors {
     pub fn push(self, phases: &mut [Series; 5], parts: &Parts) {
         let [a, b, c, d, e] = phases;
         let [in_a, in_b, in_c, in_d, in_e] = parts.phases;
-        a.push(in_a, self.copy / 2.0);
-        b.push_alone(in_b);
-        c.push(in_c, self.bell / 2.0 + self.copy);
-        d.push(in_d, self.bell / 2.0);
-        e.push(in_e, self.copy / 2.0);
+        let half = |limit: Option<f64>| limit.map(|limit| limit / 2.0);
+        a.push(in_a, half(self.copy));
+        b.push(in_b, None);
+        c.push(in_c, half(self.bell).zip(self.copy).map(|(bell, copy)| bell + copy));
+        d.push(in_d, half(self.bell));
+        e.push(in_e, half(self.copy));
     }
 }

@@ -1,14 +1,19 @@
 //! `bench phases`: where the time of a call goes, and what it costs to know that.
 
+use narrows::strategy::Strategy;
 use narrows_host::Host;
 
 use super::parts::{Floors, NAMES};
 use super::series::{NS, Series};
 use super::spans::{BYTES as BYTES_OF_SPANS, Spans, Threads};
-use super::{Section, Task, begin, choice, iterations, pingpong};
+use super::{
+    Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, pingpong, rounds,
+};
 use crate::failure::Failure;
-use crate::flags::{Bench, Cores, Global};
+use crate::flags::{Bench, Cores};
 use crate::peer::default_cores;
+use crate::place::Place;
+use crate::progress::Progress;
 use crate::report::Bound;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["interrupt", "spin"], &["external"]];
@@ -27,31 +32,45 @@ const SHARE: f64 = 1.5;
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let chosen = [&args.transfer[..], &args.notify, &args.placement];
-    let strategies = choice::strategies(chosen, DEFAULTS)?;
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let strategies = asked.strategies(DEFAULTS)?;
+    let trials = asked.trials(&strategies, &BYTES)?;
+    let Asked { global, args, chip } = asked;
     // Before this thread is pinned to one of them.
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
-    let mut task = begin(global, args, &strategies, &sizes, strategies.len() * sizes.len() + 1)?;
-    let mut sections = Vec::new();
-    for strategy in &strategies {
-        for bytes in &sizes {
-            task.say(&strategy.to_string());
-            sections.push(one(&mut task, *strategy, *bytes)?);
-            task.step();
-        }
+    let cores = match chip {
+        None => Some(global.cores.map_or_else(default_cores, Ok)?),
+        Some(_) => None,
+    };
+    let phases = Phases { trials: &trials };
+    let mut sections = make(asked, &Needs::of(&trials, 1), phases)?;
+    if let Some(cores) = cores {
+        let progress = Progress::new(u64::from(rounds(args, SPAN_ROUNDS)), global.json);
+        progress.say("spans");
+        sections.push(knowing(args, cores, &progress)?);
     }
-    task.say("spans");
-    sections.push(knowing(&task, cores)?);
-    task.step();
     Ok(sections)
 }
 
+struct Phases<'a> {
+    trials: &'a [Trial],
+}
+
+impl Measure for Phases<'_> {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let mut sections = Vec::new();
+        for (strategy, bytes) in self.trials {
+            task.say(&strategy.to_string());
+            sections.push(one(task, *strategy, *bytes)?);
+            task.step();
+        }
+        Ok(sections)
+    }
+}
+
 /// Calls of one strategy and size, with stamps and without, in turns.
-fn one(
-    task: &mut Task<'_>,
-    strategy: narrows::strategy::Strategy,
+fn one<P: Place>(
+    task: &mut Task<'_, P>,
+    strategy: Strategy,
     bytes: usize,
 ) -> Result<Section, Failure> {
     let sleeps = choice::sleeps(&strategy);
@@ -60,7 +79,8 @@ fn one(
     let mut phases: [Series; 5] = Default::default();
     let mut bells = Series::default();
     let (mut on, mut off, mut share) = (Series::default(), Series::default(), Series::default());
-    let mut counted = if sleeps { Series::bound(Bound::Most(SHARE)) } else { Series::default() };
+    let share_of_sleep = task.bound(Bound::Most(SHARE)).filter(|_| sleeps);
+    let mut counted = Series::bound(share_of_sleep);
     for _ in 0..task.rounds(ROUNDS) {
         let limits = Floors::measure(&mut task.pair, &strategy, bytes)?;
         let (with, parts) = task.pair.traced(strategy, bytes, count)?;
@@ -100,13 +120,14 @@ fn one(
 }
 
 /// What a stamp costs on this core, and what spans cost a round trip between two threads.
-fn knowing(task: &Task<'_>, cores: Cores) -> Result<Section, Failure> {
+fn knowing(args: &Bench, cores: Cores, progress: &Progress) -> Result<Section, Failure> {
     let mut stamp = Series::bound(Bound::Most(STAMP));
     let (mut off, mut on) = (Series::default(), Series::default());
     std::thread::scope(|scope| {
         let mut threads = Threads::start(scope, cores)?;
         let count = iterations(threads.trips(Spans::None, TRACED)?);
-        for _ in 0..task.rounds(SPAN_ROUNDS) {
+        for round in 0..rounds(args, SPAN_ROUNDS) {
+            progress.reach(u64::from(round));
             let cost = Host::stamp_cost();
             let without = threads.trips(Spans::None, count)?;
             let idle = threads.trips(Spans::Off, count)?;

@@ -5,9 +5,9 @@ use narrows::strategy::Strategy;
 use super::limit::{Kind, SLOT_PAYLOAD};
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Section, begin, choice, iterations};
+use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::place::Place;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["spin", "interrupt", "hybrid"], &["external"]];
 const BYTES: [usize; 4] = [8, 48, 1024, 65536];
@@ -28,9 +28,9 @@ impl Traffic {
         }
     }
 
-    fn batch(
+    fn batch<P: Place>(
         self,
-        pair: &mut Pair,
+        pair: &mut Pair<P>,
         strategy: Strategy,
         bytes: usize,
         count: u64,
@@ -46,15 +46,21 @@ impl Traffic {
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let chosen = [&args.transfer[..], &args.notify, &args.placement];
-    let strategies = choice::strategies(chosen, DEFAULTS)?;
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, &sizes, 2 * strategies.len() * sizes.len())?;
-    let mut rows = Vec::new();
-    for traffic in [Traffic::Message, Traffic::Call] {
-        for strategy in &strategies {
-            for bytes in &sizes {
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let strategies = asked.strategies(DEFAULTS)?;
+    let trials = asked.trials(&strategies, &BYTES)?;
+    make(asked, &Needs::of(&trials, 2), Trips { trials: &trials })
+}
+
+struct Trips<'a> {
+    trials: &'a [Trial],
+}
+
+impl Measure for Trips<'_> {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let mut rows = Vec::new();
+        for traffic in [Traffic::Message, Traffic::Call] {
+            for (strategy, bytes) in self.trials {
                 let name = format!("{strategy} {}", traffic.name());
                 task.say(&name);
                 let floor = floor(strategy, *bytes);
@@ -70,8 +76,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
                 task.step();
             }
         }
+        Ok(vec![Section { rows, ..Section::default() }])
     }
-    Ok(vec![Section { rows, ..Section::default() }])
 }
 
 /// What a round trip is compared with.

@@ -17,17 +17,16 @@ pub struct Series {
 
 impl Series {
     /// A series whose ratio, or whose figure where it has no limit, has to keep to this.
-    pub fn bound(bound: Bound) -> Series {
-        Series { bound: Some(bound), ..Series::default() }
+    pub fn bound(bound: impl Into<Option<Bound>>) -> Series {
+        Series { bound: bound.into(), ..Series::default() }
     }
 
-    /// Adds a round: the figure, and what the machine allowed in the same round.
-    pub fn push(&mut self, value: f64, limit: f64) {
+    /// Adds a round: the figure, and what the machine allowed in the same round, if that is known.
+    pub fn push(&mut self, value: f64, limit: impl Into<Option<f64>>) {
+        let limit: Option<f64> = limit.into();
         self.values.push(value);
-        self.limits.push(limit);
-        if limit > 0.0 {
-            self.ratios.push(value / limit);
-        }
+        self.limits.extend(limit);
+        self.ratios.extend(limit.filter(|limit| *limit > 0.0).map(|limit| value / limit));
     }
 
     /// Adds a round of a figure that nothing compares with.

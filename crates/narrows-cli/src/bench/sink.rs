@@ -7,10 +7,11 @@
 use std::hint::black_box;
 
 use narrows::driver::read_in_place;
-use narrows::endpoint::{Message, Received, Select, Source, What};
+use narrows::endpoint::{Message, Node, Received, Select, Source, What};
+use narrows::platform::Platform;
 use narrows::strategy::Strategy;
-use narrows_host::{Host, Node};
 
+use crate::callee::caller;
 use crate::service::{LAST, SINK_PORT};
 
 /// Bytes that are brought to a core's own memory at a time, where payload is read in place.
@@ -53,17 +54,26 @@ pub fn sum(bytes: &[u8]) -> u64 {
 }
 
 /// Reads messages until one says that it is the last, and answers that one; false if the sender
-/// is gone.
-pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
-    let Some((link, _)) = node.links().next() else { return false };
+/// is gone. With `all`, those that are there are received at a time.
+pub fn serve<P: Platform>(
+    node: &mut Node<P>,
+    strategy: Strategy,
+    longest: usize,
+    all: bool,
+) -> bool {
+    let Some(link) = caller(node) else { return false };
     let opened = node.open(SINK_PORT).is_ok();
     if opened && node.attach(link, SINK_PORT).is_err() {
         return false;
     }
     node.set_notification(strategy.notification);
-    let in_place = read_in_place::<Host>(strategy.transfer);
+    let in_place = read_in_place::<P>(strategy.transfer);
     let mut buffer = vec![0; longest];
     let mut count = 0;
+    if all {
+        let Some((last, sum)) = together(node, &mut buffer, &mut count) else { return false };
+        return answer(node, &last, Receipt { count, sum });
+    }
     loop {
         let received = match in_place {
             true => there(node),
@@ -76,16 +86,37 @@ pub fn serve(node: &mut Node, strategy: Strategy, longest: usize) -> bool {
             What::Message => count += 1,
         }
         if message.tag == LAST {
-            let receipt = Receipt { count, sum };
-            let (to, receipt) = (message.from, receipt.to_bytes());
-            let message = Message::new(&receipt).priority(0).tag(LAST);
-            return node.send(SINK_PORT, to, message, None).is_ok();
+            return answer(node, &message, Receipt { count, sum });
         }
     }
 }
 
+fn answer<P: Platform>(node: &mut Node<P>, last: &Received, receipt: Receipt) -> bool {
+    let receipt = receipt.to_bytes();
+    let message = Message::new(&receipt).priority(0).tag(LAST);
+    node.send(SINK_PORT, last.from, message, None).is_ok()
+}
+
+/// Copies messages out as many as there are at a time, up to the last, and sums that one.
+fn together<P: Platform>(node: &mut Node<P>, buffer: &mut [u8], count: &mut u64) -> Option<(Received, u64)> {
+    let (mut last, mut gone) = (None, false);
+    while last.is_none() && !gone {
+        let received = node.receive_all(SINK_PORT, buffer, None, |message, bytes| {
+            // As in `out`.
+            let bytes = black_box(bytes);
+            *count += u64::from(message.what == What::Message);
+            gone |= matches!(message.what, What::PeerGone(_));
+            if message.tag == LAST {
+                last = Some((*message, sum(bytes)));
+            }
+        });
+        received.ok()?;
+    }
+    last
+}
+
 /// Copies the next message out, and sums the copy of the last.
-fn out(node: &mut Node, buffer: &mut [u8]) -> Option<(Received, u64)> {
+fn out<P: Platform>(node: &mut Node<P>, buffer: &mut [u8]) -> Option<(Received, u64)> {
     let message = node.receive_into(SINK_PORT, buffer, None).ok()??;
     // Only the last is looked at, but every one is to be copied.
     let bytes = black_box(buffer).get(..message.len);
@@ -94,7 +125,7 @@ fn out(node: &mut Node, buffer: &mut [u8]) -> Option<(Received, u64)> {
 }
 
 /// Sums the next message where it is.
-fn there(node: &mut Node) -> Option<(Received, u64)> {
+fn there<P: Platform>(node: &mut Node<P>) -> Option<(Received, u64)> {
     let message = node.receive(SINK_PORT, &Select::default(), None).ok()??;
     let summed = node.read_in_place(&message, |source: &dyn Source| {
         let mut total = 0u64;

@@ -7,12 +7,14 @@ use narrows::strategy::Strategy;
 use super::parts::{Floors, NAMES};
 use super::phases::TRACED;
 use super::series::{NS, Series};
-use super::{Section, Task, begin, choice, iterations, pingpong};
+use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, pingpong};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::place::Place;
 
 const BYTES: [usize; 9] = [128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
 const ROUNDS: u16 = 9;
+/// Calls that tell how long one takes, where no limit does.
+const TRIAL: u64 = 8;
 /// Bytes that are exchanged as a whole and in parts.
 const WHOLE: usize = 32768;
 /// In how many parts, and whether those are gathered in one message.
@@ -56,9 +58,17 @@ impl Variant {
 }
 
 impl Figures {
-    fn round(&mut self, task: &mut Task<'_>, strategy: Strategy) -> Result<(), Failure> {
+    fn round<P: Place>(
+        &mut self,
+        task: &mut Task<'_, P>,
+        strategy: Strategy,
+    ) -> Result<(), Failure> {
         let limits = Floors::measure(&mut task.pair, &strategy, self.bytes)?;
-        let count = iterations(limits.bell + 2.0 * limits.copy).min(TRACED);
+        let trip = match limits.bell.zip(limits.copy) {
+            Some((bell, copy)) => bell + 2.0 * copy,
+            None => task.pair.calls(strategy, self.bytes, TRIAL)?,
+        };
+        let count = iterations(trip).min(TRACED);
         let (_, parts) = task.pair.traced(strategy, self.bytes, count)?;
         limits.push(&mut self.phases, &parts);
         let [a, _, _, _, e] = parts.phases;
@@ -78,11 +88,12 @@ impl Figures {
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let args = asked.args;
     let transfers = choice::words(&args.transfer, &["copy_batched"]);
     let notifications = choice::words(&args.notify, &["interrupt", "spin"]);
-    let placements = choice::words(&args.placement, &["external", "internal"]);
+    let placements = asked.placements(&["external", "internal"]);
+    let placements = choice::words(&args.placement, &placements);
     let mut plans: Vec<Vec<Variant>> = Vec::new();
     for transfer in transfers {
         let mut variants: Vec<Variant> = Vec::new();
@@ -90,37 +101,74 @@ pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
             for (p, placement) in placements.iter().enumerate() {
                 if n == 0 || p == 0 {
                     let name = format!("{transfer}/{notification}/{placement}");
-                    variants.push(Variant::new(choice::strategy(&name)?, &sizes));
+                    let strategy = choice::strategy(&name)?;
+                    let sizes = asked.sizes(strategy.placement, &BYTES)?;
+                    variants.push(Variant::new(strategy, &sizes));
                 }
             }
         }
         plans.push(variants);
     }
-    let strategies: Vec<Strategy> = plans.iter().flatten().map(|v| v.strategy).collect();
-    let steps = plans.len() * (sizes.len() + AGGREGATES.len());
-    // Gathered requests have words of their own between them.
-    let carried: Vec<usize> = sizes.iter().copied().chain([WHOLE + WHOLE / 64]).collect();
-    let mut task = begin(global, args, &strategies, &carried, steps)?;
-    let mut sections = Vec::new();
-    for mut variants in plans {
-        for at in 0..sizes.len() {
-            for _ in 0..task.rounds(ROUNDS) {
-                for variant in &mut variants {
-                    task.say(&variant.strategy.to_string());
-                    if let Some(figures) = variant.sizes.get_mut(at) {
-                        figures.round(&mut task, variant.strategy)?;
+    let mut trials: Vec<Trial> = Vec::new();
+    let mut steps = 0;
+    for variants in &plans {
+        for (at, variant) in variants.iter().enumerate() {
+            trials.extend(variant.sizes.iter().map(|size| (variant.strategy, size.bytes)));
+            if at == 0 {
+                let longest = asked.longest(variant.strategy.placement);
+                let parts = AGGREGATES.map(carried).into_iter().filter(|bytes| *bytes <= longest);
+                trials.extend(parts.map(|bytes| (variant.strategy, bytes)));
+                steps += variant.sizes.len() + AGGREGATES.len();
+            }
+        }
+    }
+    let needs = Needs { steps, ..Needs::of(&trials, 0) };
+    make(asked, &needs, Experiments { plans, asked })
+}
+
+/// Bytes of a message that has so many parts of the whole, or all of them gathered.
+fn carried((parts, gathered): (u16, bool)) -> usize {
+    match gathered {
+        // Gathered requests have words of their own between them.
+        true => WHOLE + WHOLE / 64,
+        false => WHOLE / usize::from(parts.max(1)),
+    }
+}
+
+struct Experiments<'a> {
+    /// The variants of each transfer.
+    plans: Vec<Vec<Variant>>,
+    asked: &'a Asked<'a>,
+}
+
+impl Measure for Experiments<'_> {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let mut sections = Vec::new();
+        for mut variants in self.plans {
+            let most = variants.iter().map(|variant| variant.sizes.len()).max().unwrap_or(0);
+            for at in 0..most {
+                for _ in 0..task.rounds(ROUNDS) {
+                    for variant in &mut variants {
+                        task.say(&variant.strategy.to_string());
+                        if let Some(figures) = variant.sizes.get_mut(at) {
+                            figures.round(task, variant.strategy)?;
+                        }
                     }
                 }
+                task.step();
             }
-            task.step();
+            sections.extend(experiments(task, &variants, self.asked)?);
         }
-        sections.extend(experiments(&mut task, &variants)?);
+        Ok(sections)
     }
-    Ok(sections)
 }
 
 /// The rows and readings of the three experiments; the first variant is the usual one.
-fn experiments(task: &mut Task<'_>, variants: &[Variant]) -> Result<Vec<Section>, Failure> {
+fn experiments<P: Place>(
+    task: &mut Task<'_, P>,
+    variants: &[Variant],
+    asked: &Asked<'_>,
+) -> Result<Vec<Section>, Failure> {
     let Some(usual) = variants.first() else { return Ok(Vec::new()) };
     let mut first = Section {
         heading: format!("1. Sizes: phases of a call by {}", usual.strategy),
@@ -147,7 +195,7 @@ fn experiments(task: &mut Task<'_>, variants: &[Variant]) -> Result<Vec<Section>
             large.bytes
         );
     }
-    let parts = aggregates(task, usual.strategy)?;
+    let parts = aggregates(task, usual.strategy, asked.longest(usual.strategy.placement))?;
     let other = |of: fn(&Strategy, &Strategy) -> bool| -> Vec<&Variant> {
         variants.iter().filter(|v| of(&v.strategy, &usual.strategy)).collect()
     };
@@ -195,7 +243,11 @@ fn compared(
 }
 
 /// The same bytes in several messages and in one.
-fn aggregates(task: &mut Task<'_>, strategy: Strategy) -> Result<Section, Failure> {
+fn aggregates<P: Place>(
+    task: &mut Task<'_, P>,
+    strategy: Strategy,
+    longest: usize,
+) -> Result<Section, Failure> {
     let mut section = Section {
         heading: format!("1. Sizes: {WHOLE} bytes in parts by {strategy}"),
         ..Section::default()
@@ -206,11 +258,15 @@ fn aggregates(task: &mut Task<'_>, strategy: Strategy) -> Result<Section, Failur
         let (how, messages) = if gathered { (" gathered", 1) } else { ("", parts) };
         let name = format!("1 {parts} x {bytes}{how} {strategy}");
         task.say(&name);
+        if carried((parts, gathered)) > longest {
+            middles.push(None);
+            continue;
+        }
         let carried = WHOLE / usize::from(messages.max(1));
         let floor = pingpong::floor(&strategy, carried);
         let mut series = Series::default();
         for _ in 0..task.rounds(ROUNDS) {
-            let limit = f64::from(messages) * task.pair.limit(floor, carried)?;
+            let limit = task.pair.limit(floor, carried)?.map(|limit| f64::from(messages) * limit);
             let value = match gathered {
                 true => task.pair.together(strategy, bytes, parts)?,
                 false => task.pair.exchange(strategy, bytes, parts)?,

@@ -2,9 +2,9 @@
 
 use super::limit::{Kind, SLOT_PAYLOAD};
 use super::series::Series;
-use super::{Section, begin, choice, iterations};
+use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::place::Place;
 
 const DEFAULTS: [&[&str]; 3] =
     [&["copy_batched", "in_place"], &["spin", "hybrid"], &["internal", "external"]];
@@ -17,31 +17,38 @@ const TRIAL: u64 = 64;
 ///
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let chosen = [&args.transfer[..], &args.notify, &args.placement];
-    let strategies = choice::strategies(chosen, DEFAULTS)?;
-    let sizes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut task = begin(global, args, &strategies, &sizes, strategies.len() * sizes.len())?;
-    let (mut messages, mut volume) = (Section::default(), Section::default());
-    for strategy in &strategies {
-        for bytes in &sizes {
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let strategies = asked.strategies(DEFAULTS)?;
+    let trials = asked.trials(&strategies, &BYTES)?;
+    make(asked, &Needs::of(&trials, 1), Streams { trials: &trials })
+}
+
+struct Streams<'a> {
+    trials: &'a [Trial],
+}
+
+impl Measure for Streams<'_> {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let (mut messages, mut volume) = (Section::default(), Section::default());
+        for (strategy, bytes) in self.trials {
             task.say(&strategy.to_string());
             let floor = if *bytes <= SLOT_PAYLOAD { Kind::SlotRate } else { Kind::CopyRate };
             let first = task.pair.stream(*strategy, *bytes, TRIAL)?;
             let count = iterations(first);
             let (mut rate, mut mib) = (Series::default(), Series::default());
+            let per_second = |ns: f64| 1e9 / ns.max(f64::MIN_POSITIVE);
             for _ in 0..task.rounds(ROUNDS) {
-                let limit = 1e9 / task.pair.limit(floor, *bytes)?.max(f64::MIN_POSITIVE);
-                let own = 1e9 / task.pair.stream(*strategy, *bytes, count)?.max(f64::MIN_POSITIVE);
+                let limit = task.pair.limit(floor, *bytes)?.map(per_second);
+                let own = per_second(task.pair.stream(*strategy, *bytes, count)?);
                 let size = *bytes as f64 / f64::from(1 << 20);
                 rate.push(own, limit);
-                mib.push(own * size, limit * size);
+                mib.push(own * size, limit.map(|limit| limit * size));
             }
             let name = strategy.to_string();
             messages.rows.extend(rate.row(name.clone(), *bytes, "msg/s"));
             volume.rows.extend(mib.row(name, *bytes, "MiB/s"));
             task.step();
         }
+        Ok(vec![messages, volume])
     }
-    Ok(vec![messages, volume])
 }

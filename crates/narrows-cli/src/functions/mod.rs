@@ -3,7 +3,6 @@
 //! A request of `busy` and of `log` begins with an [`Order`] that says what to do. The other
 //! functions take the request as it is.
 
-pub mod busy;
 pub mod g711;
 pub mod log;
 
@@ -118,6 +117,9 @@ impl std::error::Error for Refusal {}
 /// Writes the response to a request into the slice and returns its length.
 pub type Answer = fn(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal>;
 
+/// How long a core works on a request; none if the request does not say.
+pub type Work = fn(request: &[u8]) -> Option<Duration>;
+
 /// A function as the other core offers it: its name on the link, and the work.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -128,20 +130,22 @@ pub struct Entry {
     /// Answers a piece of a request with that piece of the response, which is at most twice as
     /// long; none if the function needs its request whole. Pieces but the last are even.
     pub stream: Option<Answer>,
+    /// How long the core has to work on a request besides; none if it is done with the answer.
+    pub work: Option<Work>,
 }
 
 const fn whole(name: &'static str, answer: Answer) -> Entry {
-    Entry { name, answer, stream: None }
+    Entry { name, answer, stream: None, work: None }
 }
 
 const fn stream(name: &'static str, answer: Answer) -> Entry {
-    Entry { name, answer, stream: Some(answer) }
+    Entry { name, answer, stream: Some(answer), work: None }
 }
 
 /// Everything the other core offers.
 pub const LIBRARY: [Entry; 7] = [
     stream("echo", echo),
-    whole("busy", busy),
+    Entry { name: "busy", answer: busy, stream: None, work: Some(busy_time) },
     stream("g711.encode.a", |from, to| g711::encode(Law::A, from, to)),
     stream("g711.encode.mu", |from, to| g711::encode(Law::Mu, from, to)),
     stream("g711.decode.a", |from, to| g711::decode(Law::A, from, to)),
@@ -161,14 +165,16 @@ fn echo(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal> {
 }
 
 fn busy(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal> {
-    let (order, room) = ordered(request, response)?;
-    let time = Duration::from_nanos(order.busy_ns);
-    if time > crate::workload::MAX_DURATION {
+    let (_, room) = ordered(request, response)?;
+    if busy_time(request).is_some_and(|time| time > crate::workload::MAX_DURATION) {
         return Err(Refusal::TooLong);
     }
-    busy::busy(time);
     room.fill(0);
     Ok(room.len())
+}
+
+fn busy_time(request: &[u8]) -> Option<Duration> {
+    Order::from_bytes(request).map(|order| Duration::from_nanos(order.busy_ns))
 }
 
 fn log(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal> {

@@ -1,12 +1,13 @@
 //! Errors of the stack as sentences.
 
-use super::{FAREWELL, Peer, process};
+use super::{FAREWELL, Peer};
 use crate::failure::{Failure, Kind};
+use crate::place::{Other, Place};
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::strategy::Strategy;
 use std::time::Duration;
 
-impl Peer {
+impl<P: Place> Peer<P> {
     /// What a flow's error means here.
     pub fn explain_flow(
         &mut self,
@@ -58,23 +59,35 @@ impl Peer {
 
     /// It did not answer: because it is gone, or for another reason.
     fn silent(&mut self) -> Failure {
-        match process::ended(&mut self.child, Duration::ZERO) {
-            Some(_) => self.lost(),
-            None => silent(),
+        self.other.ended(Duration::ZERO).map_or_else(silent, |how| gone(&how))
+    }
+
+    /// What became of the other side.
+    pub fn lost(&mut self) -> Failure {
+        match self.other.ended(FAREWELL) {
+            Some(how) => gone(&how),
+            None => Failure::new(
+                Kind::Peer,
+                "the link to the other core's process was lost; run it again",
+            ),
         }
     }
 
-    /// What became of the other process.
-    pub fn lost(&mut self) -> Failure {
-        let told = process::ended(&mut self.child, FAREWELL);
-        Failure::new(
-            Kind::Peer,
-            match told {
-                Some(how) => format!("the other core's process {how}"),
-                None => "the link to the other core's process was lost; run it again".into(),
+    /// What it means that something else than the link tells of trouble: the other side is gone, or
+    /// `why`.
+    pub(crate) fn broken(&mut self, why: &str) -> Failure {
+        match self.node.check(self.link) {
+            Err(_) => self.lost(),
+            Ok(()) => match self.other.ended(Duration::ZERO) {
+                Some(how) => gone(&how),
+                None => Failure::new(Kind::Deadline, why),
             },
-        )
+        }
     }
+}
+
+fn gone(how: &str) -> Failure {
+    Failure::new(Kind::Peer, format!("the other core's process {how}"))
 }
 
 pub(super) fn silent() -> Failure {

@@ -1,4 +1,5 @@
-//! The other core's process, from the caller's side: starts it, links to it, and sees it off.
+//! The other side, as its caller sees it. On this machine that is a process: starts it, links to it,
+//! and sees it off.
 //!
 //! ```no_run
 //! use narrows_cli::flags::Cores;
@@ -25,19 +26,21 @@ mod node;
 mod process;
 
 pub(crate) use node::{Settings, not_opened, open, small};
+pub use process::Process;
 pub(crate) use process::ended;
 
 use crate::bench::limit::Limits;
 use crate::failure::{Failure, Kind};
 use crate::flags::Cores;
+use crate::place::{Other, Place};
+use crate::run::Scale;
 use crate::service::{self, Mode, Page, TraceOrder};
 use explain::nonsense;
-use narrows::endpoint::{FlowError, FlowId};
+use narrows::endpoint::{FlowError, FlowId, Node};
 use narrows::link::LinkId;
-use narrows::strategy::Strategy;
-use narrows_host::{Node, Trace, system};
-use std::path::{Path, PathBuf};
-use std::process::Child;
+use narrows::strategy::{Placement, Strategy};
+use narrows_host::{Host, Trace, system};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What the name of the directory of both nodes begins with.
@@ -54,8 +57,8 @@ pub const CALLEE: &str = "callee";
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the other process may take to leave by itself.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Bytes of a response to a question of [`crate::service`].
-const ANSWER: u32 = 65536;
+/// Bytes of a response to a question of [`crate::service`], where messages can be as long.
+pub(crate) const ANSWER: u32 = 65536;
 
 /// How the other process is to be.
 #[derive(Clone, Debug)]
@@ -121,22 +124,22 @@ pub(crate) fn directory() -> Result<tempfile::TempDir, Failure> {
     })
 }
 
-/// The other core's process and the link to it.
-pub struct Peer {
+/// The other side and the link to it.
+pub struct Peer<P: Place = Host> {
     /// This side's node.
-    pub node: Node,
+    pub node: Node<P>,
     /// The link to the other side.
     pub link: LinkId,
-    /// The other process.
-    pub child: Child,
     /// What the machine itself allows, between the same two processes, if it was asked for. The
     /// other side takes part in [`Mode::Limits`].
     pub limits: Option<Limits>,
     /// Sentences about what the machine refused, and what stands in for what it has not.
     pub warnings: Vec<String>,
+    /// How the other side is asked about itself.
+    asking: Strategy,
     answer: Vec<u8>,
-    // Last: it is removed when everything in it is closed.
-    directory: tempfile::TempDir,
+    /// The other side, beside the link. Last: when it is dropped, everything else is closed.
+    pub other: P::Other,
 }
 
 impl Peer {
@@ -157,18 +160,15 @@ impl Peer {
             links: options.links,
         };
         let callee = settings(CALLEE, cores.callee, engines.map(|(_, engine)| engine));
-        let (limits, mut child) = process::spawn(options, &callee)?;
+        let caller = settings(CALLER, cores.caller, engines.map(|(engine, _)| engine));
+        let (limits, child) = process::spawn(options, &callee)?;
+        let mut other = Process { child, directory };
         let opened = (|| {
-            let engine = engines.map(|(engine, _)| engine);
-            let mut node = open(&settings(CALLER, cores.caller, engine))?;
-            let link = process::hunt(&mut node, &mut child)?;
+            let mut node = open(&caller)?;
+            let link = process::hunt(&mut node, &mut other)?;
             Ok((node, link))
         })();
-        let (node, link) = opened.inspect_err(|_| {
-            let _ = child.kill();
-            let _ = child.wait();
-        })?;
-        let answer = vec![0; ANSWER as usize];
+        let (node, link) = opened.inspect_err(|_| other.kill())?;
         let mut warnings = settle(options);
         if let Some((Some(caller), Some(callee))) = engines {
             let beside = if [caller, callee] == [cores.caller, cores.callee] {
@@ -181,12 +181,34 @@ impl Peer {
                  {callee}{beside}"
             ));
         }
-        Ok(Peer { node, link, child, limits, warnings, answer, directory })
+        let mut peer = Peer::new(node, link, other);
+        (peer.limits, peer.warnings) = (limits, warnings);
+        Ok(peer)
+    }
+}
+
+impl<P: Place> Peer<P> {
+    /// Over a link that is up.
+    pub(crate) fn new(node: Node<P>, link: LinkId, other: P::Other) -> Peer<P> {
+        let longest = |placement| {
+            let both = node.layouts(link);
+            both.map_or(0, |(own, theirs)| own.longest(placement).min(theirs.longest(placement)))
+        };
+        let usual = Strategy::default();
+        let placement = match longest(usual.placement) {
+            0 => Placement::Internal,
+            _ => usual.placement,
+        };
+        let answer = vec![0; longest(placement).min(ANSWER) as usize];
+        let asking = Strategy { placement, ..usual };
+        Peer { node, link, limits: None, warnings: Vec::new(), asking, answer, other }
     }
 
-    /// The directory in which both nodes are.
-    pub fn directory(&self) -> &Path {
-        self.directory.path()
+    /// What the stamps of both sides are.
+    pub fn scale(&self) -> Scale {
+        let platform = self.node.platform();
+        let own = platform.stamps();
+        Scale { tick: platform.tick(), own, theirs: self.other.stamps().unwrap_or(own) }
     }
 
     /// Opens a flow to a function of the other side.
@@ -220,8 +242,9 @@ impl Peer {
     /// Asks the other side something over a flow that is opened and closed for it: a flow that
     /// stays open has a say in how the other side waits.
     fn ask(&mut self, function: &str, request: &[u8]) -> Result<&[u8], Failure> {
-        let strategy = Strategy::default();
-        let flow = self.flow(function, strategy, ANSWER)?;
+        let strategy = self.asking;
+        let longest = u32::try_from(self.answer.len()).unwrap_or(u32::MAX);
+        let flow = self.flow(function, strategy, longest)?;
         let called = self.node.call(flow, request, &mut self.answer, Some(PATIENCE));
         let len = called.map_err(|error| self.explain_call(error))?;
         let closed = self.node.close_flow(flow);
@@ -229,7 +252,7 @@ impl Peer {
         Ok(self.answer.get(..len).unwrap_or_default())
     }
 
-    /// Processor time that the other process has used.
+    /// Processor time that the other side has used.
     ///
     /// # Errors
     /// The other side is gone or silent.
@@ -282,15 +305,11 @@ impl Peer {
     }
 }
 
-impl Drop for Peer {
+impl<P: Place> Drop for Peer<P> {
     fn drop(&mut self) {
         self.node.close(self.link);
         self.limits = None;
-        drop(self.child.stdin.take());
-        if process::ended(&mut self.child, FAREWELL).is_none() {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
+        self.other.dismiss();
     }
 }
 

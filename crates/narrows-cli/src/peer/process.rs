@@ -4,14 +4,50 @@ use super::explain::{nonsense, silent};
 use super::{FAREWELL, Options, PATIENCE, Settings};
 use crate::bench::limit::Limits;
 use crate::failure::{Failure, Kind};
+use crate::place::Other;
 use narrows::endpoint::LinkError;
 use narrows::link::LinkId;
 use narrows_host::Node;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// The other core's process, and the directory that both nodes are in.
+pub struct Process {
+    /// The process.
+    pub child: Child,
+    // Behind it: it is removed when the process has ended.
+    pub(super) directory: tempfile::TempDir,
+}
+
+impl Process {
+    /// The directory in which both nodes are.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(super) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Other for Process {
+    fn ended(&mut self, within: Duration) -> Option<String> {
+        ended(&mut self.child, within)
+    }
+
+    fn dismiss(&mut self) {
+        drop(self.child.stdin.take());
+        if self.ended(FAREWELL).is_none() {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
 
 pub(super) fn spawn(
     options: &Options,
@@ -53,16 +89,16 @@ pub(super) fn spawn(
 /// takes a half-made link with it, so this is far longer than setting one up takes.
 const LOOK: Duration = Duration::from_secs(2);
 
-pub(super) fn hunt(node: &mut Node, child: &mut Child) -> Result<LinkId, Failure> {
+pub(super) fn hunt(node: &mut Node, process: &mut Process) -> Result<LinkId, Failure> {
     let name = super::CALLEE.parse().map_err(|_| nonsense())?;
-    await_ready(child)?;
+    await_ready(&mut process.child)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         let error = match node.hunt(&name, Some(LOOK)) {
             Ok(link) => return Ok(link),
             Err(error) => error,
         };
-        if let Some(how) = ended(child, Duration::ZERO) {
+        if let Some(how) = process.ended(Duration::ZERO) {
             return Err(Failure::new(Kind::Peer, format!("the other core's process {how}")));
         }
         if error != LinkError::Deadline {

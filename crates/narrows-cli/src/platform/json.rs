@@ -102,7 +102,11 @@ fn core_row(core: &Core, home: &str) -> Value {
         "burst": core.burst,
         "hit_ns": ns(core.hit),
         "second_hit_ns": core.second.map(|_| ns(core.second_hit)),
-        "copy": { "start_ns": ns(core.copy.start), "word_ns": ns(core.copy.word) },
+        "copy": {
+            "start_ns": ns(core.copy.start),
+            "word_ns": ns(core.copy.word),
+            "private": core.copy.private,
+        },
         "poll_ns": ns(core.poll),
         "fence_ns": ns(core.fence),
         "upkeep_ns": ns(core.upkeep),

@@ -1,13 +1,14 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
 use crate::functions;
+use crate::place::Place;
 use crate::statistics::Samples;
 use crate::workload::{Flow, Requests, Source, Work};
-use narrows::endpoint::{CallError, FlowId, Payload, Reserved, SendError};
+use narrows::endpoint::{CallError, FlowId, Node, Payload, Reserved, SendError};
+use narrows::platform::Instant;
 use narrows::strategy::{Strategy, Transfer};
-use narrows_host::Node;
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What ends a flow's run before its time.
 pub(super) enum Stop {
@@ -141,7 +142,12 @@ impl<'w> Lane<'w> {
 
     /// Starts every call that is due and has room. True if it started any. `fresh` says whether
     /// requests of its own account may be made.
-    pub fn start(&mut self, node: &mut Node, now: Instant, fresh: bool) -> Result<bool, Stop> {
+    pub fn start<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        now: Instant,
+        fresh: bool,
+    ) -> Result<bool, Stop> {
         let mut any = false;
         while self.under_way.len() < self.depth {
             if self.ready.is_none() {
@@ -183,7 +189,11 @@ impl<'w> Lane<'w> {
 
     /// Sends a request; a driver that sends from the pool has it made there first, which is not
     /// part of the call. Gives when the call began.
-    fn send(&mut self, node: &mut Node, ready: &mut Ready) -> Result<Instant, SendError> {
+    fn send<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        ready: &mut Ready,
+    ) -> Result<Instant, SendError> {
         if self.in_pool && ready.block.is_none() {
             let mut block = node.reserve(self.id, ready.request.len())?;
             let made = node.write(&mut block, 0, &ready.request);
@@ -194,15 +204,15 @@ impl<'w> Lane<'w> {
             Some(block) => Payload::Reserved(block),
             None => Payload::Bytes(&ready.request),
         };
-        let began = Instant::now();
+        let began = node.platform().time();
         node.start(self.id, payload)?;
         Ok(began)
     }
 
     /// Takes the next response if it is there, measures and checks it, and hands it to `bring`.
-    pub fn finish(
+    pub fn finish<P: Place>(
         &mut self,
-        node: &mut Node,
+        node: &mut Node<P>,
         bring: impl FnOnce(&[u8], Instant),
     ) -> Result<bool, Stop> {
         if self.under_way.is_empty() {
@@ -217,11 +227,11 @@ impl<'w> Lane<'w> {
             }
             Err(error) => return Err(Stop::Failed(error)),
         };
-        let now = Instant::now();
+        let now = node.platform().time();
         let Some(UnderWay { request, due, began }) = self.under_way.pop_front() else {
             return Ok(false);
         };
-        self.measure(now.duration_since(began), now.duration_since(due));
+        self.measure(now.since(began), now.since(due));
         self.check(&request, len);
         self.spare.push(request);
         bring(self.response.get(..len).unwrap_or_default(), now);
@@ -242,15 +252,8 @@ impl<'w> Lane<'w> {
 
     /// Compares a response with what the function makes of the request on this core.
     fn check(&mut self, request: &[u8], len: usize) {
-        let made = match self.flow.work {
-            // Its answer is known without doing the work again.
-            Work::Busy(_) => {
-                self.expected.fill(0);
-                Some(self.flow.response)
-            }
-            work => functions::find(work.entry())
-                .and_then(|entry| (entry.answer)(request, &mut self.expected).ok()),
-        };
+        let made = functions::find(self.flow.work.entry())
+            .and_then(|entry| (entry.answer)(request, &mut self.expected).ok());
         let expected = self.expected.get(..made.unwrap_or(0)).unwrap_or_default();
         let found = self.response.get(..len).unwrap_or_default();
         let number = self.figures.received - 1;
@@ -271,12 +274,13 @@ impl<'w> Lane<'w> {
     }
 
     /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
-    pub fn end(&mut self, node: &mut Node, within: Duration) {
+    pub fn end<P: Place>(&mut self, node: &mut Node<P>, within: Duration) {
         if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
             node.cancel(block);
         }
-        let deadline = Instant::now() + within;
-        while node.outstanding(self.id).is_some_and(|count| count > 0) && Instant::now() < deadline
+        let deadline = node.platform().time() + within;
+        while node.outstanding(self.id).is_some_and(|count| count > 0)
+            && node.platform().time() < deadline
         {
             if node.complete(self.id, |_, _| {}).is_err() {
                 break;

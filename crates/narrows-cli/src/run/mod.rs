@@ -8,18 +8,19 @@ mod round;
 mod row;
 mod text;
 
-pub use phases::{Call, Scale, calls};
+pub use phases::{Call, Scale, Stamps, calls};
 
 use crate::failure::{Failure, Kind};
 use crate::flags::{Global, Run};
 use crate::machine::{Machine, Root};
 use crate::output;
 use crate::peer::{Options, Peer, default_cores};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::{Report, RunRow};
+use crate::sim;
 use crate::workload::{self, Workload};
 use narrows::strategy::{Strategy, Transfer};
-use narrows_host::Host;
 use returned::Returned;
 use round::{Plan, millis};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -40,30 +41,34 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         named => named,
     };
     let duration = args.duration.unwrap_or(workload.duration);
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let chip = args.place.chip(global)?;
     let stop = catch_signals()?;
-    let mut peer = Peer::start(cores, &options(global, &workload, &strategies))?;
     let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
     let progress = Progress::new(millis(duration.saturating_mul(count)), global.json);
-    let scale = Scale { tick: Host::nanos_per_tick(), stamp: Host::stamp_cost() };
-    let plan = Plan {
+    let mut carried = Carried::default();
+    let traffic = Traffic {
         workload: &workload,
         inputs: &inputs,
+        strategies: &strategies,
         duration,
-        scale,
+        returned: returned.as_ref(),
         stop: &stop,
         progress: &progress,
     };
-    let mut rows: Vec<RunRow> = Vec::new();
-    let ended = all(&mut peer, &plan, &strategies, returned.as_ref(), &mut rows);
+    let ended = match &chip {
+        None => here(global, &traffic, &mut carried),
+        Some(chip) => {
+            let needs = sim::Needs { longest: longest(&workload), ..sim::Needs::default() };
+            sim::run(global, chip, &needs, |mut peer| carry(&mut peer, &traffic, &mut carried))
+        }
+    };
     drop(progress);
-    let notes = notes(&peer.warnings, &rows, scale, &ended);
-    // The other process is gone before anything is printed.
-    drop(peer);
-    if rows.is_empty() && ended.is_err() {
+    if carried.rows.is_empty() && ended.is_err() {
         return ended;
     }
-    let mut report = Report::new("run", Machine::look(&Root::default()), rows);
+    let notes = notes(&carried, &ended);
+    let machine = chip.as_ref().map_or_else(|| Machine::look(&Root::default()), sim::machine);
+    let mut report = Report::new("run", machine, carried.rows);
     report.notes = notes;
     if global.json {
         report.print()?;
@@ -73,10 +78,57 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     ended
 }
 
+/// What is to be carried, and how.
+struct Traffic<'a> {
+    workload: &'a Workload,
+    inputs: &'a [Option<Vec<i16>>],
+    strategies: &'a [Strategy],
+    /// Of each strategy.
+    duration: Duration,
+    returned: Option<&'a Returned>,
+    stop: &'a AtomicBool,
+    progress: &'a Progress,
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Carried {
+    rows: Vec<RunRow>,
+    warnings: Vec<String>,
+    /// What a stamp of either side costs, in nanoseconds.
+    stamps: [f64; 2],
+}
+
+/// Carries it between two processes of this machine. The other one is gone when this returns.
+fn here(global: &Global, traffic: &Traffic<'_>, carried: &mut Carried) -> Result<(), Failure> {
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let options = options(global, traffic.workload, traffic.strategies);
+    carry(&mut Peer::start(cores, &options)?, traffic, carried)
+}
+
+fn carry<P: Place>(
+    peer: &mut Peer<P>,
+    traffic: &Traffic<'_>,
+    carried: &mut Carried,
+) -> Result<(), Failure> {
+    let scale = peer.scale();
+    carried.warnings.clone_from(&peer.warnings);
+    carried.stamps = [scale.own.usual, scale.theirs.usual];
+    let plan = Plan {
+        workload: traffic.workload,
+        inputs: traffic.inputs,
+        duration: traffic.duration,
+        scale,
+        stop: traffic.stop,
+        progress: traffic.progress,
+    };
+    all(peer, &plan, traffic.strategies, traffic.returned, &mut carried.rows)
+}
+
 /// One strategy after the other. Rows are added as they come, so that what was measured before
 /// something failed is not lost.
-fn all(
-    peer: &mut Peer,
+fn all<P: Place>(
+    peer: &mut Peer<P>,
     plan: &Plan<'_>,
     strategies: &[Strategy],
     returned: Option<&Returned>,
@@ -136,15 +188,19 @@ fn all(
 }
 
 fn options(global: &Global, workload: &Workload, strategies: &[Strategy]) -> Options {
-    let longest = workload.flows.iter().map(|flow| flow.request.max(flow.response)).max();
     let usual = Options::default();
     Options {
         priority: global.priority,
         lock_memory: global.lock_memory,
         engine: strategies.iter().any(|strategy| strategy.transfer == Transfer::CopyEngine),
-        longest: longest.unwrap_or(0).max(usual.longest),
+        longest: longest(workload).max(usual.longest),
         ..usual
     }
+}
+
+/// The longest request or response.
+fn longest(workload: &Workload) -> usize {
+    workload.flows.iter().map(|flow| flow.request.max(flow.response)).max().unwrap_or(0)
 }
 
 /// A flag that Ctrl-C and its like set. A second one ends the process at once.
@@ -163,20 +219,20 @@ pub(crate) fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 /// What to know when reading the figures.
-fn notes(
-    warnings: &[String],
-    rows: &[RunRow],
-    scale: Scale,
-    ended: &Result<(), Failure>,
-) -> Vec<String> {
-    let mut notes: Vec<String> = warnings.to_vec();
+fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
+    let rows = &carried.rows;
+    let mut notes = carried.warnings.clone();
     if let Err(failure) = ended {
         notes.push(format!("this is not the whole run: {failure}"));
     }
     if rows.iter().any(|row| row.phase_calls > 0) {
+        let [own, theirs] = carried.stamps;
+        let beyond = match own == theirs {
+            true => String::new(),
+            false => format!(", {theirs:.0} on the other core"),
+        };
         notes.push(format!(
-            "a stamp costs {:.0} ns; round trips and phases are less the stamps in them",
-            scale.stamp
+            "a stamp costs {own:.0} ns{beyond}; round trips and phases are less the stamps in them"
         ));
     }
     let pool = |row: &&RunRow| {

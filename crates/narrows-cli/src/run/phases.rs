@@ -12,13 +12,31 @@ use narrows::span::{Edge, Span};
 use narrows_host::Record;
 use std::collections::BTreeMap;
 
-/// What one tick and one stamp are, in nanoseconds.
+/// What the ticks and stamps of both sides are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// A tick.
+    /// A tick, in nanoseconds.
     pub tick: f64,
-    /// A stamp.
-    pub stamp: f64,
+    /// The caller's stamps.
+    pub own: Stamps,
+    /// The callee's.
+    pub theirs: Stamps,
+}
+
+/// What a stamp of one side costs, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stamps {
+    /// The stack's.
+    pub usual: f64,
+    /// Those at the ends of a call, where an application makes them: A begins, E ends.
+    pub outer: f64,
+}
+
+impl Stamps {
+    /// Where all cost the same.
+    pub fn alike(cost: f64) -> Stamps {
+        Stamps { usual: cost, outer: cost }
+    }
 }
 
 /// One call that both sides have all stamps of.
@@ -36,96 +54,156 @@ pub struct Call {
     pub overlap: bool,
 }
 
+/// How many stamps: the stack's, and those at the ends of a call.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    usual: usize,
+    outer: usize,
+}
+
+impl Count {
+    fn and(self, record: &Record) -> Count {
+        let outer = matches!(
+            (record.span, record.edge),
+            (Span::PhaseA, Edge::Enter) | (Span::PhaseE, Edge::Leave)
+        );
+        match outer {
+            true => Count { outer: self.outer + 1, ..self },
+            false => Count { usual: self.usual + 1, ..self },
+        }
+    }
+
+    fn since(self, before: Count) -> Count {
+        let usual = self.usual.saturating_sub(before.usual);
+        Count { usual, outer: self.outer.saturating_sub(before.outer) }
+    }
+
+    fn cost(self, stamps: Stamps) -> f64 {
+        self.usual as f64 * stamps.usual + self.outer as f64 * stamps.outer
+    }
+}
+
 #[derive(Clone, Copy, Default)]
 struct Part {
-    open: Option<(usize, u64)>,
+    open: Option<(Count, u64)>,
     ticks: u64,
-    stamps: usize,
+    stamps: Count,
     end: Option<u64>,
 }
 
 impl Part {
-    fn stamp(&mut self, edge: Edge, at: usize, ticks: u64) {
+    /// With the stamps so far, this one among them.
+    fn stamp(&mut self, edge: Edge, so_far: Count, ticks: u64) {
         match (edge, self.open.take()) {
-            (Edge::Enter, _) => self.open = Some((at, ticks)),
-            (Edge::Leave, Some((begin, began))) => {
+            (Edge::Enter, _) => self.open = Some((so_far, ticks)),
+            (Edge::Leave, Some((before, began))) => {
                 self.ticks += ticks.saturating_sub(began);
-                self.stamps += at - begin;
+                let within = so_far.since(before);
+                self.stamps.usual += within.usual;
+                self.stamps.outer += within.outer;
                 self.end = Some(ticks);
             }
             (Edge::Leave, None) => {}
         }
     }
-
-    fn nanos(self, scale: Scale) -> f64 {
-        less(self.ticks, self.stamps, scale)
-    }
 }
 
 #[derive(Clone, Copy, Default)]
 struct Marks {
-    /// Stamps of the call before phase A.
-    before: usize,
+    /// Stamps of the call before phase A, and those with which A and B begin.
+    between: Count,
     a: Part,
     b: Part,
     e: Part,
     e_began: Option<u64>,
 }
 
-fn less(ticks: u64, stamps: usize, scale: Scale) -> f64 {
-    (ticks as f64 * scale.tick - stamps as f64 * scale.stamp).max(0.0)
+/// The stamps of one side, and how many there were before each and in all.
+struct Side<'a> {
+    records: &'a [Record],
+    counts: Vec<Count>,
+    stamps: Stamps,
+}
+
+impl<'a> Side<'a> {
+    fn new(records: &'a [Record], stamps: Stamps) -> Side<'a> {
+        let mut counts = vec![Count::default()];
+        counts.extend(records.iter().scan(Count::default(), |count, record| {
+            *count = count.and(record);
+            Some(*count)
+        }));
+        Side { records, counts, stamps }
+    }
+
+    /// What the stamps after a tick until another cost.
+    fn within(&self, from: u64, to: u64) -> f64 {
+        let count = |limit: u64| {
+            let before = self.records.partition_point(|record| record.ticks <= limit);
+            self.counts.get(before).copied().unwrap_or_default()
+        };
+        count(to).since(count(from)).cost(self.stamps)
+    }
 }
 
 /// The calls of `own` that have their callee's end in `theirs`.
 pub fn calls(own: &[Record], theirs: &[Record], scale: Scale) -> Vec<Call> {
-    let mut all: BTreeMap<u32, Marks> = BTreeMap::new();
-    for (at, record) in own.iter().enumerate() {
-        let marks = all.entry(record.id).or_default();
-        match record.span {
-            Span::PhaseA => marks.a.stamp(record.edge, at, record.ticks),
-            Span::PhaseB => marks.b.stamp(record.edge, at, record.ticks),
-            Span::PhaseE => {
-                if record.edge == Edge::Enter {
-                    marks.e_began = Some(record.ticks);
-                }
-                marks.e.stamp(record.edge, at, record.ticks);
-            }
-            _ if marks.a.open.is_none() && marks.a.end.is_none() => marks.before += 1,
-            _ => {}
-        }
-    }
+    let own = Side::new(own, scale.own);
+    let theirs = Side::new(theirs, scale.theirs);
+    let all = marks(&own);
     let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
     let mut answered: BTreeMap<u32, u64> = BTreeMap::new();
-    for record in theirs.iter().filter(|record| record.span == Span::PhaseC) {
+    for record in theirs.records.iter().filter(|record| record.span == Span::PhaseC) {
         match record.edge {
             Edge::Enter => begun.insert(record.id, record.ticks),
             Edge::Leave => answered.insert(record.id, record.ticks),
         };
     }
-    let within = |records: &[Record], from: u64, to: u64| {
-        let before = |limit: u64| records.partition_point(|record| record.ticks <= limit);
-        before(to).saturating_sub(before(from))
-    };
+    let nanos = |ticks: u64, stamps: f64| (ticks as f64 * scale.tick - stamps).max(0.0);
     let call = |(id, marks): (u32, Marks)| {
         let (sent, done, taken) = (marks.b.end?, *answered.get(&id)?, marks.e_began?);
         marks.e.end.filter(|_| taken > done)?;
-        let c_stamps = within(theirs, sent, done);
         let heard = done.max(sent);
-        let d_stamps = within(own, heard, taken);
+        let [a, b, e] = [marks.a, marks.b, marks.e].map(|part| part.stamps.cost(scale.own));
+        let (c, d) = (theirs.within(sent, done), own.within(heard, taken));
         let phases = [
-            marks.a.nanos(scale),
-            marks.b.nanos(scale),
-            less(done.saturating_sub(sent), c_stamps, scale),
-            less(taken.saturating_sub(heard), d_stamps, scale),
-            marks.e.nanos(scale),
+            nanos(marks.a.ticks, a),
+            nanos(marks.b.ticks, b),
+            nanos(done.saturating_sub(sent), c),
+            nanos(taken.saturating_sub(heard), d),
+            nanos(marks.e.ticks, e),
         ];
-        let stamps = marks.a.stamps + marks.b.stamps + c_stamps + d_stamps + marks.e.stamps;
-        let stamps = (stamps + marks.before + 1) as f64 * scale.stamp;
+        let stamps = a + b + c + d + e + marks.between.cost(scale.own);
         let begun = begun.get(&id).map_or(sent, |begun| *begun.min(&done));
-        let delivery = less(begun.saturating_sub(sent), 0, scale);
+        let delivery = nanos(begun.saturating_sub(sent), 0.0);
         Some(Call { id, phases, delivery, stamps, overlap: done < sent })
     };
     all.into_iter().filter_map(call).collect()
+}
+
+/// What the caller's stamps say of each call.
+fn marks(own: &Side<'_>) -> BTreeMap<u32, Marks> {
+    let mut all: BTreeMap<u32, Marks> = BTreeMap::new();
+    for (record, so_far) in own.records.iter().zip(own.counts.iter().skip(1)) {
+        let marks = all.entry(record.id).or_default();
+        let began = record.edge == Edge::Enter;
+        match record.span {
+            Span::PhaseA => marks.a.stamp(record.edge, *so_far, record.ticks),
+            Span::PhaseB => marks.b.stamp(record.edge, *so_far, record.ticks),
+            Span::PhaseE => {
+                if began {
+                    marks.e_began = Some(record.ticks);
+                }
+                marks.e.stamp(record.edge, *so_far, record.ticks);
+            }
+            _ => {}
+        }
+        let before = marks.a.open.is_none() && marks.a.end.is_none();
+        let begins = began && matches!(record.span, Span::PhaseA | Span::PhaseB);
+        if before || begins {
+            marks.between = marks.between.and(record);
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -133,7 +211,8 @@ mod tests {
     use super::*;
     use Edge::{Enter, Leave};
 
-    const SCALE: Scale = Scale { tick: 2.0, stamp: 3.0 };
+    const STAMPS: Stamps = Stamps { usual: 3.0, outer: 3.0 };
+    const SCALE: Scale = Scale { tick: 2.0, own: STAMPS, theirs: STAMPS };
 
     fn stamp(ticks: u64, span: Span, edge: Edge) -> Record {
         Record { ticks, id: 0x3_0007, span, edge }
@@ -162,9 +241,22 @@ mod tests {
         assert_eq!((call.id, call.overlap), (0x3_0007, false));
         // Pairs of 40, 19, 130, 110 and 30 ticks, with 1, 2, 2, 2 and 1 stamps.
         assert_eq!(call.phases, [77.0, 32.0, 254.0, 214.0, 57.0]);
-        assert_eq!((call.delivery, call.stamps), (60.0, 30.0));
+        // Those, and the first three: before A, and where A and B begin.
+        assert_eq!((call.delivery, call.stamps), (60.0, 33.0));
         let whole = f64::from(440 - 100) * SCALE.tick;
         assert!(call.phases.iter().sum::<f64>() + call.stamps <= whole);
+    }
+
+    #[test]
+    fn stamps_may_differ_between_the_sides_and_where_the_application_makes_them() {
+        let theirs = [stamp(200, Span::PhaseC, Enter), stamp(300, Span::PhaseC, Leave)];
+        let (own_stamps, their_stamps) =
+            (Stamps { usual: 1.0, outer: 5.0 }, Stamps { usual: 4.0, outer: 100.0 });
+        let scale = Scale { tick: 1.0, own: own_stamps, theirs: their_stamps };
+        let call = calls(&own(), &theirs, scale)[0];
+        assert_eq!(call.phases, [39.0, 17.0, 122.0, 108.0, 25.0]);
+        // A, B, C, D and E, then the stamp before A and those with which A and B begin.
+        assert_eq!(call.stamps, 1.0 + 2.0 + 8.0 + 2.0 + 5.0 + (1.0 + 5.0 + 1.0));
     }
 
     #[test]

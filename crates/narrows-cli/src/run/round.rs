@@ -8,13 +8,14 @@ use super::lane::{Figures, Lane, Stop};
 use super::phases::{self, Call, Scale};
 use crate::failure::Failure;
 use crate::peer::Peer;
+use crate::place::{Core, Place, sleep_until};
 use crate::progress::Progress;
 use crate::workload::{Flow, Source, Work, Workload};
 use narrows::endpoint::{CallError, FlowError};
+use narrows::platform::Instant;
 use narrows::strategy::{Notification, Strategy};
-use narrows_host::system;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long the other side may keep silent beyond what its work takes.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -59,8 +60,8 @@ pub(super) struct Outcome {
     pub failure: Option<Failure>,
 }
 
-struct Round<'a, 'w> {
-    peer: &'a mut Peer,
+struct Round<'a, 'w, P: Place> {
+    peer: &'a mut Peer<P>,
     plan: &'a Plan<'w>,
     strategy: Strategy,
     lanes: Vec<Option<Lane<'w>>>,
@@ -77,8 +78,8 @@ struct Round<'a, 'w> {
 ///
 /// # Errors
 /// The other side is gone or silent before the flows run. Later, that is in the outcome.
-pub(super) fn run(
-    peer: &mut Peer,
+pub(super) fn run<P: Place>(
+    peer: &mut Peer<P>,
     plan: &Plan<'_>,
     strategy: Strategy,
     done: Duration,
@@ -98,10 +99,10 @@ pub(super) fn run(
     round.open()?;
     let theirs = round.peer.cpu_time()?;
     round.peer.trace()?;
-    let (own, start) = (system::process_time(), Instant::now());
+    let (own, start) = (round.used(), round.time());
     let ran = round.carry(start, done);
-    let wall = start.elapsed().saturating_sub(round.paused);
-    let own = system::process_time().saturating_sub(own + round.paused_cpu);
+    let wall = round.time().since(start).saturating_sub(round.paused);
+    let own = round.used().saturating_sub(own + round.paused_cpu);
     let mut failure = ran.err();
     let mut cpu = [own, Duration::ZERO];
     if failure.is_none() {
@@ -117,10 +118,19 @@ pub(super) fn run(
     Ok(Outcome { flows: round.results(), wall, cpu, failure })
 }
 
-impl<'w> Round<'_, 'w> {
+impl<'w, P: Place> Round<'_, 'w, P> {
+    fn time(&self) -> Instant {
+        self.peer.node.platform().time()
+    }
+
+    /// Processor time of this side so far.
+    fn used(&self) -> Duration {
+        self.peer.node.platform().core().used()
+    }
+
     /// Opens a flow of the stack for each of the workload's, as far as the strategy can carry it.
     fn open(&mut self) -> Result<(), Failure> {
-        let start = Instant::now();
+        let start = self.time();
         for (index, flow) in self.plan.workload.flows.iter().enumerate() {
             let (lane, refused) = match self.open_one(flow)? {
                 Ok(id) => {
@@ -194,10 +204,10 @@ impl<'w> Round<'_, 'w> {
             lane.next = start;
         }
         loop {
-            let now = Instant::now();
-            let ran = now.duration_since(start).saturating_sub(self.paused);
+            let now = self.time();
+            let ran = now.since(start).saturating_sub(self.paused);
             let over = ran >= self.plan.duration || self.plan.stop.load(Ordering::Relaxed);
-            let full = self.since >= CALLS && now.duration_since(fetched) >= part;
+            let full = self.since >= CALLS && now.since(fetched) >= part;
             if self.turn(now, !over && !full)? {
                 progress = now;
                 continue;
@@ -208,17 +218,17 @@ impl<'w> Round<'_, 'w> {
             }
             if idle && full {
                 self.pause()?;
-                fetched = Instant::now();
+                fetched = self.time();
                 progress = fetched;
                 continue;
             }
-            if now.duration_since(shown) > LOOK {
+            if now.since(shown) > LOOK {
                 shown = now;
                 self.plan.progress.reach(millis(done + ran));
             }
             if idle {
                 progress = now;
-            } else if now.duration_since(progress) > PATIENCE + self.work() {
+            } else if now.since(progress) > PATIENCE + self.work() {
                 return Err(self.peer.explain_call(CallError::Deadline));
             }
             self.wait(now, idle, over || full);
@@ -264,13 +274,13 @@ impl<'w> Round<'_, 'w> {
     /// Waits for a response, for room, or until the next request is due.
     fn wait(&mut self, now: Instant, idle: bool, over: bool) {
         let due = self.lanes.iter().flatten().filter_map(Lane::due).min();
-        let due = due.filter(|_| !over).map(|due| due.saturating_duration_since(now));
+        let due = due.filter(|_| !over).map(|due| due.since(now));
         let outstanding = self.lanes.iter().flatten().any(|lane| lane.outstanding() > 0);
         let most = if idle || outstanding { LOOK } else { AGAIN };
         let most = due.filter(|due| !due.is_zero()).map_or(most, |due| due.min(most));
         if idle && self.strategy.notification != Notification::Spin {
             // Until a moment, not for a while: each period begins where the one before ended.
-            std::thread::sleep((now + most).saturating_duration_since(Instant::now()));
+            sleep_until(&mut self.peer.node, now + most);
         } else {
             self.peer.node.wait_any(Some(most));
         }
@@ -293,15 +303,15 @@ impl<'w> Round<'_, 'w> {
 
     /// Fetches stamps in the middle of the run, which then goes on as if no time had passed.
     fn pause(&mut self) -> Result<(), Failure> {
-        let (began, cpu) = (Instant::now(), system::process_time());
+        let (began, cpu) = (self.time(), self.used());
         self.fetch()?;
         self.peer.trace()?;
-        let took = began.elapsed();
+        let took = self.time().since(began);
         for lane in self.lanes.iter_mut().flatten() {
-            lane.next += took;
+            lane.next = lane.next + took;
         }
         self.paused += took;
-        self.paused_cpu += system::process_time().saturating_sub(cpu);
+        self.paused_cpu += self.used().saturating_sub(cpu);
         Ok(())
     }
 

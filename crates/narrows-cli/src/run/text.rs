@@ -9,7 +9,11 @@ use std::time::Duration;
 /// The whole report; `duration` is how long each strategy was to run.
 pub fn text(name: &str, duration: Duration, report: &Report<RunRow>) -> String {
     let rows = &report.results;
-    let mut text = summary(name, duration, rows);
+    let name = match report.machine.simulated() {
+        Some(on) => format!("{name} {on}"),
+        None => name.to_owned(),
+    };
+    let mut text = summary(&name, duration, rows);
     let flows = distinct(rows.iter().map(|row| row.flow.as_str()));
     let of = |flow: &str| rows.iter().filter(|row| row.flow == flow).collect::<Vec<&RunRow>>();
     for flow in &flows {
@@ -208,8 +212,13 @@ mod tests {
 
     #[test]
     fn it_fits_eighty_columns_and_says_the_sum_first() {
-        let machine =
-            Machine { cpu: "Fast 1".into(), cores: 2, kernel: "6.1.0".into(), virtualised: true };
+        let machine = Machine {
+            cpu: "Fast 1".into(),
+            cores: 2,
+            kernel: "6.1.0".into(),
+            virtualised: true,
+            ..Machine::default()
+        };
         let refused = RunRow {
             flow: "encode".into(),
             strategy: "in_place/poll".into(),

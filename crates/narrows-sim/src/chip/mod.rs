@@ -17,6 +17,7 @@ mod units;
 pub use mistake::{Mistake, Problem};
 pub use shipped::{SHIPPED, shipped};
 
+use crate::rtos::Call;
 use crate::time::{Cost, Frequency};
 use narrows::memory::Class;
 use narrows::span::Span;
@@ -108,7 +109,7 @@ pub struct Core {
     pub burst: u32,
     /// What an access that hits the first-level data cache takes, for each word.
     pub hit: Cost,
-    /// What an access takes that misses the first level and hits the second.
+    /// What an access that hits the second level takes, for each line.
     pub second_hit: Cost,
     /// What copying takes beside the access to shared memory: once, and for each word.
     pub copy: Copying,
@@ -183,16 +184,20 @@ pub struct Interrupt {
 }
 
 /// The operating system of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     /// From one process to another.
     pub switch: Cost,
     /// What going to sleep takes.
     pub sleep: Cost,
-    /// Its timers end on multiples of this; nothing: at any moment.
+    /// Its clock ticks on multiples of this, and timers end with a tick; nothing: they end at any
+    /// moment.
     pub tick: Cost,
-    /// What a tick takes of the core, whoever runs; it is charged when a timer ends.
+    /// What each tick takes of the core, whoever runs, its interrupt's entry included; without
+    /// ticks, what the end of a timer takes.
     pub tick_service: Cost,
+    /// What system calls take ([`crate::rtos`]); one that is left out takes nothing.
+    pub calls: Vec<(Call, Cost)>,
 }
 
 /// What a stretch of the way takes beside its accesses to shared memory.
@@ -274,6 +279,14 @@ impl Link {
             Placement::Internal => self.internal,
             _ => self.external,
         }
+    }
+}
+
+impl System {
+    /// What a system call takes.
+    #[must_use]
+    pub fn call(&self, call: Call) -> Cost {
+        self.calls.iter().find(|(of, _)| *of == call).map_or(Cost::NONE, |(_, cost)| *cost)
     }
 }
 

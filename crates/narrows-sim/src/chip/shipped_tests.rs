@@ -1,6 +1,8 @@
-//! That the shipped files say where they have everything from, and add up to what they are set from.
+//! That the shipped files say where they have everything from, add up to what they are set from, and
+//! that nothing which is made of them is read with a panic.
 
 use super::*;
+use narrows::strategy::Placement;
 
 fn every_shipped() -> Vec<Chip> {
     let parse = |(name, text): &(&str, &str)| {
@@ -86,27 +88,33 @@ fn davinci_adds_up_to_what_it_is_set_from() {
     let (read, write) = (word(ddr.read), word(ddr.write));
     let enter = |core: &Core, span| core.span(span).unwrap().enter.at(core.clock).micros();
     let notified = |core: &Core| {
-        let (bell, system) = (core.interrupt, core.system);
+        let (bell, system) = (core.interrupt, &core.system);
         [bell.latency, bell.entry, bell.service, system.switch]
             .map(|cost| cost.at(core.clock).micros())
             .iter()
             .sum::<f64>()
     };
     let publish = 4.0 * write + read + arm.interrupt.ring.at(arm.clock).micros();
-    let take = |written: f64| written * write + 5.0 * read;
-    // The reading that ends B is while the DSP works, whose function writes a word.
-    let meanwhile = arm.timer.read.at(arm.clock).micros();
+    let (served, taken) = (3.0 * write + 5.0 * read, 2.0 * write + 5.0 * read);
     let copy = arm.copy.word.at(arm.clock).micros();
     for (words, [a, b, c, d, e]) in [
-        (32.0, [148.77, 131.22, 75.51, 114.37, 143.77]),
-        (8192.0, [4121.62, 131.37, 76.66, 115.37, 4101.70]),
+        (32, [148.77, 131.22, 75.51, 114.37, 143.77]),
+        (8192, [4121.62, 131.37, 76.66, 115.37, 4101.70]),
     ] {
+        let fit = chip
+            .link
+            .classes
+            .iter()
+            .filter(|class| class.placement == Placement::External && class.size >= words * 4);
+        let blocks: u32 = fit.map(|class| class.count).sum();
+        let back = read * (1.0 + 1.0 / f64::from(blocks));
+        let words = f64::from(words);
         let leave = arm.span(Span::PhaseD).unwrap().leave.at(arm.clock).micros();
         let sums = [
-            (a, enter(arm, Span::PhaseA) + words * (write + copy)),
+            (a, enter(arm, Span::PhaseA) + words * (write + copy) + back),
             (b, enter(arm, Span::PhaseB) + publish),
-            (c, notified(dsp) + take(3.0) + enter(dsp, Span::PhaseC) + write - meanwhile),
-            (d, publish + notified(arm) + take(2.0) + leave),
+            (c, notified(dsp) + served + enter(dsp, Span::PhaseC) + back),
+            (d, publish + notified(arm) + taken + leave),
             (e, enter(arm, Span::PhaseE) + words * (read + copy)),
         ];
         for (published, ours) in sums {
@@ -154,7 +162,83 @@ fn copying_to_the_same_lines_takes_five_times_as_long() {
         (bus.overhead.at(bus.clock) + first.at(bus.clock) + beats).micros()
     };
     let miss = 2.0 * line(memory.read) + line(memory.write);
-    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock)).micros();
+    assert!(core.copy.private);
+    let word = (core.copy.word.at(core.clock) + core.hit.at(core.clock) * 2).micros();
     let slower = 8.0 * (miss + word) / (miss + 8.0 * word);
     assert!((slower - 5.0).abs() < 0.05, "{slower}");
+}
+
+/// A small generator of numbers, so that a failure can be repeated.
+fn random(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as usize
+}
+
+#[test]
+fn no_change_of_a_file_makes_it_panic() {
+    let values = [
+        "0",
+        "1",
+        "-1",
+        "3",
+        "64",
+        "\"\"",
+        "[",
+        "{}",
+        "[]",
+        "1.5",
+        "true",
+        "nan",
+        "\"\u{e9}",
+        "0x10",
+        "18446744073709551616",
+        "4294967295",
+        "\"133.2us\"",
+        "\"99999999999999999999s\"",
+        "\"64KiB\"",
+        "\"1GHz\"",
+        "\"ddr\"",
+        "[\"arm\"]",
+        "{ enter = 1 }",
+        "1979-05-27",
+        "\"1\"]",
+        "'",
+    ];
+    let (mut accepted, mut understood) = (0, 0);
+    for seed in 0..600 {
+        let mut state = seed;
+        let mut draw = |below: usize| random(&mut state) % below;
+        let (_, shipped) = SHIPPED[draw(SHIPPED.len())];
+        // Without comments, so that nearly every change is one of something that is read.
+        let bare = shipped.lines().map(|line| line.split_once('#').map_or(line, |(key, _)| key));
+        let mut lines: Vec<String> =
+            bare.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        for _ in 0..=draw(3) {
+            let at = draw(lines.len());
+            match draw(8) {
+                0 => drop(lines.remove(at)),
+                1 => lines.swap(at, draw(seed as usize % 5 + 1)),
+                2 => lines[at].insert_str(0, ["[", "]", "x", "\n", "\u{e9}", "= "][draw(6)]),
+                _ => {
+                    if let Some((key, _)) = lines[at].split_once('=') {
+                        lines[at] = format!("{key}= {}", values[draw(values.len())]);
+                    }
+                }
+            }
+        }
+        let text = lines.join("\n");
+        match Chip::parse("mutant", &text) {
+            Ok(_) => accepted += 1,
+            Err(mistake) => {
+                understood += u32::from(!matches!(mistake.problem, Problem::Syntax(_)));
+                assert!(
+                    (1..=text.lines().count() + 1).contains(&mistake.line),
+                    "{seed}: {mistake}"
+                );
+                assert!(mistake.column >= 1, "{seed}: {mistake}");
+                assert!(!mistake.to_string().contains('\n'), "{seed}: {mistake}");
+            }
+        }
+    }
+    assert!(accepted > 20 && understood > 200, "{accepted} accepted, {understood} understood");
 }

@@ -40,33 +40,60 @@ impl Cpu {
     /// Has the engine do something for this process if it is the one that runs, and leaves if that
     /// takes time which others use.
     #[inline]
-    pub(super) fn act(&self, what: impl FnOnce(&mut State, usize) -> bool) {
+    pub(crate) fn act(&self, what: impl FnOnce(&mut State, usize) -> bool) {
         let process = self.shared.process;
         let leave = {
             let mut state = self.machine().state.borrow_mut();
-            state.runs(process) && what(&mut state, process)
+            state.runs(process) && (what(&mut state, process) | !state.tick())
         };
-        if leave {
-            self.shared.door.leave();
+        if leave && !self.shared.door.leave() {
+            // It panics: what it holds is dropped, and nothing takes time any more.
+            self.machine().state.borrow_mut().current = None;
         }
+    }
+
+    /// Whether a range is inside a memory. If not, the simulation ends with that, and this process
+    /// does not come back from here.
+    #[inline]
+    fn inside(&self, memory: usize, address: u32, len: usize) -> bool {
+        let size = self.chip().memories.get(memory).map_or(0, |memory| u64::from(memory.size));
+        let inside = u64::from(address) + len as u64 <= size;
+        if !inside {
+            self.stray(memory, address, len, size);
+        }
+        inside
+    }
+
+    #[cold]
+    fn stray(&self, memory: usize, address: u32, len: usize, size: u64) {
+        self.act(|state, process| {
+            let named = self.chip().memories.get(memory).map(|memory| memory.name.clone());
+            state.stuck = Some(Stuck::OutOfRange {
+                at: state.now,
+                process: state.processes[process].name.clone(),
+                memory: named.unwrap_or_else(|| format!("memory {memory}, which is none")),
+                offset: u64::from(address),
+                len: len as u64,
+                size,
+            });
+            true
+        });
     }
 
     /// A transfer over the bus of a memory.
     #[inline]
-    fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
+    pub(super) fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
+        if !self.inside(memory, address, len as usize) {
+            return;
+        }
         let route = &self.machine().routes[memory];
-        let time = route.time(len, matches!(act, Act::Store(_) | Act::Write));
+        let time = match act {
+            Act::Store(_) | Act::Write => route.time(len, true),
+            Act::Claim(_) => route.time(len, false) + route.time(len, true),
+            Act::Nothing | Act::Load | Act::Read => route.time(len, false),
+        };
         let bus = route.bus;
         self.act(|state, process| {
-            if u64::from(address) + u64::from(len) > state.memories[memory].len() as u64 {
-                state.stuck = Some(Stuck::OutOfRange {
-                    at: state.now,
-                    process: state.processes[process].name.clone(),
-                    memory: self.machine().chip.memories[memory].name.clone(),
-                    offset: u64::from(address),
-                });
-                return true;
-            }
             let transfer = &mut state.processes[process].transfer;
             (transfer.memory, transfer.bus, transfer.time) = (memory, bus, time);
             (transfer.address, transfer.len, transfer.act) = (address, len, act);
@@ -95,7 +122,8 @@ impl Cpu {
 
     /// Bytes of the longest transfer that instructions of this core make.
     fn burst(&self, memory: usize) -> u32 {
-        self.rates().burst.min(self.machine().routes[memory].burst)
+        let route = self.machine().routes.get(memory);
+        self.rates().burst.min(route.map_or(4, |route| route.burst))
     }
 
     /// Loads bytes, past all caches, in transfers as long as the core makes them.
@@ -118,6 +146,9 @@ impl Cpu {
     }
 
     fn fetch(&self, memory: usize, address: u32, to: &mut [u8], burst: u32) {
+        if !self.inside(memory, address, to.len()) {
+            return;
+        }
         let mut rest = to;
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at_mut(len);
@@ -132,6 +163,9 @@ impl Cpu {
     }
 
     fn put(&self, memory: usize, address: u32, from: &[u8], burst: u32) {
+        if !self.inside(memory, address, from.len()) {
+            return;
+        }
         let mut rest = from;
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at(len);
@@ -166,6 +200,9 @@ impl Cpu {
 
     /// Loads bytes as the core's load instructions do, without what copying takes.
     pub fn read(&self, memory: usize, address: u32, to: &mut [u8]) {
+        if !self.inside(memory, address, to.len()) {
+            return;
+        }
         let Some(line) = self.cached(memory) else {
             return self.load_bytes(memory, address, to);
         };
@@ -185,6 +222,9 @@ impl Cpu {
 
     /// Stores bytes as the core's store instructions do, without what copying takes.
     pub fn write(&self, memory: usize, address: u32, from: &[u8]) {
+        if !self.inside(memory, address, from.len()) {
+            return;
+        }
         let Some(line) = self.cached(memory) else {
             return self.store_bytes(memory, address, from);
         };
@@ -324,7 +364,7 @@ impl Cpu {
     }
 
     fn keep_up(&self, memory: usize, address: u32, len: usize, forget: bool) {
-        if !self.machine().routes[memory].cached {
+        if !self.inside(memory, address, len) || !self.machine().routes[memory].cached {
             return;
         }
         for level in [data as Level, Self::second] {
@@ -391,8 +431,12 @@ impl Cpu {
         }
     }
 
-    /// Bytes that are copied at a time: a line, or what the bus takes.
+    /// Bytes that are copied at a time: a word where the other side goes through the cache too and
+    /// may be on the same lines; else a line, or as much as fits a transfer.
     fn grain(&self, memory: usize) -> u32 {
+        if self.shared.private.get().is_some() {
+            return 4;
+        }
         self.cached(memory).unwrap_or(BURST as u32)
     }
 
@@ -426,7 +470,6 @@ impl Cpu {
         let poll = self.rates().poll;
         let mut parked = false;
         self.act(|state, process| {
-            state.processes[process].waits_for = "a word to change";
             // What has come while it looked would not come again.
             let nothing = state.now < end && !state.processes[process].news;
             parked = nothing && state.spin(process, poll, value, until);
@@ -447,10 +490,6 @@ impl Cpu {
 
     /// Something that takes no time has happened once more.
     pub(super) fn tick(&self) {
-        self.act(|state, _| !state.tick());
-    }
-
-    pub(super) fn spend(&self, time: Time) {
-        if time == Time::ZERO { self.tick() } else { self.compute(time) }
+        self.act(|_, _| false);
     }
 }

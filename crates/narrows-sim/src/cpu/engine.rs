@@ -164,7 +164,7 @@ pub(crate) fn run(cpu: &Cpu, number: usize) {
         }
         cpu.machine().jobs.borrow_mut().done.push(job);
         cpu.act(|state, _| {
-            state.interrupt(core, ENGINE, completion);
+            state.interrupt_line(core, ENGINE, completion);
             false
         });
     }
@@ -175,7 +175,7 @@ pub(crate) fn service(cpu: &Cpu) {
     loop {
         let rates = cpu.rates();
         cpu.run_code(rates.service_code);
-        cpu.spend(rates.service);
+        cpu.compute(rates.service);
         let done: Vec<usize> =
             cpu.machine().jobs.borrow().done.iter().map(|job| job.process).collect();
         cpu.act(|state, own| {

@@ -2,6 +2,7 @@
 
 mod access;
 mod engine;
+mod mutex;
 mod rates;
 mod region;
 mod rendezvous;
@@ -10,12 +11,13 @@ mod wait;
 pub(crate) use engine::{run as run_engine, service as service_engine};
 pub use region::{PeerRegion, Region, RegionWords};
 pub use rendezvous::{Bell, NodeName};
-pub(crate) use wait::service_bell;
+pub(crate) use wait::{service_bell, service_tick};
 
 use crate::chip::Chip;
 use crate::engine::Settings;
-use crate::engine::coroutine::Door;
+use crate::engine::coroutine::{Body, Door};
 use crate::engine::state::State;
+use crate::rtos::{Kernel, Os};
 use crate::time::Time;
 use engine::Jobs;
 use narrows::endpoint::{Limits, Node, NodeError};
@@ -37,6 +39,9 @@ pub(crate) struct Machine {
     routes: Vec<Route>,
     registry: RefCell<Registry>,
     jobs: RefCell<Jobs>,
+    pub kernel: RefCell<Kernel>,
+    /// Processes that were spawned and have not begun.
+    pub born: RefCell<Vec<(Door, Body<'static>)>>,
 }
 
 impl Machine {
@@ -47,12 +52,13 @@ impl Machine {
             Rates::new(core, ends.get_mut(core.home).unwrap_or(&mut nowhere))
         });
         // Engines only move bytes.
-        let engines = chip.engines.iter().map(|engine| Rates::engine(engine));
+        let engines = chip.engines.iter().map(Rates::engine);
         let rates = cores.chain(engines).collect();
         let mut state = State::new(chip, settings);
         for (core, facts) in chip.cores.iter().enumerate() {
             state.cores[core].entry = facts.interrupt.entry.at(facts.clock);
             state.cores[core].tick_service = facts.system.tick_service.at(facts.clock);
+            state.cores[core].tick = facts.system.tick.at(facts.clock);
         }
         Machine {
             chip: chip.clone(),
@@ -61,6 +67,8 @@ impl Machine {
             routes: chip.memories.iter().map(|memory| Route::new(chip, memory)).collect(),
             registry: RefCell::new(Registry::new(ends)),
             jobs: RefCell::new(Jobs::new(chip)),
+            kernel: RefCell::default(),
+            born: RefCell::default(),
         }
     }
 }
@@ -139,6 +147,10 @@ impl Cpu {
         Node::new(self.named(name), limits)
     }
 
+    pub(crate) fn process(&self) -> usize {
+        self.shared.process
+    }
+
     /// The number of this process's core in its chip.
     #[must_use]
     pub fn core(&self) -> usize {
@@ -154,20 +166,30 @@ impl Cpu {
     /// The time, to the picosecond and for nothing: no software on the chip could tell.
     #[must_use]
     pub fn time(&self) -> Time {
+        self.tick();
+        self.moment()
+    }
+
+    pub(crate) fn moment(&self) -> Time {
         self.machine().state.borrow().now
     }
 
     /// How long this process's core has been busy so far.
     #[must_use]
     pub fn busy(&self) -> Time {
+        self.tick();
         self.machine().state.borrow().used(self.shared.core).busy
     }
 
     /// Computes for a while. A more urgent process or an interrupt may come between.
     pub fn compute(&self, time: Time) {
-        if time > Time::ZERO {
-            self.act(|state, process| state.compute(process, time));
-        }
+        self.act(|state, process| time > Time::ZERO && state.compute(process, time));
+    }
+
+    /// The operating system of this process's core.
+    #[must_use]
+    pub fn os(&self) -> Os {
+        Os::new(self.clone())
     }
 
     /// Keeps stamps from now on, or no longer. Reading the clock for one takes time.
@@ -186,11 +208,11 @@ impl Cpu {
         self.shared.stamps.take()
     }
 
-    fn machine(&self) -> &Machine {
+    pub(crate) fn machine(&self) -> &Rc<Machine> {
         &self.shared.machine
     }
 
-    fn rates(&self) -> &Rates {
+    pub(crate) fn rates(&self) -> &Rates {
         &self.machine().rates[self.shared.core]
     }
 }
@@ -214,7 +236,7 @@ impl Platform for Cpu {
     }
 
     fn fence(&self) {
-        self.spend(self.rates().fence);
+        self.compute(self.rates().fence);
     }
 
     fn ring(&self, bell: &Bell) {
@@ -222,7 +244,7 @@ impl Platform for Cpu {
     }
 
     fn now(&self) -> Instant {
-        self.spend(self.rates().timer_read);
+        self.compute(self.rates().timer_read);
         self.shown()
     }
 
@@ -236,7 +258,7 @@ impl Platform for Cpu {
                 matches!((span, edge), (Span::PhaseA, Edge::Enter) | (Span::PhaseE, Edge::Leave));
             let rates = self.rates();
             self.compute(if user { rates.timer_read_user } else { rates.timer_read });
-            let time = self.time();
+            let time = self.moment();
             self.shared.stamps.borrow_mut().push(Stamp { time, span, edge, id });
         }
         if edge == Edge::Enter {

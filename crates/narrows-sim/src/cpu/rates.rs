@@ -1,6 +1,7 @@
 //! What things take on each core, worked out once from the chip's facts.
 
 use crate::chip::{self, Chip, SpanCost};
+use crate::rtos::Call;
 use crate::time::Time;
 use narrows::span::Span;
 
@@ -35,6 +36,8 @@ pub(crate) struct Rates {
     pub service_code: (u32, u32),
     pub sleep: Time,
     pub tick: Time,
+    pub tick_service: Time,
+    pub calls: [Time; Call::ALL.len()],
     pub spans: [SpanTime; Span::ALL.len()],
 }
 
@@ -76,6 +79,8 @@ impl Rates {
             service_code: place(core.interrupt.code),
             sleep: at(core.system.sleep),
             tick: at(core.system.tick),
+            tick_service: at(core.system.tick_service),
+            calls: Call::ALL.map(|call| at(core.system.call(call))),
             spans,
         }
     }

@@ -1,6 +1,7 @@
 //! Regions of links: which memories their parts lie in, and how the stack reaches them.
 
 use super::Cpu;
+use crate::engine::Upkeep;
 use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 use std::rc::Rc;
 
@@ -49,6 +50,13 @@ pub struct RegionWords {
     memory: usize,
     address: u32,
     count: u32,
+}
+
+impl Cpu {
+    /// Whether drivers forget that.
+    fn forgets(&self, what: Upkeep) -> bool {
+        self.machine().state.borrow().plan.faults.forgotten == Some(what)
+    }
 }
 
 impl Region {
@@ -138,6 +146,9 @@ impl Memory for Region {
         Ok(())
     }
     fn invalidate(&self, offset: u32, len: u32) {
+        if self.cpu.forgets(Upkeep::Invalidate) {
+            return;
+        }
         if let Ok((memory, address)) = self.find(offset, len as usize) {
             self.cpu.invalidate(memory, address, len as usize);
         }
@@ -151,6 +162,9 @@ impl OwnMemory for Region {
         Ok(())
     }
     fn clean(&self, offset: u32, len: u32) {
+        if self.cpu.forgets(Upkeep::Clean) {
+            return;
+        }
         if let Ok((memory, address)) = self.find(offset, len as usize) {
             self.cpu.clean(memory, address, len as usize);
         }

@@ -31,7 +31,8 @@ enum News {
 struct Entry {
     name: Name,
     process: usize,
-    news: VecDeque<News>,
+    /// Each with when it is heard of.
+    news: VecDeque<(Time, News)>,
     alive: bool,
 }
 
@@ -89,12 +90,19 @@ impl Registry {
     fn connect(&mut self, machine: &Machine, hunter: usize, found: usize) {
         let Some(plans) = self.plans(machine) else {
             let name = self.nodes[found].name;
-            return self.tell(machine, hunter, News::Refused(name, HuntError::System(NO_MEMORY)));
+            let refused = News::Refused(name, HuntError::System(NO_MEMORY));
+            return self.tell(machine, hunter, refused, Time::ZERO);
         };
         let key = self.lines.len();
         self.lines.push(Line { nodes: [hunter, found], plans, open: true });
         for (side, node) in [hunter, found].into_iter().enumerate() {
-            self.tell(machine, node, News::Connected { key, side });
+            let plan = &mut machine.state.borrow_mut().plan;
+            for part in &self.lines[key].plans[side].parts {
+                plan.has(self.nodes[node].process, (part.memory, part.address, part.len));
+            }
+        }
+        for (side, node) in [hunter, found].into_iter().enumerate() {
+            self.tell(machine, node, News::Connected { key, side }, Time::ZERO);
         }
     }
 
@@ -111,18 +119,42 @@ impl Registry {
         Some([make()?, make()?])
     }
 
-    fn tell(&mut self, machine: &Machine, node: usize, news: News) {
+    fn tell(&mut self, machine: &Machine, node: usize, news: News, after: Time) {
         let entry = &mut self.nodes[node];
-        entry.news.push_back(news);
-        machine.state.borrow_mut().tell(entry.process, Time::ZERO);
+        let mut state = machine.state.borrow_mut();
+        entry.news.push_back((state.now + after, news));
+        state.tell(entry.process, after);
     }
 
-    fn end(&mut self, machine: &Machine, key: usize, by: usize, reason: Lost) {
+    /// A node is no more: its peers are told after a while.
+    fn gone(&mut self, machine: &Machine, node: usize, after: Time) {
+        self.nodes[node].alive = false;
+        self.hunts.retain(|(hunter, _)| *hunter != node);
+        for key in 0..self.lines.len() {
+            if self.lines[key].nodes.contains(&node) {
+                self.end(machine, key, node, Lost::Died, after);
+            }
+        }
+    }
+
+    fn end(&mut self, machine: &Machine, key: usize, by: usize, reason: Lost, after: Time) {
         let Some(line) = self.lines.get_mut(key).filter(|line| line.open) else { return };
         line.open = false;
         let peer = line.nodes[usize::from(line.nodes[0] == by)];
         if self.nodes[peer].alive {
-            self.tell(machine, peer, News::Lost { key, reason });
+            self.tell(machine, peer, News::Lost { key, reason }, after);
+        }
+    }
+}
+
+impl Machine {
+    /// A process has died: the peers of its nodes are told after a while.
+    pub fn died(&self, process: usize, after: Time) {
+        let mut registry = self.registry.borrow_mut();
+        for node in 0..registry.nodes.len() {
+            if registry.nodes[node].process == process {
+                registry.gone(self, node, after);
+            }
         }
     }
 }
@@ -155,6 +187,7 @@ impl Cpu {
     }
 
     pub(super) fn hunt_for(&self, wanted: &Name) -> Result<(), HuntError> {
+        self.tick();
         let Some(own) = self.number() else { return Err(HuntError::Own) };
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
@@ -167,21 +200,26 @@ impl Cpu {
     }
 
     pub(super) fn stop_hunting(&self, wanted: &Name) {
+        self.tick();
         let own = self.number();
         let mut registry = self.machine().registry.borrow_mut();
         registry.hunts.retain(|(hunter, name)| Some(*hunter) != own || name != wanted);
     }
 
     pub(super) fn next_news(&self) -> Option<Result<Event<Cpu>, (Name, HuntError)>> {
+        self.tick();
         let own = self.number()?;
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
-        let news = registry.nodes[own].news.pop_front();
+        let now = self.moment();
+        let due = |news: &(Time, News)| news.0 <= now;
+        let first = registry.nodes[own].news.iter().position(due);
+        let news = first.and_then(|at| registry.nodes[own].news.remove(at));
         let process = self.shared.process;
-        let more =
-            registry.nodes.iter().any(|node| node.process == process && !node.news.is_empty());
+        let of = |node: &&Entry| node.process == process;
+        let more = registry.nodes.iter().filter(of).any(|node| node.news.iter().any(due));
         machine.state.borrow_mut().processes[process].news = more;
-        Some(match news? {
+        Some(match news?.1 {
             News::Refused(name, error) => Err((name, error)),
             News::Lost { key, reason } => Ok(Event::Lost { key: key as u32, reason }),
             News::Connected { key, side } => {
@@ -205,22 +243,17 @@ impl Cpu {
     }
 
     pub(super) fn close_link(&self, key: u32) {
+        self.tick();
         let Some(own) = self.number() else { return };
         let machine = self.machine();
-        machine.registry.borrow_mut().end(machine, key as usize, own, Lost::Closed);
+        let mut registry = machine.registry.borrow_mut();
+        registry.end(machine, key as usize, own, Lost::Closed, Time::ZERO);
     }
 }
 
 impl Drop for NodeName {
     fn drop(&mut self) {
-        let mut registry = self.machine.registry.borrow_mut();
-        registry.nodes[self.number].alive = false;
-        registry.hunts.retain(|(hunter, _)| *hunter != self.number);
-        for key in 0..registry.lines.len() {
-            if registry.lines[key].nodes.contains(&self.number) {
-                registry.end(&self.machine, key, self.number, Lost::Died);
-            }
-        }
+        self.machine.registry.borrow_mut().gone(&self.machine, self.number, Time::ZERO);
     }
 }
 

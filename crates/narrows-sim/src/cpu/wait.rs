@@ -1,6 +1,7 @@
 //! How a process passes time, and the service routine of a core's doorbells.
 
 use super::{Bell, Cpu, RegionWords};
+use crate::engine::fault::Ring;
 use crate::engine::state::{BELL, WokenBy};
 use crate::time::Time;
 use narrows::platform::{Instant, Wait, Watch, Woken};
@@ -23,7 +24,7 @@ impl Cpu {
     /// The time as software reads it, for nothing.
     pub(super) fn shown(&self) -> Instant {
         let hertz = u128::from(self.rates().timer_tick.max(1));
-        let count = u128::from(self.time().0) * hertz / PICOS;
+        let count = u128::from(self.moment().0) * hertz / PICOS;
         let nanos = count * 1_000_000_000 / hertz;
         Instant(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
@@ -33,9 +34,11 @@ impl Cpu {
         S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
     {
         let end = self.reached(deadline);
-        let tick = self.rates().tick;
-        let ticks = how != Wait::Spin && tick > Time::ZERO && end != Time::NEVER;
-        self.timer(if ticks { Time(end.0.div_ceil(tick.0) * tick.0) } else { end });
+        if how == Wait::Spin {
+            self.timer(end);
+        } else {
+            self.alarm(end);
+        }
         let woken = match how {
             Wait::Spin => self.look_on(set, end),
             Wait::Bell => self.rest(true, end),
@@ -67,10 +70,10 @@ impl Cpu {
                     if set.clone().any(|watch| watch.changed()) {
                         return Woken::Word;
                     }
-                    self.spend(self.rates().poll);
+                    self.compute(self.rates().poll);
                 }
             }
-            if self.time() >= end || self.gone() {
+            if self.moment() >= end || self.gone() {
                 return Woken::Deadline;
             }
         }
@@ -78,7 +81,7 @@ impl Cpu {
 
     /// Sleeps.
     fn rest(&self, bell: bool, end: Time) -> Woken {
-        self.spend(self.rates().sleep);
+        self.compute(self.rates().sleep);
         loop {
             let mut woken = None;
             self.act(|state, process| {
@@ -117,7 +120,7 @@ impl Cpu {
             if word.is_some() {
                 break word;
             }
-            if self.time() >= end || self.gone() {
+            if self.moment() >= end || self.gone() {
                 break None;
             }
         };
@@ -125,10 +128,10 @@ impl Cpu {
         found
     }
 
-    /// Sleeps for a while.
+    /// Sleeps for a while: until the next tick behind it, where the core's clock ticks.
     pub fn pause(&self, time: Time) {
-        let end = self.time() + time;
-        self.timer(end);
+        let end = self.moment() + time;
+        self.alarm(end);
         loop {
             self.act(|state, process| {
                 if state.now < end {
@@ -136,13 +139,21 @@ impl Cpu {
                 }
                 state.now < end
             });
-            if self.time() >= end || self.gone() {
+            if self.moment() >= end || self.gone() {
                 break;
             }
         }
         self.end_wait();
     }
 
+    /// A timer for a sleep: where the core's clock ticks, it ends with a tick.
+    pub(crate) fn alarm(&self, end: Time) {
+        let tick = self.rates().tick;
+        let ticks = tick > Time::ZERO && end != Time::NEVER;
+        self.timer(if ticks { tick * end.0.div_ceil(tick.0) } else { end });
+    }
+
+    /// A timer for whoever looks at the clock as well.
     fn timer(&self, end: Time) {
         self.act(|state, process| {
             if end != Time::NEVER && state.now < end {
@@ -152,7 +163,7 @@ impl Cpu {
         });
     }
 
-    fn end_wait(&self) {
+    pub(crate) fn end_wait(&self) {
         self.act(|state, process| {
             state.end_wait(process);
             false
@@ -164,20 +175,30 @@ impl Cpu {
     }
 
     /// Whether this process is being taken down: nothing takes time any more.
-    fn gone(&self) -> bool {
+    pub(crate) fn gone(&self) -> bool {
         !self.machine().state.borrow().runs(self.shared.process)
     }
 
     /// Rings the doorbell of a process.
     pub(super) fn ring_bell(&self, bell: Bell) {
-        self.spend(self.rates().ring);
-        let latency = self.rates().latency;
-        self.act(|state, _| {
+        self.compute(self.rates().ring);
+        self.act(|state, own| {
+            let core = state.processes[bell.0].core;
+            let latency = self.machine().rates.get(core).map_or(Time::ZERO, |core| core.latency);
+            state.processes[own].rings += 1;
+            match state.plan.ring(own, state.processes[own].rings) {
+                Ring::Once => {}
+                Ring::Never => return false,
+                Ring::Late(by) => {
+                    state.ring_later(bell.0, latency + by);
+                    return false;
+                }
+                Ring::Twice(by) => state.ring_later(bell.0, latency + by),
+            }
             let target = &mut state.processes[bell.0];
-            let core = target.core;
             // While the last ring has not been seen to, another adds nothing.
             if !std::mem::replace(&mut target.mailbox, true) {
-                state.interrupt(core, BELL, latency);
+                state.interrupt_line(core, BELL, latency);
             }
             false
         });
@@ -185,7 +206,7 @@ impl Cpu {
 
     /// Waits until the interrupt line that this process serves has been raised. False if it is being
     /// taken down.
-    pub(super) fn next_interrupt(&self) -> bool {
+    pub(crate) fn next_interrupt(&self) -> bool {
         self.act(|state, process| {
             if std::mem::take(&mut state.processes[process].pending) {
                 return false;
@@ -204,7 +225,7 @@ pub(crate) fn service_bell(cpu: &Cpu) {
     loop {
         let rates = cpu.rates();
         cpu.run_code(rates.service_code);
-        cpu.spend(rates.service);
+        cpu.compute(rates.service);
         cpu.act(|state, own| {
             let core = state.processes[own].core;
             for process in 0..state.processes.len() {
@@ -214,6 +235,20 @@ pub(crate) fn service_bell(cpu: &Cpu) {
                     state.nudge(process, WokenBy { bell: true, news: false }, Time::ZERO);
                 }
             }
+            false
+        });
+        if !cpu.next_interrupt() {
+            return;
+        }
+    }
+}
+
+/// The service routine of a core's clock: wakes those whose time has come.
+pub(crate) fn service_tick(cpu: &Cpu) {
+    loop {
+        cpu.compute(cpu.rates().tick_service);
+        cpu.act(|state, own| {
+            state.tick_over(state.processes[own].core);
             false
         });
         if !cpu.next_interrupt() {

@@ -20,6 +20,8 @@ pub(crate) enum Act {
     Load,
     /// Stores a word.
     Store(u32),
+    /// Loads a word, and stores another if that was 0.
+    Claim(u32),
     /// Loads bytes to the process's buffer.
     Read,
     /// Stores bytes from the process's buffer.
@@ -65,6 +67,8 @@ pub(crate) struct Bus {
     /// The process whose looks are not simulated one by one.
     pub(super) spinner: Option<Spinner>,
     weights: Option<Vec<u32>>,
+    /// Turns that the last core has had running; before the first turn the largest number, so that
+    /// nobody has any left.
     streak: u32,
 }
 
@@ -82,7 +86,7 @@ impl Bus {
             choosing: false,
             spinner: None,
             weights,
-            streak: 0,
+            streak: u32::MAX,
         }
     }
 
@@ -107,7 +111,9 @@ impl Bus {
     }
 
     pub(super) fn granted(&mut self, core: usize) {
-        self.streak = if core == self.last { self.streak + 1 } else { 1 };
+        // Before the first turn nobody has had any, whoever is said to be the last.
+        let turns = self.streak.checked_add(1).unwrap_or(1);
+        self.streak = if core == self.last { turns } else { 1 };
         self.last = core;
     }
 }
@@ -136,7 +142,7 @@ impl State {
                 self.spin_behind(number, granted, done);
                 self.set_clock(done);
                 self.perform(process);
-                return false;
+                return self.plan.dying.is_some();
             }
         }
         self.processes[process].interruptible = false;
@@ -198,6 +204,9 @@ impl State {
         let one = &mut self.processes[process];
         one.interruptible = true;
         one.until = self.now;
+        if self.plan.dying.is_some() {
+            return None;
+        }
         if self.outranked(process) {
             self.preempt(process);
             return None;
@@ -206,19 +215,34 @@ impl State {
     }
 
     fn perform(&mut self, process: usize) {
-        let Transfer { memory, address, len, act, .. } = self.processes[process].transfer;
-        let (start, end) = (address as usize, address as usize + len as usize);
-        match act {
+        let transfer = &mut self.processes[process].transfer;
+        let (memory, address, len) = (transfer.memory, transfer.address, transfer.len as usize);
+        let start = address as usize;
+        match transfer.act {
             Act::Nothing => {}
-            Act::Load => self.processes[process].latch = Some(self.word(memory, address)),
+            Act::Load => {
+                let word = self.word(memory, address);
+                self.processes[process].latch = Some(word);
+            }
             Act::Store(value) => self.store(process, memory, address, &value.to_le_bytes()),
+            Act::Claim(value) => {
+                let word = self.word(memory, address);
+                self.processes[process].latch = Some(word);
+                if word == 0 {
+                    self.store(process, memory, address, &value.to_le_bytes());
+                }
+            }
             Act::Read => {
-                let from = &self.memories[memory][start..end];
-                self.processes[process].transfer.bytes[..len as usize].copy_from_slice(from);
+                let from = &self.memories[memory][start..start + len];
+                transfer.bytes[..len].copy_from_slice(from);
             }
             Act::Write => {
-                let bytes = self.processes[process].transfer.bytes;
-                self.store(process, memory, address, &bytes[..len as usize]);
+                if self.plan.stores(process) {
+                    let there = &mut self.memories[memory][start..start + len];
+                    there.copy_from_slice(&transfer.bytes[..len]);
+                    self.stored(process, memory, address, len);
+                    self.perhaps_lie(process, memory, address);
+                }
             }
         }
     }
@@ -228,23 +252,40 @@ impl State {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// Bytes reach memory.
+    /// A process stores, unless it dies before.
     fn store(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
+        if self.plan.stores(process) {
+            self.put(process, memory, address, bytes);
+            self.perhaps_lie(process, memory, address);
+        }
+    }
+
+    /// Bytes reach memory.
+    pub(super) fn put(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
         let start = address as usize;
         self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
+        self.stored(process, memory, address, bytes.len());
+    }
+
+    /// Bytes of the memory that a process has just stored to are new.
+    fn stored(&mut self, process: usize, memory: usize, address: u32, len: usize) {
         self.counts.stores += 1;
+        let bytes = &self.memories[memory][address as usize..address as usize + len];
         let mut hash = self.hash;
         let mut add = |value: u64| {
             hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5);
         };
         add(self.now.0);
         add((process as u64) << 48 | (memory as u64) << 32 | u64::from(address));
-        for chunk in bytes.chunks(8) {
+        let (chunks, rest) = bytes.as_chunks::<8>();
+        chunks.iter().for_each(|chunk| add(u64::from_le_bytes(*chunk)));
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             add(u64::from_le_bytes(word));
         }
         self.hash = hash;
-        self.stored(memory, address, bytes.len() as u32);
+        let bus = self.processes[process].transfer.bus;
+        self.show(bus, memory, address, len as u32);
     }
 }

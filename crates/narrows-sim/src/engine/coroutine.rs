@@ -16,10 +16,12 @@ pub(crate) struct Door(Rc<Cell<Option<*const Yielder<(), ()>>>>);
 
 impl Door {
     /// Goes back to the engine until it resumes this process. False if this process is not the one
-    /// that runs, or is being taken down: nothing happened then.
+    /// that runs, or panics: nothing happened then.
     #[inline]
     pub fn leave(&self) -> bool {
-        let Some(yielder) = self.0.get() else { return false };
+        let Some(yielder) = self.0.get().filter(|_| !std::thread::panicking()) else {
+            return false;
+        };
         // SAFETY: only the body of the coroutine stores a pointer, to its own yielder, and
         // `Code::resume` takes it away whenever the coroutine is left, so this code runs on the
         // stack that the yielder is on.
@@ -37,32 +39,62 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// The code of a process, somewhere in the middle.
-pub(super) struct Code<'a> {
+/// What a process does.
+pub(crate) type Body<'a> = Box<dyn FnOnce() + 'a>;
+
+/// There is no memory for a stack.
+pub(super) struct NoRoom;
+
+/// The code of a process.
+pub(super) enum Code<'a> {
+    /// It has not been resumed yet, and has no stack.
+    New(Door, Body<'a>),
+    /// Somewhere in the middle.
+    Begun(Begun<'a>),
+    /// It has ended.
+    Over,
+}
+
+pub(super) struct Begun<'a> {
     coroutine: Coroutine<(), (), (), DefaultStack>,
     door: Door,
     yielder: Option<*const Yielder<(), ()>>,
-    body: PhantomData<Box<dyn FnOnce() + 'a>>,
+    body: PhantomData<Body<'a>>,
 }
 
 impl<'a> Code<'a> {
-    /// Code that runs `body` once it is first resumed. None if there is no memory for its stack.
-    pub fn new(door: Door, body: Box<dyn FnOnce() + 'a>) -> Option<Code<'a>> {
-        let stack = DefaultStack::new(STACK).ok()?;
+    /// Runs it until it leaves or ends. True if it has ended.
+    pub fn resume(&mut self) -> Result<bool, NoRoom> {
+        if let Code::New(..) = self
+            && let Code::New(door, body) = std::mem::replace(self, Code::Over)
+        {
+            *self = Code::Begun(Begun::new(door, body)?);
+        }
+        let Code::Begun(begun) = self else { return Ok(true) };
+        let ended = begun.resume();
+        if ended {
+            *self = Code::Over;
+        }
+        Ok(ended)
+    }
+}
+
+impl<'a> Begun<'a> {
+    fn new(door: Door, body: Body<'a>) -> Result<Begun<'a>, NoRoom> {
+        let stack = DefaultStack::new(STACK).map_err(|_| NoRoom)?;
         let own = door.clone();
-        // SAFETY: what `body` borrows is borrowed for as long as the result lives, which the engine
-        // keeps in a local variable and never forgets.
+        // SAFETY: what `body` borrows is borrowed for as long as the result lives. Only
+        // `Simulation::run` makes one, and it keeps it in a vector that it drops before it returns.
         let coroutine = unsafe {
             Coroutine::with_stack_unchecked(stack, move |yielder: &Yielder<(), ()>, ()| {
                 own.0.set(Some(std::ptr::from_ref(yielder)));
                 body();
             })
         };
-        Some(Code { coroutine, door, yielder: None, body: PhantomData })
+        Ok(Begun { coroutine, door, yielder: None, body: PhantomData })
     }
 
-    /// Runs it until it leaves or ends. True if it has ended.
-    pub fn resume(&mut self) -> bool {
+    fn resume(&mut self) -> bool {
         let closing = Closing(&self.door);
         self.door.0.set(self.yielder);
         let ended = matches!(self.coroutine.resume(()), CoroutineResult::Return(()));

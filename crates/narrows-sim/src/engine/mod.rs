@@ -8,17 +8,22 @@
 
 pub(crate) mod bus;
 pub(crate) mod coroutine;
+pub(crate) mod fault;
 mod queue;
+mod report;
+mod schedule;
 mod spin;
 pub(crate) mod state;
 
 use crate::chip::Chip;
 use crate::cpu::{self, Cpu, Machine};
+use crate::rtos::Os;
 use crate::time::Time;
 use coroutine::{Code, Door};
+pub use fault::{Bells, Death, Faults, Lies, Upkeep};
 use queue::{Event, Rank};
-use state::{BELL, ENGINE, INTERRUPT, Progress, State, WokenBy};
-use std::fmt;
+pub use report::{CoreUse, Counts, Outcome, Stuck};
+use state::{BELL, ENGINE, INTERRUPT, LINES, Progress, State, TICK, WokenBy};
 use std::rc::Rc;
 
 /// How events are worked off.
@@ -40,126 +45,43 @@ pub struct Settings {
     pub until: Time,
     /// What the random numbers of a simulation come from.
     pub seed: u64,
+    /// What goes wrong.
+    pub faults: Faults,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { mode: Mode::Fast, until: Time::NEVER, seed: 1 }
+        let faults = Faults::default();
+        Settings { mode: Mode::Fast, until: Time::NEVER, seed: 1, faults }
     }
 }
 
-/// What a core did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CoreUse {
-    /// How long a process or a service routine was on it.
-    pub busy: Time,
-    /// How often it went from one process to another.
-    pub switches: u64,
-    /// How often it was interrupted.
-    pub interrupts: u64,
+/// A process of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pid(pub(crate) usize);
+
+/// A core goes from one process to another. Service routines of interrupts run on top of whatever
+/// they interrupt and are none of this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swap {
+    /// When it begins.
+    pub at: Time,
+    /// Which core, by its place in the chip.
+    pub core: usize,
+    /// Whose turn it was; nobody's, if the core idled.
+    pub from: Option<Pid>,
+    /// Whose turn it is; nobody's, if it idles now.
+    pub to: Option<Pid>,
 }
 
-/// How much was simulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Words that cores loaded and stored, in caches and memories.
-    pub words: u64,
-    /// Transfers over buses, without the looks that were computed.
-    pub transfers: u64,
-    /// Looks that were computed.
-    pub looks: u64,
-    /// Transfers that stored.
-    pub stores: u64,
-    /// How often a process lost its core to a more urgent one.
-    pub preemptions: u64,
-    /// Events taken from the queue.
-    pub events: u64,
-}
-
-/// What came of a simulation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// When the last process ended.
-    pub end: Time,
-    /// Of every store: when it was, where, and what.
-    pub hash: u64,
-    /// What each core did, in the order of the chip's.
-    pub cores: Vec<CoreUse>,
-    /// How much was simulated.
-    pub counts: Counts,
-}
-
-/// Why a simulation cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stuck {
-    /// Nothing will happen any more, and these have not ended.
-    Deadlock {
-        /// When.
-        at: Time,
-        /// Each process and what it waits for.
-        waiting: Vec<(String, &'static str)>,
-    },
-    /// Things go on happening at one moment.
-    Still {
-        /// When.
-        at: Time,
-        /// Who ran last.
-        process: Option<String>,
-    },
-    /// An access outside a memory.
-    OutOfRange {
-        /// When.
-        at: Time,
-        /// Whose.
-        process: String,
-        /// Which memory.
-        memory: String,
-        /// Where in it, in bytes.
-        offset: u64,
-    },
-    /// There is no room for the stack of a process.
-    NoRoom {
-        /// Which.
-        process: String,
-    },
-}
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stuck::Deadlock { at, waiting } => {
-                write!(f, "nothing can run any more at {at} of virtual time:")?;
-                for (i, (process, what)) in waiting.iter().enumerate() {
-                    write!(f, "{} {process} waits for {what}", if i > 0 { ";" } else { "" })?;
-                }
-                Ok(())
-            }
-            Stuck::Still { at, process } => write!(
-                f,
-                "virtual time stands still at {at}: {} goes on without anything that takes time",
-                process.as_deref().unwrap_or("the chip")
-            ),
-            Stuck::OutOfRange { at, process, memory, offset } => write!(
-                f,
-                "{process} reached for byte {offset} of {memory}, which is outside it, at {at} of \
-                 virtual time"
-            ),
-            Stuck::NoRoom { process } => {
-                write!(f, "there is no memory for the stack of {process}: run fewer processes")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Stuck {}
-
-type Body<'a> = Box<dyn FnOnce() + 'a>;
+type Hook<'a> = Box<dyn FnMut(Swap) + 'a>;
 
 /// A chip and the processes on it.
 pub struct Simulation<'a> {
     machine: Rc<Machine>,
     settings: Settings,
-    bodies: Vec<(Door, Body<'a>)>,
+    codes: Vec<Code<'a>>,
+    hook: Option<Hook<'a>>,
 }
 
 impl<'a> Simulation<'a> {
@@ -167,11 +89,14 @@ impl<'a> Simulation<'a> {
     #[must_use]
     pub fn new(chip: &Chip, settings: Settings) -> Simulation<'a> {
         let machine = Rc::new(Machine::new(chip, &settings));
-        let mut new = Simulation { machine, settings, bodies: Vec::new() };
+        let mut new = Simulation { machine, settings, codes: Vec::new(), hook: None };
         for core in 0..chip.cores.len() {
             let name = &chip.cores[core].name;
             new.service(core, BELL, format!("doorbell of {name}"), cpu::service_bell);
             new.service(core, ENGINE, format!("engine's bell of {name}"), cpu::service_engine);
+            if new.machine.state.borrow().cores[core].ticks() {
+                new.service(core, TICK, format!("clock of {name}"), cpu::service_tick);
+            }
         }
         for (i, engine) in chip.engines.iter().enumerate() {
             let core = chip.cores.len() + i;
@@ -198,95 +123,189 @@ impl<'a> Simulation<'a> {
         let process = self.machine.state.borrow_mut().spawn(name, core, priority, daemon);
         let door = Door::default();
         let cpu = Cpu::new(Rc::clone(&self.machine), process, core, door.clone());
-        self.bodies.push((door, Box::new(move || body(cpu))));
+        self.codes.push(Code::New(door, Box::new(move || body(cpu))));
         process
     }
 
     /// Adds a process on a core, by its place in the chip. The higher its priority, the sooner it
-    /// runs; a more urgent one interrupts it. The simulation ends when all processes have.
+    /// runs; a more urgent one interrupts it, and equally urgent ones run in the order in which they
+    /// became ready. The simulation ends when all processes have.
     ///
     /// # Panics
     /// The chip has no such core.
-    pub fn process(&mut self, core: usize, name: &str, priority: u32, body: impl FnOnce(Cpu) + 'a) {
+    pub fn process(
+        &mut self,
+        core: usize,
+        name: &str,
+        priority: u32,
+        body: impl FnOnce(Cpu) + 'a,
+    ) -> Pid {
         assert!(core < self.machine.chip.cores.len(), "core {core} is none of the chip's");
-        self.add(core, name.into(), priority.min(INTERRUPT - 1), false, body);
+        let process = self.add(core, name.into(), priority.min(INTERRUPT - 1), false, body);
+        self.machine.state.borrow_mut().plan.added(process);
+        Pid(process)
+    }
+
+    /// Adds an interrupt process on a core. It runs once for each time that it is triggered, on top
+    /// of every other process and of interrupt processes of lower levels; while it runs, further
+    /// triggers make it run once more. Doorbells, copy engines and the clock are below level 0.
+    ///
+    /// # Panics
+    /// The chip has no such core.
+    pub fn interrupt(
+        &mut self,
+        core: usize,
+        name: &str,
+        level: u16,
+        mut body: impl FnMut(&Os) + 'a,
+    ) -> Pid {
+        assert!(core < self.machine.chip.cores.len(), "core {core} is none of the chip's");
+        let priority = INTERRUPT + LINES as u32 + u32::from(level);
+        Pid(self.add(core, name.into(), priority, true, move |cpu| {
+            let os = cpu.os();
+            loop {
+                body(&os);
+                if !cpu.next_interrupt() {
+                    return;
+                }
+            }
+        }))
+    }
+
+    /// Has `hook` called at each context switch, whichever core's. Each then takes what the platform
+    /// says for [`Call::SwapHook`](crate::rtos::Call::SwapHook), too.
+    pub fn on_swap(&mut self, hook: impl FnMut(Swap) + 'a) {
+        self.machine.state.borrow_mut().hook();
+        self.hook = Some(Box::new(hook));
     }
 
     /// Runs until every process has ended, or the time is up.
     ///
     /// # Errors
     /// See [`Stuck`].
-    pub fn run(self) -> Result<Outcome, Stuck> {
-        let Simulation { machine, settings, bodies } = self;
-        let mut codes: Vec<Option<Code<'a>>> = Vec::with_capacity(bodies.len());
-        for (process, (door, body)) in bodies.into_iter().enumerate() {
-            let code = Code::new(door, body);
-            if code.is_none() {
-                let process = machine.state.borrow().processes[process].name.clone();
-                return Err(Stuck::NoRoom { process });
-            }
-            codes.push(code);
-        }
-        let ended = turn(&machine, &settings, &mut codes);
+    pub fn run(mut self) -> Result<Outcome, Stuck> {
+        let ended = self.turn();
+        self.swapped();
         // What the processes still hold is dropped before anything is reported.
-        drop(codes);
+        self.codes.clear();
         ended?;
-        let state = machine.state.borrow();
-        let ends = state.processes.iter().filter(|p| !p.daemon).map(|p| p.ended);
+        let state = self.machine.state.borrow();
+        let own = || state.processes.iter().filter(|p| !p.daemon);
+        let unfinished = own().filter(|p| p.progress != Progress::Done);
         Ok(Outcome {
-            end: ends.max().unwrap_or(Time::ZERO),
+            end: own().map(|p| p.ended).max().unwrap_or(Time::ZERO),
+            unfinished: unfinished.map(|p| p.name.clone()).collect(),
+            died: state.plan.died,
             hash: state.hash,
-            cores: (0..machine.chip.cores.len()).map(|core| state.used(core)).collect(),
+            cores: (0..self.machine.chip.cores.len()).map(|core| state.used(core)).collect(),
             counts: state.counts,
         })
     }
-}
 
-fn turn(
-    machine: &Machine,
-    settings: &Settings,
-    codes: &mut [Option<Code<'_>>],
-) -> Result<(), Stuck> {
-    let mut left = machine.state.borrow_mut().start();
-    if settings.until != Time::NEVER {
-        machine.state.borrow_mut().queue.push(settings.until, Rank::Interrupt, Event::Stop);
-    }
-    while left > 0 {
-        let mut state = machine.state.borrow_mut();
-        let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
-        if matches!(event, Event::Stop) {
-            state.set_clock(at);
-            return Ok(());
-        }
-        let Some(process) = state.happens(at, event) else { continue };
-        state.current = Some(process);
-        state.tick();
-        drop(state);
-        let ended = codes[process].as_mut().is_none_or(Code::resume);
-        let mut state = machine.state.borrow_mut();
-        state.current = None;
-        if let Some(stuck) = state.stuck.take() {
-            return Err(stuck);
-        }
-        if ended {
+    fn turn(&mut self) -> Result<(), Stuck> {
+        let machine = Rc::clone(&self.machine);
+        let mut left = machine.state.borrow_mut().start(self.settings.until);
+        while left > 0 {
+            self.swapped();
+            let mut state = machine.state.borrow_mut();
+            let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
+            if matches!(event, Event::Stop) {
+                state.set_clock(at);
+                return Ok(());
+            }
+            if matches!(event, Event::Tick { .. }) && state.only_ticks() {
+                return Err(state.deadlock());
+            }
+            let next = state.happens(at, event);
+            if let Some(stuck) = state.stuck.take() {
+                return Err(stuck);
+            }
+            let Some(process) = next else {
+                let dying = state.plan.dying.take();
+                drop(state);
+                left -= usize::from(dying.is_some_and(|process| self.kill(process)));
+                continue;
+            };
+            (state.current, state.ran) = (next, next);
+            drop(state);
+            self.swapped();
+            let ended = self.codes[process].resume();
+            let mut state = machine.state.borrow_mut();
+            state.current = None;
+            if let Some(stuck) = state.stuck.take() {
+                return Err(stuck);
+            }
+            let dying = state.plan.dying.take();
+            drop(state);
+            left += self.born();
+            if let Some(process) = dying {
+                left -= usize::from(self.kill(process));
+                continue;
+            }
+            let mut state = machine.state.borrow_mut();
+            match ended {
+                Ok(false) => continue,
+                Ok(true) => {}
+                Err(coroutine::NoRoom) => {
+                    return Err(Stuck::NoRoom { process: state.processes[process].name.clone() });
+                }
+            }
             left -= usize::from(!state.processes[process].daemon);
             state.end(process);
-            drop(state);
-            codes[process] = None;
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Takes a process down that did not end by itself. Whether the simulation waits for its end.
+    fn kill(&mut self, process: usize) -> bool {
+        let supervision = self.settings.faults.supervision;
+        self.machine.died(process, supervision);
+        self.codes[process] = Code::Over;
+        let mut state = self.machine.state.borrow_mut();
+        state.plan.died = Some(state.now);
+        state.end(process);
+        !state.processes[process].daemon
+    }
+
+    /// Takes over the processes that were spawned meanwhile; how many there were.
+    fn born(&mut self) -> usize {
+        let mut born = self.machine.born.borrow_mut();
+        let count = born.len();
+        self.codes.extend(born.drain(..).map(|(door, body)| Code::New(door, body)));
+        count
+    }
+
+    /// Tells the hook of context switches.
+    fn swapped(&mut self) {
+        let Some(hook) = &mut self.hook else { return };
+        let swaps = self.machine.state.borrow_mut().swaps.as_mut().map(std::mem::take);
+        let cores = self.machine.chip.cores.len();
+        // Copy engines are no cores.
+        swaps.into_iter().flatten().filter(|swap| swap.core < cores).for_each(hook);
+    }
 }
 
 impl State {
-    /// Everybody can run. How many have to end.
-    fn start(&mut self) -> usize {
-        for process in 0..self.processes.len() {
-            if self.processes[process].priority < INTERRUPT {
-                self.wake(process, Time::ZERO);
-            } else {
-                self.processes[process].waits_for = "an interrupt";
+    /// Everybody can run, until `until` at the latest. How many have to end.
+    fn start(&mut self, until: Time) -> usize {
+        if until != Time::NEVER {
+            self.queue.push(until, Rank::Interrupt, Event::Stop);
+        }
+        for core in 0..self.cores.len() {
+            if self.cores[core].ticks() {
+                self.queue.push(self.cores[core].tick, Rank::Interrupt, Event::Tick { core });
             }
+        }
+        for (number, process) in self.processes.iter_mut().enumerate() {
+            if process.priority < INTERRUPT {
+                process.progress = Progress::Ready;
+                process.readied = number as u64;
+            }
+        }
+        self.readied = self.processes.len() as u64;
+        for core in 0..self.cores.len() {
+            self.rank(core);
+            self.reconsider(core);
         }
         self.processes.iter().filter(|p| !p.daemon).count()
     }
@@ -295,6 +314,7 @@ impl State {
     fn happens(&mut self, at: Time, event: Event) -> Option<usize> {
         self.counts.events += 1;
         self.set_clock(at);
+        self.tick();
         match event {
             Event::Resume { process, stretch } => {
                 if self.processes[process].stretch != stretch {
@@ -304,46 +324,55 @@ impl State {
                     self.preempt(process);
                     return None;
                 }
-                Some(process)
+                return Some(process);
             }
-            Event::Stop => None,
-            Event::Arbitrate { bus } => {
-                self.arbitrate(bus);
-                None
+            Event::Stop => {}
+            Event::Arbitrate { bus } => self.arbitrate(bus),
+            Event::Transferred { bus } => return self.transferred(bus),
+            Event::Interrupt { process } => {
+                let entry = self.cores[self.processes[process].core].entry;
+                self.interrupted(process, entry);
             }
-            Event::Transferred { bus } => self.transferred(bus),
-            Event::Interrupt { core, line } => {
-                self.interrupted(core, line);
-                None
+            Event::Tick { core } => {
+                let again = at + self.cores[core].tick;
+                self.queue.push(again, Rank::Interrupt, Event::Tick { core });
+                if let Some(service) = self.cores[core].service[TICK] {
+                    // What a tick takes has its entry in it.
+                    self.interrupted(service, Time::ZERO);
+                }
+            }
+            Event::Ring { process } => {
+                self.processes[process].mailbox = true;
+                let core = self.processes[process].core;
+                let entry = self.cores[core].entry;
+                if let Some(service) = self.cores[core].service[BELL] {
+                    self.interrupted(service, entry);
+                }
             }
             Event::News { process } => {
                 self.processes[process].news = true;
                 self.nudge(process, WokenBy { news: true, bell: false }, Time::ZERO);
-                None
             }
             Event::Timer { process, sleep } => {
                 if self.processes[process].sleep == sleep {
                     self.timer_ended(process);
                 }
-                None
             }
         }
+        None
     }
 
-    fn interrupted(&mut self, core: usize, line: usize) {
-        let Some(service) = self.cores[core].service[line] else { return };
-        self.cores[core].used.interrupts += 1;
-        let entry = self.cores[core].entry;
-        if self.processes[service].progress == Progress::Asleep {
-            self.wake(service, entry);
-        } else {
-            self.processes[service].pending = true;
-        }
+    /// Whether nothing but ticks is due, behind the one that was just taken from the queue, and
+    /// nobody waits for one.
+    fn only_ticks(&self) -> bool {
+        let ticking = self.cores.iter().filter(|core| core.ticks()).count();
+        self.queue.len() + 1 == ticking && self.processes.iter().all(|p| p.timer == Time::NEVER)
     }
 
     fn end(&mut self, process: usize) {
         let core = self.processes[process].core;
         self.sleep(process, WokenBy::default(), "nothing");
+        self.end_wait(process);
         let one = &mut self.processes[process];
         one.progress = Progress::Done;
         one.ended = self.now;
@@ -356,22 +385,23 @@ impl State {
         CoreUse { busy: core.used.busy + now, ..core.used }
     }
 
-    fn deadlock(&self) -> Stuck {
-        let waiting = self.processes.iter().filter(|p| !p.daemon && p.progress != Progress::Done);
-        let waiting = waiting.map(|p| (p.name.clone(), p.waits_for)).collect();
-        Stuck::Deadlock { at: self.now, waiting }
-    }
-
     /// Has a process told of news of the rendezvous.
     pub(crate) fn tell(&mut self, process: usize, after: Time) {
         let at = self.now + after.max(Time(1));
         self.queue.push(at, Rank::Interrupt, Event::News { process });
     }
 
-    /// Has a process of a core interrupted after a while.
-    pub(crate) fn interrupt(&mut self, core: usize, line: usize, after: Time) {
+    /// Has a service process of a core triggered after a while.
+    pub(crate) fn interrupt(&mut self, service: usize, after: Time) {
         // Never at this very moment: what else happens at it may already have.
         let at = self.now + after.max(Time(1));
-        self.queue.push(at, Rank::Interrupt, Event::Interrupt { core, line });
+        self.queue.push(at, Rank::Interrupt, Event::Interrupt { process: service });
+    }
+
+    /// As [`State::interrupt`], by the line.
+    pub(crate) fn interrupt_line(&mut self, core: usize, line: usize, after: Time) {
+        if let Some(service) = self.cores[core].service[line] {
+            self.interrupt(service, after);
+        }
     }
 }

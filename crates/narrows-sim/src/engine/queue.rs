@@ -1,6 +1,5 @@
 //! What is due, in the order in which it happens.
 
-use super::state::LINES;
 use crate::time::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -23,8 +22,12 @@ pub(super) enum Event {
     Arbitrate { bus: usize },
     /// The transfer on a bus is done.
     Transferred { bus: usize },
-    /// A core is interrupted: its service process of that line has work.
-    Interrupt { core: usize, line: usize },
+    /// A core is interrupted: that service process has work.
+    Interrupt { process: usize },
+    /// The doorbell of a process rings, later than it should.
+    Ring { process: usize },
+    /// The clock of a core ticks.
+    Tick { core: usize },
     /// The rendezvous has news for a process.
     News { process: usize },
     /// A process that sleeps or spins until then, if it is still in the stretch of that number.
@@ -37,11 +40,13 @@ impl Event {
     fn subject(self) -> usize {
         match self {
             Event::Resume { process, .. }
+            | Event::Interrupt { process }
+            | Event::Ring { process }
             | Event::News { process }
             | Event::Timer { process, .. } => process,
             Event::Stop => 0,
             Event::Arbitrate { bus } | Event::Transferred { bus } => bus,
-            Event::Interrupt { core, line } => core * LINES + line,
+            Event::Tick { core } => core,
         }
     }
 }
@@ -90,6 +95,11 @@ impl Queue {
 
     pub fn pop(&mut self) -> Option<(Time, Event)> {
         self.heap.pop().map(|entry| (entry.at, entry.event))
+    }
+
+    /// How many things are due.
+    pub fn len(&self) -> usize {
+        self.heap.len()
     }
 
     /// Whether nothing is due up to and including `until`.

@@ -39,7 +39,11 @@ pub(super) struct Look {
 impl Spinner {
     /// When the last look that began at or before `now` began, which is not before `base`.
     fn began(&self, now: Time) -> Time {
-        Time(self.base.0 + now.since(self.base).0 / self.step.0 * self.step.0)
+        let since = now.since(self.base).0;
+        if since < self.step.0 {
+            return self.base;
+        }
+        Time(self.base.0 + since / self.step.0 * self.step.0)
     }
 
     fn found(&self, word: u32) -> bool {
@@ -110,8 +114,8 @@ impl State {
 
     /// From when a core that asks now, alone, has the bus.
     pub(super) fn free_from(&self, number: usize, core: usize) -> Time {
-        let look = self.look_at(number, self.now);
         let Some(spinner) = &self.buses[number].spinner else { return self.now };
+        let look = self.look_at(number, self.now);
         if let Some(end) = look.under_way {
             return end;
         }
@@ -128,34 +132,42 @@ impl State {
     /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
     pub(super) fn spin_behind(&mut self, number: usize, from: Time, until: Time) {
         let Some(spinner) = &mut self.buses[number].spinner else { return };
-        let before = spinner.base;
-        let next = if from <= spinner.base {
-            spinner.base
-        } else {
-            let steps = from.since(spinner.base).0.div_ceil(spinner.step.0);
-            Time(spinner.base.0 + steps * spinner.step.0)
+        let since = from.since(spinner.base).0;
+        let looks = match since {
+            0 => 0,
+            _ if since <= spinner.step.0 => 1,
+            _ => since.div_ceil(spinner.step.0),
         };
+        let next = Time(spinner.base.0 + looks * spinner.step.0);
         spinner.asked = next;
         spinner.base = next.max(until);
-        self.counts.looks += next.since(before).0 / spinner.step.0;
+        self.counts.looks += looks;
     }
 
-    /// Bytes have reached a memory: a spinner that would find something looks for itself.
-    pub(super) fn stored(&mut self, memory: usize, address: u32, len: u32) {
-        for number in 0..self.buses.len() {
-            let Some(spinner) = self.buses[number].spinner else { continue };
-            let touched = spinner.memory == memory
-                && spinner.address < address + len
-                && address < spinner.address + 4;
-            if touched && spinner.found(self.word(memory, spinner.address)) {
-                self.buses[number].spinner = None;
-                if spinner.asked < self.now {
-                    self.look_now(&spinner);
-                } else {
-                    self.look_later(&spinner, spinner.base);
-                }
+    /// Bytes of a memory on a bus have changed: a spinner that would find something looks for
+    /// itself.
+    pub(super) fn show(&mut self, bus: usize, memory: usize, address: u32, len: u32) {
+        let Some(spinner) = &self.buses[bus].spinner else { return };
+        let touched = spinner.memory == memory
+            && spinner.address < address + len
+            && address < spinner.address + 4;
+        if touched && spinner.found(self.word(memory, spinner.address)) {
+            let spinner = *spinner;
+            self.buses[bus].spinner = None;
+            if spinner.asked < self.now {
+                self.look_now(&spinner);
+            } else {
+                self.look_later(&spinner, spinner.base);
             }
         }
+    }
+
+    /// What a process that spins looks at.
+    pub(super) fn spun_on(&self, process: usize) -> Option<String> {
+        let mut spinners = self.buses.iter().filter_map(|bus| bus.spinner);
+        let spinner = spinners.find(|spinner| spinner.process == process)?;
+        let memory = &self.names[spinner.memory];
+        Some(format!("the word at byte {} of {memory} to change", spinner.address))
     }
 
     /// A spinner that something else concerns goes on for itself.

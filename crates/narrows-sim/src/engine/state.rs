@@ -1,11 +1,14 @@
-//! Everything that changes while a simulation runs, and how processes share cores.
+//! Everything that changes while a simulation runs.
 
 use super::bus::{Bus, Transfer};
-use super::queue::{Event, Queue, Rank};
-use super::{CoreUse, Counts, Mode, Settings, Stuck};
+use super::fault::Plan;
+use super::queue::Queue;
+use super::{CoreUse, Counts, Mode, Settings, Stuck, Swap};
 use crate::chip::Chip;
 use crate::part::cache::Cache;
+use crate::rtos::Call;
 use crate::time::Time;
+use std::borrow::Cow;
 
 /// Service processes of interrupts are above every other.
 pub(crate) const INTERRUPT: u32 = 1 << 16;
@@ -13,6 +16,7 @@ pub(crate) const INTERRUPT: u32 = 1 << 16;
 pub(crate) const LINES: usize = 3;
 pub(crate) const BELL: usize = 0;
 pub(crate) const ENGINE: usize = 1;
+pub(crate) const TICK: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -41,13 +45,17 @@ pub(crate) struct Process {
     pub daemon: bool,
     pub(crate) progress: Progress,
     /// What it waits for, for whoever asks why nothing goes on.
-    pub waits_for: &'static str,
+    pub waits_for: Cow<'static, str>,
     /// Tells its stretches between two events apart, so that an event for an earlier one is void.
     pub(crate) stretch: u64,
     /// When the stretch that it computes through ends.
     pub(crate) until: Time,
-    /// What is left of a stretch that was interrupted.
+    /// When the switch to it is over.
+    pub(crate) switched: Time,
+    /// What is left of a stretch that was interrupted, and of the switch to it: that counts only if
+    /// nobody else had the core meanwhile.
     pub(crate) left: Time,
+    pub(crate) left_switch: Time,
     /// Whether it can be interrupted: not in the middle of a transfer.
     pub(crate) interruptible: bool,
     /// The transfer it waits for or is in.
@@ -56,9 +64,17 @@ pub(crate) struct Process {
     pub latch: Option<u32>,
     /// Tells its sleeps apart.
     pub(crate) sleep: u64,
+    /// When it sleeps or spins until, at the latest.
+    pub(crate) timer: Time,
+    /// Tells who has been ready the longest.
+    pub(crate) readied: u64,
+    /// How often it was stopped and not started again.
+    pub(crate) stops: u32,
     pub wakes: WokenBy,
     /// Its doorbell was rung since it last waited.
     pub rung: bool,
+    /// How often it has rung others.
+    pub(crate) rings: u64,
     /// Rung, but the service routine has not run.
     pub(crate) mailbox: bool,
     /// The rendezvous has news for it.
@@ -68,9 +84,16 @@ pub(crate) struct Process {
     pub(crate) ended: Time,
 }
 
+impl Process {
+    pub(crate) fn could_run(&self) -> bool {
+        self.progress == Progress::Ready && self.stops == 0
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Core {
     pub(crate) running: Option<usize>,
+    /// Whose registers are loaded; nobody's, if it idles.
     pub(crate) last: Option<usize>,
     /// The most urgent of those that could run.
     pub(crate) waiting: Option<u32>,
@@ -79,15 +102,26 @@ pub(crate) struct Core {
     pub(crate) service: [Option<usize>; LINES],
     pub(crate) since: Time,
     /// From one process to another.
-    switch: Time,
+    pub(crate) switch: Time,
+    /// What that takes more where there is a swap hook.
+    pub(crate) hook: Time,
     /// Until a service routine runs, and back.
     pub entry: Time,
-    /// What the end of a timer takes.
+    /// Its clock ticks so often, if at all.
+    pub tick: Time,
+    /// What a tick takes; if it does not tick, what the end of a timer takes.
     pub tick_service: Time,
     pub(crate) used: CoreUse,
     pub data: Option<Cache>,
     pub instructions: Option<Cache>,
     pub second: Option<Cache>,
+}
+
+impl Core {
+    /// Whether it is interrupted again and again by its clock.
+    pub fn ticks(&self) -> bool {
+        self.tick > Time::ZERO && self.tick_service > Time::ZERO
+    }
 }
 
 pub(crate) struct State {
@@ -98,23 +132,34 @@ pub(crate) struct State {
     pub cores: Vec<Core>,
     pub(crate) buses: Vec<Bus>,
     pub memories: Vec<Vec<u8>>,
+    /// Those of memories.
+    pub names: Vec<String>,
     pub(crate) hash: u64,
     pub(crate) counts: Counts,
     /// Who runs now.
     pub(crate) current: Option<usize>,
     /// Why nothing can go on.
     pub(crate) stuck: Option<Stuck>,
-    /// Times the clock was looked at, or a process resumed, since it last moved.
+    /// Things that have happened since the clock last moved.
     pub(crate) still: u32,
+    /// Wakings so far.
+    pub(super) readied: u64,
+    /// Who ran last.
+    pub(super) ran: Option<usize>,
+    /// What goes wrong.
+    pub(crate) plan: Plan,
+    /// Context switches that the hook has not been told of, if there is one.
+    pub(super) swaps: Option<Vec<Swap>>,
 }
 
 /// So often may things happen at one moment before it is said that time stands still.
-const STILL: u32 = 2_000_000;
+const STILL: u32 = 1_000_000;
 
 impl State {
     pub fn new(chip: &Chip, settings: &Settings) -> State {
         let cores = chip.cores.iter().map(|core| Core {
             switch: core.system.switch.at(core.clock),
+            hook: core.system.call(Call::SwapHook).at(core.clock),
             data: core.data.map(Cache::new),
             instructions: core.instructions.map(Cache::new),
             second: core.second.map(Cache::new),
@@ -131,11 +176,16 @@ impl State {
             cores: cores.chain(engines).collect(),
             buses: chip.buses.iter().map(|bus| Bus::new(bus, masters)).collect(),
             memories: chip.memories.iter().map(|memory| vec![0; memory.size as usize]).collect(),
+            names: chip.memories.iter().map(|memory| memory.name.clone()).collect(),
             hash: 0xcbf2_9ce4_8422_2325,
             counts: Counts::default(),
             current: None,
             stuck: None,
             still: 0,
+            readied: 0,
+            ran: None,
+            plan: Plan::new(settings.faults, settings.seed),
+            swaps: None,
         }
     }
 
@@ -147,16 +197,22 @@ impl State {
             priority,
             daemon,
             progress: Progress::Asleep,
-            waits_for: "its first turn",
+            waits_for: "an interrupt".into(),
             stretch: 0,
             until: Time::ZERO,
+            switched: Time::ZERO,
             left: Time::ZERO,
+            left_switch: Time::ZERO,
             interruptible: true,
             transfer: Transfer::default(),
             latch: None,
             sleep: 0,
+            timer: Time::NEVER,
+            readied: 0,
+            stops: 0,
             wakes: WokenBy::default(),
             rung: false,
+            rings: 0,
             mailbox: false,
             news: false,
             pending: false,
@@ -175,15 +231,20 @@ impl State {
         }
     }
 
-    /// Notes that something happened that takes no time. False if that has gone on for too long.
+    /// Notes that something happens. False if too much has at one moment.
     #[inline]
     pub fn tick(&mut self) -> bool {
         self.still += 1;
-        if self.still > STILL && self.stuck.is_none() {
-            let process = self.current.map(|p| self.processes[p].name.clone());
+        self.still <= STILL || self.stand_still()
+    }
+
+    #[cold]
+    fn stand_still(&mut self) -> bool {
+        if self.stuck.is_none() {
+            let process = self.ran.map(|p| self.processes[p].name.clone());
             self.stuck = Some(Stuck::Still { at: self.now, process });
         }
-        self.stuck.is_none()
+        false
     }
 
     /// Whether it is this process whose code runs now. That of others must not be heard: it is being
@@ -191,166 +252,5 @@ impl State {
     #[inline]
     pub fn runs(&self, process: usize) -> bool {
         self.current == Some(process)
-    }
-
-    /// Whether a process has to give its core to a more urgent one.
-    #[inline]
-    pub(crate) fn outranked(&self, process: usize) -> bool {
-        let process = &self.processes[process];
-        self.cores[process.core].waiting.is_some_and(|waiting| waiting > process.priority)
-    }
-
-    /// The running process computes for a while. True if it has to leave until that is over.
-    #[inline]
-    pub fn compute(&mut self, process: usize, time: Time) -> bool {
-        let until = self.now + time;
-        if self.mode == Mode::Fast && !self.outranked(process) && self.queue.clear(until) {
-            self.set_clock(until);
-            return false;
-        }
-        self.compute_until(process, until);
-        true
-    }
-
-    pub(crate) fn compute_until(&mut self, process: usize, until: Time) {
-        let one = &mut self.processes[process];
-        one.until = until;
-        one.interruptible = true;
-        let stretch = one.stretch;
-        self.queue.push(until, Rank::Completion, Event::Resume { process, stretch });
-        if self.outranked(process) {
-            self.preempt(process);
-        }
-    }
-
-    /// Takes the core from a process that computes.
-    pub(crate) fn preempt(&mut self, process: usize) {
-        let one = &mut self.processes[process];
-        one.left = one.until.since(self.now);
-        one.progress = Progress::Ready;
-        one.stretch += 1;
-        let core = one.core;
-        self.counts.preemptions += 1;
-        self.idle(core);
-        self.rank(core);
-        self.dispatch(core);
-    }
-
-    /// Nobody is on the core any more.
-    fn idle(&mut self, core: usize) {
-        let now = self.now;
-        let core = &mut self.cores[core];
-        core.running = None;
-        core.used.busy += now.since(core.since);
-    }
-
-    fn rank(&mut self, core: usize) {
-        let all = self.cores[core].processes.iter().map(|&p| &self.processes[p]);
-        let ready = all.filter(|p| p.progress == Progress::Ready);
-        self.cores[core].waiting = ready.map(|p| p.priority).max();
-    }
-
-    /// The running process stops until it is woken. It has to leave.
-    pub fn sleep(&mut self, process: usize, wakes: WokenBy, waits_for: &'static str) {
-        let one = &mut self.processes[process];
-        one.progress = Progress::Asleep;
-        one.stretch += 1;
-        one.wakes = wakes;
-        one.waits_for = waits_for;
-        let core = one.core;
-        self.idle(core);
-        self.cores[core].last = None;
-        self.dispatch(core);
-    }
-
-    /// A process that sleeps could run, once it has spent `first`.
-    pub fn wake(&mut self, process: usize, first: Time) {
-        let one = &mut self.processes[process];
-        if one.progress != Progress::Asleep {
-            return;
-        }
-        one.progress = Progress::Ready;
-        one.left = first;
-        one.wakes = WokenBy::default();
-        let core = one.core;
-        self.rank(core);
-        self.reconsider(core);
-    }
-
-    /// A moment until which a process sleeps or spins has come.
-    pub(crate) fn timer_ended(&mut self, process: usize) {
-        if self.processes[process].progress == Progress::Asleep {
-            let time = self.cores[self.processes[process].core].tick_service;
-            self.wake(process, time);
-        } else {
-            self.stop_spinning(process);
-        }
-    }
-
-    /// Something has come for a process: it is woken if it sleeps until that, and looks again if it
-    /// spins.
-    pub fn nudge(&mut self, process: usize, of: WokenBy, first: Time) {
-        let wakes = self.processes[process].wakes;
-        if self.processes[process].progress != Progress::Asleep {
-            self.stop_spinning(process);
-        } else if (wakes.bell && of.bell) || (wakes.news && of.news) {
-            self.wake(process, first);
-        }
-    }
-
-    /// Has a timer end at `at`, for the wait that a process is in or about to begin.
-    pub fn set_timer(&mut self, process: usize, at: Time) {
-        let sleep = self.processes[process].sleep;
-        self.queue.push(at, Rank::Interrupt, Event::Timer { process, sleep });
-    }
-
-    /// A wait is over: its timer is void.
-    pub fn end_wait(&mut self, process: usize) {
-        self.processes[process].sleep += 1;
-    }
-
-    /// Gives a core to whoever should have it.
-    pub(crate) fn reconsider(&mut self, core: usize) {
-        match self.cores[core].running {
-            None => self.dispatch(core),
-            Some(running) if self.current == Some(running) => {}
-            Some(running) if self.outranked(running) => {
-                self.stop_spinning(running);
-                if self.processes[running].interruptible {
-                    self.preempt(running);
-                }
-            }
-            Some(_) => {}
-        }
-    }
-
-    fn dispatch(&mut self, core: usize) {
-        if self.cores[core].running.is_some() {
-            return;
-        }
-        let all = self.cores[core].processes.iter().copied();
-        let ready = all.filter(|&p| self.processes[p].progress == Progress::Ready);
-        // Among equals the one that was there first.
-        let Some(next) = ready.max_by_key(|&p| (self.processes[p].priority, usize::MAX - p)) else {
-            return;
-        };
-        let service = self.processes[next].priority >= INTERRUPT;
-        let now = self.now;
-        let there = &mut self.cores[core];
-        let switch = !service && there.last != Some(next);
-        if !service {
-            there.last = Some(next);
-        }
-        there.running = Some(next);
-        there.since = now;
-        there.used.switches += u64::from(switch);
-        let time =
-            self.processes[next].left + if switch { self.cores[core].switch } else { Time::ZERO };
-        let one = &mut self.processes[next];
-        one.progress = Progress::Running;
-        one.stretch += 1;
-        one.left = Time::ZERO;
-        self.rank(core);
-        self.compute_until(next, now + time);
     }
 }

@@ -1,6 +1,8 @@
 //! A small chip for tests.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod rig;
+
 use narrows::memory::Class;
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
@@ -45,6 +47,7 @@ pub fn core(name: &str) -> Core {
             sleep: Cost::Cycles(50),
             tick: Cost::NONE,
             tick_service: Cost::NONE,
+            calls: Vec::new(),
         },
         spans: Vec::new(),
     }

@@ -21,6 +21,12 @@ fn open<P: Platform>(node: &mut Node<P>, to: Address, strategy: Strategy) -> Flo
     panic!("{strategy}: the other side did not open port {}", to.port);
 }
 
+/// What is held back for a batch goes back before a wait, and nothing waits on this side any more.
+fn give_back<P: Platform>(node: &mut Node<P>) {
+    node.arm();
+    node.disarm();
+}
+
 /// Every size goes there and back, with its content, its port, its priority and its tag.
 pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
     let mut sent = [0; 65536];
@@ -69,6 +75,7 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
                 )
                 .expect("sent");
             }
+            give_back(node);
         },
     );
 }
@@ -108,6 +115,7 @@ pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
             let back = Address { link, port: CALLER };
             node.send(CALLEE, back, Message::new(b"").priority(7).tag(MESSAGES as u16), PATIENCE)
                 .expect("sent");
+            give_back(node);
         },
     );
 }

@@ -2,7 +2,7 @@
 //! loses none, so there is nothing to do but pass it on.
 
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, Placed, Shared, Taken};
+use crate::memory::{Corrupt, Descriptor, Shared, Taken};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -28,18 +28,40 @@ pub fn send<P: Platform>(
 
 /// Sends a message that fits a slot which is known to be free. False if it did not.
 #[inline(always)]
-pub fn post<P: Platform>(
+pub fn post_in_slot<P: Platform>(
     platform: &P,
     shared: &mut Shared<P>,
     descriptor: Descriptor,
     payload: &[u8],
 ) -> bool {
-    let fits = payload.len() <= Shared::<P>::IN_SLOT && shared.tx.known_room();
-    if fits {
-        shared.publish(descriptor, Placed::InSlot(payload));
+    let posted = shared.post_in_slot(descriptor, payload);
+    if posted {
         shared.ring_if_armed(platform);
     }
-    fits
+    posted
+}
+
+/// Sends messages in their order, up to the first for which there is no room at once (see
+/// [`Shared::post`]), and looks once behind all of them whether the peer wants to be rung. Returns
+/// how many it sent.
+#[inline(always)]
+pub fn post<'a, P: Platform>(
+    platform: &P,
+    shared: &mut Shared<P>,
+    strategy: &Strategy,
+    messages: impl Iterator<Item = (Descriptor, &'a [u8])>,
+) -> usize {
+    let mut sent = 0;
+    for (descriptor, payload) in messages {
+        if !shared.post(descriptor, strategy, payload) {
+            break;
+        }
+        sent += 1;
+    }
+    if sent > 0 {
+        shared.ring_if_armed(platform);
+    }
+    sent
 }
 
 /// Takes the next message straight to where it is used: see [`Shared::take_into`].

@@ -8,7 +8,7 @@ use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
 use crate::memory::{Corrupt, Descriptor, Kind};
-use crate::platform::{Lost, Platform};
+use crate::platform::{Instant, Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
 
@@ -120,6 +120,27 @@ impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
     }
 }
 
+/// What a message's slot says of it, but for the length and the block.
+#[inline(always)]
+pub(super) fn descriptor(
+    strategy: &Strategy,
+    from: Port,
+    to: Port,
+    priority: u8,
+    tag: u16,
+) -> Descriptor {
+    Descriptor {
+        kind: Kind::Message,
+        ack: strategy.acknowledgement.wanted(),
+        priority: priority.min(7),
+        len: 0,
+        source: from,
+        target: to,
+        tag,
+        block: None,
+    }
+}
+
 pub(super) fn send_error(error: DriverError) -> SendError {
     match error {
         DriverError::RingFull => SendError::RingFull,
@@ -171,7 +192,9 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
-        if self.post(from, to, priority, tag, &payload) {
+        if let Payload::Bytes(bytes) = payload
+            && self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
+        {
             return Ok(());
         }
         self.attempt(from, to, &mut Message { priority, tag, payload })
@@ -191,11 +214,13 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
-        if self.post(from, to, priority, tag, &payload) {
+        if let Payload::Bytes(bytes) = payload
+            && self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
+        {
             return Ok(());
         }
         let mut message = Message { priority, tag, payload };
-        self.until_sent(to.link, within, |node| node.attempt(from, to, &mut message))
+        self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
     }
 
     /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
@@ -210,7 +235,10 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
-        if self.post_over(flow, from, priority, tag, &payload) {
+        if let (Payload::Bytes(bytes), Ok((link, port, strategy))) =
+            (&payload, self.flow_to_port(flow))
+            && self.post_in_slot(strategy, from, Address { link, port }, (priority, tag, bytes))
+        {
             return Ok(());
         }
         self.attempt_over(flow, from, &mut Message { priority, tag, payload })
@@ -229,16 +257,19 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
-        if self.post_over(flow, from, priority, tag, &payload) {
+        if let (Payload::Bytes(bytes), Ok((link, port, strategy))) =
+            (&payload, self.flow_to_port(flow))
+            && self.post_in_slot(strategy, from, Address { link, port }, (priority, tag, bytes))
+        {
             return Ok(());
         }
-        let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
         let mut message = Message { priority, tag, payload };
-        self.until_sent(link, within, |node| node.attempt_over(flow, from, &mut message))
+        let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
+        self.until_sent(link, within, &mut None, |node| node.attempt_over(flow, from, &mut message))
     }
 
     #[inline(never)]
-    fn attempt(
+    pub(super) fn attempt(
         &mut self,
         from: Port,
         to: Address,
@@ -250,7 +281,7 @@ impl<P: Platform> Node<P> {
     }
 
     #[inline(never)]
-    fn attempt_over(
+    pub(super) fn attempt_over(
         &mut self,
         flow: FlowId,
         from: Port,
@@ -268,27 +299,29 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// Tries again until there is room or the deadline passed, which is set when there is none for
+    /// the first time.
     #[inline(never)]
-    fn until_sent(
+    pub(super) fn until_sent(
         &mut self,
         link: LinkId,
         within: Option<Duration>,
+        deadline: &mut Option<Instant>,
         mut attempt: impl FnMut(&mut Self) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
-        let mut deadline = None;
         loop {
             match attempt(self) {
                 Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {}
                 done => return done,
             }
             if deadline.is_none() {
-                deadline = self.deadline(within);
+                *deadline = self.deadline(within);
             }
-            if self.passed(deadline) {
+            if self.passed(*deadline) {
                 return Err(SendError::Deadline);
             }
             self.poll();
-            self.wait(self.agreed(), deadline, Some(link));
+            self.wait(self.agreed(), *deadline, Some(link));
             self.attend();
         }
     }
@@ -301,23 +334,17 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        let &mut Message { priority, tag, ref mut payload } = message;
-        let descriptor = Descriptor {
-            kind: Kind::Message,
-            ack: strategy.acknowledgement.wanted(),
-            priority: priority.min(7),
-            len: 0,
-            source: from,
-            target: to.port,
-            tag,
-            block: None,
-        };
+        let plain = super::batch::plain(core::slice::from_ref(message));
+        if self.post(*strategy, from, to, plain) == 1 {
+            return Ok(());
+        }
+        let descriptor = descriptor(strategy, from, to.port, message.priority, message.tag);
         let Some(link) = self.links.get_mut(to.link) else { return Err(SendError::Unknown) };
         if let Some(reason) = link.lost {
             return Err(SendError::Gone(reason));
         }
-        let driven = payload.driven(to.link).ok_or(SendError::NotReserved)?;
-        let id = u32::from(from) << 16 | u32::from(tag);
+        let driven = message.payload.driven(to.link).ok_or(SendError::NotReserved)?;
+        let id = u32::from(from) << 16 | u32::from(message.tag);
         self.platform.stamp(Span::Endpoint, Edge::Enter, id);
         let sent = link::send(&self.platform, link, strategy, descriptor, driven);
         self.platform.stamp(Span::Endpoint, Edge::Leave, id);
@@ -329,7 +356,7 @@ impl<P: Platform> Node<P> {
             }
             send_error(error)
         })?;
-        payload.spent();
+        message.payload.spent();
         Ok(())
     }
 

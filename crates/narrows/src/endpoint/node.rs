@@ -94,6 +94,8 @@ pub struct Node<P: Platform> {
     /// Looks at the rings that may be quick before the next that sees to everything: none while
     /// there is something to do besides messages.
     pub(super) calm: u8,
+    /// Whether something waited for credit or blocks in the last wait.
+    pub(super) starving: bool,
     /// The link on which the last turn of serving had no room for a response.
     pub(super) blocked: Option<LinkId>,
 }
@@ -131,6 +133,7 @@ impl<P: Platform> Node<P> {
             fresh: false,
             news: false,
             calm: 0,
+            starving: false,
             blocked: None,
             platform,
         })
@@ -267,7 +270,7 @@ impl<P: Platform> Node<P> {
         if self.links.get(link).is_none() {
             return;
         }
-        self.flush_all();
+        self.links.flush(&self.platform);
         for index in 0..self.flows.len() as u16 {
             if self.flow_at(index).is_some_and(|f| f.link == link) {
                 self.forget_flow(index);
@@ -306,6 +309,7 @@ impl<P: Platform> Node<P> {
             && link.lost.is_none()
         {
             link.shared.release(&self.platform, &taken.descriptor);
+            self.links.took(at.link);
         }
     }
 }

@@ -68,7 +68,10 @@ impl<P: Platform> Node<P> {
             }
             let routed = match link::take(link) {
                 Ok(None) => break,
-                Ok(Some(taken)) => self.route(id, taken),
+                Ok(Some(taken)) => {
+                    self.links.took(index);
+                    self.route(id, taken)
+                }
                 Err(what) => Err(what),
             };
             if let Err(what) = routed {

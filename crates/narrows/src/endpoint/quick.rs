@@ -2,120 +2,140 @@
 //! slot, out of the ring into the receiver's buffer. What it cannot do, it leaves untouched for the
 //! long way to do, so that nothing but speed depends on it.
 
-use super::{Address, FlowId, Node, Payload, Port, Received, What};
-use crate::link::{self, Target};
-use crate::memory::{Ack, Descriptor, Kind};
+use super::message::descriptor;
+use super::{Address, Node, Port, Received, What};
+use crate::link::{self, Link, LinkId};
 use crate::platform::Platform;
-use crate::strategy::Transfer;
+use crate::strategy::{Strategy, Transfer};
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
 pub(super) const LOOKS: u8 = 255;
 
-/// What a look at the rings found.
-pub(super) enum Look {
-    /// No message on any of them, and none that waits for this port.
-    Nothing,
-    /// The message, which has been taken and given back.
-    Message(Received),
-    /// Something that takes the long way.
-    More,
+/// Priority, tag and bytes of a message whose payload is in private memory.
+pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
+
+/// What takes the long way.
+pub(super) struct More;
+
+/// A ring on which a message is.
+struct Ready<'a, P: Platform> {
+    platform: &'a P,
+    id: LinkId,
+    link: &'a mut Link<P>,
+    port: Port,
+    copied: bool,
+}
+
+impl<P: Platform> Ready<'_, P> {
+    /// Takes the message, if it can be taken straight into `buffer`.
+    #[inline(always)]
+    fn take(&mut self, buffer: &mut [u8]) -> Option<Received> {
+        let Ready { platform, id, port, copied, .. } = *self;
+        let d = link::take_into(platform, self.link, port, copied, buffer)?;
+        Some(Received {
+            what: What::Message,
+            from: Address { link: id, port: d.source },
+            len: d.len as usize,
+            priority: d.priority,
+            tag: d.tag,
+        })
+    }
 }
 
 impl<P: Platform> Node<P> {
-    /// Sends a message that belongs to no flow, if it fits a slot which is known to be free. False
-    /// if it did not.
+    /// Sends a message that fits a slot which is known to be free. False if it did not.
     #[inline(always)]
-    pub(super) fn post(
+    pub(super) fn post_in_slot(
         &mut self,
+        strategy: Strategy,
         from: Port,
         to: Address,
-        priority: u8,
-        tag: u16,
-        payload: &Payload<'_>,
+        (priority, tag, bytes): Plain<'_>,
     ) -> bool {
-        let ack = self.strategy.acknowledgement.wanted();
-        self.post_with(ack, from, to, priority, tag, payload)
+        let Some((platform, link)) = self.posting(from, to.link) else { return false };
+        let descriptor = descriptor(&strategy, from, to.port, priority, tag);
+        link::post_in_slot(platform, link, descriptor, bytes)
     }
 
-    /// As [`Node::post`], over a flow.
+    /// Sends messages up to the first for which there is no room at once or which the long way has
+    /// to see to. Returns how many it sent.
     #[inline(always)]
-    pub(super) fn post_over(
+    pub(super) fn post<'a>(
         &mut self,
-        flow: FlowId,
-        from: Port,
-        priority: u8,
-        tag: u16,
-        payload: &Payload<'_>,
-    ) -> bool {
-        let Some(flow) = self.get_flow(flow) else { return false };
-        let Target::Port(port) = flow.target else { return false };
-        if flow.phase.usable().is_err() {
-            return false;
-        }
-        let (ack, to) = (flow.strategy.acknowledgement.wanted(), Address { link: flow.link, port });
-        self.post_with(ack, from, to, priority, tag, payload)
-    }
-
-    #[inline(always)]
-    fn post_with(
-        &mut self,
-        ack: Ack,
+        strategy: Strategy,
         from: Port,
         to: Address,
-        priority: u8,
-        tag: u16,
-        payload: &Payload<'_>,
-    ) -> bool {
-        let Payload::Bytes(bytes) = *payload else { return false };
-        if self.platform.tracing()
-            || !matches!(self.endpoints.get(usize::from(from)), Some(Some(_)))
-        {
-            return false;
-        }
-        let Some(link) = self.links.get_mut(to.link) else { return false };
-        if link.lost.is_some() {
-            return false;
-        }
-        let descriptor = Descriptor {
-            kind: Kind::Message,
-            ack,
-            priority: priority.min(7),
-            len: 0,
-            source: from,
-            target: to.port,
-            tag,
-            block: None,
-        };
-        link::post(&self.platform, link, descriptor, bytes)
+        messages: impl Iterator<Item = Plain<'a>>,
+    ) -> usize {
+        let Some((platform, link)) = self.posting(from, to.link) else { return 0 };
+        let messages = messages.map(|(priority, tag, bytes)| {
+            (descriptor(&strategy, from, to.port, priority, tag), bytes)
+        });
+        link::post(platform, link, &strategy, messages)
     }
 
-    /// Takes the one message that is there straight into `buffer`. With messages on several links,
-    /// or one that overtakes another, or something else to do than messages, there is more.
+    /// The link that a message of a port can take the short way over.
     #[inline(always)]
-    pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Look {
+    fn posting(&mut self, from: Port, to: LinkId) -> Option<(&P, &mut Link<P>)> {
+        let open = matches!(self.endpoints.get(usize::from(from)), Some(Some(_)));
+        if !open || self.platform.tracing() {
+            return None;
+        }
+        let link = self.links.get_mut(to)?;
+        link.lost.is_none().then_some((&self.platform, link))
+    }
+
+    /// The ring that a message for this port can be taken from: none if no message is there. With
+    /// messages on several links, or one that waits, or something else to do, there is more.
+    #[inline(always)]
+    fn only(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
         if self.calm == 0 {
-            return Look::More;
+            return Err(More);
         }
         self.calm -= 1;
-        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Look::More };
+        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
         if !endpoint.queue.is_empty() {
-            return Look::More;
+            return Err(More);
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
-        let (id, link) = match self.links.ready() {
-            Ok(Some(ready)) => ready,
-            Ok(None) => return Look::Nothing,
-            Err(link::Several) => return Look::More,
-        };
-        match link::take_into(&self.platform, link, port, copied, buffer) {
-            Some(d) => Look::Message(Received {
-                what: What::Message,
-                from: Address { link: id, port: d.source },
-                len: d.len as usize,
-                priority: d.priority,
-                tag: d.tag,
-            }),
-            None => Look::More,
+        match self.links.ready() {
+            Ok(Some((id, link))) => {
+                Ok(Some(Ready { platform: &self.platform, id, link, port, copied }))
+            }
+            Ok(None) => Ok(None),
+            Err(link::Several) => Err(More),
+        }
+    }
+
+    /// Takes the one message that is there straight into `buffer`; none if there is none.
+    #[inline(always)]
+    pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Result<Option<Received>, More> {
+        match self.only(port) {
+            Ok(Some(mut ready)) => ready.take(buffer).map(Some).ok_or(More),
+            Ok(None) => Ok(None),
+            Err(More) => Err(More),
+        }
+    }
+
+    /// Takes up to `most` messages that are there through `buffer` and hands each to `each`. Returns
+    /// how many there were before there was none or more to do.
+    #[inline(always)]
+    pub(super) fn look_all(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+        most: usize,
+        each: &mut impl FnMut(&Received, &[u8]),
+    ) -> usize {
+        let Ok(Some(mut ready)) = self.only(port) else { return 0 };
+        let mut count = 0;
+        loop {
+            let Some(received) = ready.take(buffer) else { return count };
+            count += 1;
+            each(&received, buffer.get(..received.len).unwrap_or(buffer));
+            if count == most || !ready.link.shared.rx.ready() {
+                return count;
+            }
         }
     }
 

@@ -3,11 +3,11 @@
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::quick::Look;
+use super::quick::More;
 use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
-use crate::platform::{Lost, Platform};
+use crate::platform::{Lost, Platform, Woken};
 
 /// What an endpoint received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl<P: Platform> Node<P> {
     }
 
     #[inline]
-    fn until_received<R>(
+    pub(super) fn until_received<R>(
         &mut self,
         within: Option<Duration>,
         mut attempt: impl FnMut(&mut Self) -> Result<Option<R>, PortError>,
@@ -100,9 +100,10 @@ impl<P: Platform> Node<P> {
         loop {
             // Before the wait: behind it every look costs the message that ended it.
             if !self.attend() {
-                self.wait(self.agreed(), deadline, None);
+                self.links.watched = self.wait(self.agreed(), deadline, None) == Woken::Word;
             }
             let next = attempt(self);
+            self.links.watched = false;
             if !matches!(next, Ok(None)) || self.passed(deadline) {
                 return next;
             }
@@ -179,24 +180,22 @@ impl<P: Platform> Node<P> {
         buffer: &mut [u8],
     ) -> Result<Option<Received>, PortError> {
         match self.look(port, buffer) {
-            Look::Nothing => Ok(None),
-            Look::Message(received) => Ok(Some(received)),
-            Look::More => self.receive_in_turn(port, buffer),
+            Ok(received) => Ok(received),
+            Err(More) => self.receive_in_turn(port, buffer),
         }
     }
 
     #[inline(never)]
-    fn receive_in_turn(
+    pub(super) fn receive_in_turn(
         &mut self,
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, PortError> {
-        if self.calm == 0 && self.calm_down() {
-            match self.look(port, buffer) {
-                Look::Nothing => return Ok(None),
-                Look::Message(received) => return Ok(Some(received)),
-                Look::More => {}
-            }
+        if self.calm == 0
+            && self.calm_down()
+            && let Ok(received) = self.look(port, buffer)
+        {
+            return Ok(received);
         }
         let lent = self.try_receive(port, &Select::default())?;
         Ok(lent.map(|lent| self.copy_out(lent, buffer)))

@@ -13,7 +13,7 @@ impl<P: Platform> Node<P> {
     /// platform's descriptor. True if something is there already, or came since the last time this
     /// was asked: look at everything once more then, and do not wait.
     pub fn arm(&mut self) -> bool {
-        self.flush_all();
+        self.links.flush(&self.platform);
         if self.prepare(self.blocked) {
             return true;
         }
@@ -74,7 +74,7 @@ impl<P: Platform> Node<P> {
         deadline: Option<Instant>,
         starved: Option<LinkId>,
     ) -> Woken {
-        self.flush_all();
+        self.links.flush(&self.platform);
         if self.prepare(starved) {
             return Woken::Word;
         }
@@ -85,7 +85,11 @@ impl<P: Platform> Node<P> {
     /// Finds out which links are waited for and for what. True if there is something to do before
     /// a wait.
     fn prepare(&mut self, starved: Option<LinkId>) -> bool {
+        if self.calm > 0 && !self.starving && starved.is_none() {
+            return false;
+        }
         let mut ready = false;
+        self.starving = false;
         for index in 0..self.links.places() {
             let id = self.links.id(index);
             let unsaid = self.pending > 0
@@ -96,6 +100,7 @@ impl<P: Platform> Node<P> {
                 continue;
             }
             link.starved = unsaid || link.replies > 0 || (starved.is_some() && starved == id);
+            self.starving |= link.starved;
             let given = if link.starved { link.shared.catch_up() } else { Ok(false) };
             match (given, id) {
                 (Ok(given), _) => ready |= given,
@@ -113,16 +118,6 @@ impl<P: Platform> Node<P> {
     /// is waited for.
     fn awaited(&self) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
         awaited(&self.links)
-    }
-
-    pub(super) fn flush_all(&mut self) {
-        for index in 0..self.links.places() {
-            if let Some(link) = self.links.at_mut(index)
-                && link.lost.is_none()
-            {
-                link.shared.flush(&self.platform);
-            }
-        }
     }
 }
 

@@ -133,13 +133,25 @@ pub fn send<P: Platform>(
 
 /// Sends a message that fits a slot which is known to be free. False if it did not.
 #[inline(always)]
-pub fn post<P: Platform>(
+pub fn post_in_slot<P: Platform>(
     platform: &P,
     link: &mut Link<P>,
     descriptor: Descriptor,
     payload: &[u8],
 ) -> bool {
-    direct::post(platform, &mut link.shared, descriptor, payload)
+    direct::post_in_slot(platform, &mut link.shared, descriptor, payload)
+}
+
+/// Sends messages in their order, up to the first for which there is no room at once. Returns how
+/// many it sent.
+#[inline(always)]
+pub fn post<'a, P: Platform>(
+    platform: &P,
+    link: &mut Link<P>,
+    strategy: &Strategy,
+    messages: impl Iterator<Item = (Descriptor, &'a [u8])>,
+) -> usize {
+    direct::post(platform, &mut link.shared, strategy, messages)
 }
 
 /// Takes the next message off a link, unless its inbox is full.

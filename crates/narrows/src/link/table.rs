@@ -1,8 +1,8 @@
 //! The table of a node's links: who is up, who was lost, who is hunted.
 
 use super::{Entry, Inbox, Link, LinkId, Name, Served};
-use crate::memory::{SetUpError, Shared};
-use crate::platform::{Connected, Event, HuntError, Lost, NoStorage, Platform};
+use crate::memory::{Next, SetUpError, Shared};
+use crate::platform::{Connected, Event, HuntError, Lost, Memory, NoStorage, Platform};
 
 /// All links of a node.
 pub struct Links<P: Platform> {
@@ -13,7 +13,18 @@ pub struct Links<P: Platform> {
     inbox: usize,
     flows: usize,
     failed: Option<(Name, HuntError)>,
+    /// The link that a message was taken off last, where the next is most likely.
+    hot: u16,
+    /// What a look at the others needs, close together.
+    heads: P::Slice<Option<Head<P>>>,
+    /// The links besides that may hold credit or blocks back: from, and up to before.
+    owing: (u16, u16),
+    /// Whether a wait has just looked at all rings and ended with a message.
+    pub watched: bool,
 }
+
+/// Where the next message of a link that is up comes, if it is not the hot one.
+type Head<P> = Next<<<P as Platform>::Peer as Memory>::Words>;
 
 /// Messages wait on more than one ring.
 pub struct Several;
@@ -36,7 +47,19 @@ impl<P: Platform> Links<P> {
     pub fn new(platform: &P, links: usize, inbox: usize, flows: usize) -> Result<Self, NoStorage> {
         let inbox = inbox.clamp(1, usize::from(u16::MAX));
         let table = platform.storage(links.clamp(1, usize::from(u16::MAX)), |_| None)?;
-        Ok(Links { table, used: 0, lives: 0, inbox, flows, failed: None })
+        let heads = platform.storage(table.len(), |_| None)?;
+        Ok(Links {
+            table,
+            heads,
+            used: 0,
+            lives: 0,
+            inbox,
+            flows,
+            failed: None,
+            hot: 0,
+            owing: (0, 0),
+            watched: false,
+        })
     }
 
     /// The link of this name, up or lost.
@@ -84,31 +107,82 @@ impl<P: Platform> Links<P> {
         self.table.iter().take(usize::from(self.used)).flatten()
     }
 
-    /// Every link that is up.
+    /// Every link that is up, the one that a message was taken off last before the others.
     pub fn up(&self) -> impl Iterator<Item = &Link<P>> + Clone {
-        self.table.iter().take(usize::from(self.used)).flatten().filter(|link| link.lost.is_none())
+        let hot = usize::from(self.hot);
+        let used = self.table.iter().take(usize::from(self.used));
+        let others = used.enumerate().filter(move |(at, _)| *at != hot);
+        let all = self.at(self.hot).into_iter().chain(others.filter_map(|(_, link)| link.as_ref()));
+        all.filter(|link| link.lost.is_none())
     }
 
-    /// The one link that has a message on its ring, and its name; no link if none has.
+    /// The one link that has a message on its ring, and its name; no link if none has. Behind a wait
+    /// that has just looked at all of them, the one that ended it will do.
     ///
     /// # Errors
     /// Several have one.
     #[inline(always)]
     pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
-        let mut one = None;
-        let Some(used) = self.table.get_mut(..usize::from(self.used)) else { return Ok(None) };
-        for (index, link) in (0..).zip(used) {
-            if let Some(link) = link
-                && link.lost.is_none()
-                && link.shared.rx.ready()
+        let hot = self.at(self.hot).is_some_and(|l| l.lost.is_none() && l.shared.rx.ready());
+        if self.used > 1 && !(hot && self.watched) {
+            self.sweep(hot)?;
+        } else if !hot {
+            return Ok(None);
+        }
+        let index = self.hot;
+        let ready = self.at_mut(index).filter(|l| l.lost.is_none() && l.shared.rx.ready());
+        Ok(ready.map(|link| (LinkId { index, life: link.life }, link)))
+    }
+
+    /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one.
+    #[inline(never)]
+    fn sweep(&mut self, hot: bool) -> Result<(), Several> {
+        let mut one = hot.then_some(self.hot);
+        let used = self.heads.get(..usize::from(self.used)).unwrap_or_default();
+        for (index, head) in (0..).zip(used) {
+            if let Some(head) = head
+                && head.ready()
+                && index != self.hot
+                && one.replace(index).is_some()
             {
-                let id = LinkId { index, life: link.life };
-                if one.replace((id, link)).is_some() {
-                    return Err(Several);
-                }
+                return Err(Several);
             }
         }
-        Ok(one)
+        if let Some(index) = one {
+            self.took(index);
+        }
+        Ok(())
+    }
+
+    /// Notes that a message is taken off a link or given back: it may hold credit or blocks back.
+    #[inline(always)]
+    pub fn took(&mut self, index: u16) {
+        if index != self.hot {
+            self.heat(index);
+        }
+    }
+
+    #[inline(never)]
+    fn heat(&mut self, index: u16) {
+        let old = core::mem::replace(&mut self.hot, index);
+        let (from, to) = self.owing;
+        self.owing = if from == to { (old, old + 1) } else { (from.min(old), to.max(old + 1)) };
+        let next = self.at(old).map(|link| link.shared.rx.next());
+        if let (Some(Some(head)), Some(next)) = (self.heads.get_mut(usize::from(old)), next) {
+            head.go_to(next);
+        }
+    }
+
+    /// Gives all credit and blocks that are held back.
+    pub fn flush(&mut self, platform: &P) {
+        let (from, to) = core::mem::take(&mut self.owing);
+        for index in core::iter::once(self.hot).chain(from..to) {
+            if let Some(link) = self.at_mut(index)
+                && link.lost.is_none()
+            {
+                link.shared.flush(platform);
+            }
+        }
     }
 
     /// The link to a peer that is up.
@@ -182,8 +256,10 @@ impl<P: Platform> Links<P> {
             life: self.lives,
         };
         let id = LinkId { index, life: link.life };
-        if let Some(place) = self.table.get_mut(free) {
+        let head = link.shared.head().map_err(|_| HuntError::Incompatible)?;
+        if let (Some(place), Some(at)) = (self.table.get_mut(free), self.heads.get_mut(free)) {
             *place = Some(link);
+            *at = Some(head);
             self.used = self.used.max(index + 1);
         }
         Ok(id)
@@ -221,6 +297,9 @@ impl<P: Platform> Links<P> {
             link.taken = link.shared.rx.taken();
             link.shared.reclaim_all();
             platform.close(link.key);
+            if let Some(head) = self.heads.get_mut(usize::from(id.index)) {
+                *head = None;
+            }
         }
     }
 
@@ -233,6 +312,10 @@ impl<P: Platform> Links<P> {
             *place = None;
             let last = self.table.iter().rposition(Option::is_some);
             self.used = last.map_or(0, |at| at as u16 + 1);
+            if self.hot >= self.used {
+                // The only one that is left must be the hot one.
+                self.took(0);
+            }
         }
     }
 }

@@ -77,8 +77,9 @@ pub struct Layout {
 
 const UNUSED: Class = Class { placement: Placement::Internal, size: 0, count: 0 };
 
+/// `bytes` up to the next multiple of `to`, a power of two.
 fn rounded(bytes: u32, to: u32) -> u32 {
-    bytes.div_ceil(to) * to
+    (bytes + (to - 1)) & !(to - 1)
 }
 
 impl Layout {

@@ -6,6 +6,7 @@
 mod descriptor;
 mod layout;
 mod pool;
+mod quick;
 mod returns;
 mod ring;
 mod shared;
@@ -14,7 +15,7 @@ pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CLASSES};
 pub use pool::{Pool, PoolError};
 pub use returns::{Reclaimer, Returner};
-pub use ring::{Consumer, Producer};
+pub use ring::{Consumer, Next, Producer};
 pub use shared::{Placed, SetUpError, Shared, Taken};
 
 /// A check that a peer's words failed. The link ends; nothing else is touched.

@@ -72,6 +72,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         self.held
     }
 
+    #[inline(always)]
     fn entry(&mut self, block: Block) -> Option<&mut u16> {
         self.layout.block(block)?;
         let at = u32::from(self.lists[block.class()].base) + block.index();
@@ -153,6 +154,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         }
     }
 
+    #[inline(always)]
     fn free(&mut self, block: Block) {
         let class = block.class();
         let placement = self.layout.classes()[class].placement;
@@ -164,6 +166,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
 
 /// Internal blocks are used again last in, first out, so that they stay in a cache; others in
 /// turn, so that a block rests as long as it can before it is written again.
+#[inline(always)]
 fn free(books: &mut [u16], list: &mut List, at: u16, placement: Placement) {
     let next = if placement == Placement::Internal { list.first } else { NIL };
     if let Some(entry) = books.get_mut(usize::from(at)) {

@@ -3,7 +3,8 @@
 
 use core::ops::DerefMut;
 
-use super::{Block, Corrupt, Layout, Pool};
+use super::ring::MOST_HELD_BACK;
+use super::{Block, Corrupt, Layout, MAX_CLASSES, Pool};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 
 /// Index of the word that counts returned blocks, behind the credit word.
@@ -15,16 +16,26 @@ pub struct Returner<O: OwnMemory> {
     counts: O::Words,
     given: u32,
     published: u32,
+    /// Blocks of each class that may be held back.
+    batches: [u8; MAX_CLASSES],
+    /// The count of blocks given at which none is held back any longer.
+    due: u32,
 }
 
 impl<O: OwnMemory> Returner<O> {
-    /// The return ring in `own` memory.
+    /// The return ring in `own` memory, for blocks of the pool of a peer whose layout is `theirs`.
     ///
     /// # Errors
     /// The region is smaller than its layout.
-    pub fn new(layout: &Layout, own: &O) -> Result<Self, OutOfRange> {
-        let (ring, counts) = (layout.returns_in(own)?, layout.credit_in(own)?);
-        Ok(Returner { ring, counts, given: 0, published: 0 })
+    pub fn new(mine: &Layout, own: &O, theirs: &Layout) -> Result<Self, OutOfRange> {
+        let (ring, counts) = (mine.returns_in(own)?, mine.credit_in(own)?);
+        let mut batches = [1; MAX_CLASSES];
+        for (batch, class) in batches.iter_mut().zip(theirs.classes()) {
+            // A quarter of them and of the ring that they return by, so that what is withheld for
+            // a batch never starves a sender.
+            *batch = (class.count.min(mine.returns()) / 4).clamp(1, MOST_HELD_BACK) as u8;
+        }
+        Ok(Returner { ring, counts, given: 0, published: 0, batches, due: MOST_HELD_BACK })
     }
 
     /// Names a block that its owner may use again; seen by the owner after [`Returner::publish`].
@@ -32,6 +43,17 @@ impl<O: OwnMemory> Returner<O> {
     pub fn give(&mut self, block: Block) {
         self.ring.store(self.given, u32::from(block.0));
         self.given = self.given.wrapping_add(1);
+        // The scarcest of those that are held back says how many may be.
+        let due = self.published.wrapping_add(u32::from(self.batches[block.class()]));
+        if self.due.wrapping_sub(due) as i32 > 0 {
+            self.due = due;
+        }
+    }
+
+    /// Whether a batch of blocks has gathered.
+    #[inline(always)]
+    pub fn holds_batch(&self) -> bool {
+        self.given.wrapping_sub(self.due) as i32 >= 0
     }
 
     /// Blocks named and not yet published.
@@ -48,6 +70,7 @@ impl<O: OwnMemory> Returner<O> {
             // the end of this core's reads of the blocks come before the count.
             self.counts.store_release(RETURNED, self.given);
             self.published = self.given;
+            self.due = self.given.wrapping_add(MOST_HELD_BACK);
         }
     }
 }

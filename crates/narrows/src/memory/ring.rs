@@ -9,11 +9,11 @@
 use super::{Corrupt, Descriptor, Layout};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 
-/// Slots ahead that the sender asks for while it writes one.
-const AHEAD: u32 = 8;
+/// Slots, and blocks, ahead that the sender asks for while it writes one.
+pub(super) const AHEAD: u32 = 8;
 
-/// The most credit that is held back.
-const MOST_HELD_BACK: u32 = 16;
+/// The most credit, and the most blocks, that are held back.
+pub(super) const MOST_HELD_BACK: u32 = 32;
 
 /// The sender's side of a ring.
 pub struct Producer<O: OwnMemory, Q: Memory> {
@@ -106,16 +106,17 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
         let slot = self.head;
-        self.head = slot.wrapping_add(1);
+        let next = slot.wrapping_add(1);
+        self.head = next;
         if descriptor.priority < self.priority {
             // Before the message: who has seen one more urgent looks for it.
-            self.urgent.store(0, self.head);
+            self.urgent.store(0, next);
         }
         self.priority = descriptor.priority;
         self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
         // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
-        self.slots.write_slot(slot, self.line, self.head, descriptor.pack(), payload);
+        self.slots.write_slot(slot, self.line, next, descriptor.pack(), payload);
     }
 
     /// Whether the receiver sleeps and wants to be rung by now. Behind a full fence after
@@ -173,6 +174,28 @@ fn batch(slots: u32) -> u32 {
     (slots / 4).clamp(1, MOST_HELD_BACK)
 }
 
+/// Where the next message of a ring comes, apart from all else that a receiver knows of it: who has
+/// many rings looks at these.
+pub struct Next<W> {
+    slots: W,
+    line: u32,
+    next: u32,
+}
+
+impl<W: Words> Next<W> {
+    /// Whether the next message is there.
+    #[inline(always)]
+    pub fn ready(&self) -> bool {
+        // Acquire: as in `Consumer::ready`.
+        self.slots.sequence(self.next, self.line) == self.next.wrapping_add(1)
+    }
+
+    /// Follows the [`Consumer`] to its [next](Consumer::next) message.
+    pub fn go_to(&mut self, next: u32) {
+        self.next = next;
+    }
+}
+
 /// The receiver's side of a ring.
 pub struct Consumer<O: OwnMemory, Q: Memory> {
     slots: Q::Words,
@@ -194,6 +217,14 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
 }
 
 impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
+    /// Where the next message comes, in a `peer`'s memory whose layout is `theirs`.
+    ///
+    /// # Errors
+    /// The region is smaller than its layout.
+    pub fn watch_next(&self, theirs: &Layout, peer: &Q) -> Result<Next<Q::Words>, OutOfRange> {
+        Ok(Next { slots: theirs.slots_in(peer)?, line: self.line, next: self.next })
+    }
+
     /// The ring in the `peer`'s memory, with the credit, armed and taken words in `own`.
     ///
     /// # Errors
@@ -222,6 +253,11 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         // Acquire: pairs with the release in `Producer::publish`. What the number announces is
         // there.
         self.slots.sequence(self.next, self.line) == self.next.wrapping_add(1)
+    }
+
+    /// The number before that of the next message.
+    pub fn next(&self) -> u32 {
+        self.next
     }
 
     /// Whether a message behind the next one may be more urgent than one before it.

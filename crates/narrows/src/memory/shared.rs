@@ -2,8 +2,8 @@
 //! ring over them.
 
 use super::{
-    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Pool, PoolError, Producer,
-    Reclaimer, Returner,
+    Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError,
+    Producer, Reclaimer, Returner,
 };
 use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Words};
 use crate::strategy::Placement;
@@ -35,19 +35,20 @@ pub enum SetUpError {
 
 /// Both regions of a link.
 pub struct Shared<P: Platform> {
-    own: P::Own,
-    peer: P::Peer,
+    pub(super) own: P::Own,
+    pub(super) peer: P::Peer,
     bell: P::Bell,
-    theirs: Layout,
+    pub(super) theirs: Layout,
     /// The ring that this node sends on.
     pub tx: Producer<P::Own, P::Peer>,
     /// The ring that this node receives from.
     pub rx: Consumer<P::Own, P::Peer>,
-    pool: Pool<P::Slice<u16>>,
-    returner: Returner<P::Own>,
+    pub(super) pool: Pool<P::Slice<u16>>,
+    pub(super) returner: Returner<P::Own>,
     reclaimer: Reclaimer<P::Peer>,
     taken: <P::Peer as Memory>::Words,
-    block_batch: u32,
+    /// Blocks that can be on their way back at once.
+    pub(super) most_lent: u32,
 }
 
 /// A message taken off the ring: its descriptor and, if it travelled in the slot, its payload.
@@ -78,14 +79,10 @@ impl<P: Platform> Shared<P> {
         let range = |_: OutOfRange| SetUpError::Own;
         let books =
             platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
-        // A quarter of the fewest blocks and of the ring that they return by, so that what is
-        // withheld for a batch never starves a sender.
-        let fewest = theirs.classes().iter().map(|c| c.count).min().unwrap_or(1);
-        let block_batch = (fewest.min(mine.returns()) / 4).clamp(1, 16);
         Ok(Shared {
             tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,
-            returner: Returner::new(&mine, &own).map_err(range)?,
+            returner: Returner::new(&mine, &own, &theirs).map_err(range)?,
             reclaimer: Reclaimer::new(&theirs, &peer).map_err(range)?,
             taken: theirs.taken_in(&peer).map_err(range)?,
             pool: Pool::new(mine, books),
@@ -93,8 +90,16 @@ impl<P: Platform> Shared<P> {
             own,
             peer,
             bell,
-            block_batch,
+            most_lent: theirs.returns(),
         })
+    }
+
+    /// Where the next message comes.
+    ///
+    /// # Errors
+    /// The region is smaller than its layout.
+    pub fn head(&self) -> Result<Next<<P::Peer as Memory>::Words>, OutOfRange> {
+        self.rx.watch_next(&self.theirs, &self.peer)
     }
 
     /// Takes a block of the own pool, fetching returned ones if none is free.
@@ -183,14 +188,14 @@ impl<P: Platform> Shared<P> {
     /// The peer broke the protocol.
     #[inline]
     pub fn room(&mut self, with_block: bool) -> Result<bool, Corrupt> {
-        let full = |pool: &Pool<_>, theirs: &Layout| with_block && pool.lent() >= theirs.returns();
-        if !full(&self.pool, &self.theirs) && self.tx.room()? {
+        let full = |pool: &Pool<_>, most: u32| with_block && pool.lent() >= most;
+        if !full(&self.pool, self.most_lent) && self.tx.room()? {
             return Ok(true);
         }
         // Blocks and credit are fetched even if one alone is short: whoever waits watches both.
         self.reclaim()?;
         self.tx.refresh()?;
-        Ok(self.tx.room()? && !full(&self.pool, &self.theirs))
+        Ok(self.tx.room()? && !full(&self.pool, self.most_lent))
     }
 
     /// Publishes a message; there must be [room](Shared::room), and a payload in the slot is at
@@ -262,52 +267,6 @@ impl<P: Platform> Shared<P> {
         Ok(Some(taken))
     }
 
-    /// Takes the next message, which is there, straight to where it is used, if it is one whose
-    /// credit may gather, it is for `port`, none behind it may be more urgent, and it is in the slot
-    /// or, if blocks are `copied` out by this core, in one; what does not fit is cut off. None if not: the message, whatever it is, is still the next,
-    /// and [`Shared::take`] says what is wrong with it if anything is.
-    #[inline(always)]
-    pub fn take_into(
-        &mut self,
-        platform: &P,
-        port: u16,
-        copied: bool,
-        to: &mut [u8],
-    ) -> Option<Descriptor> {
-        let descriptor = Descriptor::usual(self.rx.words())?;
-        if descriptor.target != port || self.rx.overtaken() {
-            return None;
-        }
-        let fits = to.len().min(descriptor.len as usize);
-        let to = to.get_mut(..fits)?;
-        if let Some(block) = descriptor.block {
-            if !copied {
-                return None;
-            }
-            self.collect_and_return(block, descriptor.len, to)?;
-        } else {
-            if descriptor.len as usize > Self::IN_SLOT {
-                return None;
-            }
-            self.rx.payload(to);
-        }
-        self.rx.advance(descriptor.priority);
-        self.flush_batch(platform);
-        Some(descriptor)
-    }
-
-    #[inline(never)]
-    fn collect_and_return(&mut self, block: Block, len: u32, to: &mut [u8]) -> Option<()> {
-        let (offset, size) = self.theirs.block(block)?;
-        if len > size {
-            return None;
-        }
-        self.peer.invalidate(offset, len);
-        self.peer.read(offset, to).ok()?;
-        self.returner.give(block);
-        Some(())
-    }
-
     /// Is done with a message: its block goes back, and its sender is told in the way it asked.
     #[inline(always)]
     pub fn release(&mut self, platform: &P, descriptor: &Descriptor) {
@@ -321,7 +280,7 @@ impl<P: Platform> Shared<P> {
 
     #[inline(always)]
     fn holds_batch(&self) -> bool {
-        self.rx.holds_batch() || self.returner.owed() >= self.block_batch
+        self.rx.holds_batch() || self.returner.holds_batch()
     }
 
     #[inline(never)]

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use super::raw::ticks;
+use crate::place::Timer;
 
 /// A source of time, calibrated once per process.
 #[derive(Clone, Copy)]
@@ -28,19 +29,21 @@ impl Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(|| Self { ns_per_tick: calibrate() })
     }
+}
 
-    /// Now.
+impl Timer for Clock {
+    type Moment = Moment;
+
     #[inline(always)]
-    pub fn now(self) -> Moment {
+    fn moment(&self) -> Moment {
         if self.ns_per_tick.is_some() {
             return Moment::Ticks(ticks());
         }
         Moment::System(Instant::now())
     }
 
-    /// Nanoseconds from `start` to `end`.
     #[inline(always)]
-    pub fn ns_between(self, start: Moment, end: Moment) -> f64 {
+    fn nanos(&self, start: Moment, end: Moment) -> f64 {
         match (start, end) {
             (Moment::Ticks(start), Moment::Ticks(end)) => {
                 end.saturating_sub(start) as f64 * self.ns_per_tick.unwrap_or(0.0)

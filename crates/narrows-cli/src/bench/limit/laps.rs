@@ -1,6 +1,7 @@
 //! A batch in laps, so that a core that is taken away for a while spoils a lap and not the batch.
 
-use super::clock::{Clock, Moment};
+use super::clock::Clock;
+use crate::place::Timer;
 use crate::statistics::median;
 
 /// Round trips of a lap where both sides look: enough that reading the clock is no part of them,
@@ -18,9 +19,9 @@ pub fn stream_lap(bytes: usize) -> u64 {
 }
 
 /// The laps of a batch.
-pub struct Laps {
-    clock: Clock,
-    began: Moment,
+pub struct Laps<T: Timer = Clock> {
+    timer: T,
+    began: T::Moment,
     /// Nanoseconds of an iteration, of each lap.
     times: Vec<f64>,
     /// Iterations of this lap so far.
@@ -29,17 +30,9 @@ pub struct Laps {
 }
 
 impl Laps {
-    /// No laps, and room for so many. Each batch of laps thinks alike.
+    /// No laps by this machine's clock, and room for so many. Each batch of laps thinks alike.
     pub fn new(room: u64) -> Self {
-        let clock = Clock::get();
-        let times = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
-        Self { clock, began: clock.now(), times, done: 0, state: 0x9e37_79b9_7f4a_7c15 }
-    }
-
-    /// A lap begins.
-    #[inline(always)]
-    pub fn begin(&mut self) {
-        self.began = self.clock.now();
+        Self::by(Clock::get(), room)
     }
 
     /// A lap begins when a random time has passed, as with a program that does something with an
@@ -52,13 +45,27 @@ impl Laps {
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         let length = (self.state % THOUGHT) as f64;
-        let start = self.clock.now();
+        let start = self.timer.moment();
         loop {
             self.begin();
-            if self.clock.ns_between(start, self.began) >= length {
+            if self.timer.nanos(start, self.began) >= length {
                 return;
             }
         }
+    }
+}
+
+impl<T: Timer> Laps<T> {
+    /// No laps, and room for so many.
+    pub fn by(timer: T, room: u64) -> Self {
+        let times = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
+        Self { began: timer.moment(), timer, times, done: 0, state: 0x9e37_79b9_7f4a_7c15 }
+    }
+
+    /// A lap begins.
+    #[inline(always)]
+    pub fn begin(&mut self) {
+        self.began = self.timer.moment();
     }
 
     /// An iteration begins, of a lap of `size`: the next lap if this one has so many.
@@ -80,7 +87,7 @@ impl Laps {
     /// A lap of so many iterations ends.
     #[inline(always)]
     pub fn end(&mut self, iterations: u64) {
-        let ns = self.clock.ns_between(self.began, self.clock.now());
+        let ns = self.timer.nanos(self.began, self.timer.moment());
         self.times.push(ns / iterations.max(1) as f64);
         self.done = 0;
     }

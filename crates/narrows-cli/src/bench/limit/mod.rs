@@ -48,6 +48,7 @@ use std::time::Duration;
 
 pub use callee::{Callee, Served};
 pub use caller::Limits;
+pub use clock::Clock;
 pub use laps::{LAP, Laps, stream_lap};
 pub use raw::{MAX_BYTES, SLOT_PAYLOAD};
 

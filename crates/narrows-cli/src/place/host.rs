@@ -1,0 +1,70 @@
+//! This machine.
+
+use narrows_host::{Host, Trace, system};
+use std::hint::spin_loop;
+use std::time::{Duration, Instant};
+
+use super::{Core, Place};
+use crate::bench::limit::Clock;
+use crate::peer::Process;
+use crate::run::Stamps;
+
+impl Place for Host {
+    type Core = ThisProcess;
+    type Timer = Clock;
+    type Other = Process;
+
+    fn core(&self) -> ThisProcess {
+        ThisProcess
+    }
+
+    fn timer(&self) -> Clock {
+        Clock::get()
+    }
+
+    fn set_tracing(&self, on: bool) {
+        Host::set_tracing(self, on);
+    }
+
+    fn take_trace(&self) -> Trace {
+        Host::take_trace(self)
+    }
+
+    fn tick(&self) -> f64 {
+        Host::nanos_per_tick()
+    }
+
+    fn stamps(&self) -> Stamps {
+        Stamps::alike(Host::stamp_cost())
+    }
+}
+
+/// The process that the node belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThisProcess;
+
+impl Core for ThisProcess {
+    /// Does not give the core away meanwhile.
+    fn work(&self, time: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            spin_loop();
+        }
+    }
+
+    fn used(&self) -> Duration {
+        system::process_time()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_at_least_the_time_asked_for() {
+        let start = Instant::now();
+        ThisProcess.work(Duration::from_millis(2));
+        assert!(start.elapsed() >= Duration::from_millis(2));
+    }
+}

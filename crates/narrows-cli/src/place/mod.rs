@@ -1,0 +1,93 @@
+//! What a measurement runs on: a core of this machine or of a simulated chip, with the stack on it.
+//!
+//! The stack needs a [`Platform`]; who measures it needs a little more: time that looking at does
+//! not disturb, stamps, work that takes a given time, and processor time. The code of both sides of
+//! a run and of a bench is written against [`Place`] and compiled for each kind of it.
+
+mod host;
+
+use narrows::endpoint::Node;
+use narrows::platform::{Instant, Platform, Wait};
+use narrows_host::Trace;
+use std::time::Duration;
+
+use crate::run::Stamps;
+
+/// A platform that measurements are made on.
+pub trait Place: Platform {
+    /// This core, apart from its node, which is borrowed while it serves.
+    type Core: Core;
+    /// Time for laps.
+    type Timer: Timer;
+    /// What the caller knows of the other side beside the link.
+    type Other: Other;
+
+    /// This core.
+    fn core(&self) -> Self::Core;
+
+    /// Time for laps.
+    fn timer(&self) -> Self::Timer;
+
+    /// The time, as the measurement takes it: on the scale of [`Platform::now`], and looking takes
+    /// none of it where that is possible.
+    #[inline]
+    fn time(&self) -> Instant {
+        self.now()
+    }
+
+    /// Turns stamps on or off.
+    fn set_tracing(&self, on: bool);
+
+    /// The stamps since the last time, and forgets them.
+    fn take_trace(&self) -> Trace;
+
+    /// Nanoseconds of a tick of the stamps.
+    fn tick(&self) -> f64;
+
+    /// What a stamp costs.
+    fn stamps(&self) -> Stamps;
+}
+
+/// A core that works.
+pub trait Core: Clone {
+    /// Keeps it busy for so long.
+    fn work(&self, time: Duration);
+
+    /// Processor time that was used so far, of the copy engine too where that is a thread.
+    fn used(&self) -> Duration;
+}
+
+/// A source of time that is fine enough for laps of a batch.
+pub trait Timer {
+    /// A moment.
+    type Moment: Copy;
+
+    /// Now.
+    fn moment(&self) -> Self::Moment;
+
+    /// Nanoseconds from `start` to `end`.
+    fn nanos(&self, start: Self::Moment, end: Self::Moment) -> f64;
+}
+
+/// The other side, beside the link.
+pub trait Other {
+    /// How it ended, if it does within that time.
+    fn ended(&mut self, within: Duration) -> Option<String>;
+
+    /// What its stamps cost; none if that is the same as here.
+    fn stamps(&self) -> Option<Stamps> {
+        None
+    }
+
+    /// Lets it go, once the link is closed.
+    fn dismiss(&mut self);
+}
+
+/// Sleeps until a moment of [`Place::time`], whatever peers ring. What happens at the rendezvous
+/// meanwhile is seen to.
+pub fn sleep_until<P: Place>(node: &mut Node<P>, until: Instant) {
+    while node.platform().time() < until {
+        node.platform().wait(std::iter::empty(), Wait::Timer, Some(until));
+        node.poll();
+    }
+}

@@ -1,0 +1,250 @@
+//! A simulated chip as the place of a run or a bench.
+//!
+//! Both sides are processes of one [`Simulation`], each on a core of the chip: the caller's does
+//! what a run or a bench does, the callee's serves as [`callee`] does. Times are virtual, to the
+//! nanosecond and below, and whoever measures looks at them for nothing. So two runs of the same
+//! print the same.
+
+mod place;
+
+pub use place::Callee;
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use narrows::endpoint::{Limits, Node};
+use narrows::memory::Class;
+use narrows::strategy::Placement;
+use narrows_sim::chip::{Chip, Core, Link};
+use narrows_sim::cpu::Cpu;
+use narrows_sim::engine::{Settings, Simulation};
+
+use crate::bench::crowd;
+use crate::callee;
+use crate::failure::{Failure, Kind};
+use crate::flags::{Cores, Global, Place};
+use crate::machine::Machine;
+use crate::peer::{CALLEE, CALLER, Peer};
+use crate::platform::{self, drawing::frequency};
+use crate::service;
+
+/// How long the caller looks for the callee, in virtual time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Descriptor slots of a ring, where there are many.
+const SLOTS: u32 = 16;
+/// How urgent both sides are.
+const PRIORITY: u32 = 1;
+
+/// What both sides are to have room for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needs {
+    /// The longest request, response or message in bytes.
+    pub longest: usize,
+    /// Links of each side: one between them, and others to nodes that sleep.
+    pub links: usize,
+}
+
+impl Default for Needs {
+    fn default() -> Needs {
+        Needs { longest: 0, links: 1 }
+    }
+}
+
+impl Place {
+    /// The chip to run on; none for this machine.
+    ///
+    /// # Errors
+    /// As [`platform::load`]; or [`Kind::Usage`] for a flag that says nothing to a chip.
+    pub(crate) fn chip(&self, global: &Global) -> Result<Option<Chip>, Failure> {
+        let Some(name) = &self.on else { return Ok(None) };
+        let flags =
+            [("--priority", global.priority.is_some()), ("--lock-memory", global.lock_memory)];
+        if let Some((flag, _)) = flags.into_iter().find(|(_, given)| *given) {
+            let text = format!("{flag} is for this machine, not for a chip: leave it or --on out");
+            return Err(Failure::new(Kind::Usage, text));
+        }
+        platform::load(name).map(Some)
+    }
+}
+
+/// What a report says about a chip.
+pub fn machine(chip: &Chip) -> Machine {
+    let core = |core: &Core| format!("{} {}", core.name, frequency(core.clock));
+    Machine {
+        cpu: chip.cores.iter().map(core).collect::<Vec<String>>().join(", "),
+        cores: chip.cores.len(),
+        kernel: "unknown".into(),
+        virtualised: false,
+        platform: Some(chip.name.clone()),
+        r#virtual: true,
+    }
+}
+
+/// Links two sides on a chip and has the caller's do something.
+///
+/// # Errors
+/// What `work` says, or that the simulation got stuck.
+pub(crate) fn run<R>(
+    global: &Global,
+    chip: &Chip,
+    needs: &Needs,
+    work: impl FnOnce(Peer<Cpu>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let cores = cores(global, chip)?;
+    let mut made = None;
+    let said = RefCell::new(None);
+    let mut simulation = Simulation::new(chip, Settings::default());
+    simulation.process(cores.caller, CALLER, PRIORITY, |cpu| {
+        let peer = node(&cpu, CALLER, needs)
+            .and_then(|node| link(node, needs.links, Callee::new(chip, cores.callee)));
+        made = Some(peer.and_then(work));
+    });
+    simulation.process(cores.callee, CALLEE, PRIORITY, |cpu| match node(&cpu, CALLEE, needs) {
+        Ok(mut node) => callee::serve(&mut node, longest(needs), None),
+        Err(failure) => {
+            said.replace(Some(failure));
+        }
+    });
+    for number in 1..needs.links {
+        let name = format!("crowd-{number}");
+        let said = &said;
+        simulation.process(cores.callee, &name.clone(), PRIORITY, move |cpu| {
+            if let Err(failure) = stand_by(&cpu, &name) {
+                said.replace(Some(failure));
+            }
+        });
+    }
+    let ended = simulation.run();
+    if let Some(failure) = said.take() {
+        return Err(failure);
+    }
+    ended.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    let lost = || Failure::new(Kind::Internal, "the simulation ended before its caller");
+    made.unwrap_or_else(|| Err(lost()))
+}
+
+/// The first two cores, unless others are named.
+fn cores(global: &Global, chip: &Chip) -> Result<Cores, Failure> {
+    let cores = global.cores.unwrap_or(Cores { caller: 0, callee: 1 });
+    let count = chip.cores.len();
+    if cores.caller.max(cores.callee) < count {
+        return Ok(cores);
+    }
+    let has = match count {
+        1 => "one core".to_owned(),
+        count => format!("{count} cores, numbered from 0"),
+    };
+    let name = &chip.name;
+    let text = match global.cores {
+        Some(Cores { caller, callee }) => {
+            format!("--cores {caller},{callee} are not both there: {name} has {has}")
+        }
+        None => format!("caller and callee need a core each, but {name} has {has}"),
+    };
+    Err(Failure::new(Kind::Usage, text))
+}
+
+fn node(cpu: &Cpu, name: &str, needs: &Needs) -> Result<Node<Cpu>, Failure> {
+    let name = name.parse().map_err(|_| defect("a name is none"))?;
+    let limits = Limits {
+        links: needs.links,
+        endpoints: usize::from(service::MANY_PORTS + service::MOST_PORTS),
+        flows: 80,
+        inbox: 1024,
+        longest: longest(needs),
+    };
+    cpu.node(name, limits).map_err(|_| defect("there is no memory for the tables of a node"))
+}
+
+/// The longest payload of a node: a function may be answered, and a side be asked, with as much.
+fn longest(needs: &Needs) -> usize {
+    needs.longest.max(crate::peer::ANSWER as usize)
+}
+
+/// Links the caller's node, and waits until it has so many links.
+fn link(mut node: Node<Cpu>, links: usize, other: Callee) -> Result<Peer<Cpu>, Failure> {
+    let name = CALLEE.parse().map_err(|_| defect("a name is none"))?;
+    let link = node.hunt(&name, Some(PATIENCE)).map_err(|error| unlinked(&error))?;
+    while node.links().count() < links {
+        let before = node.platform().time();
+        node.wait_any(Some(PATIENCE));
+        node.poll();
+        if node.platform().time().since(before) >= PATIENCE.into() {
+            return Err(unlinked(&"others did not appear in time"));
+        }
+    }
+    Ok(Peer::new(node, link, other))
+}
+
+/// A node that links with both sides and sleeps until they have ended.
+fn stand_by(cpu: &Cpu, name: &str) -> Result<(), Failure> {
+    let name = name.parse().map_err(|_| defect("a name is none"))?;
+    let node = cpu.node(name, crowd::TABLES);
+    let mut node = node.map_err(|_| defect("there is no memory for the tables of a node"))?;
+    crowd::meet(&mut node).map_err(|why| unlinked(&why))?;
+    crowd::stand_by(&mut node);
+    Ok(())
+}
+
+fn unlinked(why: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Kind::Peer, format!("nodes cannot be linked on this chip: {why}"))
+}
+
+/// A chip whose links take little memory, for a bench of many with short messages.
+pub(crate) fn small(chip: &Chip) -> Chip {
+    let class = |size, count| Class { placement: Placement::External, size, count };
+    let link =
+        Link { slots: SLOTS, classes: vec![class(64, 4), class(4096, 1)], ..chip.link.clone() };
+    Chip { link, ..chip.clone() }
+}
+
+fn defect(what: &str) -> Failure {
+    Failure::new(Kind::Internal, format!("{what}: report this defect"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows::platform::{Platform, Wait};
+
+    fn chip() -> Chip {
+        platform::load("generic-amp").unwrap()
+    }
+
+    #[test]
+    fn a_deadlock_is_told_with_who_waits_for_what() {
+        let failure = run(&Global::default(), &chip(), &Needs::default(), |peer| {
+            peer.node.platform().wait(std::iter::empty(), Wait::Bell, None);
+            Ok(())
+        });
+        let failure = failure.unwrap_err();
+        assert_eq!(failure.kind, Kind::Stuck);
+        let text = failure.to_string();
+        assert!(text.contains("caller waits for") && text.contains("callee waits for"), "{text}");
+    }
+
+    #[test]
+    fn what_the_caller_says_comes_back_and_the_callee_ends() {
+        let made = run(&Global::default(), &chip(), &Needs::default(), |mut peer| {
+            peer.cpu_time()?;
+            Ok(peer.node.links().count())
+        });
+        assert_eq!(made, Ok(1));
+        let refused = Failure::new(Kind::Name, "nothing of that name");
+        let made: Result<(), _> =
+            run(&Global::default(), &chip(), &Needs::default(), |_| Err(refused.clone()));
+        assert_eq!(made, Err(refused));
+    }
+
+    #[test]
+    fn links_that_do_not_fit_into_a_chips_memory_are_refused_in_a_sentence() {
+        let needs = Needs { links: 64, ..Needs::default() };
+        let mut chip = chip();
+        for memory in &mut chip.memories {
+            memory.size = memory.size.min(256 << 10);
+        }
+        let failure = run(&Global::default(), &chip, &needs, |_| Ok(())).unwrap_err();
+        assert_eq!(failure.kind, Kind::Peer);
+        assert!(failure.to_string().contains("cannot be linked on this chip"), "{failure}");
+    }
+}

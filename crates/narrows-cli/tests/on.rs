@@ -1,0 +1,281 @@
+//! `narrows run` and `narrows bench` with `--on`: the same, on a simulated chip.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const FAST: &str = "generic-amp";
+
+fn narrows(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_narrows")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a command prints that succeeds.
+fn printed(arguments: &[&str]) -> String {
+    let output = narrows(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn report(arguments: &[&str]) -> Value {
+    serde_json::from_str(&printed(&[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// The rows of a bench of one round on a platform.
+fn rows(platform: &str, bench: &[&str]) -> Vec<Value> {
+    let report = report(&[&["bench"], bench, &["--on", platform, "--rounds", "1"][..]].concat());
+    assert_eq!(report["command"], format!("bench {}", bench[0]));
+    let rows = report["results"].as_array().unwrap().clone();
+    for row in &rows {
+        assert!(
+            row["value"].is_number() && row["bound"].is_null() && row["met"].is_null(),
+            "{row}"
+        );
+    }
+    rows
+}
+
+fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
+    rows.iter().filter(|row| row["name"].as_str().unwrap().starts_with(start)).collect()
+}
+
+fn value(row: &Value) -> f64 {
+    row["value"].as_f64().unwrap()
+}
+
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = narrows(arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    assert!(said.starts_with("narrows: ") && output.stdout.is_empty(), "{arguments:?}: {said}");
+    said
+}
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, contents: &str) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, contents).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+fn root(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn voice() -> String {
+    root("workloads/voice.toml").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_report_says_what_was_simulated() {
+    let bench = ["bench", "--on", "nios2-dual", "pingpong", "--rounds", "1", "--bytes", "48"];
+    let report = report(&[&bench[..], &["--notify", "spin"]].concat());
+    let machine = &report["machine"];
+    assert_eq!((&machine["platform"], &machine["virtual"]), (&"nios2-dual".into(), &true.into()));
+    assert_eq!((&machine["cores"], &machine["virtualised"]), (&2.into(), &false.into()));
+    assert!(machine["cpu"].as_str().unwrap().contains("cpu0"), "{machine}");
+    let shown = printed(&[&bench[..], &["--notify", "spin"]].concat());
+    assert!(shown.starts_with("on nios2-dual (simulated)\n"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+}
+
+#[test]
+fn the_same_command_prints_the_same_bytes() {
+    let voice = voice();
+    let run = ["run", &voice, "--duration", "200ms", "--strategy", "copy,in_place/spin/internal"];
+    for arguments in [
+        &[&run[..], &["--on", "davinci"]].concat()[..],
+        &["bench", "pingpong", "--on", FAST, "--bytes", "1024", "--notify", "hybrid"],
+        &["bench", "phases", "--on", "davinci", "--bytes", "128", "--rounds", "2", "--json"],
+    ] {
+        assert_eq!(printed(arguments), printed(arguments));
+    }
+}
+
+#[test]
+fn round_trips_take_longer_the_more_there_is_to_do() {
+    let rows = rows(FAST, &["pingpong", "--bytes", "48,1024,8192"]);
+    assert_eq!(rows.len(), 2 * 3 * 3);
+    for row in &rows {
+        assert!(row["limit"].is_null() && row["ratio"].is_null(), "{row}");
+    }
+    for notify in ["spin", "interrupt", "hybrid"] {
+        let of = |traffic: &str| {
+            let name = format!("copy_batched/{notify}/external {traffic}");
+            named(&rows, &name).into_iter().map(value).collect::<Vec<f64>>()
+        };
+        let (messages, calls) = (of("message"), of("call"));
+        assert!(messages.is_sorted_by(|a, b| a < b) && calls[0] > messages[0], "{messages:?}");
+    }
+    let asleep = value(named(&rows, "copy_batched/interrupt/external message")[0]);
+    assert!(asleep > value(named(&rows, "copy_batched/spin/external message")[0]));
+}
+
+#[test]
+fn every_transfer_carries_a_stream_that_arrives_whole() {
+    let transfers = "copy,copy_lazy,copy_batched,single_copy,in_place,copy_engine";
+    let bench = ["throughput", "--bytes", "48,4096", "--transfer", transfers, "--notify", "spin"];
+    let rows = rows("davinci", &bench);
+    assert_eq!(rows.len(), 6 * 2 * 2 * 2);
+    assert!(rows.iter().all(|row| value(row) > 0.0));
+}
+
+#[test]
+fn stamps_take_time_that_is_deducted_again() {
+    let rows = rows("davinci", &["phases", "--bytes", "128,8192", "--notify", "spin"]);
+    for bytes in [128, 8192] {
+        let of = |start: &str| {
+            let mut found = named(&rows, start).into_iter().filter(|row| row["bytes"] == bytes);
+            found.next().unwrap()
+        };
+        let (without, with) = (value(of("call ")), value(of("stamped ")));
+        assert!(with > without, "{with} {without}");
+        let deducted = of("deducted ");
+        assert_eq!(deducted["limit"], of("call ")["value"]);
+        let ratio = deducted["ratio"].as_f64().unwrap();
+        assert!((ratio - 1.0).abs() < 0.01, "{deducted}");
+        let phases: f64 = ["A ", "B ", "C ", "D ", "E "].map(|name| value(of(name))).iter().sum();
+        assert!(phases > 0.5 * without && phases < 1.01 * without, "{phases} {without}");
+    }
+    assert!(named(&rows, "a stamp").is_empty() && named(&rows, "spans").is_empty());
+}
+
+#[test]
+fn the_three_experiments_leave_out_what_does_not_fit() {
+    let rows = rows("davinci", &["sizes"]);
+    assert_eq!(named(&rows, "1 A ").len(), 9);
+    let internal = named(&rows, "2 A+E copy_batched/interrupt/internal");
+    let longest = internal.iter().map(|row| row["bytes"].as_u64().unwrap()).max();
+    assert_eq!(longest, Some(4096));
+    assert_eq!(named(&rows, "1 32 x 1024").len(), 2);
+    let parts = |parts: u32, bytes: u32| {
+        value(named(&rows, &format!("1 {parts} x {bytes} copy_batched"))[0])
+    };
+    assert!(parts(32, 1024) > parts(2, 16384) && parts(2, 16384) > parts(1, 32768));
+}
+
+#[test]
+fn more_links_take_longer_and_more_endpoints_do_not() {
+    let rows = rows(FAST, &["scaling", "--notify", "interrupt"]);
+    assert_eq!(rows.len(), 6);
+    let times = |what: &str, numbers: [u32; 3]| {
+        numbers.map(|number| value(named(&rows, &format!("{what} {number} "))[0]))
+    };
+    let links = times("links", [1, 8, 64]);
+    assert!(links.is_sorted_by(|a, b| a < b), "{links:?}");
+    let [one, some, many] = times("endpoints", [1, 16, 1024]);
+    assert!(some < 1.1 * one && many < 1.1 * one, "{one} {some} {many}");
+}
+
+#[test]
+fn a_workload_is_carried_in_virtual_time() {
+    let place = Place::new();
+    let file = place.file(
+        "x.toml",
+        "duration = '1s'\nstrategy = ['copy/interrupt', 'copy_engine', 'copy/region=3']\n\
+         [[flow]]\nname = 'work'\nfunction = 'busy'\nbusy = '5ms'\nperiod = '20ms'\ncount = 9\n\
+         [[flow]]\nname = 'deep'\nfunction = 'echo'\nrequest = 700\ndepth = 6\ncount = 100\n\
+         [[flow]]\nname = 'after'\nfunction = 'echo'\nafter = 'deep'\n",
+    );
+    let report = report(&["run", &file, "--on", FAST]);
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 9);
+    for row in rows {
+        if row["strategy"].as_str().unwrap().contains("region=3") {
+            assert!(row["refused"].as_str().unwrap().contains("no memory of that placement"));
+            continue;
+        }
+        let count = if row["flow"] == "work" { 9 } else { 100 };
+        assert_eq!((&row["sent"], &row["received"]), (&count.into(), &count.into()), "{row}");
+        assert_eq!((&row["lost"], &row["wrong"]), (&0.into(), &0.into()), "{row}");
+        assert_eq!(row["phase_calls"], count, "{row}");
+        let trip = row["rtt_us"]["median"].as_f64().unwrap();
+        let on_the_other_core = row["phases_us"]["C"]["median"].as_f64().unwrap();
+        if row["flow"] == "work" {
+            // Whatever this machine does meanwhile.
+            assert!((5_000.0..5_500.0).contains(&on_the_other_core), "{row}");
+            assert!(trip > on_the_other_core && trip < 6_000.0, "{row}");
+        }
+        for side in ["caller", "callee"] {
+            let load = row["cpu_percent"][side].as_f64().unwrap();
+            assert!(load > 0.0 && load < 100.0, "{row}");
+        }
+    }
+    let shown = printed(&["run", &file, "--on", FAST]);
+    assert!(shown.starts_with("x on generic-amp (simulated): 3 strategies, 1s each\n"), "{shown}");
+}
+
+#[test]
+fn audio_comes_back_as_the_codec_makes_it() {
+    let voice = voice();
+    let run = ["run", &voice, "--duration", "400ms", "--strategy", "copy,in_place/spin/internal"];
+    let report = report(&[&run[..], &["--on", "davinci"]].concat());
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        assert_eq!(row["sent"], row["received"], "{row}");
+        assert_eq!(row["wrong"], 0, "{row}");
+        if row["flow"] == "decode" {
+            assert!(row["audio"]["samples"].as_u64() > Some(0), "{row}");
+            assert_eq!(row["audio"]["differing"], 0, "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_platform_may_be_a_file_and_its_cores_be_chosen() {
+    let place = Place::new();
+    let text = std::fs::read_to_string(root("platforms/davinci.toml")).unwrap();
+    let file = place.file("mine.toml", &text);
+    let bench = ["bench", "pingpong", "--bytes", "1024", "--notify", "spin", "--rounds", "1"];
+    let on = |more: &[&str]| report(&[&bench[..], more].concat());
+    let (shipped, mine) = (on(&["--on", "davinci"]), on(&["--on", &file]));
+    assert_eq!(mine["machine"]["platform"], "mine");
+    assert_eq!(shipped["results"], mine["results"]);
+    let swapped = on(&["--on", "davinci", "--cores", "1,0"]);
+    assert_ne!(shipped["results"], swapped["results"]);
+    let said = fails(&[&bench[..], &["--on", "davinci", "--cores", "0,2"]].concat(), 2);
+    assert!(said.contains("davinci has 2 cores"), "{said}");
+}
+
+#[test]
+fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
+    for (which, expected) in [
+        ("limit", "what this machine allows"),
+        ("bounds", "what this machine allows"),
+        ("storm", "kills processes"),
+        ("soak", "processes of this machine"),
+    ] {
+        let said = fails(&["bench", which, "--on", FAST], 2);
+        assert!(said.contains(expected) && said.contains("leave --on out"), "{said}");
+    }
+    let said = fails(&["run", &voice(), "--on", FAST, "--priority", "5"], 2);
+    assert!(said.contains("--priority"), "{said}");
+    let said = fails(&["bench", "sizes", "--on", FAST, "--lock-memory"], 2);
+    assert!(said.contains("--lock-memory"), "{said}");
+    let bytes = ["bench", "pingpong", "--on", "davinci", "--bytes", "8192"];
+    let said = fails(&[&bytes[..], &["--placement", "internal"]].concat(), 2);
+    assert!(said.contains("up to 4096 bytes"), "{said}");
+}
+
+#[test]
+fn a_platform_that_is_none_is_named_with_those_there_are() {
+    let voice = voice();
+    let said = fails(&["run", &voice, "--on", "nothing"], 3);
+    assert!(said.contains("no platform nothing") && said.contains("davinci"), "{said}");
+    let place = Place::new();
+    let file = place.file("wrong.toml", "about = 3\n");
+    let said = fails(&["bench", "sizes", "--on", &file], 3);
+    assert!(said.contains("wrong.toml:1:"), "{said}");
+}

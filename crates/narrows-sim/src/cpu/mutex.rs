@@ -1,0 +1,39 @@
+//! Hardware mutexes: words that one transfer looks at and takes, whoever else wants to.
+
+use super::Cpu;
+use crate::engine::bus::Act;
+use crate::time::Time;
+
+impl Cpu {
+    /// Takes the mutex at a word of a memory if nobody has it: one transfer that loads and stores.
+    /// While it is taken the word holds the number of the core that has it, plus one.
+    #[must_use]
+    pub fn try_lock(&self, memory: usize, address: u32) -> bool {
+        self.transfer(memory, address, 4, Act::Claim(self.core() as u32 + 1));
+        let mut free = false;
+        self.act(|state, process| {
+            state.counts.words += 1;
+            free = state.processes[process].latch.take() == Some(0);
+            false
+        });
+        free
+    }
+
+    /// Tries to take the mutex at a word again and again, with the pause of a waiting loop in
+    /// between. False if `end` comes first.
+    #[must_use]
+    pub fn lock(&self, memory: usize, address: u32, end: Time) -> bool {
+        while !self.try_lock(memory, address) {
+            self.compute(self.rates().poll);
+            if self.moment() >= end || self.gone() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Gives the mutex at a word free.
+    pub fn unlock(&self, memory: usize, address: u32) {
+        self.store(memory, address, 0);
+    }
+}

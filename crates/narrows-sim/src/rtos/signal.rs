@@ -1,0 +1,99 @@
+//! Signals: messages with a number that go from process to process of a core. Each process has one
+//! queue of them, and takes those whose numbers it asks for.
+
+use super::{Call, Kernel, Os, Unknown};
+use crate::engine::Pid;
+use crate::time::Time;
+use std::collections::VecDeque;
+
+/// A signal in its buffer. Whoever has it may read it, send it on, or free it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// What it is about.
+    pub number: u32,
+    /// What it carries.
+    pub bytes: Vec<u8>,
+    sender: Pid,
+}
+
+impl Signal {
+    /// Who sent it; whoever made it, if nobody did.
+    #[must_use]
+    pub fn sender(&self) -> Pid {
+        self.sender
+    }
+}
+
+/// What a process has been sent, and what it waits for.
+#[derive(Default)]
+pub(super) struct Mail {
+    signals: VecDeque<Signal>,
+    /// The numbers it waits for, if it waits; with none, any.
+    wanted: Option<Vec<u32>>,
+    /// The fast semaphore.
+    pub fast: u32,
+    /// How much of it the process waits for.
+    pub needed: u32,
+}
+
+fn wants(wanted: &[u32], number: u32) -> bool {
+    wanted.is_empty() || wanted.contains(&number)
+}
+
+impl Kernel {
+    fn take_signal(&mut self, process: usize, wanted: &[u32]) -> Option<Signal> {
+        let mail = self.mail(process);
+        let found = mail.signals.iter().position(|signal| wants(wanted, signal.number));
+        mail.wanted = found.is_none().then(|| wanted.to_vec());
+        mail.signals.remove(found?)
+    }
+}
+
+impl Os {
+    /// Reserves the buffer of a signal.
+    #[must_use]
+    pub fn alloc(&self, number: u32, bytes: Vec<u8>) -> Signal {
+        self.charge(Call::Alloc);
+        Signal { number, bytes, sender: self.own() }
+    }
+
+    /// Gives a signal's buffer back.
+    pub fn free(&self, signal: Signal) {
+        self.charge(Call::FreeBuf);
+        drop(signal);
+    }
+
+    /// Sends a signal to a process of this core. If that waits for it and is more urgent, it runs
+    /// before this returns. An interrupt process is triggered by it.
+    ///
+    /// # Errors
+    /// See [`Unknown`]; the signal is lost with its buffer.
+    pub fn send(&self, signal: Signal, to: Pid) -> Result<(), Unknown> {
+        self.charge(Call::Send);
+        let signal = Signal { sender: self.own(), ..signal };
+        let sent = self.with(to, |state, process| {
+            let mut kernel = self.cpu.machine().kernel.borrow_mut();
+            let mail = kernel.mail(process);
+            let wanted = mail.wanted.as_ref().is_some_and(|all| wants(all, signal.number));
+            mail.signals.push_back(signal);
+            Os::ready(state, process, wanted);
+        });
+        self.cpu.act(crate::engine::state::State::give_way);
+        sent
+    }
+
+    /// Takes the first signal whose number is among those wanted, or any if none are named; waits
+    /// for it if there is none yet. None if the time is up first.
+    ///
+    /// [`Time::NEVER`] is a wait without limit.
+    pub fn receive(&self, wanted: &[u32], within: Time) -> Option<Signal> {
+        self.charge(if within == Time::NEVER { Call::Receive } else { Call::ReceiveWTmo });
+        let got =
+            self.wait(within, "a signal".into(), |kernel, own| kernel.take_signal(own, wanted));
+        self.cpu.act(|_, own| {
+            self.cpu.machine().kernel.borrow_mut().mail(own).wanted = None;
+            false
+        });
+        got
+    }
+}

@@ -1,0 +1,128 @@
+//! The short way over the memory: what fits a slot or a block that is free, and a message that can
+//! be taken straight to where it is used. What it cannot do it leaves as it was, for the long way.
+
+use super::ring::AHEAD;
+use super::{Block, Descriptor, PoolError, Shared};
+use crate::platform::{Memory, OwnMemory, Platform};
+use crate::strategy::{Placement, Strategy, Transfer};
+
+impl<P: Platform> Shared<P> {
+    /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
+    /// is separate.
+    #[inline(always)]
+    pub fn post_in_slot(&mut self, mut descriptor: Descriptor, payload: &[u8]) -> bool {
+        let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
+        if fits {
+            descriptor.len = payload.len() as u32;
+            self.tx.publish(&descriptor, payload);
+        }
+        fits
+    }
+
+    /// As [`Shared::post_in_slot`], looking for credit if need be; and what does not fit a slot in a
+    /// block, if this core's copying may bring it there.
+    #[inline(always)]
+    pub fn post(
+        &mut self,
+        mut descriptor: Descriptor,
+        strategy: &Strategy,
+        payload: &[u8],
+    ) -> bool {
+        if !self.tx.known_room() && !self.credited() {
+            return false;
+        }
+        if self.post_in_slot(descriptor, payload) {
+            return true;
+        }
+        if strategy.transfer == Transfer::CopyEngine {
+            return false;
+        }
+        let Some(block) = self.bring(strategy.placement, payload) else { return false };
+        descriptor.len = payload.len() as u32;
+        descriptor.block = Some(block);
+        self.tx.publish(&descriptor, &[]);
+        true
+    }
+
+    /// Whether the peer has given credit. If it gave what it cannot have, the long way says so.
+    #[inline(never)]
+    fn credited(&mut self) -> bool {
+        self.tx.room() == Ok(true)
+    }
+
+    /// Copies a payload to a free block and lends that to the peer.
+    #[inline(never)]
+    fn bring(&mut self, pool: Placement, payload: &[u8]) -> Option<Block> {
+        let len = u32::try_from(payload.len()).ok()?;
+        if self.pool.lent() >= self.most_lent {
+            return None;
+        }
+        let mut block = self.pool.take(pool, len);
+        if block == Err(PoolError::Empty) && self.reclaim().is_ok() {
+            block = self.pool.take(pool, len);
+        }
+        let block = block.ok()?;
+        let written = self.own_block(block).is_some_and(|(offset, size)| {
+            if pool != Placement::Internal {
+                // These are used in turn.
+                self.own.prefetch_to_write(offset.saturating_add(AHEAD * size));
+            }
+            let written = self.own.write(offset, payload).is_ok();
+            self.own.clean(offset, len);
+            written
+        });
+        if !written {
+            self.pool.put_back(block);
+            return None;
+        }
+        self.pool.lend(block);
+        Some(block)
+    }
+
+    /// Takes the next message, which is there, straight to where it is used, if it is one whose
+    /// credit may gather, it is for `port`, none behind it may be more urgent, and it is in the slot
+    /// or, if blocks are `copied` out by this core, in one; what does not fit is cut off. None if
+    /// not: the message, whatever it is, is still the next, and [`Shared::take`] says what is wrong
+    /// with it if anything is.
+    #[inline(always)]
+    pub fn take_into(
+        &mut self,
+        platform: &P,
+        port: u16,
+        copied: bool,
+        to: &mut [u8],
+    ) -> Option<Descriptor> {
+        let descriptor = Descriptor::usual(self.rx.words())?;
+        if descriptor.target != port || self.rx.overtaken() {
+            return None;
+        }
+        let fits = to.len().min(descriptor.len as usize);
+        let to = to.get_mut(..fits)?;
+        if let Some(block) = descriptor.block {
+            if !copied {
+                return None;
+            }
+            self.collect_and_return(block, descriptor.len, to)?;
+        } else {
+            if descriptor.len as usize > Self::IN_SLOT {
+                return None;
+            }
+            self.rx.payload(to);
+        }
+        self.rx.advance(descriptor.priority);
+        self.flush_batch(platform);
+        Some(descriptor)
+    }
+
+    #[inline(never)]
+    fn collect_and_return(&mut self, block: Block, len: u32, to: &mut [u8]) -> Option<()> {
+        let (offset, size) = self.theirs.block(block)?;
+        if len > size {
+            return None;
+        }
+        self.peer.invalidate(offset, len);
+        self.peer.read(offset, to).ok()?;
+        self.returner.give(block);
+        Some(())
+    }
+}
