@@ -16,10 +16,10 @@ pub mod text;
 
 use crate::failure::{Failure, Kind};
 use crate::flags::Global;
-use crate::machine::{Machine, Root};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::sim;
 use figures::Experiment;
 use flags::Papers;
 use row::Row;
@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
     drop(progress);
     if global.json {
         let rows = results.into_iter().flat_map(|(_, rows)| rows).collect();
-        return Report::new("papers", Machine::look(&Root::default()), rows).print();
+        return Report::new("papers", sim::machine(&s0::chip()?), rows).print();
     }
     output::print(text::text(&results).as_bytes())
 }

@@ -39,7 +39,7 @@ pub struct Side {
 /// other processes.
 ///
 /// # Errors
-/// [`Kind::Internal`] if the simulation gets stuck, or with what either of them says.
+/// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Internal`] with what either of them says.
 pub fn run<'a, R>(
     chip: &Chip,
     beside: impl FnOnce(&mut Simulation<'a>),
@@ -62,7 +62,7 @@ where
         left.set(Some(meet(&cpu).and_then(callee)));
     });
     beside(&mut simulation);
-    simulation.run().map_err(|stuck| failed(&stuck))?;
+    simulation.run().map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
     match said.take() {
         Some(Err(error)) => Err(failed(&error)),
         Some(Ok(())) => {

@@ -2,6 +2,7 @@
 //! that nothing which is made of them is read with a panic.
 
 use super::*;
+use narrows::strategy::Placement;
 
 fn every_shipped() -> Vec<Chip> {
     let parse = |(name, text): &(&str, &str)| {
@@ -94,20 +95,26 @@ fn davinci_adds_up_to_what_it_is_set_from() {
             .sum::<f64>()
     };
     let publish = 4.0 * write + read + arm.interrupt.ring.at(arm.clock).micros();
-    let take = |written: f64| written * write + 5.0 * read;
-    // The reading that ends B is while the DSP works, whose function writes a word.
-    let meanwhile = arm.timer.read.at(arm.clock).micros();
+    let (served, taken) = (3.0 * write + 5.0 * read, 2.0 * write + 5.0 * read);
     let copy = arm.copy.word.at(arm.clock).micros();
     for (words, [a, b, c, d, e]) in [
-        (32.0, [148.77, 131.22, 75.51, 114.37, 143.77]),
-        (8192.0, [4121.62, 131.37, 76.66, 115.37, 4101.70]),
+        (32, [148.77, 131.22, 75.51, 114.37, 143.77]),
+        (8192, [4121.62, 131.37, 76.66, 115.37, 4101.70]),
     ] {
+        let fit = chip
+            .link
+            .classes
+            .iter()
+            .filter(|class| class.placement == Placement::External && class.size >= words * 4);
+        let blocks: u32 = fit.map(|class| class.count).sum();
+        let back = read * (1.0 + 1.0 / f64::from(blocks));
+        let words = f64::from(words);
         let leave = arm.span(Span::PhaseD).unwrap().leave.at(arm.clock).micros();
         let sums = [
-            (a, enter(arm, Span::PhaseA) + words * (write + copy)),
+            (a, enter(arm, Span::PhaseA) + words * (write + copy) + back),
             (b, enter(arm, Span::PhaseB) + publish),
-            (c, notified(dsp) + take(3.0) + enter(dsp, Span::PhaseC) + write - meanwhile),
-            (d, publish + notified(arm) + take(2.0) + leave),
+            (c, notified(dsp) + served + enter(dsp, Span::PhaseC) + back),
+            (d, publish + notified(arm) + taken + leave),
             (e, enter(arm, Span::PhaseE) + words * (read + copy)),
         ];
         for (published, ours) in sums {
