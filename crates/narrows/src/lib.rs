@@ -86,12 +86,14 @@
 //!   `the_notice_comes_behind_the_last_message_however_many_there_are`,
 //!   `a_peer_that_writes_on_after_its_end_does_not_put_off_the_notice`,
 //!   `a_dead_peers_messages_for_closed_ports_do_not_put_off_the_notice`,
-//!   `calls_end_with_the_peer_behind_the_responses_that_arrived`)
+//!   `calls_end_with_the_peer_behind_the_responses_that_arrived`,
+//!   `a_peer_may_die_at_each_of_its_stores_in_turn`)
 //! - **P10** Then all that the peer's stack had not taken can be had back, and every block it had
 //!   is free again. What its stack had taken and its application not yet used died with it.
 //!   (`what_the_dead_had_not_taken_comes_back_in_order`,
 //!   `what_a_dead_peer_had_not_taken_is_known_and_its_blocks_come_back`,
-//!   `what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more`)
+//!   `what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more`,
+//!   `every_run_ends_in_delivery_or_a_reported_error`)
 //! - **P11** The next life of the peer can be hunted under the same name.
 //!   (`closing_tells_the_peer_which_can_be_hunted_again`,
 //!   `the_next_life_is_linked_to_and_names_of_the_last_stay_dead`)

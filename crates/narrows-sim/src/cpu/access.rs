@@ -68,12 +68,17 @@ impl Cpu {
         });
     }
 
-    /// A transfer over the bus of a memory.
+    /// A transfer of a word over the bus of a memory.
     #[inline]
-    pub(super) fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
-        if !self.inside(memory, address, len as usize) {
-            return;
+    pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) {
+        if self.inside(memory, address, 4) {
+            self.transfer(memory, address, 4, act);
         }
+    }
+
+    /// A transfer over the bus of a memory, inside it.
+    #[inline]
+    fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
         let route = &self.machine().routes[memory];
         let time = match act {
             Act::Store(_) | Act::Write => route.time(len, true),
@@ -92,7 +97,7 @@ impl Cpu {
     /// Loads a word of a memory, past all caches.
     #[must_use]
     pub fn load(&self, memory: usize, address: u32) -> u32 {
-        self.transfer(memory, address, 4, Act::Load);
+        self.transfer_word(memory, address, Act::Load);
         let mut word = 0;
         self.act(|state, process| {
             state.counts.words += 1;
@@ -105,7 +110,7 @@ impl Cpu {
     /// Stores a word to a memory, past all caches.
     pub fn store(&self, memory: usize, address: u32, value: u32) {
         self.machine().state.borrow_mut().counts.words += 1;
-        self.transfer(memory, address, 4, Act::Store(value));
+        self.transfer_word(memory, address, Act::Store(value));
     }
 
     /// Bytes of the longest transfer that instructions of this core make.
@@ -169,6 +174,9 @@ impl Cpu {
 
     /// Loads bytes and throws them away: what private data or descriptors cost.
     pub(super) fn load_nothing(&self, memory: usize, address: u32, len: u32) {
+        if !self.inside(memory, address, len as usize) {
+            return;
+        }
         let burst = self.machine().routes[memory].burst;
         for (at, len) in pieces(address, len as usize, burst) {
             self.transfer(memory, at, len as u32, Act::Nothing);
