@@ -65,12 +65,15 @@
 //! - **P4** Changing a flow's strategy loses, doubles and reorders nothing.
 //!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
 //! - **P5** Of the messages that wait at an endpoint the most urgent is received first, and among
-//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`)
+//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`,
+//!   `the_short_way_differs_in_nothing`,
+//!   `messages_of_several_links_come_whichever_was_the_last_to_bring_one`)
 //!
 //! ## Loss
 //!
 //! - **P6** A message is never dropped for want of room: its sender is told so at once, or waits.
 //!   (`a_full_ring_holds_the_sender_and_loses_nothing`,
+//!   `as_many_are_sent_as_there_is_room_for_and_the_rest_is_the_callers`,
 //!   `a_pool_that_is_used_up_recovers_when_messages_are_released`,
 //!   `a_full_inbox_leaves_messages_in_the_ring`)
 //! - **P7** What could not be sent was not sent, and a block made for it is still its maker's.
@@ -102,6 +105,7 @@
 //!
 //! - **P12** No wake-up is lost: whoever sleeps until a message, credit or a block comes is woken
 //!   when it does. (`a_sleeping_receiver_is_rung_for_the_first_message`,
+//!   `a_sleeping_receiver_is_rung_for_messages_sent_together`,
 //!   `a_sleeping_receiver_is_rung_for_the_message_it_named`,
 //!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`)
 //! - **P13** Credit and blocks that are held back for a batch never stop a sender for good.
