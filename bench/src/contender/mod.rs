@@ -37,6 +37,7 @@ pub use aeron::serve_driver as serve_aeron_driver;
 pub fn all() -> Vec<&'static dyn Contender> {
     vec![
         &narrows_message::COPY,
+        &narrows_message::TOGETHER,
         &narrows_message::SINGLE_COPY,
         &narrows_message::IN_PLACE,
         &narrows_call::COPY,

@@ -4,11 +4,13 @@ use std::io;
 use std::time::Duration;
 
 use narrows::driver::{made_in_pool, read_in_place};
-use narrows::endpoint::{Address, FlowId, PortError, Received, Select, SendError, Source, What};
+use narrows::endpoint::{
+    Address, FlowId, Message, PortError, Received, Select, SendError, Source, What,
+};
 use narrows::strategy::Strategy;
 use narrows_host::{Host, Node, Options};
 
-use super::{Contender, Counted, End, Kind, Measure, Mode, Port, Role, Setup, failed};
+use super::{Contender, Counted, End, Kind, Measure, Mode, Numbers, Port, Role, Setup, failed};
 use crate::control::Control;
 use crate::payload;
 
@@ -23,17 +25,28 @@ pub(super) const WINDOW: usize = 1024;
 const LOOKS: u32 = 1 << 16;
 /// Payload that travels in a slot.
 const IN_SLOT: usize = 48;
+/// The longest messages of which many are sent at a time: with more bytes the copying is all.
+const LONGEST_TOGETHER: usize = 1024;
+
+/// Messages that are sent at a time by [`TOGETHER`].
+const AT_A_TIME: usize = 32;
 
 pub struct NarrowsMessage {
     name: &'static str,
     transfer: &'static str,
+    /// Whether many messages are sent and received in one call.
+    together: bool,
 }
 
-pub const COPY: NarrowsMessage = NarrowsMessage { name: "Narrows, copy", transfer: "copy_batched" };
-pub const SINGLE_COPY: NarrowsMessage =
-    NarrowsMessage { name: "Narrows, single copy", transfer: "single_copy" };
-pub const IN_PLACE: NarrowsMessage =
-    NarrowsMessage { name: "Narrows, in place", transfer: "in_place" };
+const fn one(name: &'static str, transfer: &'static str) -> NarrowsMessage {
+    NarrowsMessage { name, transfer, together: false }
+}
+
+pub const COPY: NarrowsMessage = one("Narrows, copy", "copy_batched");
+pub const TOGETHER: NarrowsMessage =
+    NarrowsMessage { together: true, ..one("Narrows, copy, 32 at a time", "copy_batched") };
+pub const SINGLE_COPY: NarrowsMessage = one("Narrows, single copy", "single_copy");
+pub const IN_PLACE: NarrowsMessage = one("Narrows, in place", "in_place");
 
 impl NarrowsMessage {
     fn strategy(&self, mode: Mode) -> io::Result<Strategy> {
@@ -97,7 +110,13 @@ impl Contender for NarrowsMessage {
     fn waits(&self, mode: Mode) -> Result<&'static str, &'static str> {
         Ok(waits(mode))
     }
-    fn offers(&self, _: Measure, bytes: usize) -> Result<(), &'static str> {
+    fn offers(&self, measure: Measure, bytes: usize) -> Result<(), &'static str> {
+        if self.together && measure == Measure::RoundTrip {
+            return Err("one at a time: see Narrows, copy");
+        }
+        if self.together && bytes > LONGEST_TOGETHER {
+            return Err("as fast as one at a time: see Narrows, copy");
+        }
         if self.transfer != COPY.transfer && bytes <= IN_SLOT {
             return Err("travels in a slot: see Narrows, copy");
         }
@@ -145,7 +164,71 @@ impl Contender for NarrowsMessage {
             out: vec![0; setup.bytes],
             into: vec![0; setup.bytes],
         };
+        if self.together {
+            return Ok(Box::new(Together { ends, numbers: Numbers::default() }));
+        }
         Ok(Counted::boxed(ends))
+    }
+}
+
+/// Sends and receives many messages in one call. Each is made before it is sent and checked in full.
+struct Together {
+    ends: Ends,
+    numbers: Numbers,
+}
+
+impl End for Together {
+    fn round_trips(&mut self, count: u64) -> io::Result<()> {
+        for _ in 0..count {
+            self.ends.send(self.numbers.there())?;
+            self.ends.receive(self.numbers.back())?;
+        }
+        Ok(())
+    }
+
+    fn one_way(&mut self, count: u64) -> io::Result<()> {
+        let bytes = self.ends.out.len();
+        let mut made = vec![0; bytes * AT_A_TIME];
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(AT_A_TIME as u64) as usize;
+            left -= now as u64;
+            for payload in made.chunks_mut(bytes).take(now) {
+                payload::make(self.numbers.there(), payload);
+            }
+            let mut each = made.chunks(bytes);
+            let mut messages: [Message<'_>; AT_A_TIME] =
+                std::array::from_fn(|_| Message::new(each.next().unwrap_or_default()));
+            let mut rest = messages.get_mut(..now).unwrap_or_default();
+            while !rest.is_empty() {
+                let sent = self.ends.node.send_all(PORT, self.ends.to, rest, None);
+                let sent = sent.map_err(|error| failed("send", error))?;
+                rest = rest.get_mut(sent..).unwrap_or_default();
+            }
+        }
+        self.ends.receive(self.numbers.back())
+    }
+
+    fn serve(&mut self, count: u64, times: u64) -> io::Result<()> {
+        for _ in 0..times {
+            let mut left = count;
+            while left > 0 {
+                let Ends { node, into, .. } = &mut self.ends;
+                let (bytes, mut checked) = (into.len(), Ok(()));
+                let received = node.receive_all(PORT, into, None, |message, payload| {
+                    if checked.is_ok() {
+                        checked = match message.what {
+                            What::Message => payload::check(self.numbers.there(), bytes, payload),
+                            _ => Err(failed("receive", "the other end is gone")),
+                        };
+                    }
+                });
+                left = left.saturating_sub(received.map_err(|e| failed("receive", e))? as u64);
+                checked?;
+            }
+            self.ends.send(self.numbers.back())?;
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::strategy;
+use crate::sweep;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
@@ -89,6 +90,8 @@ pub enum Command {
         #[command(subcommand)]
         what: platform::Platform,
     },
+    /// Simulate a grid of chips, strategies and traffic, and write a table
+    Sweep(sweep::flags::Sweep),
     /// Put published figures beside those of the simulator
     Papers(Papers),
     /// Write the manual pages

@@ -4,11 +4,11 @@
 //! carry, [`mod@run`] carries it, with the other core's process at the far end: [`peer`] starts it,
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
 //! work, [`place`] what both sides run on: this machine, or a simulated chip ([`sim`], which
-//! [`platform`] reads, checks and draws). [`statistics`] and [`report`] turn measurements into rows,
-//! [`table`] and [`output`] put them on a screen or in a file. [`mod@bench`] measures the stack
-//! beside what the machine allows, [`papers`] published figures beside those of the simulator,
-//! [`doctor`] looks at the machine itself. Whatever goes wrong becomes a [`failure::Failure`]: one
-//! sentence and one exit code.
+//! [`platform`] reads, checks and draws; [`sweep`] goes through a grid of them, [`papers`] puts
+//! published figures beside what they give). [`statistics`] and [`report`] turn measurements into
+//! rows, [`table`] and [`output`] put them on a screen or in a file. [`mod@bench`] measures the stack
+//! beside what the machine allows, [`doctor`] looks at the machine itself. Whatever goes wrong
+//! becomes a [`failure::Failure`]: one sentence and one exit code.
 #![deny(unsafe_code)]
 
 pub mod bench;
@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod failure;
 pub mod flags;
 pub mod functions;
+pub mod input;
 pub mod machine;
 pub mod manual;
 pub mod output;
@@ -31,6 +32,7 @@ pub mod service;
 pub mod sim;
 pub mod statistics;
 pub mod strategy;
+pub mod sweep;
 pub mod table;
 pub mod wav;
 pub mod workload;

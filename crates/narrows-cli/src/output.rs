@@ -72,7 +72,7 @@ pub fn print(contents: &[u8]) -> Result<(), Failure> {
     }
 }
 
-fn refusal(what: &str, path: &Path, error: &io::Error) -> Failure {
+pub(crate) fn refusal(what: &str, path: &Path, error: &io::Error) -> Failure {
     let advice = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "the disk is full; free some space or write elsewhere"

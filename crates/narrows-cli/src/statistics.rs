@@ -71,12 +71,14 @@ pub struct Samples {
     kept: Vec<f64>,
     every: u64,
     seen: u64,
+    min: f64,
     max: f64,
+    sum: f64,
 }
 
 impl Default for Samples {
     fn default() -> Samples {
-        Samples { kept: Vec::new(), every: 1, seen: 0, max: 0.0 }
+        Samples { kept: Vec::new(), every: 1, seen: 0, min: f64::INFINITY, max: 0.0, sum: 0.0 }
     }
 }
 
@@ -86,7 +88,9 @@ impl Samples {
 
     /// Adds a measurement.
     pub fn push(&mut self, value: f64) {
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
+        self.sum += value;
         if self.seen.is_multiple_of(self.every) {
             if self.kept.len() >= Samples::MOST {
                 let mut at = 0;
@@ -109,6 +113,15 @@ impl Samples {
         Summary::of(&mut values).map_or_else(Summary::default, |some| Summary { max, ..some })
     }
 
+    /// The smallest and the mean of all measurements, each less `deducted` but not below zero; zero
+    /// if there are none.
+    pub fn least_and_mean(&self, deducted: f64) -> (f64, f64) {
+        match self.seen {
+            0 => (0.0, 0.0),
+            seen => ((self.min - deducted).max(0.0), (self.sum / seen as f64 - deducted).max(0.0)),
+        }
+    }
+
     /// Their standard deviation.
     pub fn deviation(&self) -> f64 {
         deviation(&self.kept)
@@ -123,12 +136,14 @@ mod tests {
     fn samples_stay_bounded_and_keep_the_largest() {
         let mut samples = Samples::default();
         assert_eq!(samples.summary(1.0), Summary::default());
+        assert_eq!(samples.least_and_mean(1.0), (0.0, 0.0));
         for value in 0..(3 << 20) {
             samples.push(f64::from(value));
         }
         assert!(samples.kept.len() <= Samples::MOST);
         let summary = samples.summary(1.0);
         assert_eq!(summary.max, f64::from(3 << 20) - 2.0);
+        assert_eq!(samples.least_and_mean(1.0), (0.0, f64::from((3 << 20) - 1) / 2.0 - 1.0));
         assert!((summary.median / f64::from(3 << 19) - 1.0).abs() < 0.01, "{summary:?}");
     }
 

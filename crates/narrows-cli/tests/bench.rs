@@ -136,11 +136,12 @@ fn every_bound_stands_beside_its_ratio() {
     let bound = |name: &str| -> Vec<&Value> {
         named(&rows, name).into_iter().map(|row| &row["bound"]).collect()
     };
-    assert_eq!(rows.len(), 10);
+    assert_eq!(rows.len(), 12);
     assert_eq!(bound("spinning"), [&json!({"most": 1.15}); 2]);
     assert_eq!(bound("line both write"), [&Value::Null]);
     assert_eq!(bound("thinking"), [&json!({"most": 1.1})]);
     assert_eq!(bound("one way"), [&json!({"least": 0.95}); 3]);
+    assert_eq!(bound("batches"), [&json!({"least": 0.95}); 2]);
     assert_eq!(bound("asleep"), [&json!({"most": 1.05})]);
     assert_eq!(bound("hybrid"), [&json!({"most": 1.1}), &json!({"most": 1.5})]);
 }

@@ -89,6 +89,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-platform-show",
         "-platform",
         "-run",
+        "-sweep",
         "",
     ];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));

@@ -21,7 +21,7 @@ fn exit_codes_are_those_of_the_program() {
 #[test]
 fn links_lead_to_files_that_exist() {
     let docs = ["docs/DESIGN.md", "docs/CAVEATS.md", "docs/PLATFORMS.md", "docs/RELIABILITY.md"];
-    for page in ["README.md", "workloads/README.md"].into_iter().chain(docs) {
+    for page in ["README.md", "workloads/README.md", "sweeps/README.md"].into_iter().chain(docs) {
         let path = root().join(page);
         let text = fs::read_to_string(&path).expect("a page");
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -25,8 +25,8 @@ use crate::trace::{Stamps, Trace};
 const LOOK_EVERY: u64 = 1_000_000;
 /// Rounds of looking at words before time is looked at.
 const ROUNDS: u32 = 8;
-/// Pauses between two looks at the words: without them the looks slow down whoever writes.
-const PAUSES: u32 = 2;
+/// Pauses between two looks at the words: without any the looks slow down whoever writes.
+const PAUSES: u32 = 1;
 /// Seconds of one sleep; who wants longer sleeps again.
 const LONGEST_SLEEP: u64 = 3600;
 /// Turns of hearing without waiting: a bound, should peers never stop ringing.

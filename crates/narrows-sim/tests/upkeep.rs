@@ -4,10 +4,15 @@
 mod common;
 
 use common::rig::Simulated;
-use narrows::conformance;
+use narrows::conformance::{self, Rig};
+use narrows::endpoint::{Address, Function, Sink, Source};
+use narrows::strategy::Strategy;
 use narrows_sim::chip::{Cache, Chip};
 use narrows_sim::engine::{Faults, Settings, Upkeep};
+use narrows_sim::time::Time;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 fn cache(size: u32, ways: u32) -> Cache {
     Cache { size, line: 32, ways, write_back: true, allocate: true }
@@ -92,4 +97,46 @@ fn a_cache_that_writes_through_needs_no_cleaning() {
 #[test]
 fn without_caches_there_is_nothing_to_forget() {
     tells(&chip(None, None, None), &["copy", "in_place"], [false, false]);
+}
+
+/// What was made in a block and never sent is in the cache of its maker, and must not come over what
+/// a copy engine brings to the block later.
+#[test]
+fn what_was_given_up_in_a_block_does_not_spoil_what_an_engine_brings_there() {
+    for (size, ways) in [(2048, 1), (65_536, 4)] {
+        let rig = Simulated::from(chip(Some(cache(size, ways)), None, Some(1)));
+        let strategy = |text: &str| text.parse::<Strategy>().expect("a strategy");
+        let patience = Some(Duration::from_secs(1));
+        let checked = std::sync::atomic::AtomicBool::new(false);
+        rig.run(
+            &mut |node, link| {
+                let echo = "echo".parse().expect("a name");
+                let in_pool = strategy("in_place/interrupt/external");
+                let flow = node.flow(link, &echo, in_pool, 1024, patience).expect("a flow");
+                let mut reserved = node.reserve(flow, 1000).expect("a block");
+                node.write(&mut reserved, 0, &[0xaa; 1000]).expect("it is large enough");
+                node.cancel(reserved);
+                node.open(1).expect("a free port");
+                node.set_strategy(strategy("copy_engine/external"));
+                let to = Address { link, port: 1 };
+                node.send(1, to, &[0x55; 1000], patience).expect("room");
+            },
+            &mut |node, _| {
+                node.open(1).expect("a free port");
+                let end = node.platform().time() + Time::nanos(5_000_000);
+                let mut run = |_: &dyn Source, _: &mut dyn Sink| Ok(());
+                while node.platform().time() < end {
+                    let name = "echo".parse().expect("a name");
+                    node.try_serve(&mut [Function { name, run: &mut run }]);
+                    let mut bytes = [0; 1000];
+                    let within = Some(Duration::from_micros(10));
+                    if let Some(got) = node.receive_into(1, &mut bytes, within).expect("open") {
+                        assert_eq!((got.len, bytes), (1000, [0x55; 1000]), "{size}");
+                        checked.store(true, Ordering::Relaxed);
+                    }
+                }
+            },
+        );
+        assert!(checked.into_inner(), "it arrived");
+    }
 }

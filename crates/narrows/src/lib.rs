@@ -65,12 +65,15 @@
 //! - **P4** Changing a flow's strategy loses, doubles and reorders nothing.
 //!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
 //! - **P5** Of the messages that wait at an endpoint the most urgent is received first, and among
-//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`)
+//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`,
+//!   `the_short_way_differs_in_nothing`,
+//!   `messages_of_several_links_come_whichever_was_the_last_to_bring_one`)
 //!
 //! ## Loss
 //!
 //! - **P6** A message is never dropped for want of room: its sender is told so at once, or waits.
 //!   (`a_full_ring_holds_the_sender_and_loses_nothing`,
+//!   `as_many_are_sent_as_there_is_room_for_and_the_rest_is_the_callers`,
 //!   `a_pool_that_is_used_up_recovers_when_messages_are_released`,
 //!   `a_full_inbox_leaves_messages_in_the_ring`)
 //! - **P7** What could not be sent was not sent, and a block made for it is still its maker's.
@@ -86,12 +89,14 @@
 //!   `the_notice_comes_behind_the_last_message_however_many_there_are`,
 //!   `a_peer_that_writes_on_after_its_end_does_not_put_off_the_notice`,
 //!   `a_dead_peers_messages_for_closed_ports_do_not_put_off_the_notice`,
-//!   `calls_end_with_the_peer_behind_the_responses_that_arrived`)
+//!   `calls_end_with_the_peer_behind_the_responses_that_arrived`,
+//!   `a_peer_may_die_at_each_of_its_stores_in_turn`)
 //! - **P10** Then all that the peer's stack had not taken can be had back, and every block it had
 //!   is free again. What its stack had taken and its application not yet used died with it.
 //!   (`what_the_dead_had_not_taken_comes_back_in_order`,
 //!   `what_a_dead_peer_had_not_taken_is_known_and_its_blocks_come_back`,
-//!   `what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more`)
+//!   `what_a_dead_receiver_had_taken_is_not_touched_by_it_any_more`,
+//!   `every_run_ends_in_delivery_or_a_reported_error`)
 //! - **P11** The next life of the peer can be hunted under the same name.
 //!   (`closing_tells_the_peer_which_can_be_hunted_again`,
 //!   `the_next_life_is_linked_to_and_names_of_the_last_stay_dead`)
@@ -100,6 +105,7 @@
 //!
 //! - **P12** No wake-up is lost: whoever sleeps until a message, credit or a block comes is woken
 //!   when it does. (`a_sleeping_receiver_is_rung_for_the_first_message`,
+//!   `a_sleeping_receiver_is_rung_for_messages_sent_together`,
 //!   `a_sleeping_receiver_is_rung_for_the_message_it_named`,
 //!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`)
 //! - **P13** Credit and blocks that are held back for a batch never stop a sender for good.

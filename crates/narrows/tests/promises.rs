@@ -27,7 +27,7 @@ fn every_promise_names_tests_that_exist() {
     assert!(promises.len() >= 10, "{} promises", promises.len());
 
     let mut code = String::new();
-    for folder in ["crates/narrows", "crates/narrows-host"] {
+    for folder in ["crates/narrows", "crates/narrows-host", "crates/narrows-sim"] {
         sources(&root().join(folder), &mut code);
     }
     for (number, promise) in (1..).zip(promises) {

@@ -192,13 +192,28 @@ impl<P: Place> Pair<P> {
     pub fn calls(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
         let flow = self.echo(strategy)?;
         let ns = in_laps(self.timer(), &strategy, count, |number| {
-            self.number(number, bytes);
-            let called = self.call(flow, &strategy, bytes);
-            called.map_err(|error| self.peer.explain_call(error))
+            self.trip(flow, &strategy, number, bytes)
         })?;
         self.intact(bytes)?;
         self.close(flow, strategy)?;
         Ok(ns)
+    }
+
+    /// One call, marked with a number.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    #[inline(always)]
+    pub(crate) fn trip(
+        &mut self,
+        flow: FlowId,
+        strategy: &Strategy,
+        number: u64,
+        bytes: usize,
+    ) -> Result<(), Failure> {
+        self.number(number, bytes);
+        let called = self.call(flow, strategy, bytes);
+        called.map_err(|error| self.peer.explain_call(error))
     }
 
     /// As [`Pair::calls`], with stamps on; also the median of each phase in nanoseconds.
@@ -293,7 +308,7 @@ impl<P: Place> Pair<P> {
     }
 
     /// Whether the last payload came back as it was sent.
-    pub(super) fn intact(&self, bytes: usize) -> Result<(), Failure> {
+    pub(crate) fn intact(&self, bytes: usize) -> Result<(), Failure> {
         match self.back.get(..bytes) == Some(self.payload(bytes)) {
             true => Ok(()),
             false => Err(corrupted()),

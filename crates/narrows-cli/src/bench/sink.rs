@@ -98,7 +98,11 @@ fn answer<P: Platform>(node: &mut Node<P>, last: &Received, receipt: Receipt) ->
 }
 
 /// Copies messages out as many as there are at a time, up to the last, and sums that one.
-fn together<P: Platform>(node: &mut Node<P>, buffer: &mut [u8], count: &mut u64) -> Option<(Received, u64)> {
+fn together<P: Platform>(
+    node: &mut Node<P>,
+    buffer: &mut [u8],
+    count: &mut u64,
+) -> Option<(Received, u64)> {
     let (mut last, mut gone) = (None, false);
     while last.is_none() && !gone {
         let received = node.receive_all(SINK_PORT, buffer, None, |message, bytes| {

@@ -13,17 +13,14 @@ pub mod text;
 
 use crate::failure::{Failure, Kind};
 use crate::flags::Global;
+use crate::input;
 use crate::machine::{Machine, Root};
-use crate::output::{self, without_code};
+use crate::output;
 use crate::report::Report;
 use crate::table::{Align, Table};
 use flags::Platform;
 use narrows_sim::chip::{Chip, SHIPPED};
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
-const MAX_FILE: u64 = 1 << 20;
+use std::path::{Path, PathBuf};
 
 /// `narrows platform`.
 ///
@@ -33,12 +30,12 @@ const MAX_FILE: u64 = 1 << 20;
 pub fn run(global: &Global, args: &Platform) -> Result<(), Failure> {
     match args {
         Platform::List => {
-            let chips = SHIPPED.map(|(name, text)| parse(Path::new(name), name, text));
+            let chips = SHIPPED.map(|(name, _)| load(name));
             let chips: Vec<Chip> = chips.into_iter().collect::<Result<_, _>>()?;
             print(global, "platform list", &chips, &list(&chips))
         }
         Platform::Check(args) => {
-            let chip = read(&args.file)?;
+            let chip = read(&args.file)?.parse()?;
             let words = text::summary(&chip);
             print(global, "platform check", &[chip], &words)
         }
@@ -54,15 +51,46 @@ pub fn run(global: &Global, args: &Platform) -> Result<(), Failure> {
     }
 }
 
+/// A platform as it is written: what its file's path is, or would be, and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The path of its file, or the name of a shipped platform.
+    pub path: PathBuf,
+    /// The text.
+    pub text: String,
+}
+
+impl Written {
+    /// The name of the chip: that of the file without its ending.
+    pub fn name(&self) -> String {
+        self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    fn parse(&self) -> Result<Chip, Failure> {
+        Chip::parse(&self.name(), &self.text).map_err(|mistake| {
+            Failure::new(Kind::Workload, format!("{}:{mistake}", self.path.display()))
+        })
+    }
+}
+
 /// The chip that a name of a shipped platform or the path of a file stands for.
 ///
 /// # Errors
 /// [`Kind::Workload`] with file, line and column of the first mistake.
 pub fn load(name_or_file: &str) -> Result<Chip, Failure> {
+    find(name_or_file, Path::new(""))?.parse()
+}
+
+/// The text of the platform that is shipped under a name, or of a file. Paths are relative to
+/// `directory`.
+///
+/// # Errors
+/// [`Kind::Workload`] if there is none of that name, or it cannot be read.
+pub fn find(name_or_file: &str, directory: &Path) -> Result<Written, Failure> {
     if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == name_or_file) {
-        return parse(Path::new(name), name, text);
+        return Ok(Written { path: name.into(), text: (*text).to_owned() });
     }
-    let path = Path::new(name_or_file);
+    let path = directory.join(name_or_file);
     if path.extension().is_none() && !name_or_file.contains('/') && !path.exists() {
         let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
         let sentence = format!(
@@ -71,37 +99,12 @@ pub fn load(name_or_file: &str) -> Result<Chip, Failure> {
         );
         return Err(Failure::new(Kind::Workload, sentence));
     }
-    read(path)
+    read(&path)
 }
 
-/// The chip that a file describes. Its name is that of the file without its ending.
-///
-/// # Errors
-/// As [`load`].
-pub fn read(path: &Path) -> Result<Chip, Failure> {
-    let refuse = |cause: String| {
-        let sentence = format!(
-            "cannot read the platform {}: {cause}: name a platform file, such as \
-             platforms/generic-amp.toml",
-            path.display()
-        );
-        Failure::new(Kind::Workload, sentence)
-    };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
-        .map_err(|error| refuse(without_code(&error)))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(refuse(format!("it is larger than {MAX_FILE} bytes")));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8 text".into()))?;
-    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    parse(path, &name, &text)
-}
-
-fn parse(path: &Path, name: &str, text: &str) -> Result<Chip, Failure> {
-    Chip::parse(name, text)
-        .map_err(|mistake| Failure::new(Kind::Workload, format!("{}:{mistake}", path.display())))
+fn read(path: &Path) -> Result<Written, Failure> {
+    const EXAMPLE: &str = "a platform file, such as platforms/generic-amp.toml";
+    Ok(Written { path: path.to_owned(), text: input::text(path, "the platform", EXAMPLE)? })
 }
 
 fn print(global: &Global, command: &str, chips: &[Chip], words: &str) -> Result<(), Failure> {

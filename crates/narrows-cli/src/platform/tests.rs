@@ -121,6 +121,6 @@ fn a_name_is_a_shipped_one_or_a_file() {
     assert!(message(file).starts_with(&format!("{file}:1:10: 0 [[bus]] tables")));
     std::fs::write(&path, [0xff]).unwrap();
     assert!(message(file).contains("it is not UTF-8 text"));
-    std::fs::write(&path, vec![b' '; MAX_FILE as usize + 1]).unwrap();
+    std::fs::write(&path, vec![b' '; crate::input::MAX_FILE as usize + 1]).unwrap();
     assert!(message(file).contains("it is larger than"));
 }

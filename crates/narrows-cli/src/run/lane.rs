@@ -20,7 +20,7 @@ pub(super) enum Stop {
 
 /// What was counted and measured of one flow.
 #[derive(Default)]
-pub(super) struct Figures {
+pub(crate) struct Figures {
     /// Round trips in nanoseconds.
     pub rtt: Samples,
     /// Differences of consecutive round trips in nanoseconds.

@@ -9,6 +9,7 @@ mod row;
 mod text;
 
 pub use phases::{Call, Scale, Stamps, calls};
+pub(crate) use round::{Fared, Outcome};
 
 use crate::failure::{Failure, Kind};
 use crate::flags::{Global, Run};
@@ -125,6 +126,23 @@ fn carry<P: Place>(
     all(peer, &plan, traffic.strategies, traffic.returned, &mut carried.rows)
 }
 
+/// Carries a workload by one strategy, for its duration, without a report.
+///
+/// # Errors
+/// The other side is gone or silent before the flows run. Later, that is in the outcome.
+pub(crate) fn once<P: Place>(
+    peer: &mut Peer<P>,
+    workload: &Workload,
+    inputs: &[Option<Vec<i16>>],
+    strategy: Strategy,
+    stop: &AtomicBool,
+) -> Result<Outcome, Failure> {
+    let (scale, duration) = (peer.scale(), workload.duration);
+    let progress = &Progress::new(0, true);
+    let plan = Plan { workload, inputs, duration, scale, stop, progress };
+    round::run(peer, &plan, strategy, Duration::ZERO)
+}
+
 /// One strategy after the other. Rows are added as they come, so that what was measured before
 /// something failed is not lost.
 fn all<P: Place>(
@@ -199,7 +217,7 @@ fn options(global: &Global, workload: &Workload, strategies: &[Strategy]) -> Opt
 }
 
 /// The longest request or response.
-fn longest(workload: &Workload) -> usize {
+pub(crate) fn longest(workload: &Workload) -> usize {
     workload.flows.iter().map(|flow| flow.request.max(flow.response)).max().unwrap_or(0)
 }
 

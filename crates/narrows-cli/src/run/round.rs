@@ -41,7 +41,7 @@ pub(super) struct Plan<'w> {
 }
 
 /// How one flow fared.
-pub(super) enum Fared {
+pub(crate) enum Fared {
     /// It could not run, for that reason.
     Refused(String),
     /// It ran: what was measured, and the calls that both sides stamped.
@@ -49,7 +49,7 @@ pub(super) enum Fared {
 }
 
 /// What came of one strategy.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// In the order of the workload's flows.
     pub flows: Vec<Fared>,
     /// How long it ran.

@@ -17,7 +17,7 @@ use narrows::memory::Class;
 use narrows::strategy::Placement;
 use narrows_sim::chip::{Chip, Core, Link};
 use narrows_sim::cpu::Cpu;
-use narrows_sim::engine::{Settings, Simulation};
+use narrows_sim::engine::{Outcome, Settings, Simulation};
 
 use crate::bench::crowd;
 use crate::callee;
@@ -90,6 +90,19 @@ pub(crate) fn run<R>(
     needs: &Needs,
     work: impl FnOnce(Peer<Cpu>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
+    simulate(global, chip, needs, work).map(|(made, _)| made)
+}
+
+/// As [`run`]; also what came of the whole simulation, with links made and closed.
+///
+/// # Errors
+/// As there.
+pub(crate) fn simulate<R>(
+    global: &Global,
+    chip: &Chip,
+    needs: &Needs,
+    work: impl FnOnce(Peer<Cpu>) -> Result<R, Failure>,
+) -> Result<(R, Outcome), Failure> {
     let cores = cores(global, chip)?;
     let mut made = None;
     let said = RefCell::new(None);
@@ -118,13 +131,16 @@ pub(crate) fn run<R>(
     if let Some(failure) = said.take() {
         return Err(failure);
     }
-    ended.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    let outcome = ended.map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
     let lost = || Failure::new(Kind::Internal, "the simulation ended before its caller");
-    made.unwrap_or_else(|| Err(lost()))
+    Ok((made.unwrap_or_else(|| Err(lost()))?, outcome))
 }
 
 /// The first two cores, unless others are named.
-fn cores(global: &Global, chip: &Chip) -> Result<Cores, Failure> {
+///
+/// # Errors
+/// [`Kind::Usage`]: the chip does not have them.
+pub(crate) fn cores(global: &Global, chip: &Chip) -> Result<Cores, Failure> {
     let cores = global.cores.unwrap_or(Cores { caller: 0, callee: 1 });
     let count = chip.cores.len();
     if cores.caller.max(cores.callee) < count {

@@ -5,20 +5,18 @@
 //! reported where it is: file, line, column, what was found and what was expected.
 
 mod check;
-mod parse;
+pub(crate) mod parse;
 mod requests;
 #[cfg(test)]
 mod tests;
 
 pub use requests::Requests;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::functions::g711::Law;
-use crate::output::without_code;
+use crate::input;
 use crate::wav;
 use narrows::strategy::Strategy;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -135,24 +133,10 @@ impl Work {
 /// # Errors
 /// [`Kind::Workload`] with file, line and column of the first mistake.
 pub fn read(path: &Path) -> Result<Workload, Failure> {
-    let refuse = |cause: String| {
-        Failure::new(
-            Kind::Workload,
-            format!(
-                "cannot read the workload {}: {cause}: name a workload file, such as workloads/voice.toml",
-                path.display()
-            ),
-        )
-    };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
-        .map_err(|error| refuse(without_code(&error)))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(refuse(format!("it is larger than {MAX_FILE} bytes")));
-    }
-    let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8 text".into()))?;
-    parse(path, &text)
+    parse(
+        path,
+        &input::text(path, "the workload", "a workload file, such as workloads/voice.toml")?,
+    )
 }
 
 /// As [`read`], for a text already at hand; `path` names it in messages.
@@ -170,5 +154,3 @@ pub fn parse(path: &Path, text: &str) -> Result<Workload, Failure> {
 pub fn parse_duration(text: &str) -> Option<Duration> {
     humantime::parse_duration(text).ok().filter(|time| !time.is_zero() && *time <= MAX_DURATION)
 }
-
-const MAX_FILE: u64 = 1 << 20;

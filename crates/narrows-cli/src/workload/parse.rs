@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A value and where it was written.
 #[derive(Clone)]
-pub(super) struct At<T> {
+pub(crate) struct At<T> {
     pub value: T,
     pub span: Range<usize>,
 }
@@ -52,17 +52,14 @@ const A_DURATION: &str = "a duration above zero, such as \"20ms\"";
 const A_STRATEGY: &str = "the name of a strategy, such as \"in_place/hybrid\", or a list of them";
 
 /// Knows the file, so that it can say where something is.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub path: &'a Path,
     pub text: &'a str,
 }
 
 impl Reader<'_> {
-    pub fn read(&self) -> Result<RawWorkload, Failure> {
-        let table = DeTable::parse(self.text).map_err(|error| {
-            let message = error.message().replace('\n', "; ");
-            self.fail(&error.span().unwrap_or(0..0), &message)
-        })?;
+    pub(super) fn read(&self) -> Result<RawWorkload, Failure> {
+        let table = self.table()?;
         let mut raw = RawWorkload::default();
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
@@ -74,6 +71,14 @@ impl Reader<'_> {
             }
         }
         Ok(raw)
+    }
+
+    /// The file as a table.
+    pub fn table(&self) -> Result<Spanned<DeTable<'_>>, Failure> {
+        DeTable::parse(self.text).map_err(|error| {
+            let message = error.message().replace('\n', "; ");
+            self.fail(&error.span().unwrap_or(0..0), &message)
+        })
     }
 
     /// A mistake at a place, in the form `file:line:column: sentence`.
@@ -99,7 +104,7 @@ impl Reader<'_> {
         self.fail(span, &format!("{key} is {line}; expected {expected}"))
     }
 
-    fn unknown(&self, span: &Range<usize>, key: &str, expected: &str) -> Failure {
+    pub fn unknown(&self, span: &Range<usize>, key: &str, expected: &str) -> Failure {
         self.fail(span, &format!("unknown key {key}; expected {expected}"))
     }
 
@@ -160,7 +165,7 @@ impl Reader<'_> {
         Ok(flow)
     }
 
-    fn string(
+    pub fn string(
         &self,
         key: &str,
         value: &Spanned<DeValue<'_>>,
@@ -182,7 +187,11 @@ impl Reader<'_> {
         Ok(at(value, text))
     }
 
-    fn duration(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<Duration>, Failure> {
+    pub fn duration(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<At<Duration>, Failure> {
         let text = self.string(key, value, A_DURATION)?;
         let time = parse_duration(&text).ok_or_else(|| {
             let too_long = humantime::parse_duration(&text).is_ok_and(|time| !time.is_zero());
@@ -192,7 +201,7 @@ impl Reader<'_> {
         Ok(at(value, time))
     }
 
-    fn number(
+    pub fn number(
         &self,
         key: &str,
         value: &Spanned<DeValue<'_>>,
@@ -216,7 +225,7 @@ impl Reader<'_> {
         }
     }
 
-    fn bytes(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<usize>, Failure> {
+    pub fn bytes(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<usize>, Failure> {
         let number = self.number(key, value, 1, MAX_BYTES as u64)?;
         Ok(at(value, number.value as usize))
     }
@@ -262,7 +271,7 @@ impl Reader<'_> {
         Ok(at(value, text))
     }
 
-    fn strategies(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<Strategy>, Failure> {
+    pub fn strategies(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<Strategy>, Failure> {
         let one = |value: &Spanned<DeValue<'_>>| {
             let text = self.string("strategy", value, A_STRATEGY)?;
             strategy::expand(&text).map_err(|error| {

@@ -1,6 +1,7 @@
 //! What a file says, and where a file is wrong.
 
 use super::*;
+use crate::failure::Kind;
 
 fn read_text(text: &str) -> Result<Workload, String> {
     parse(Path::new("dir/x.toml"), text).map_err(|failure| {
@@ -194,7 +195,7 @@ fn a_file_that_cannot_be_read_is_named() {
     assert!(message(place.path()).contains("is a directory"));
     std::fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(message(&path).contains("not UTF-8"));
-    std::fs::write(&path, vec![b' '; MAX_FILE as usize + 1]).unwrap();
+    std::fs::write(&path, vec![b' '; crate::input::MAX_FILE as usize + 1]).unwrap();
     assert!(message(&path).contains("larger than"));
 }
 

@@ -1,6 +1,7 @@
 //! A process on a core of the chip, as the stack sees it: memory, waiting, doorbells, time.
 
 mod access;
+mod cached;
 mod engine;
 mod mutex;
 mod rates;
@@ -179,6 +180,13 @@ impl Cpu {
     pub fn busy(&self) -> Time {
         self.tick();
         self.machine().state.borrow().used(self.shared.core).busy
+    }
+
+    /// How long any core has been busy so far, by its number in the chip; none that there is not.
+    #[must_use]
+    pub fn busy_on(&self, core: usize) -> Time {
+        let state = self.machine().state.borrow();
+        if core < self.chip().cores.len() { state.used(core).busy } else { Time::ZERO }
     }
 
     /// Computes for a while. A more urgent process or an interrupt may come between.

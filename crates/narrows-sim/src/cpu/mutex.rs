@@ -9,7 +9,7 @@ impl Cpu {
     /// While it is taken the word holds the number of the core that has it, plus one.
     #[must_use]
     pub fn try_lock(&self, memory: usize, address: u32) -> bool {
-        self.transfer(memory, address, 4, Act::Claim(self.core() as u32 + 1));
+        self.transfer_word(memory, address, Act::Claim(self.core() as u32 + 1));
         let mut free = false;
         self.act(|state, process| {
             state.counts.words += 1;

@@ -186,7 +186,9 @@ impl Cpu {
             let core = state.processes[bell.0].core;
             let latency = self.machine().rates.get(core).map_or(Time::ZERO, |core| core.latency);
             state.processes[own].rings += 1;
-            match state.plan.ring(own, state.processes[own].rings) {
+            let ring = state.plan.ring(own, state.processes[own].rings);
+            state.counts.bells += u64::from(!matches!(ring, Ring::Once));
+            match ring {
                 Ring::Once => {}
                 Ring::Never => return false,
                 Ring::Late(by) => {

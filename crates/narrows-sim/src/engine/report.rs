@@ -30,6 +30,8 @@ pub struct Counts {
     pub preemptions: u64,
     /// Events taken from the queue.
     pub events: u64,
+    /// Bells that were lost, late or doubled.
+    pub bells: u64,
     /// Words of a hostile process's that were changed.
     pub lies: u64,
 }

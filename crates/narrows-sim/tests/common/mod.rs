@@ -1,6 +1,7 @@
 //! A small chip for tests.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod dice;
 pub mod rig;
 
 use narrows::memory::Class;

@@ -4,7 +4,7 @@
 
 use super::{Copy, Driver, DriverError, Payload, fits_slot, take_block};
 use crate::memory::{Placed, Shared, Taken};
-use crate::platform::Platform;
+use crate::platform::{Memory, Platform};
 use crate::strategy::Strategy;
 
 /// See the module page.
@@ -25,6 +25,9 @@ impl<P: Platform> Driver<P> for CopyEngine {
         let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let block = take_block(shared, strategy, len)?;
         let stored = shared.own_block(block).is_some_and(|(offset, _)| {
+            // What was made there and never sent is still in this core's cache, and would be
+            // written back over what the engine brings.
+            shared.own().invalidate(offset, len);
             platform.engine_store(shared.own(), offset, bytes, strategy.fragment).is_ok()
         });
         if !stored {

@@ -156,12 +156,10 @@ impl<P: Platform> Node<P> {
 
     /// Discards what a lost peer wanted served.
     fn drop_requests(&mut self, id: LinkId) {
-        let queues = [self.requests.get_mut(usize::from(id.index))];
-        for queue in queues.into_iter().flatten() {
-            while let Some(at) = queue.pop(&mut self.links, &Select::default()) {
-                if let Some(link) = self.links.at_mut(at.link) {
-                    link.inbox.remove(at.entry);
-                }
+        let Some(queue) = self.requests.get_mut(usize::from(id.index)) else { return };
+        while let Some(at) = queue.pop(&mut self.links, &Select::default()) {
+            if let Some(link) = self.links.at_mut(at.link) {
+                link.inbox.remove(at.entry);
             }
         }
     }

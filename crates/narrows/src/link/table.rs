@@ -123,20 +123,24 @@ impl<P: Platform> Links<P> {
     /// Several have one.
     #[inline(always)]
     pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
-        let hot = self.at(self.hot).is_some_and(|l| l.lost.is_none() && l.shared.rx.ready());
-        if self.used > 1 && !(hot && self.watched) {
-            self.sweep(hot)?;
-        } else if !hot {
-            return Ok(None);
+        let mut ready = self.is_ready(self.hot);
+        if self.used > 1 && !(ready && self.watched) {
+            ready = self.sweep(ready)?;
         }
         let index = self.hot;
-        let ready = self.at_mut(index).filter(|l| l.lost.is_none() && l.shared.rx.ready());
-        Ok(ready.map(|link| (LinkId { index, life: link.life }, link)))
+        let link = if ready { self.at_mut(index) } else { None };
+        Ok(link.map(|link| (LinkId { index, life: link.life }, link)))
+    }
+
+    #[inline(always)]
+    fn is_ready(&self, index: u16) -> bool {
+        self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())
     }
 
     /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one.
+    /// False if none has.
     #[inline(never)]
-    fn sweep(&mut self, hot: bool) -> Result<(), Several> {
+    fn sweep(&mut self, hot: bool) -> Result<bool, Several> {
         let mut one = hot.then_some(self.hot);
         let used = self.heads.get(..usize::from(self.used)).unwrap_or_default();
         for (index, head) in (0..).zip(used) {
@@ -148,10 +152,9 @@ impl<P: Platform> Links<P> {
                 return Err(Several);
             }
         }
-        if let Some(index) = one {
-            self.took(index);
-        }
-        Ok(())
+        let Some(index) = one else { return Ok(false) };
+        self.took(index);
+        Ok(self.is_ready(index))
     }
 
     /// Notes that a message is taken off a link or given back: it may hold credit or blocks back.
