@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::error::Error;
 use std::fmt::Display;
 use std::iter::Empty;
+use std::rc::Rc;
 
 /// What a part of an experiment gives.
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -50,25 +51,23 @@ where
     R: 'a,
 {
     // Processes may borrow for longer than this call, so what they leave is shared, not borrowed.
-    let made = std::rc::Rc::new(Cell::new(None));
-    let said = std::rc::Rc::new(Cell::new(None));
+    let made = Rc::new(Cell::new(None));
+    let said = Rc::new(Cell::new(None));
     let mut simulation = Simulation::new(chip, Settings::default());
-    let left = std::rc::Rc::clone(&made);
+    let left = Rc::clone(&made);
     simulation.process(CALLER, "caller", PRIORITY, move |cpu| {
         left.set(Some(hunt(&cpu).and_then(caller)));
     });
-    let left = std::rc::Rc::clone(&said);
+    let left = Rc::clone(&said);
     simulation.process(CALLEE, "callee", PRIORITY, move |cpu| {
         left.set(Some(meet(&cpu).and_then(callee)));
     });
     beside(&mut simulation);
     simulation.run().map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
-    match said.take() {
-        Some(Err(error)) => Err(failed(&error)),
-        Some(Ok(())) => {
-            made.take().unwrap_or_else(|| Err("it never ran".into())).map_err(|e| failed(&e))
-        }
-        None => Err(failed(&"the callee never ran")),
+    match (made.take(), said.take()) {
+        (Some(Err(error)), _) | (_, Some(Err(error))) => Err(failed(&error)),
+        (Some(Ok(made)), Some(Ok(()))) => Ok(made),
+        _ => Err(failed(&"it ended before it was done")),
     }
 }
 
@@ -121,4 +120,35 @@ pub fn serve_by_interrupt(mut side: Side, library: &mut [Function<'_>]) -> Outco
         side.node.poll();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chip() -> Chip {
+        crate::platform::load("davinci").unwrap()
+    }
+
+    #[test]
+    fn whoever_fails_is_told() {
+        let serves = |side: Side| serve(side, &mut []);
+        let fails = |_: Side| Err("a reason".into());
+        let failure = run::<()>(&chip(), |_| {}, fails, serves).unwrap_err();
+        assert_eq!(failure.kind, Kind::Internal);
+        assert!(failure.to_string().ends_with("a reason"), "{failure}");
+        let failure = run(&chip(), |_| {}, serves, fails).unwrap_err();
+        assert!(failure.to_string().ends_with("a reason"), "{failure}");
+    }
+
+    #[test]
+    fn a_deadlock_is_told_as_one() {
+        let waits = |side: Side| {
+            side.cpu.wait(NOTHING, Wait::Bell, None);
+            Ok(())
+        };
+        let failure = run(&chip(), |_| {}, waits, waits).unwrap_err();
+        assert_eq!(failure.kind, Kind::Stuck);
+        assert!(failure.to_string().contains("caller"), "{failure}");
+    }
 }

@@ -96,22 +96,34 @@ pub fn polling(chip: &Chip) -> Result<Found, Failure> {
 
 fn measure(chip: &Chip, strategy: Option<&str>, own: Time) -> Result<Measured, Failure> {
     let strategy = strategy.map(str::to_owned);
-    let ended = Rc::new(Cell::new(false));
-    let over = Rc::clone(&ended);
+    let conversation = Conversation::default();
+    let over = Rc::clone(&conversation.over);
     let beside = move |simulation: &mut Simulation<'_>| {
         simulation.process(pair::CALLER, "own work", PRIORITY - 1, move |cpu| {
             own_work(&cpu, own, &over);
         });
     };
     let media = move |side: Side| {
-        let measured = Media::new(side, strategy.as_deref()).and_then(Media::talk);
-        ended.set(true);
-        measured
+        // Over when this process ends, or never comes to this.
+        let _conversation = conversation;
+        Media::new(side, strategy.as_deref()).and_then(Media::talk)
     };
     pair::run(chip, beside, media, dsp)
 }
 
-/// What the phone does beside, until it is over.
+/// A conversation, which is over when this is dropped.
+#[derive(Default)]
+struct Conversation {
+    over: Rc<Cell<bool>>,
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.over.set(true);
+    }
+}
+
+/// What the phone does beside, until the conversation is over.
 fn own_work(cpu: &Cpu, own: Time, over: &Cell<bool>) {
     let mut next = cpu.now();
     while !over.get() {
