@@ -176,7 +176,7 @@ impl<P: Place> Pair<P> {
         self.sunk(flow, strategy, bytes, count, laps)
     }
 
-    /// As [`Pair::stream`], with [`TOGETHER`] messages sent at a time, and as many received as there
+    /// As [`Pair::stream`], with 32 messages sent at a time, and as many received as there
     /// are. Each has a payload of its own, which is written before it is sent.
     ///
     /// # Errors

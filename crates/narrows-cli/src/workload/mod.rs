@@ -103,7 +103,7 @@ impl Workload {
     /// `None` for a flow without an input.
     ///
     /// # Errors
-    /// [`Kind::Input`] for a file that is missing or of the wrong kind.
+    /// [`Kind::Input`](crate::failure::Kind) for a file that is missing or of the wrong kind.
     pub fn inputs(&self) -> Result<Vec<Option<Vec<i16>>>, Failure> {
         let read = |flow: &Flow| match &flow.source {
             Source::Own { input: Some(path), .. } => wav::read(path).map(Some),
@@ -131,7 +131,7 @@ impl Work {
 /// Reads and checks a workload file. Paths in it are relative to the file's directory.
 ///
 /// # Errors
-/// [`Kind::Workload`] with file, line and column of the first mistake.
+/// [`Kind::Workload`](crate::failure::Kind) with file, line and column of the first mistake.
 pub fn read(path: &Path) -> Result<Workload, Failure> {
     parse(
         path,
@@ -142,7 +142,7 @@ pub fn read(path: &Path) -> Result<Workload, Failure> {
 /// As [`read`], for a text already at hand; `path` names it in messages.
 ///
 /// # Errors
-/// [`Kind::Workload`] with file, line and column of the first mistake.
+/// [`Kind::Workload`](crate::failure::Kind) with file, line and column of the first mistake.
 pub fn parse(path: &Path, text: &str) -> Result<Workload, Failure> {
     let reader = parse::Reader { path, text };
     let raw = reader.read()?;
