@@ -110,6 +110,7 @@
 //!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`)
 //! - **P13** Credit and blocks that are held back for a batch never stop a sender for good.
 //!   (`what_is_held_back_for_a_batch_starves_no_sender`,
+//!   `before_a_wait_every_link_is_given_what_was_held_back`,
 //!   `a_receiver_that_never_waits_gives_credit_for_what_it_keeps`)
 //! - **P14** Two nodes that send to each other until both are full do not stop each other.
 //!   (`two_that_send_to_each_other_until_full_do_not_stop_each_other`)

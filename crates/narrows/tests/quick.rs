@@ -287,3 +287,36 @@ fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
     pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
     assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
 }
+
+#[test]
+fn before_a_wait_every_link_is_given_what_was_held_back() {
+    for short in [true, false] {
+        let mut pair = open();
+        let mut c = pair.world.node("c", Limits::default());
+        c.open(1).expect("free");
+        let link = c.hunt(&name("b"), None).expect("b is there");
+        pair.b.borrow_mut().poll();
+        let (from_a, from_c) = (pair.to_b, link);
+        for round in 0..40 {
+            for _ in 0..3 {
+                let to = Address { link: from_c, port: 1 };
+                c.try_send(1, to, Message::new(b"c")).expect("room");
+                assert_eq!(receive(&pair, short, 1, 1).expect("it came").5, b"c");
+            }
+            let to = Address { link: from_a, port: 1 };
+            pair.a.try_send(1, to, Message::new(b"a")).expect("room");
+            assert_eq!(receive(&pair, short, 1, 1).expect("it came").5, b"a");
+            pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+            pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+            for _ in 0..16 {
+                let sent = c.try_send(1, Address { link: from_c, port: 1 }, Message::new(b"c"));
+                assert_eq!(sent, Ok(()), "round {round}");
+            }
+            for _ in 0..16 {
+                assert!(receive(&pair, short, 1, 1).is_some());
+            }
+            pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+            pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+        }
+    }
+}
