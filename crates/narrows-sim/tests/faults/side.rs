@@ -7,7 +7,7 @@ use narrows::endpoint::{
     Received, Reserved, SendError, Sink, Source, What,
 };
 use narrows::link::{LinkId, Name};
-use narrows::platform::Lost;
+use narrows::platform::{HuntError, Lost};
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
@@ -129,6 +129,10 @@ impl Side<'_> {
                 }
                 Err(LinkError::Gone(_) | LinkError::Deadline) => {
                     self.world.unlinked(self.own, side)
+                }
+                // The header of one that lies was another before it was read.
+                Err(LinkError::Hunt(HuntError::Incompatible)) if self.world.lies(side) => {
+                    self.world.unlinked(self.own, side);
                 }
                 Err(other) => panic!("hunt: {other:?}"),
             }
