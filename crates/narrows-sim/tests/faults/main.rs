@@ -9,6 +9,7 @@
 //! `NARROWS_CASES` says how many schedules are run, `NARROWS_SEED` with which the first begins. A
 //! failure prints the seed that repeats it.
 
+mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod scene;

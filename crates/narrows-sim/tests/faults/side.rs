@@ -3,11 +3,11 @@
 use crate::common::dice::Dice;
 use crate::world::{INBOX, World};
 use narrows::endpoint::{
-    Address, CallError, Failure, FlowError, FlowId, Function, Limits, LinkError, Message, Node,
-    Received, Reserved, SendError, Sink, Source, What,
+    Address, CallError, Failure, FlowId, Function, Limits, LinkError, Message, Node, Received,
+    SendError, Sink, Source, What,
 };
 use narrows::link::{LinkId, Name};
-use narrows::platform::Lost;
+use narrows::platform::{HuntError, Lost};
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::time::Time;
@@ -15,19 +15,19 @@ use std::time::Duration;
 
 const PORT: u16 = 1;
 /// The longest message, request and response.
-const LONGEST: usize = 256;
+pub const LONGEST: usize = 256;
 const PATIENCE: Option<Duration> = Some(Duration::from_millis(20));
 
 fn limits() -> Limits {
     Limits { links: 3, endpoints: 2, flows: 3, inbox: INBOX, longest: LONGEST }
 }
 
-fn name(text: &str) -> Name {
+pub fn name(text: &str) -> Name {
     text.parse().expect("a name")
 }
 
 /// The content of a message: what it is of, told by its number.
-fn content(number: u16) -> Vec<u8> {
+pub fn content(number: u16) -> Vec<u8> {
     let len = [0, 8, 40, 48, 60, 64, 200, 256][usize::from(number) * 5 % 8];
     (0..len).map(|at: usize| (at * 31) as u8 ^ number as u8).collect()
 }
@@ -39,7 +39,7 @@ fn echo(request: &dyn Source, response: &mut dyn Sink) -> Result<(), Failure> {
     response.write(0, bytes)
 }
 
-fn strategy(dice: &Dice) -> Strategy {
+pub fn strategy(dice: &Dice) -> Strategy {
     let time = Duration::from_nanos(1 + dice.roll(100_000));
     let placement = dice.pick(&[Placement::Internal, Placement::External, Placement::External]);
     Strategy {
@@ -67,22 +67,22 @@ fn strategy(dice: &Dice) -> Strategy {
     }
 }
 
-struct Peer {
-    side: usize,
-    link: LinkId,
+pub struct Peer {
+    pub side: usize,
+    pub link: LinkId,
     attached: bool,
-    flow: Option<FlowId>,
+    pub flow: Option<FlowId>,
     /// The number of the next call, for its content.
-    call: u16,
+    pub call: u16,
 }
 
-struct Side<'a> {
+pub struct Side<'a> {
     cpu: &'a Cpu,
-    world: &'a World,
-    own: usize,
-    dice: &'a Dice,
-    node: Node<Cpu>,
-    peers: Vec<Peer>,
+    pub world: &'a World,
+    pub own: usize,
+    pub dice: &'a Dice,
+    pub node: Node<Cpu>,
+    pub peers: Vec<Peer>,
 }
 
 /// What one of the three does.
@@ -130,6 +130,10 @@ impl Side<'_> {
                 Err(LinkError::Gone(_) | LinkError::Deadline) => {
                     self.world.unlinked(self.own, side)
                 }
+                // The header of one that lies was another before it was read.
+                Err(LinkError::Hunt(HuntError::Incompatible)) if self.world.lies(side) => {
+                    self.world.unlinked(self.own, side);
+                }
                 Err(other) => panic!("hunt: {other:?}"),
             }
         }
@@ -148,7 +152,7 @@ impl Side<'_> {
         Err(LinkError::Deadline)
     }
 
-    fn within(&self) -> Option<Duration> {
+    pub fn within(&self) -> Option<Duration> {
         Some(Duration::from_nanos(self.dice.pick(&[0, 1000, 50_000, 300_000])))
     }
 
@@ -157,11 +161,11 @@ impl Side<'_> {
     }
 
     /// Whether anything may come of what is done with a peer: one of the two lies.
-    fn strange(&self, at: usize) -> bool {
+    pub fn strange(&self, at: usize) -> bool {
         !self.world.honest(self.own, self.peers[at].side)
     }
 
-    fn passed(&self) {
+    pub fn passed(&self) {
         self.world.deadlines.set(self.world.deadlines.get() + 1);
     }
 
@@ -207,116 +211,6 @@ impl Side<'_> {
             Ok(()) | Err(SendError::Gone(_)) => {}
             Err(SendError::Deadline) => self.passed(),
             Err(other) => panic!("send: {other:?}"),
-        }
-    }
-
-    /// The flow of calls to a peer, if there is one now.
-    fn flow(&mut self, at: usize) -> Option<FlowId> {
-        if !self.world.calls(self.own, self.peers[at].side) {
-            return None;
-        }
-        if self.peers[at].flow.is_none() {
-            let (link, within) = (self.peers[at].link, self.within());
-            let opened = self.node.flow(link, &name("echo"), strategy(self.dice), 100, within);
-            match opened {
-                Ok(flow) => self.peers[at].flow = Some(flow),
-                Err(FlowError::Gone(_)) => {}
-                Err(FlowError::Deadline) => self.passed(),
-                // One that was given up takes a place until the peer has answered.
-                Err(FlowError::Full) => {}
-                Err(FlowError::NotFound | FlowError::Infeasible) if self.strange(at) => {}
-                Err(other) => panic!("flow: {other:?}"),
-            }
-        }
-        self.peers[at].flow
-    }
-
-    fn call(&mut self, at: usize) {
-        let Some(flow) = self.flow(at) else { return };
-        let (request, mut response) = (content(self.peers[at].call), [0; LONGEST]);
-        let request = &request[..request.len().min(100)];
-        let within = self.within();
-        match self.node.call(flow, request, &mut response, within) {
-            Ok(len) => {
-                if !self.strange(at) {
-                    assert_eq!(&response[..len], request, "an answer");
-                }
-                self.world.answered.set(self.world.answered.get() + 1);
-            }
-            Err(CallError::Outstanding) => self.complete(at),
-            other => self.failed(other.map(|_| ()), at),
-        }
-        self.peers[at].call = self.peers[at].call.wrapping_add(1);
-    }
-
-    fn failed(&self, result: Result<(), CallError>, at: usize) {
-        match result {
-            Ok(()) | Err(CallError::Gone(_) | CallError::Start(SendError::Gone(_))) => {}
-            Err(CallError::Deadline | CallError::Start(SendError::Deadline)) => self.passed(),
-            Err(CallError::Failed(_) | CallError::Short { .. }) if self.strange(at) => {}
-            Err(other) => panic!("call: {other:?}"),
-        }
-    }
-
-    /// Several calls at once.
-    fn start(&mut self, at: usize) {
-        let Some(flow) = self.flow(at) else { return };
-        for _ in 0..1 + self.dice.roll(3) {
-            let bytes = content(self.dice.roll(100) as u16);
-            let bytes = &bytes[..bytes.len().min(100)];
-            let reserved = self.dice.one_in(2).then(|| self.node.reserve(flow, bytes.len()).ok());
-            let started = match reserved.flatten() {
-                Some(mut reserved) => {
-                    let written = self.node.write(&mut reserved, 0, bytes);
-                    assert!(written.is_ok(), "a block of its own");
-                    let started = self.node.start(flow, &mut reserved);
-                    self.cancel(reserved);
-                    started
-                }
-                None => self.node.start(flow, bytes),
-            };
-            match started {
-                Ok(_) | Err(SendError::Gone(_)) => {}
-                Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => break,
-                Err(other) => panic!("start: {other:?}"),
-            }
-        }
-        let mut response = [0; LONGEST];
-        let done = self.node.finish(flow, &mut response, self.within());
-        match done {
-            Ok(_) => self.world.answered.set(self.world.answered.get() + 1),
-            Err(CallError::Nothing) => {}
-            Err(other) => self.failed(Err(other), at),
-        }
-    }
-
-    fn cancel(&mut self, reserved: Reserved) {
-        self.node.cancel(reserved);
-    }
-
-    fn switch(&mut self, at: usize) {
-        let Some(flow) = self.flow(at) else { return };
-        let (to, within) = (strategy(self.dice), self.within());
-        match self.node.switch(flow, to, within) {
-            Ok(()) | Err(FlowError::Gone(_) | FlowError::Switching) => {}
-            Err(FlowError::Deadline) => self.passed(),
-            Err(FlowError::Infeasible) if self.strange(at) => {}
-            Err(other) => panic!("switch: {other:?}"),
-        }
-    }
-
-    /// Takes the answers that are there.
-    fn complete(&mut self, at: usize) {
-        let Some(flow) = self.peers[at].flow else { return };
-        let _ = self.node.flush(flow);
-        let mut bytes = [0; LONGEST];
-        let done = self.node.complete(flow, |completed, source| {
-            let bytes = &mut bytes[..completed.len.min(LONGEST)];
-            assert!(source.read(0, bytes).is_ok(), "an answer that is there");
-        });
-        match done {
-            Ok(done) => self.world.answered.set(self.world.answered.get() + done as u64),
-            Err(other) => self.failed(Err(other), at),
         }
     }
 
@@ -404,20 +298,15 @@ impl Side<'_> {
     fn settle(&mut self) {
         loop {
             self.look();
-            let peers = 0..self.peers.len();
-            peers.for_each(|at| self.complete_if_there(at));
+            for at in 0..self.peers.len() {
+                self.complete(at);
+            }
             if self.peers.iter().all(|peer| self.world.arrived(peer.side, self.own))
                 && self.all_back()
             {
                 return;
             }
             self.wait();
-        }
-    }
-
-    fn complete_if_there(&mut self, at: usize) {
-        if at < self.peers.len() {
-            self.complete(at);
         }
     }
 

@@ -1,0 +1,127 @@
+//! What each event does.
+
+use super::CoreUse;
+use super::queue::{Event, Rank};
+use super::state::{BELL, INTERRUPT, Progress, State, TICK, WokenBy};
+use crate::time::Time;
+
+impl State {
+    /// Everybody can run, until `until` at the latest. How many have to end.
+    pub(super) fn start(&mut self, until: Time) -> usize {
+        if until != Time::NEVER {
+            self.queue.push(until, Rank::Interrupt, Event::Stop);
+        }
+        for core in 0..self.cores.len() {
+            if self.cores[core].ticks() {
+                self.queue.push(self.cores[core].tick, Rank::Interrupt, Event::Tick { core });
+            }
+        }
+        for (number, process) in self.processes.iter_mut().enumerate() {
+            if process.priority < INTERRUPT {
+                process.progress = Progress::Ready;
+                process.readied = number as u64;
+            }
+        }
+        self.readied = self.processes.len() as u64;
+        for core in 0..self.cores.len() {
+            self.rank(core);
+            self.reconsider(core);
+        }
+        self.processes.iter().filter(|p| !p.daemon).count()
+    }
+
+    /// Something happens. The process that goes on, if one does.
+    pub(super) fn happens(&mut self, at: Time, event: Event) -> Option<usize> {
+        self.counts.events += 1;
+        self.set_clock(at);
+        self.tick();
+        match event {
+            Event::Resume { process, stretch } => {
+                if self.processes[process].stretch != stretch {
+                    return None;
+                }
+                if self.outranked(process) {
+                    self.preempt(process);
+                    return None;
+                }
+                return Some(process);
+            }
+            Event::Stop => {}
+            Event::Arbitrate { bus } => self.arbitrate(bus),
+            Event::Transferred { bus } => return self.transferred(bus),
+            Event::Interrupt { process } => {
+                let entry = self.cores[self.processes[process].core].entry;
+                self.interrupted(process, entry);
+            }
+            Event::Tick { core } => {
+                let again = at + self.cores[core].tick;
+                self.queue.push(again, Rank::Interrupt, Event::Tick { core });
+                if let Some(service) = self.cores[core].service[TICK] {
+                    // What a tick takes has its entry in it.
+                    self.interrupted(service, Time::ZERO);
+                }
+            }
+            Event::Ring { process } => {
+                self.processes[process].mailbox = true;
+                let core = self.processes[process].core;
+                let entry = self.cores[core].entry;
+                if let Some(service) = self.cores[core].service[BELL] {
+                    self.interrupted(service, entry);
+                }
+            }
+            Event::News { process } => {
+                self.processes[process].news = true;
+                self.nudge(process, WokenBy { news: true, bell: false }, Time::ZERO);
+            }
+            Event::Timer { process, sleep } => {
+                if self.processes[process].sleep == sleep {
+                    self.timer_ended(process);
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether nothing but ticks is due, behind the one that was just taken from the queue, and
+    /// nobody waits for one.
+    pub(super) fn only_ticks(&self) -> bool {
+        let ticking = self.cores.iter().filter(|core| core.ticks()).count();
+        self.queue.len() + 1 == ticking && self.processes.iter().all(|p| p.timer == Time::NEVER)
+    }
+
+    pub(super) fn end(&mut self, process: usize) {
+        let core = self.processes[process].core;
+        self.sleep(process, WokenBy::default(), "nothing");
+        self.end_wait(process);
+        let one = &mut self.processes[process];
+        one.progress = Progress::Done;
+        one.ended = self.now;
+        self.reconsider(core);
+    }
+
+    pub(crate) fn used(&self, core: usize) -> CoreUse {
+        let core = &self.cores[core];
+        let now = core.running.map_or(Time::ZERO, |_| self.now.since(core.since));
+        CoreUse { busy: core.used.busy + now, ..core.used }
+    }
+
+    /// Has a process told of news of the rendezvous.
+    pub(crate) fn tell(&mut self, process: usize, after: Time) {
+        let at = self.now + after.max(Time(1));
+        self.queue.push(at, Rank::Interrupt, Event::News { process });
+    }
+
+    /// Has a service process of a core triggered after a while.
+    pub(crate) fn interrupt(&mut self, service: usize, after: Time) {
+        // Never at this very moment: what else happens at it may already have.
+        let at = self.now + after.max(Time(1));
+        self.queue.push(at, Rank::Interrupt, Event::Interrupt { process: service });
+    }
+
+    /// As [`State::interrupt`], by the line.
+    pub(crate) fn interrupt_line(&mut self, core: usize, line: usize, after: Time) {
+        if let Some(service) = self.cores[core].service[line] {
+            self.interrupt(service, after);
+        }
+    }
+}
