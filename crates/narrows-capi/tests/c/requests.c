@@ -327,7 +327,7 @@ static void any_cancelled(void)
             several[k] = receive_into(k);
         CHECK(pthread_create(&thread, NULL, waits_for_any, NULL) == 0);
         await(WAITING);
-        for (k = 0; k < 10; k++)
+        for (k = 0; k < 50; k++)
             serve_once();
         mcapi_cancel(&several[0], &status);
         EXPECT(MCAPI_SUCCESS);

@@ -41,7 +41,7 @@ static void *ring_node(void *argument)
         mcapi_msg_recv(own, token, sizeof token, &size, &status);
         EXPECT(MCAPI_SUCCESS);
         CHECK(size == sizeof token && token[0] == round);
-        CHECK(token[1] == (node == 0 ? NODES : node));
+        CHECK(token[1] == (node == 0 ? (mcapi_uint_t)NODES : node));
         if (node != 0) {
             token[1]++;
             mcapi_msg_send(own, next, token, sizeof token, 0, &status);
