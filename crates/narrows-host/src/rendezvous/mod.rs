@@ -45,6 +45,9 @@ const FIRST_KEY: u32 = 8;
 /// What the set of all bells says of the supervision set inside it.
 pub(crate) const SUPERVISION: u64 = u64::MAX;
 
+/// What it says of a bell of this process's own.
+pub(crate) const WAKER: u64 = u64::MAX - 1;
+
 /// What a hunt ends with.
 pub(crate) type News = Result<Event<Host>, (Name, HuntError)>;
 

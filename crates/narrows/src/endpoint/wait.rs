@@ -33,11 +33,16 @@ impl<P: Platform> Node<P> {
     /// what is served here. Does not wait if something came since the last time: a program that
     /// looks at everything between its waits misses nothing.
     pub fn wait_any(&mut self, within: Option<Duration>) {
+        self.wait_by(self.agreed(), within);
+    }
+
+    /// As [`Node::wait_any`], in a way of the caller's choice.
+    pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) {
         if core::mem::take(&mut self.fresh) {
             return;
         }
         let deadline = self.deadline(within);
-        self.wait(self.agreed(), deadline, self.blocked);
+        self.wait(how, deadline, self.blocked);
     }
 
     pub(super) fn deadline(&self, within: Option<Duration>) -> Option<Instant> {
