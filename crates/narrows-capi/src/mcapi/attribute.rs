@@ -1,6 +1,8 @@
 //! Attributes of endpoints and nodes: their numbers, sizes and values.
 
 use super::control::Kind;
+use super::id::EndpointId;
+use super::node::Node;
 use super::status::{Outcome, Status};
 
 /// The longest message or packet, in bytes.
@@ -15,6 +17,8 @@ pub(super) const INBOX: u32 = 512;
 pub(super) const INFINITE: u32 = u32::MAX;
 
 const FAIL_ON_LIMIT: u32 = 0x0001_0000;
+/// In the status: somebody waits for the endpoint to be made.
+const GET_PENDING: u32 = 0x100;
 const MESSAGE: u32 = 1;
 const PACKETS: u32 = 2;
 const SCALARS: u32 = 4;
@@ -103,10 +107,7 @@ impl Attributes {
 
     /// Whether an attribute can be set.
     pub fn settable(number: u32) -> bool {
-        matches!(
-            number,
-            TYPE | MAX_PAYLOAD_SIZE | BUFFER_TYPE | MEMORY_TYPE | PRIORITY | TIMEOUT
-        )
+        matches!(number, TYPE | MAX_PAYLOAD_SIZE | BUFFER_TYPE | MEMORY_TYPE | PRIORITY | TIMEOUT)
     }
 
     /// Sets a [settable](Attributes::settable) one.
@@ -132,6 +133,53 @@ impl Attributes {
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Node {
+    /// The value of an attribute of this node's own endpoint, in one word or two.
+    pub fn attribute(&mut self, id: EndpointId, number: u32) -> Outcome<[u32; 2]> {
+        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
+        let waiting = self.stack.available(inner).unwrap_or(0);
+        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        size(number)?;
+        Ok(match number {
+            GET_COUNT => [endpoint.gets, 0],
+            GET_SOURCE => match endpoint.source {
+                Some(node) => [node.domain(), node.node()],
+                None => [u32::MAX; 2],
+            },
+            NUM_RECV_BUFFERS => [INBOX.saturating_sub(waiting), 0],
+            STATUS => {
+                let pending = if self.is_wanted(id.port()) { GET_PENDING } else { 0 };
+                [self.channel_flags(endpoint) | pending, 0]
+            }
+            _ => [endpoint.attributes.get(number).ok_or(Status::AttrNum)?, 0],
+        })
+    }
+
+    /// Sets an attribute of this node's own endpoint; `value` has the size of the attribute if there
+    /// is one.
+    pub fn set_attribute(
+        &mut self,
+        id: EndpointId,
+        number: u32,
+        value: Option<u32>,
+    ) -> Outcome<()> {
+        let own = self.endpoints.find(id).and_then(|inner| self.endpoints.get_mut(inner));
+        let Some(endpoint) = own else {
+            let known = id.node() != self.id && self.peers.find(id).is_some();
+            size(number).ok().filter(|_| known).ok_or(Status::EndpInvalid)?;
+            return Err(Status::EndpRemote);
+        };
+        size(number)?;
+        if endpoint.channel.is_some() {
+            return Err(Status::ChanConnected);
+        }
+        if !Attributes::settable(number) {
+            return Err(Status::AttrReadOnly);
+        }
+        endpoint.attributes.set(number, value.ok_or(Status::AttrSize)?)
     }
 }
 

@@ -123,10 +123,4 @@ impl<T> Table<T> {
             Some((Handle::new(slot, *life, place), entry.as_ref()?))
         })
     }
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut T)> {
-        let slot = self.slot;
-        self.places.iter_mut().enumerate().filter_map(move |(place, (life, entry))| {
-            Some((Handle::new(slot, *life, place), entry.as_mut()?))
-        })
-    }
 }

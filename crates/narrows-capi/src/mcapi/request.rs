@@ -26,7 +26,7 @@ pub(super) enum Operation {
     /// The value of an attribute.
     Query { asked: LinkId },
     /// Room for a message.
-    SendMessage { inner: u16, to: EndpointId, bytes: Bytes, priority: u8 },
+    SendMessage { to: EndpointId, bytes: Bytes, priority: u8 },
     /// A message.
     ReceiveMessage { inner: u16, buffer: Buffer },
     /// Room for a packet.
@@ -51,6 +51,9 @@ impl Operation {
 
 /// What a request came to: a size in bytes, or a value.
 pub(super) type Done = Outcome<u64>;
+
+/// In a size: that it is the buffer's, and the message was longer.
+pub(super) const TRUNCATED: u64 = 1 << 29;
 
 enum State {
     Pending(Operation),
