@@ -16,7 +16,11 @@ pub struct Bell {
 }
 
 impl Bell {
-    pub(crate) fn new() -> io::Result<Bell> {
+    /// A bell that nobody else has yet.
+    ///
+    /// # Errors
+    /// What the system says if it has no room for it.
+    pub fn new() -> io::Result<Bell> {
         let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Bell { counter, others: false })
     }
@@ -36,7 +40,7 @@ impl Bell {
 
     /// Rings. A counter that is full has not been heard yet, so nothing is lost.
     #[inline]
-    pub(crate) fn ring(&self) {
+    pub fn ring(&self) {
         // Nothing can be done about what fails here: it is the peer that does not hear.
         if self.others {
             let _ = aio::add(self.counter.as_fd());

@@ -18,7 +18,7 @@ use crate::clock;
 use crate::engine::Engine;
 use crate::mapping::{self, PeerWords};
 use crate::memory::{PeerRegion, Region};
-use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets, wait_for};
+use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets, WAKER, listen_to, wait_for};
 use crate::trace::{Stamps, Trace};
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
@@ -100,6 +100,15 @@ impl Host {
     #[must_use]
     pub fn engine_time(&self) -> Option<std::time::Duration> {
         self.engine.as_ref().and_then(Engine::time)
+    }
+
+    /// Has a bell of the caller's end this node's waits too: so another thread wakes the one that
+    /// has the node and waits. It counts from here on, until the bell is dropped.
+    ///
+    /// # Errors
+    /// What the system says if it has no room for it.
+    pub fn listen(&self, bell: &Bell) -> std::io::Result<()> {
+        Ok(listen_to(&self.sets.bells, bell.as_fd(), WAKER, true)?)
     }
 
     /// Takes what made the descriptor readable, so that it is not readable until there is more, and

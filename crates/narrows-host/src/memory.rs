@@ -109,10 +109,23 @@ impl From<io::Errno> for Unfit {
     }
 }
 
-/// A peer's region, mapped read-only.
+/// A peer's region, mapped read-only for as long as a clone of it is kept.
+#[derive(Clone)]
 pub struct PeerRegion(Arc<Mapping>);
 
 impl PeerRegion {
+    /// Where bytes of the region are, to be read in place. None if they are not all inside.
+    ///
+    /// The pointer is good for reading while this or a clone of it is kept. The peer can write there
+    /// at any moment, through no fault of this process: so no reference may be made of it, each byte
+    /// may differ at every look, and whatever is decided by one is decided on a copy. A peer that
+    /// keeps the rules leaves a block alone from when it sent it until it is
+    /// [given back](narrows::endpoint::Node::release_block); after that its next packet may be there.
+    #[must_use]
+    pub fn at(&self, offset: u32, len: u32) -> Option<*const u8> {
+        Some(self.0.range(offset, len as usize).ok()?.as_ptr().cast_const())
+    }
+
     /// Maps what a peer sent, once it is certain that the peer can neither shrink it under this
     /// node's feet nor have it written by anybody else.
     pub(crate) fn new(memory: BorrowedFd<'_>, size: u32) -> Result<PeerRegion, Unfit> {

@@ -65,7 +65,8 @@ fn take_spinning(end: &mut End) -> Taken {
 
 /// Sleeps as the stack does: for a message, or, if it `starves`, for credit and blocks.
 fn sleep(end: &End, starves: bool, how: Notification) {
-    let awaited = Awaited { shared: &end.shared, messages: !starves, room: starves };
+    let awaited =
+        Awaited { shared: &end.shared, messages: !starves, room: starves, channels: false };
     let awaited = core::iter::once(awaited);
     notify::wait(&end.core, &awaited, how, &mut Adaptive::default(), None);
 }

@@ -7,7 +7,7 @@ use narrows::platform::{Connected, Event, HuntError, Lost, Platform};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::SocketFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::{Connection, Rendezvous, Stage, hunt_error, listen_to};
 use crate::Host;
@@ -199,6 +199,35 @@ impl Rendezvous {
                 );
             }
         }
+    }
+
+    /// Links this node with itself: each end as if another node had the other. There is nobody to
+    /// greet, but a socket as between two nodes, so that either end hears when the other closes.
+    pub(super) fn link_to_itself(&mut self) -> Result<(), Errno> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (domain, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        let (one, other) = rustix::net::socketpair(domain, kind, flags, None)?;
+        let keys = [self.fresh_key(), self.fresh_key()];
+        let [a, b] = [self.offer(keys[0])?, self.offer(keys[1])?];
+        let hello = self.me.hello();
+        let seen = |(_, memory, bell): &(Region, OwnedFd, Bell)| {
+            let bell = rustix::io::fcntl_dupfd_cloexec(bell.as_fd(), 0)?;
+            let bell = Bell::received(bell, false).ok_or(Errno::BADF)?;
+            let peer = PeerRegion::new(memory.as_fd(), hello.size).map_err(|_| Errno::NOMEM)?;
+            Ok::<_, Errno>((peer, bell))
+        };
+        let peers = [seen(&b)?, seen(&a)?];
+        for (key, socket) in keys.into_iter().zip([&one, &other]) {
+            let set = &self.sets.supervision;
+            listen_to(set, socket.as_fd(), u64::from(key), false)?;
+        }
+        let ends = keys.into_iter().zip([one, other]).zip([a, b]).zip(peers);
+        for (((key, socket), (own, _, bell)), (peer, ring)) in ends {
+            let stage = Stage::Linked { name: self.me.name, bell };
+            self.connections.insert(key, Connection { socket, stage });
+            self.link_up(key, &hello, own, peer, ring);
+        }
+        Ok(())
     }
 
     fn link_up(&mut self, key: u32, hello: &Hello, own: Region, peer: PeerRegion, bell: Bell) {

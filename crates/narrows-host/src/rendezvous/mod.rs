@@ -45,6 +45,9 @@ const FIRST_KEY: u32 = 8;
 /// What the set of all bells says of the supervision set inside it.
 pub(crate) const SUPERVISION: u64 = u64::MAX;
 
+/// What it says of a bell of this process's own.
+pub(crate) const WAKER: u64 = u64::MAX - 1;
+
 /// What a hunt ends with.
 pub(crate) type News = Result<Event<Host>, (Name, HuntError)>;
 
@@ -201,11 +204,11 @@ impl Rendezvous {
     }
 
     pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
-        if *name == self.me.name {
-            return Err(HuntError::Own);
-        }
         if self.hunts.iter().any(|h| h.name == *name) || self.link_of(name).is_some() {
             return Ok(());
+        }
+        if *name == self.me.name {
+            return self.link_to_itself().map_err(hunt_error);
         }
         self.hunts.push(Hunt { name: *name, since: Instant::now(), greeted: None });
         self.adjust();
@@ -227,11 +230,18 @@ impl Rendezvous {
     }
 
     pub(crate) fn close(&mut self, key: u32) {
-        if matches!(
-            self.connections.get(&key),
-            Some(Connection { stage: Stage::Linked { .. }, .. })
-        ) {
+        let linked = match self.connections.get(&key) {
+            Some(Connection { stage: Stage::Linked { name, .. }, .. }) => Some(*name),
+            _ => None,
+        };
+        if let Some(name) = linked {
             self.remove(key, true);
+            if name == self.me.name
+                && let Some(other) = self.link_of(&name)
+            {
+                // The other end of a link to itself has heard it at once.
+                self.hear(other);
+            }
         }
         self.news.retain(|n| !matches!(n, Ok(Event::Lost { key: of, .. }) if *of == key));
     }

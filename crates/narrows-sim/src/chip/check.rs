@@ -22,11 +22,8 @@ pub(super) fn link(chip: &Chip, table: &Table<'_>) -> Result<(), Mistake> {
     for (at, memory) in chip.memories.iter().enumerate() {
         let mut needed = 0;
         if chip.link.control == at {
-            let [header, control, slots, returns, _] = layout.parts();
-            needed += [header, control, slots, returns]
-                .map(|(_, bytes)| u64::from(bytes))
-                .iter()
-                .sum::<u64>();
+            let [before @ .., _] = layout.parts();
+            needed += before.iter().map(|(_, bytes)| u64::from(*bytes)).sum::<u64>();
         }
         for class in classes.iter().filter(|class| chip.link.memory(class.placement) == at) {
             needed += u64::from(class.size.next_multiple_of(LINE)) * u64::from(class.count);

@@ -2,6 +2,7 @@
 
 mod batch;
 mod call;
+mod channel;
 mod control;
 mod error_text;
 mod flow;
@@ -19,6 +20,7 @@ mod switch;
 mod wait;
 
 pub use call::CallError;
+pub use channel::Channel;
 pub use flow::{FlowError, FlowId};
 pub use function::{Body, Failure, Function};
 pub use message::{Address, Message, Port, PortError, SendError};
@@ -30,6 +32,7 @@ pub use response::Completed;
 pub use serve::Served;
 
 use crate::driver;
+pub use crate::memory::Arrival;
 use crate::memory::{Block, Shared, Taken};
 use crate::platform::Platform;
 use crate::strategy::Strategy;

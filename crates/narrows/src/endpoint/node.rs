@@ -189,6 +189,28 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// Looks for a node without waiting: the link to it if there is one, none while it is looked for.
+    /// The search goes on until [`Node::give_up`]; a program that asks again finds out what came of it.
+    ///
+    /// # Errors
+    /// [`LinkError::Hunt`]: the search failed for good, or could not begin.
+    pub fn try_hunt(&mut self, name: &Name) -> Result<Option<LinkId>, LinkError> {
+        self.attend();
+        if let Some(id) = self.links.find(name) {
+            return Ok(Some(id));
+        }
+        if let Some(error) = self.links.hunt_failure(name) {
+            return Err(LinkError::Hunt(error));
+        }
+        self.platform.hunt(name).map_err(LinkError::Hunt)?;
+        Ok(None)
+    }
+
+    /// Looks for a node no longer.
+    pub fn give_up(&mut self, name: &Name) {
+        self.platform.give_up(name);
+    }
+
     /// Links that are up, with their peers' names.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, Name)> + '_ {
         (0..self.links.places()).filter_map(|index| {

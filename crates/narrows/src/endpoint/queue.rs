@@ -72,6 +72,12 @@ impl Queue {
         *self.first.get(self.levels.trailing_zeros() as usize)?
     }
 
+    /// How many wait.
+    pub fn count<P: Platform>(&self, links: &Links<P>) -> u32 {
+        let each = |first: Option<EntryId>| core::iter::successors(first, |at| next(links, *at));
+        self.first.iter().map(|first| each(*first).count() as u32).sum()
+    }
+
     /// Takes the first message that is meant out of the queue; its entry stays in the inbox.
     #[inline]
     pub fn pop<P: Platform>(&mut self, links: &mut Links<P>, select: &Select) -> Option<EntryId> {

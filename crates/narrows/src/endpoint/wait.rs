@@ -9,7 +9,7 @@ use crate::platform::{Instant, Platform, Woken};
 use crate::strategy::Notification;
 
 impl<P: Platform> Node<P> {
-    /// Asks to be rung for the next message, before this thread waits in a loop of its own on the
+    /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this thread waits in a loop of its own on the
     /// platform's descriptor. True if something is there already, or came since the last time this
     /// was asked: look at everything once more then, and do not wait.
     pub fn arm(&mut self) -> bool {
@@ -29,15 +29,21 @@ impl<P: Platform> Node<P> {
         self.awaited().for_each(Awaited::disarm);
     }
 
-    /// Waits for a message, for news of a link or for the deadline, in the way that was agreed for
+    /// Waits for a message, for a channel that is [watched](Node::watch_channel) or whose room is
+    /// [wanted](Node::want_room), for news of a link or for the deadline, in the way that was agreed for
     /// what is served here. Does not wait if something came since the last time: a program that
     /// looks at everything between its waits misses nothing.
     pub fn wait_any(&mut self, within: Option<Duration>) {
+        self.wait_by(self.agreed(), within);
+    }
+
+    /// As [`Node::wait_any`], in a way of the caller's choice.
+    pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) {
         if core::mem::take(&mut self.fresh) {
             return;
         }
         let deadline = self.deadline(within);
-        self.wait(self.agreed(), deadline, self.blocked);
+        self.wait_for(how, deadline, self.blocked, true);
     }
 
     pub(super) fn deadline(&self, within: Option<Duration>) -> Option<Instant> {
@@ -74,11 +80,23 @@ impl<P: Platform> Node<P> {
         deadline: Option<Instant>,
         starved: Option<LinkId>,
     ) -> Woken {
+        self.wait_for(how, deadline, starved, false)
+    }
+
+    /// As [`Node::wait`], for the channels that are watched too if so asked: who does not hand out
+    /// what comes over them would find the same entry at every turn.
+    pub(super) fn wait_for(
+        &mut self,
+        how: Notification,
+        deadline: Option<Instant>,
+        starved: Option<LinkId>,
+        channels: bool,
+    ) -> Woken {
         self.links.flush(&self.platform);
         if self.prepare(starved) {
             return Woken::Word;
         }
-        let awaited = awaited(&self.links);
+        let awaited = awaited(&self.links, channels);
         notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline)
     }
 
@@ -99,7 +117,11 @@ impl<P: Platform> Node<P> {
                 ready |= !link.told && link.inbox.room();
                 continue;
             }
-            link.starved = unsaid || link.replies > 0 || (starved.is_some() && starved == id);
+            link.starved = unsaid
+                || link.replies > 0
+                || link.wanting
+                || link.shared.wants_channel_room()
+                || (starved.is_some() && starved == id);
             self.starving |= link.starved;
             let given = if link.starved { link.shared.catch_up() } else { Ok(false) };
             match (given, id) {
@@ -117,14 +139,18 @@ impl<P: Platform> Node<P> {
     /// What is waited for on each link. Where the inbox is full nothing can be taken, so nothing
     /// is waited for.
     fn awaited(&self) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
-        awaited(&self.links)
+        awaited(&self.links, true)
     }
 }
 
-fn awaited<P: Platform>(links: &Links<P>) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
-    links.up().map(|link| Awaited {
+fn awaited<P: Platform>(
+    links: &Links<P>,
+    channels: bool,
+) -> impl Iterator<Item = Awaited<'_, P>> + Clone {
+    links.up().map(move |link| Awaited {
         shared: &link.shared,
         messages: link.inbox.room(),
         room: link.starved,
+        channels,
     })
 }

@@ -96,6 +96,8 @@ pub struct Link<P: Platform> {
     pub replies: u32,
     /// Whether something waits until this link has credit or blocks.
     pub starved: bool,
+    /// Whether the application asked that waits include room for its messages.
+    pub wanting: bool,
     /// Whether the flows and the attached endpoints have been told that it ended.
     pub told: bool,
     pub(crate) life: u32,

@@ -19,6 +19,8 @@ pub struct Links<P: Platform> {
     heads: P::Slice<Option<Head<P>>>,
     /// The links besides that may hold credit or blocks back: from, and up to before.
     owing: (u16, u16),
+    /// Whether any link may hold credit or blocks of channels back.
+    channels_owe: bool,
     /// Whether a wait has just looked at all rings and ended with a message.
     pub watched: bool,
 }
@@ -58,6 +60,7 @@ impl<P: Platform> Links<P> {
             failed: None,
             hot: 0,
             owing: (0, 0),
+            channels_owe: false,
             watched: false,
         })
     }
@@ -72,6 +75,15 @@ impl<P: Platform> Links<P> {
     #[inline]
     pub fn get_mut(&mut self, id: LinkId) -> Option<&mut Link<P>> {
         self.at_mut(id.index).filter(|link| link.life == id.life)
+    }
+
+    /// The link of this name, to take from its channels or to give back what came over them.
+    #[inline(always)]
+    pub fn with_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
+        let link = self.table.get_mut(usize::from(id.index))?.as_mut();
+        let link = link.filter(|link| link.life == id.life)?;
+        self.channels_owe = true;
+        Some(link)
     }
 
     /// The link at a place of the table.
@@ -178,7 +190,10 @@ impl<P: Platform> Links<P> {
 
     /// Gives all credit and blocks that are held back.
     pub fn flush(&mut self, platform: &P) {
-        let (from, to) = core::mem::take(&mut self.owing);
+        let (mut from, mut to) = core::mem::take(&mut self.owing);
+        if core::mem::take(&mut self.channels_owe) {
+            (from, to) = (0, self.used);
+        }
         for index in core::iter::once(self.hot).chain(from..to) {
             if let Some(link) = self.at_mut(index)
                 && link.lost.is_none()
@@ -188,12 +203,13 @@ impl<P: Platform> Links<P> {
         }
     }
 
-    /// The link to a peer that is up.
+    /// The link to a peer that is up: the one end or, if it is to this node itself, the first.
     pub fn find(&self, name: &Name) -> Option<LinkId> {
-        (0..self.places()).find_map(|index| {
+        let up = (0..self.places()).filter_map(|index| {
             let link = self.at(index)?;
             (link.name == *name && link.lost.is_none()).then_some(LinkId { index, life: link.life })
-        })
+        });
+        up.max_by_key(|id| self.lives.wrapping_sub(id.life))
     }
 
     /// Why the hunt for a name failed, if it did since the last time this was asked.
@@ -255,6 +271,7 @@ impl<P: Platform> Links<P> {
             attached: None,
             replies: 0,
             starved: false,
+            wanting: false,
             told: false,
             life: self.lives,
         };
@@ -271,7 +288,10 @@ impl<P: Platform> Links<P> {
     /// The place of the oldest link that has ended and left nothing that waits to be received: a
     /// program that only serves never hears of it, and so cannot close it.
     fn over(&self) -> Option<usize> {
-        let over = |link: &Link<P>| link.lost.is_some() && link.told && link.inbox.is_empty();
+        let over = |link: &Link<P>| {
+            let empty = link.inbox.is_empty() && !link.shared.keeps_channels();
+            link.lost.is_some() && link.told && empty
+        };
         let links = self.table.iter().enumerate();
         let links = links.filter_map(|(place, link)| Some((place, link.as_ref()?)));
         let ended = links.filter(|(_, link)| over(link));
@@ -299,6 +319,7 @@ impl<P: Platform> Links<P> {
             link.lost = Some(reason);
             link.taken = link.shared.rx.taken();
             link.shared.reclaim_all();
+            link.shared.end_channels();
             platform.close(link.key);
             if let Some(head) = self.heads.get_mut(usize::from(id.index)) {
                 *head = None;

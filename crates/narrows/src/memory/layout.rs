@@ -8,7 +8,7 @@ use crate::strategy::Placement;
 pub const MAX_CLASSES: usize = 16;
 
 const MAGIC: u32 = 0x4e52_5731;
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_WORDS: u32 = 128;
 const CLASS_WORDS: u32 = 16;
 const ARMED: u32 = 512;
@@ -18,6 +18,23 @@ const WANT: u32 = 896;
 const URGENT: u32 = 900;
 const SLOTS: u32 = 1024;
 const MAX_SLOTS: u32 = 4096;
+/// Where a channel's control words are in its lines, and the bytes of these.
+const CHANNEL_ARMED: u32 = 0;
+const CHANNEL_CREDIT: u32 = 128;
+const CHANNEL_TAKEN: u32 = 256;
+const CHANNEL_LINES: u32 = 384;
+
+/// The most channels that a layout has.
+pub const MAX_CHANNELS: u16 = 64;
+
+/// One of the rings of a link's direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ring {
+    /// The ring of messages.
+    Messages,
+    /// The ring of the channel of this number.
+    Channel(u16),
+}
 
 /// Blocks of one size in one kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +54,8 @@ pub enum LayoutError {
     Line,
     /// Slots are a power of two from 2 to 4096.
     Slots,
+    /// More than 64 channels.
+    Channels,
     /// No class, or more than eight of one placement.
     Classes,
     /// A class of no blocks, more than 4095, of size zero or over 16 MiB - 1, of a region over 5,
@@ -51,6 +70,7 @@ impl core::fmt::Display for LayoutError {
         f.write_str(match self {
             LayoutError::Line => "a line must be a power of two from 32 to 128 bytes",
             LayoutError::Slots => "slots must be a power of two from 2 to 4096",
+            LayoutError::Channels => "a layout has at most 64 channels",
             LayoutError::Classes => "a pool needs one to eight block sizes of each placement",
             LayoutError::Class => {
                 "a block size needs 1 to 4095 blocks of 1 byte to 16 MiB - 1, sizes rising, in \
@@ -63,12 +83,14 @@ impl core::fmt::Display for LayoutError {
 
 impl core::error::Error for LayoutError {}
 
-/// The layout of one region: its ring, its return ring and its pool.
+/// The layout of one region: its rings, its return ring and its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     line: u32,
     slots: u32,
     start: u32,
+    channels: u16,
+    channel_slots: u32,
     classes: [Class; MAX_CLASSES],
     offsets: [u32; MAX_CLASSES],
     used: usize,
@@ -82,8 +104,13 @@ fn rounded(bytes: u32, to: u32) -> u32 {
     (bytes + (to - 1)) & !(to - 1)
 }
 
+/// Whether a ring can have so many slots.
+fn possible(slots: u32) -> bool {
+    slots.is_power_of_two() && (2..=MAX_SLOTS).contains(&slots)
+}
+
 impl Layout {
-    /// A layout of `slots` descriptor slots and the given block sizes.
+    /// A layout of `slots` descriptor slots and the given block sizes, without channels.
     ///
     /// # Errors
     /// See [`LayoutError`].
@@ -91,7 +118,7 @@ impl Layout {
         if !matches!(line, 32 | 64 | 128) {
             return Err(LayoutError::Line);
         }
-        if !slots.is_power_of_two() || !(2..=MAX_SLOTS).contains(&slots) {
+        if !possible(slots) {
             return Err(LayoutError::Slots);
         }
         if classes.is_empty() || classes.len() > MAX_CLASSES {
@@ -101,6 +128,8 @@ impl Layout {
             line,
             slots,
             start: 0,
+            channels: 0,
+            channel_slots: 0,
             classes: [UNUSED; MAX_CLASSES],
             offsets: [0; MAX_CLASSES],
             used: classes.len(),
@@ -128,17 +157,40 @@ impl Layout {
         if blocks > 65519 {
             return Err(LayoutError::Size);
         }
-        let mut at = u64::from(rounded(layout.returns_offset() + layout.returns() * 4, 128));
-        for i in 0..layout.used {
-            let class = layout.classes[i];
-            layout.offsets[i] = u32::try_from(at).map_err(|_| LayoutError::Size)?;
-            at += u64::from(layout.stride(i)) * u64::from(class.count);
+        layout.place()
+    }
+
+    /// The same layout with so many channels to send on and as many to receive on, each with a ring
+    /// of `slots` slots.
+    ///
+    /// # Errors
+    /// [`LayoutError::Channels`], [`LayoutError::Slots`] or [`LayoutError::Size`].
+    pub fn with_channels(mut self, channels: u16, slots: u32) -> Result<Layout, LayoutError> {
+        if channels > MAX_CHANNELS {
+            return Err(LayoutError::Channels);
+        }
+        if !possible(slots) {
+            return Err(LayoutError::Slots);
+        }
+        self.channels = channels;
+        self.channel_slots = if channels > 0 { slots } else { 0 };
+        self.place()
+    }
+
+    /// Finds out where the blocks begin, and the size.
+    fn place(mut self) -> Result<Layout, LayoutError> {
+        let slots = u32::from(self.channels) * self.channel_slots * self.line;
+        let mut at = u64::from(rounded(self.channel_slots_offset() + slots, 128));
+        for i in 0..self.used {
+            let class = self.classes[i];
+            self.offsets[i] = u32::try_from(at).map_err(|_| LayoutError::Size)?;
+            at += u64::from(self.stride(i)) * u64::from(class.count);
         }
         if at > 1 << 30 {
             return Err(LayoutError::Size);
         }
-        layout.size = rounded(at as u32, 4096);
-        Ok(layout)
+        self.size = rounded(at as u32, 4096);
+        Ok(self)
     }
 
     /// The usual layout: 256 slots; internal blocks few enough to stay in a cache, external ones
@@ -165,7 +217,8 @@ impl Layout {
     }
 
     /// The same layout whose first message has sequence number `start` + 1. Rings of several links
-    /// that start at different slots do not share a cache set.
+    /// that start at different slots do not share a cache set; for the same reason the ring of
+    /// channel n starts n + 1 further on.
     #[must_use]
     pub fn starting_at(mut self, start: u32) -> Layout {
         self.start = start;
@@ -177,7 +230,17 @@ impl Layout {
     pub fn size(&self) -> u32 {
         self.size
     }
-    /// Descriptor slots of the ring.
+    /// Channels to send on, and as many to receive on.
+    #[must_use]
+    pub fn channels(&self) -> u16 {
+        self.channels
+    }
+    /// Descriptor slots of each channel's ring; 0 without channels.
+    #[must_use]
+    pub fn channel_slots(&self) -> u32 {
+        self.channel_slots
+    }
+    /// Descriptor slots of the ring of messages.
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.slots
@@ -212,21 +275,36 @@ impl Layout {
     pub fn places(&self) -> impl Iterator<Item = (u32, Class)> {
         self.offsets.into_iter().zip(self.classes).take(self.used)
     }
-    /// Bytes of this part of the region: header, control lines, slots, return ring, blocks.
+    /// Bytes of each part of the region: header, control lines, slots, return ring, control lines
+    /// and slots of channels, blocks.
     #[must_use]
-    pub fn parts(&self) -> [(&'static str, u32); 5] {
+    pub fn parts(&self) -> [(&'static str, u32); 7] {
         let blocks = self.offsets[0];
+        let (lines, slots) = (self.channels_offset(), self.channel_slots_offset());
         [
             ("header", HEADER_WORDS * 4),
             ("control lines", SLOTS - HEADER_WORDS * 4),
             ("descriptor slots", self.slots * self.line),
-            ("return ring", blocks - self.returns_offset()),
+            ("return ring", lines - self.returns_offset()),
+            ("channels' control lines", slots - lines),
+            ("channels' slots", blocks - slots),
             ("blocks", self.size - blocks),
         ]
     }
 
-    pub(crate) fn start(&self) -> u32 {
-        self.start
+    /// The sequence number before that of a ring's first entry.
+    pub(crate) fn start(&self, ring: Ring) -> u32 {
+        match ring {
+            Ring::Messages => self.start,
+            Ring::Channel(number) => self.start.wrapping_add(u32::from(number) + 1),
+        }
+    }
+    /// Slots of a ring.
+    pub(crate) fn slots_of(&self, ring: Ring) -> u32 {
+        match ring {
+            Ring::Messages => self.slots,
+            Ring::Channel(_) => self.channel_slots,
+        }
     }
     /// Words of the return ring: every block can be on its way back at once.
     pub(crate) fn returns(&self) -> u32 {
@@ -234,6 +312,29 @@ impl Layout {
     }
     fn returns_offset(&self) -> u32 {
         SLOTS + self.slots * self.line
+    }
+    fn channels_offset(&self) -> u32 {
+        rounded(self.returns_offset() + self.returns() * 4, 128)
+    }
+    fn channel_slots_offset(&self) -> u32 {
+        self.channels_offset() + u32::from(self.channels) * CHANNEL_LINES
+    }
+    /// Control words of a ring, by where they are for messages and in the lines of a channel.
+    fn control_in<M: Memory>(
+        &self,
+        memory: &M,
+        ring: Ring,
+        (messages, channel): (u32, u32),
+        count: u32,
+    ) -> Result<M::Words, OutOfRange> {
+        match ring {
+            Ring::Messages => memory.words(messages, count),
+            Ring::Channel(number) if number < self.channels => {
+                let lines = self.channels_offset() + u32::from(number) * CHANNEL_LINES;
+                memory.words(lines + channel, count)
+            }
+            Ring::Channel(_) => Err(OutOfRange),
+        }
     }
     fn stride(&self, class: usize) -> u32 {
         rounded(self.classes[class].size, self.line)
@@ -248,23 +349,48 @@ impl Layout {
             .then(|| (self.offsets[class] + block.index() * self.stride(class), size))
     }
 
-    pub(crate) fn slots_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(SLOTS, self.slots * self.line / 4)
+    pub(crate) fn slots_in<M: Memory>(
+        &self,
+        memory: &M,
+        ring: Ring,
+    ) -> Result<M::Words, OutOfRange> {
+        let bytes = self.slots_of(ring) * self.line;
+        let at = match ring {
+            Ring::Messages => SLOTS,
+            Ring::Channel(number) if number < self.channels => {
+                self.channel_slots_offset() + u32::from(number) * bytes
+            }
+            Ring::Channel(_) => return Err(OutOfRange),
+        };
+        memory.words(at, bytes / 4)
     }
     pub(crate) fn returns_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
         memory.words(self.returns_offset(), self.returns())
     }
     /// One word: the sequence number whose message the sleeping receiver wants to be rung for.
-    pub(crate) fn armed_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(ARMED, 1)
+    pub(crate) fn armed_in<M: Memory>(
+        &self,
+        memory: &M,
+        ring: Ring,
+    ) -> Result<M::Words, OutOfRange> {
+        self.control_in(memory, ring, (ARMED, CHANNEL_ARMED), 1)
     }
-    /// Two words: messages taken and given credit for; blocks returned.
-    pub(crate) fn credit_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(CREDIT, 2)
+    /// Two words: messages taken and given credit for; blocks returned, which is one count for all
+    /// rings and beside that of messages.
+    pub(crate) fn credit_in<M: Memory>(
+        &self,
+        memory: &M,
+        ring: Ring,
+    ) -> Result<M::Words, OutOfRange> {
+        self.control_in(memory, ring, (CREDIT, CHANNEL_CREDIT), 2)
     }
     /// One word: messages taken, exact at any moment; read when its writer is dead.
-    pub(crate) fn taken_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(TAKEN, 1)
+    pub(crate) fn taken_in<M: Memory>(
+        &self,
+        memory: &M,
+        ring: Ring,
+    ) -> Result<M::Words, OutOfRange> {
+        self.control_in(memory, ring, (TAKEN, CHANNEL_TAKEN), 1)
     }
     /// One word: set while the sender sleeps until it has credit or blocks again.
     pub(crate) fn want_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
@@ -286,8 +412,17 @@ impl Layout {
             return Err(OutOfRange);
         }
         let header = own.words(0, HEADER_WORDS)?;
-        let fixed =
-            [MAGIC, VERSION, self.line, self.slots, self.start, self.used as u32, self.size];
+        let fixed = [
+            MAGIC,
+            VERSION,
+            self.line,
+            self.slots,
+            self.start,
+            self.used as u32,
+            self.size,
+            u32::from(self.channels),
+            self.channel_slots,
+        ];
         for (i, value) in fixed.into_iter().enumerate() {
             header.store(i as u32, value);
         }
@@ -298,18 +433,23 @@ impl Layout {
             header.store(at + 2, class.count);
             header.store(at + 3, self.offsets[i]);
         }
-        self.armed_in(own)?.store(0, 0);
         self.want_in(own)?.store(0, 0);
         self.urgent_in(own)?.store(0, self.start);
-        let credit = self.credit_in(own)?;
+        self.format_ring(own, Ring::Messages)?;
+        (0..self.channels).try_for_each(|number| self.format_ring(own, Ring::Channel(number)))
+    }
+
+    fn format_ring<M: OwnMemory>(&self, own: &M, ring: Ring) -> Result<(), OutOfRange> {
+        self.armed_in(own, ring)?.store(0, 0);
+        let credit = self.credit_in(own, ring)?;
         credit.store(0, 0);
         credit.store(1, 0);
-        self.taken_in(own)?.store(0, 0);
-        let slots = self.slots_in(own)?;
-        for slot in 0..self.slots {
+        self.taken_in(own, ring)?.store(0, 0);
+        let slots = self.slots_in(own, ring)?;
+        for slot in 0..self.slots_of(ring) {
             // A slot that was never written must not look like the one waited for: the number
             // before the first is the one number that no slot waits for in the first round.
-            slots.store(slot * self.line / 4, self.start);
+            slots.store(slot * self.line / 4, self.start(ring));
         }
         Ok(())
     }
@@ -336,9 +476,15 @@ impl Layout {
             let placement = Placement::from_code(word(at)).ok_or(Corrupt::Header)?;
             *class = Class { placement, size: word(at + 1), count: word(at + 2) };
         }
-        let layout = Layout::new(line, word(3), &classes[..used])
+        let mut layout = Layout::new(line, word(3), &classes[..used])
             .map_err(|_| Corrupt::Header)?
             .starting_at(word(4));
+        let (channels, slots) = (word(7), word(8));
+        if (channels, slots) != (0, 0) {
+            let channels = u16::try_from(channels).ok().filter(|n| *n > 0);
+            let channels = channels.ok_or(Corrupt::Header)?;
+            layout = layout.with_channels(channels, slots).map_err(|_| Corrupt::Header)?;
+        }
         if word(6) != layout.size || peer.size() < layout.size {
             return Err(Corrupt::Header);
         }

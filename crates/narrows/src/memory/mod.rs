@@ -3,6 +3,7 @@
 //! One rule holds everywhere: every shared word has one writer. A node writes its own region only;
 //! a peer maps it read-only. What a peer wrote is copied once, checked, and the copy is used.
 
+mod channel;
 mod descriptor;
 mod layout;
 mod pool;
@@ -11,8 +12,9 @@ mod returns;
 mod ring;
 mod shared;
 
+pub use channel::{Arrival, WORD};
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
-pub use layout::{Class, Layout, LayoutError, MAX_CLASSES};
+pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
 pub use pool::{Pool, PoolError};
 pub use returns::{Reclaimer, Returner};
 pub use ring::{Consumer, Next, Producer};

@@ -52,7 +52,7 @@ impl<P: Platform> Shared<P> {
 
     /// Copies a payload to a free block and lends that to the peer.
     #[inline(never)]
-    fn bring(&mut self, pool: Placement, payload: &[u8]) -> Option<Block> {
+    pub(super) fn bring(&mut self, pool: Placement, payload: &[u8]) -> Option<Block> {
         let len = u32::try_from(payload.len()).ok()?;
         if self.pool.lent() >= self.most_lent {
             return None;

@@ -4,7 +4,7 @@
 use core::ops::DerefMut;
 
 use super::ring::MOST_HELD_BACK;
-use super::{Block, Corrupt, Layout, MAX_CLASSES, Pool};
+use super::{Block, Corrupt, Layout, MAX_CLASSES, Pool, Ring};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 
 /// Index of the word that counts returned blocks, behind the credit word.
@@ -28,7 +28,7 @@ impl<O: OwnMemory> Returner<O> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn new(mine: &Layout, own: &O, theirs: &Layout) -> Result<Self, OutOfRange> {
-        let (ring, counts) = (mine.returns_in(own)?, mine.credit_in(own)?);
+        let (ring, counts) = (mine.returns_in(own)?, mine.credit_in(own, Ring::Messages)?);
         let mut batches = [1; MAX_CLASSES];
         for (batch, class) in batches.iter_mut().zip(theirs.classes()) {
             // A quarter of them and of the ring that they return by, so that what is withheld for
@@ -89,7 +89,7 @@ impl<Q: Memory> Reclaimer<Q> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn new(theirs: &Layout, peer: &Q) -> Result<Self, OutOfRange> {
-        let (ring, counts) = (theirs.returns_in(peer)?, theirs.credit_in(peer)?);
+        let (ring, counts) = (theirs.returns_in(peer)?, theirs.credit_in(peer, Ring::Messages)?);
         Ok(Reclaimer { ring, counts, seen: 0 })
     }
 

@@ -6,7 +6,7 @@
 //! wants to be rung for. The sender looks at that word after a full fence behind each message, the
 //! receiver looks at the slot after a full fence behind arming, so one of them sees the other.
 
-use super::{Corrupt, Descriptor, Layout};
+use super::{Corrupt, Descriptor, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 
 /// Slots, and blocks, ahead that the sender asks for while it writes one.
@@ -35,23 +35,38 @@ pub struct Producer<O: OwnMemory, Q: Memory> {
 }
 
 impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
-    /// The ring in `own` memory, with the credit and armed words in the `peer`'s.
+    /// The ring of messages in `own` memory, with the credit and armed words in the `peer`'s.
     ///
     /// # Errors
     /// A region is smaller than its layout.
     pub fn new(mine: &Layout, own: &O, theirs: &Layout, peer: &Q) -> Result<Self, OutOfRange> {
+        Producer::of(Ring::Messages, mine, own, theirs, peer)
+    }
+
+    /// As [`Producer::new`], of any ring.
+    ///
+    /// # Errors
+    /// A region is smaller than its layout, or one of them does not have the channel.
+    pub fn of(
+        ring: Ring,
+        mine: &Layout,
+        own: &O,
+        theirs: &Layout,
+        peer: &Q,
+    ) -> Result<Self, OutOfRange> {
+        let (start, count) = (mine.start(ring), mine.slots_of(ring));
         Ok(Producer {
-            slots: mine.slots_in(own)?,
+            slots: mine.slots_in(own, ring)?,
             want: mine.want_in(own)?,
             urgent: mine.urgent_in(own)?,
-            credit: theirs.credit_in(peer)?,
-            armed: theirs.armed_in(peer)?,
+            credit: theirs.credit_in(peer, ring)?,
+            armed: theirs.armed_in(peer, ring)?,
             line: mine.line() / 4,
-            count: mine.slots(),
-            start: mine.start(),
-            head: mine.start(),
-            freed: mine.start(),
-            full: mine.start().wrapping_add(mine.slots()),
+            count,
+            start,
+            head: start,
+            freed: start,
+            full: start.wrapping_add(count),
             priority: 0,
         })
     }
@@ -222,27 +237,42 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn watch_next(&self, theirs: &Layout, peer: &Q) -> Result<Next<Q::Words>, OutOfRange> {
-        Ok(Next { slots: theirs.slots_in(peer)?, line: self.line, next: self.next })
+        Ok(Next { slots: theirs.slots_in(peer, Ring::Messages)?, line: self.line, next: self.next })
     }
 
-    /// The ring in the `peer`'s memory, with the credit, armed and taken words in `own`.
+    /// The ring of messages in the `peer`'s memory, with the credit, armed and taken words in `own`.
     ///
     /// # Errors
     /// A region is smaller than its layout.
     pub fn new(mine: &Layout, own: &O, theirs: &Layout, peer: &Q) -> Result<Self, OutOfRange> {
+        Consumer::of(Ring::Messages, mine, own, theirs, peer)
+    }
+
+    /// As [`Consumer::new`], of any ring.
+    ///
+    /// # Errors
+    /// A region is smaller than its layout, or one of them does not have the channel.
+    pub fn of(
+        ring: Ring,
+        mine: &Layout,
+        own: &O,
+        theirs: &Layout,
+        peer: &Q,
+    ) -> Result<Self, OutOfRange> {
+        let (start, count) = (theirs.start(ring), theirs.slots_of(ring));
         Ok(Consumer {
-            slots: theirs.slots_in(peer)?,
+            slots: theirs.slots_in(peer, ring)?,
             want: theirs.want_in(peer)?,
             urgent: theirs.urgent_in(peer)?,
-            credit: mine.credit_in(own)?,
-            armed: mine.armed_in(own)?,
-            taken: mine.taken_in(own)?,
+            credit: mine.credit_in(own, ring)?,
+            armed: mine.armed_in(own, ring)?,
+            taken: mine.taken_in(own, ring)?,
             line: theirs.line() / 4,
-            count: theirs.slots(),
-            start: theirs.start(),
-            next: theirs.start(),
-            credited: theirs.start(),
-            due: theirs.start().wrapping_add(batch(theirs.slots())),
+            count,
+            start,
+            next: start,
+            credited: start,
+            due: start.wrapping_add(batch(count)),
             priority: 0,
         })
     }
@@ -253,6 +283,17 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         // Acquire: pairs with the release in `Producer::publish`. What the number announces is
         // there.
         self.slots.sequence(self.next, self.line) == self.next.wrapping_add(1)
+    }
+
+    /// Messages that are there. It looks at the slot of each.
+    pub fn available(&self) -> u32 {
+        let there = |ahead: &u32| self.watched(ahead + 1).changed();
+        (0..self.count).take_while(there).count() as u32
+    }
+
+    /// Slots of the ring.
+    pub fn slots(&self) -> u32 {
+        self.count
     }
 
     /// The number before that of the next message.

@@ -1,11 +1,12 @@
 //! What one link has in memory: this node's region and the peer's, with ring, pool and return
 //! ring over them.
 
+use super::channel::Channels;
 use super::{
     Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError,
-    Producer, Reclaimer, Returner,
+    Producer, Reclaimer, Returner, Ring,
 };
-use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Words};
+use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Watch, Words};
 use crate::strategy::Placement;
 
 /// Where a payload is when a descriptor may be published for it.
@@ -37,7 +38,7 @@ pub enum SetUpError {
 pub struct Shared<P: Platform> {
     pub(super) own: P::Own,
     pub(super) peer: P::Peer,
-    bell: P::Bell,
+    pub(super) bell: P::Bell,
     pub(super) theirs: Layout,
     /// The ring that this node sends on.
     pub tx: Producer<P::Own, P::Peer>,
@@ -49,6 +50,9 @@ pub struct Shared<P: Platform> {
     taken: <P::Peer as Memory>::Words,
     /// Blocks that can be on their way back at once.
     pub(super) most_lent: u32,
+    /// Blocks came back, and nobody who waits for them has been told.
+    back: bool,
+    pub(super) channels: Channels<P>,
 }
 
 /// A message taken off the ring: its descriptor and, if it travelled in the slot, its payload.
@@ -79,12 +83,15 @@ impl<P: Platform> Shared<P> {
         let range = |_: OutOfRange| SetUpError::Own;
         let books =
             platform.storage(mine.blocks() as usize, |_| 0).map_err(|_| SetUpError::Storage)?;
+        let channels = Channels::new(platform, (&mine, &own), (&theirs, &peer));
         Ok(Shared {
+            channels: channels.map_err(|_| SetUpError::Storage)?,
+            back: false,
             tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             returner: Returner::new(&mine, &own, &theirs).map_err(range)?,
             reclaimer: Reclaimer::new(&theirs, &peer).map_err(range)?,
-            taken: theirs.taken_in(&peer).map_err(range)?,
+            taken: theirs.taken_in(&peer, Ring::Messages).map_err(range)?,
             pool: Pool::new(mine, books),
             theirs,
             own,
@@ -130,7 +137,9 @@ impl<P: Platform> Shared<P> {
     /// # Errors
     /// It returned what it did not have.
     pub fn reclaim(&mut self) -> Result<u32, Corrupt> {
-        self.reclaimer.reclaim(&mut self.pool)
+        let back = self.reclaimer.reclaim(&mut self.pool)?;
+        self.back |= back > 0;
+        Ok(back)
     }
 
     /// Puts back a block that was not sent.
@@ -296,11 +305,12 @@ impl<P: Platform> Shared<P> {
     /// Lets the sender have all credit and blocks that were held back for a batch.
     #[inline(never)]
     pub fn flush(&mut self, platform: &P) {
-        if self.rx.owed() == 0 && self.returner.owed() == 0 {
+        if self.rx.owed() == 0 && self.returner.owed() == 0 && self.channels.owing == 0 {
             return;
         }
         self.returner.publish();
         self.rx.give_credit();
+        self.channels.give_credit();
         platform.fence();
         if self.rx.wanted() {
             platform.ring(&self.bell);
@@ -322,13 +332,14 @@ impl<P: Platform> Shared<P> {
     /// # Errors
     /// The peer broke the protocol.
     pub fn catch_up(&mut self) -> Result<bool, Corrupt> {
-        let credit = self.tx.catch_up()?;
-        Ok(self.reclaimer.reclaim(&mut self.pool)? > 0 || credit)
+        let credit = self.tx.catch_up()? | self.channels.catch_up()?;
+        self.reclaim()?;
+        Ok(core::mem::take(&mut self.back) || credit)
     }
 
     /// The words to watch while waiting for credit and blocks, behind [`Shared::catch_up`].
-    pub fn starved(&self) -> [crate::platform::Watch<'_, <P::Peer as Memory>::Words>; 2] {
-        [self.tx.watched(), self.reclaimer.watched()]
+    pub fn starved(&self) -> impl Iterator<Item = Watch<'_, <P::Peer as Memory>::Words>> + Clone {
+        [self.tx.watched(), self.reclaimer.watched()].into_iter().chain(self.channels.wanting())
     }
 
     /// The first message that a dead peer had not taken, counted from 0. Everything before it was

@@ -16,16 +16,12 @@ where
     P: Platform + 'a,
     I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
-    // A ring that is shorter than the count would never ring.
-    let count = |on: Awaited<'a, P>| u32::from(messages).min(on.shared.theirs().slots());
-    awaited.clone().for_each(|on| on.arm(count(on)));
+    let messages = u32::from(messages);
+    awaited.clone().for_each(|on| on.arm(messages));
     // As in `interrupt`: either this core sees the last of the messages, or its sender sees that
     // this core is armed.
     platform.fence();
-    let enough = awaited.clone().any(|on| {
-        let message = on.messages.then(|| on.shared.rx.watched(count(on)));
-        message.is_some_and(|watch| watch.changed()) || on.given().any(|watch| watch.changed())
-    });
+    let enough = awaited.clone().flat_map(|on| on.watches_for(messages)).any(|w| w.changed());
     let woken = if enough {
         Woken::Word
     } else {

@@ -26,6 +26,8 @@ pub struct Awaited<'a, P: Platform> {
     pub messages: bool,
     /// Whether something is to be sent that needs credit or blocks.
     pub room: bool,
+    /// Whether the channels that are watched count.
+    pub channels: bool,
 }
 
 impl<P: Platform> Clone for Awaited<'_, P> {
@@ -39,8 +41,19 @@ impl<'a, P: Platform> Awaited<'a, P> {
     pub(crate) fn watches(
         self,
     ) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
-        let message = self.messages.then(|| self.shared.rx.watched(1));
-        message.into_iter().chain(self.given())
+        self.watches_for(1)
+    }
+
+    /// As [`Awaited::watches`], for so many messages, or as many as a ring has room for: a ring that
+    /// is shorter than the count would never ring.
+    fn watches_for(
+        self,
+        messages: u32,
+    ) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
+        let rx = &self.shared.rx;
+        let message = self.messages.then(|| rx.watched(messages.min(rx.slots())));
+        let channels = self.channels.then(|| self.shared.watched_channels(messages));
+        message.into_iter().chain(channels.into_iter().flatten()).chain(self.given())
     }
 
     /// The words that tell of credit and blocks.
@@ -51,7 +64,10 @@ impl<'a, P: Platform> Awaited<'a, P> {
 
     pub(crate) fn arm(self, messages: u32) {
         if self.messages {
-            self.shared.rx.arm(messages);
+            self.shared.rx.arm(messages.min(self.shared.rx.slots()));
+        }
+        if self.channels {
+            self.shared.arm_channels(messages);
         }
         if self.room {
             self.shared.tx.want(true);
@@ -61,6 +77,9 @@ impl<'a, P: Platform> Awaited<'a, P> {
     pub(crate) fn disarm(self) {
         if self.messages {
             self.shared.rx.disarm();
+        }
+        if self.channels {
+            self.shared.disarm_channels();
         }
         if self.room {
             self.shared.tx.want(false);

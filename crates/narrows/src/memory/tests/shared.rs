@@ -243,7 +243,7 @@ fn a_payload_fills_a_slot_of_each_line_and_no_more() {
 }
 
 fn would_sleep(end: &super::End) -> bool {
-    !end.starved().iter().any(|watch| watch.changed())
+    !end.starved().any(|watch| watch.changed())
 }
 
 #[test]

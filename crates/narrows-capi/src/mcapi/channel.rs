@@ -1,0 +1,523 @@
+//! Channels: how two endpoints are connected, opened, closed and disconnected.
+//!
+//! The sender's node chooses a ring of the link between the two and offers it to the receiver's,
+//! which accepts or not. A ring is used again when both ends are closed and the receiver has taken
+//! everything off it and said so.
+
+use narrows::endpoint::Channel as Ring;
+use narrows::link::LinkId;
+use narrows::memory::Arrival;
+use narrows::platform::Lost;
+
+use super::control::{Control, Kind, Place};
+use super::endpoint::{Direction, Endpoint, Opening};
+use super::foreign::Output;
+use super::id::{EndpointId, Handle, NodeId};
+use super::node::Node;
+use super::request::Operation;
+use super::status::{Outcome, Status};
+
+/// Who wanted two endpoints connected.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asker {
+    /// A request of this node's.
+    Here(Handle),
+    /// Another node, by the number that it has for it.
+    Peer { link: LinkId, request: u32 },
+}
+
+/// How far a channel is.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// The link to the receiver's node is looked for.
+    Hunting(Asker),
+    /// The receiver was asked.
+    Offered(Asker),
+    Connected,
+    /// Both ends are closed; the receiver has not said that the ring is free.
+    Draining,
+}
+
+/// One end of a channel.
+pub(super) struct Channel {
+    pub kind: Kind,
+    pub direction: Direction,
+    /// The endpoint that it is at: its port of the stack's.
+    pub inner: u16,
+    other: EndpointId,
+    /// The ring, once it is known.
+    pub ring: Option<Ring>,
+    stage: Stage,
+    /// What the other node calls its end.
+    theirs: u32,
+    /// Whether the application has its handle.
+    open: bool,
+    closed: bool,
+    closed_there: bool,
+    lost: Option<Lost>,
+    /// Requests that wait for it.
+    pub pending: u16,
+    /// A scalar that was taken off the ring and is of another size than was asked for.
+    pub stash: Option<Arrival>,
+    /// Milliseconds that a blocking call waits.
+    pub timeout: u32,
+    /// The longest packet.
+    pub longest: u32,
+    pub fails_at_limit: bool,
+}
+
+impl Channel {
+    /// Whether the application has its handle and may use it.
+    #[inline]
+    pub fn is(&self, kind: Kind, direction: Direction) -> bool {
+        self.open && self.kind == kind && self.direction == direction
+    }
+
+    /// Whether the way to this node is looked for.
+    pub fn hunts(&self, id: NodeId) -> bool {
+        matches!(self.stage, Stage::Hunting(_)) && self.other.node() == id
+    }
+
+    /// What using it comes to, if the other side is not there any more.
+    #[inline]
+    pub fn check(&self) -> Outcome<()> {
+        match self.lost {
+            _ if self.closed_there => Err(Status::ChanClosePending),
+            None => Ok(()),
+            Some(Lost::Closed) => Err(Status::ChanClosePending),
+            Some(_) => Err(Status::Transmission),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    fn connected(&self) -> bool {
+        matches!(self.stage, Stage::Connected)
+    }
+}
+
+impl Node {
+    /// A new end at an endpoint.
+    fn end_at(
+        &self,
+        inner: u16,
+        (kind, direction): (Kind, Direction),
+        other: EndpointId,
+        stage: Stage,
+    ) -> Channel {
+        let attributes = self.endpoints.get(inner).map(|e| e.attributes).unwrap_or_default();
+        Channel {
+            kind,
+            direction,
+            inner,
+            other,
+            ring: None,
+            stage,
+            theirs: 0,
+            open: false,
+            closed: false,
+            closed_there: false,
+            lost: None,
+            pending: 0,
+            stash: None,
+            timeout: attributes.timeout,
+            longest: attributes.max_payload,
+            fails_at_limit: attributes.fails_at_limit(),
+        }
+    }
+
+    /// Connects an endpoint of this node's to another.
+    pub fn connect_from(
+        &mut self,
+        from: Place,
+        kind: Kind,
+        to: EndpointId,
+        asker: Asker,
+    ) -> Outcome<()> {
+        let endpoint = self.endpoints.marked(from.port, from.tag).ok_or(Status::EndpInvalid)?;
+        fits(endpoint, kind, Direction::Send)?;
+        let stage = Stage::Hunting(asker);
+        let end = self.end_at(from.port, (kind, Direction::Send), to, stage);
+        let handle = self.channels.insert(end).ok_or(Status::MemLimit)?;
+        if let Some(endpoint) = self.endpoints.get_mut(from.port) {
+            endpoint.channel = Some(handle);
+        }
+        self.hunting += 1;
+        self.hunt_for_channels();
+        Ok(())
+    }
+
+    /// Offers a ring to each receiver whose node has been found.
+    pub fn hunt_for_channels(&mut self) {
+        let hunting: Vec<_> = self
+            .channels
+            .iter()
+            .filter(|(_, channel)| matches!(channel.stage, Stage::Hunting(_)))
+            .map(|(handle, channel)| (handle, channel.other.node()))
+            .collect();
+        for (handle, node) in hunting {
+            match self.link_to(node) {
+                Ok(None) => {}
+                Ok(Some(link)) => self.offer(handle, link),
+                Err(status) => self.not_connected(handle, status),
+            }
+        }
+    }
+
+    fn offer(&mut self, handle: Handle, link: LinkId) {
+        let there = self.stack.channels(link).map_or(0, |(send, _)| send);
+        let Some(ring) = self.peers.take_ring(link, there) else {
+            return self.not_connected(handle, Status::MemLimit);
+        };
+        let Some(channel) = self.channels.get_mut(handle) else { return };
+        let Stage::Hunting(asker) = channel.stage else { return };
+        channel.stage = Stage::Offered(asker);
+        channel.ring = Some(Ring { link, ring });
+        let (kind, to) = (channel.kind, channel.other.port());
+        let Some(endpoint) = self.endpoints.get(channel.inner) else { return };
+        let (from, compared) = (endpoint.id, endpoint.attributes.compared());
+        self.hunting -= 1;
+        self.say(link, Control::Offer { channel: handle.0, kind, ring, from, to, compared });
+    }
+
+    /// Another node offers a ring to an endpoint of this one's.
+    pub fn take_offer(
+        &mut self,
+        link: LinkId,
+        (kind, ring): (Kind, u16),
+        from: EndpointId,
+        to: u16,
+        (theirs, compared): (u32, [u32; 3]),
+    ) -> Outcome<Handle> {
+        let inner = self.endpoints.find(self.id.endpoint(to & 0xfff)).filter(|_| to <= 0xfff);
+        let inner = inner.ok_or(Status::EndpInvalid)?;
+        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        fits(endpoint, kind, Direction::Receive)?;
+        if endpoint.attributes.compared() != compared {
+            return Err(Status::AttrIncompatible);
+        }
+        let ring = Ring { link, ring };
+        let there = self.stack.channels(link).map_or(0, |(_, receive)| receive);
+        let receives = |channel: &Channel| {
+            channel.ring == Some(ring) && channel.direction == Direction::Receive
+        };
+        if ring.ring >= there || self.channels.iter().any(|(_, channel)| receives(channel)) {
+            return Err(Status::Transmission);
+        }
+        let mut end = self.end_at(inner, (kind, Direction::Receive), from, Stage::Connected);
+        end.ring = Some(ring);
+        end.theirs = theirs;
+        let handle = self.channels.insert(end).ok_or(Status::MemLimit)?;
+        if let Some(endpoint) = self.endpoints.get_mut(inner) {
+            endpoint.channel = Some(handle);
+        }
+        Ok(handle)
+    }
+
+    /// The receiver has answered an offer.
+    pub fn answered(&mut self, link: LinkId, handle: Handle, answer: Outcome<u32>) {
+        let Some(channel) = self.channels.get_mut(handle) else { return };
+        let Stage::Offered(asker) = channel.stage else { return };
+        if channel.ring.is_none_or(|ring| ring.link != link) {
+            return;
+        }
+        match answer {
+            Err(status) => self.not_connected(handle, status),
+            Ok(theirs) => {
+                channel.stage = Stage::Connected;
+                channel.theirs = theirs;
+                self.tell(asker, Ok(()));
+                self.opened(handle);
+            }
+        }
+    }
+
+    /// A channel has come to nothing.
+    fn not_connected(&mut self, handle: Handle, status: Status) {
+        let Some(channel) = self.channels.remove(handle) else { return };
+        if let Some(endpoint) = self.endpoints.get_mut(channel.inner) {
+            endpoint.channel = None;
+        }
+        if let Some(ring) = channel.ring {
+            self.peers.give_ring(ring.link, ring.ring);
+        }
+        match channel.stage {
+            Stage::Hunting(asker) => {
+                self.hunting -= 1;
+                self.tell(asker, Err(status));
+            }
+            Stage::Offered(asker) => self.tell(asker, Err(status)),
+            Stage::Connected | Stage::Draining => {}
+        }
+    }
+
+    fn tell(&mut self, asker: Asker, how: Outcome<()>) {
+        match asker {
+            Asker::Here(request) => self.end(request, how.map(|()| 0)),
+            Asker::Peer { link, request } => {
+                let status = how.map_or_else(|status| status as u32, |()| Status::Success as u32);
+                self.say(link, Control::Connected { request, status });
+            }
+        }
+    }
+
+    /// Opens a channel's end if its endpoint waits for that.
+    pub fn opened(&mut self, handle: Handle) {
+        let Some(channel) = self.channels.get_mut(handle) else { return };
+        let endpoint = self.endpoints.get_mut(channel.inner);
+        let Some(opening) = endpoint.and_then(|endpoint| endpoint.opening.take()) else { return };
+        channel.open = true;
+        if let Some(Operation::Open { out, .. }) = self.requests.pending(opening.request) {
+            out.put(handle.0);
+        }
+        self.end(opening.request, Ok(0));
+    }
+
+    /// Opens the channel of an endpoint. Returns the request that goes on if it is not connected.
+    pub fn open_channel(
+        &mut self,
+        inner: u16,
+        kind: Kind,
+        direction: Direction,
+        out: Output<u32>,
+    ) -> Outcome<Option<Handle>> {
+        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        if let Some(opening) = endpoint.opening {
+            agrees((opening.kind, opening.direction), kind, direction)?;
+            return Err(Status::ChanOpenPending);
+        }
+        let handle = endpoint.channel;
+        if let Some(handle) = handle
+            && let Some(channel) = self.channels.get_mut(handle)
+        {
+            agrees((channel.kind, channel.direction), kind, direction)?;
+            if channel.closed {
+                return Err(Status::ChanClosePending);
+            }
+            if channel.open {
+                return Err(Status::ChanOpen);
+            }
+            if channel.connected() {
+                channel.open = true;
+                out.put(handle.0);
+                return Ok(None);
+            }
+        }
+        let request = self.requests.add(Operation::Open { inner, out }, false)?;
+        if let Some(endpoint) = self.endpoints.get_mut(inner) {
+            endpoint.opening = Some(Opening { kind, direction, request });
+        }
+        Ok(Some(request))
+    }
+
+    /// Closes this side of a channel.
+    pub fn close_channel(&mut self, handle: Handle, kind: Kind, way: Direction) -> Outcome<()> {
+        let channel = self.channels.get_mut(handle).ok_or(Status::ChanInvalid)?;
+        if (channel.kind, channel.direction) != (kind, way) || !channel.connected() {
+            return Err(Status::ChanInvalid);
+        }
+        if channel.closed {
+            return Err(Status::ChanNotOpen);
+        }
+        channel.closed = true;
+        channel.open = false;
+        let (theirs, lost, ring) = (channel.theirs, channel.lost, channel.ring);
+        let both = channel.closed_there || lost.is_some();
+        self.fail_pending(handle, Status::ChanClosePending);
+        if way == Direction::Receive {
+            self.discard(handle);
+        }
+        if let (Some(ring), None) = (ring, lost) {
+            self.say(ring.link, Control::Close { channel: theirs });
+        }
+        if both {
+            self.disconnect(handle);
+        }
+        Ok(())
+    }
+
+    /// The other side has closed.
+    pub fn closed_there(&mut self, link: LinkId, handle: Handle) {
+        let Some(channel) = self.channels.get_mut(handle) else { return };
+        if channel.ring.is_none_or(|ring| ring.link != link) || !channel.connected() {
+            return;
+        }
+        channel.closed_there = true;
+        let (closed, direction) = (channel.closed, channel.direction);
+        if direction == Direction::Send {
+            self.fail_pending(handle, Status::ChanClosePending);
+        }
+        self.news = true;
+        if closed {
+            self.disconnect(handle);
+        }
+    }
+
+    /// The receiver has taken all off the ring of a channel that both have closed.
+    pub fn freed(&mut self, link: LinkId, handle: Handle) {
+        let Some(channel) = self.channels.get(handle) else { return };
+        let Some(ring) = channel.ring.filter(|ring| ring.link == link) else { return };
+        if matches!(channel.stage, Stage::Draining) && channel.direction == Direction::Send {
+            self.peers.give_ring(ring.link, ring.ring);
+            self.channels.remove(handle);
+        }
+    }
+
+    /// Both sides have closed, or the other is gone.
+    fn disconnect(&mut self, handle: Handle) {
+        let Some(channel) = self.channels.get_mut(handle) else { return };
+        let (direction, lost, ring) = (channel.direction, channel.lost, channel.ring);
+        let (inner, theirs) = (channel.inner, channel.theirs);
+        channel.stage = Stage::Draining;
+        if let Some(endpoint) = self.endpoints.get_mut(inner) {
+            endpoint.channel = None;
+        }
+        if direction == Direction::Receive {
+            self.discard(handle);
+        }
+        match (lost, direction, ring) {
+            (None, Direction::Send, _) => {}
+            (None, Direction::Receive, Some(ring)) => {
+                self.channels.remove(handle);
+                self.say(ring.link, Control::Free { channel: theirs });
+            }
+            _ => {
+                self.channels.remove(handle);
+            }
+        }
+    }
+
+    /// Takes all off the ring of a channel.
+    fn discard(&mut self, handle: Handle) {
+        let Some(channel) = self.channels.get_mut(handle) else { return };
+        channel.stash = None;
+        let Some(ring) = channel.ring else { return };
+        while let Ok(Some(arrival)) = self.stack.take_from_channel(ring) {
+            if let Some(block) = arrival.block {
+                self.stack.release_block(ring.link, block);
+            }
+        }
+    }
+
+    /// Ends what waits for a channel.
+    fn fail_pending(&mut self, handle: Handle, status: Status) {
+        let of = |operation: &Operation| match operation {
+            Operation::SendPacket { channel, .. }
+            | Operation::ReceivePacket { channel, .. }
+            | Operation::SendScalar { channel, .. }
+            | Operation::ReceiveScalar { channel, .. } => *channel == handle,
+            _ => false,
+        };
+        let all = self.requests.all_pending().filter(|(_, operation)| of(operation));
+        for request in all.map(|(request, _)| request).collect::<Vec<_>>() {
+            self.end(request, Err(status));
+        }
+    }
+
+    /// The link of some channels has ended.
+    pub fn lose_channels(&mut self, link: LinkId, reason: Lost) {
+        let over = |channel: &Channel| channel.ring.is_some_and(|ring| ring.link == link);
+        let all = self.channels.iter().filter(|(_, channel)| over(channel));
+        for handle in all.map(|(handle, _)| handle).collect::<Vec<_>>() {
+            let Some(channel) = self.channels.get_mut(handle) else { continue };
+            match channel.stage {
+                Stage::Hunting(_) | Stage::Offered(_) => {
+                    self.not_connected(handle, Status::Transmission);
+                }
+                Stage::Draining => {
+                    self.channels.remove(handle);
+                }
+                Stage::Connected => {
+                    channel.lost = Some(reason);
+                    let (closed, open, direction) =
+                        (channel.closed, channel.open, channel.direction);
+                    let status = channel.check().err().unwrap_or(Status::Transmission);
+                    if direction == Direction::Send {
+                        self.fail_pending(handle, status);
+                    }
+                    // Nobody has its handle, so nobody would close it.
+                    if closed || !open {
+                        self.disconnect(handle);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Flags of an endpoint's channel, as its status attribute has them.
+    pub fn channel_flags(&self, endpoint: &Endpoint) -> u32 {
+        const CONNECTED: u32 = 0x1;
+        const OPEN: u32 = 0x2;
+        const OPEN_PENDING: u32 = 0x4;
+        const CLOSE_PENDING: u32 = 0x8;
+        let kind = |kind| if kind == Kind::Packet { 0x10 } else { 0x20 };
+        let way = |way| if way == Direction::Send { 0x40 } else { 0x80 };
+        let mut flags = 0;
+        if let Some(opening) = endpoint.opening {
+            flags |= OPEN_PENDING | kind(opening.kind) | way(opening.direction);
+        }
+        if let Some(channel) = endpoint.channel.and_then(|handle| self.channels.get(handle))
+            && channel.connected()
+        {
+            flags |= CONNECTED | kind(channel.kind) | way(channel.direction);
+            flags |= if channel.open { OPEN } else { 0 };
+            flags |= if channel.closed || channel.closed_there { CLOSE_PENDING } else { 0 };
+        }
+        flags
+    }
+
+    /// Connects two endpoints. Returns the request that goes on.
+    pub fn connect(&mut self, from: EndpointId, to: EndpointId, kind: Kind) -> Outcome<Handle> {
+        if from == to {
+            return Err(Status::EndpInvalid);
+        }
+        if to.node() == self.id {
+            self.endpoints.find(to).ok_or(Status::EndpInvalid)?;
+        } else {
+            self.peers.find(to).ok_or(Status::EndpInvalid)?.check()?;
+        }
+        if from.node() != self.id {
+            let remote = *self.peers.find(from).ok_or(Status::EndpInvalid)?;
+            remote.check()?;
+            let asked = Some(remote.link);
+            let request = self.requests.add(Operation::Connect { asked }, false)?;
+            let message = Control::Connect { request: request.0, kind, from: remote.place, to };
+            self.say(remote.link, message);
+            return Ok(request);
+        }
+        let inner = self.endpoints.find(from).ok_or(Status::EndpInvalid)?;
+        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        let place = Place { port: inner, tag: endpoint.tag };
+        let request = self.requests.add(Operation::Connect { asked: None }, false)?;
+        if let Err(status) = self.connect_from(place, kind, to, Asker::Here(request)) {
+            self.end(request, Err(status));
+            self.requests.report(request);
+            return Err(status);
+        }
+        Ok(request)
+    }
+}
+
+/// Whether an endpoint can become this end of a channel.
+fn fits(endpoint: &Endpoint, kind: Kind, direction: Direction) -> Outcome<()> {
+    if endpoint.channel.is_some() {
+        return Err(Status::ChanConnected);
+    }
+    if !endpoint.attributes.allows(kind) {
+        return Err(Status::AttrIncompatible);
+    }
+    match endpoint.opening {
+        Some(opening) => agrees((opening.kind, opening.direction), kind, direction),
+        None => Ok(()),
+    }
+}
+
+fn agrees((kind, way): (Kind, Direction), wanted: Kind, direction: Direction) -> Outcome<()> {
+    match () {
+        () if kind != wanted => Err(Status::ChanType),
+        () if way != direction => Err(Status::ChanDirection),
+        () => Ok(()),
+    }
+}

@@ -1,0 +1,238 @@
+//! Messages.
+
+use std::ffi::c_void;
+
+use super::super::attribute::PRIORITIES;
+use super::super::foreign::{Buffer, Bytes, Output};
+use super::super::id::EndpointId;
+use super::super::node::Node;
+use super::super::process::{self, Call};
+use super::super::request::{Done, Operation};
+use super::super::status::{Outcome, Status};
+use super::super::transfer::received;
+use super::{Begun, Verdict, begin, ended, size_of};
+
+/// What can be said of a message before it is sent: how long its sender may wait, and whether it
+/// fails where there is no room.
+#[inline]
+fn sender(node: &Node, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcome<(u32, bool)> {
+    if bytes.missing() {
+        return Err(Status::Parameter);
+    }
+    let own = node.endpoints.find(from).and_then(|inner| node.endpoints.get(inner));
+    let own = own.filter(|endpoint| endpoint.id == from).ok_or(Status::EndpInvalid)?;
+    if bytes.get().len() > own.attributes.max_payload as usize {
+        return Err(Status::MsgSize);
+    }
+    if priority >= PRIORITIES {
+        return Err(Status::Priority);
+    }
+    Ok((own.attributes.timeout, own.attributes.fails_at_limit()))
+}
+
+/// Sends at once if that can be done; what was said of the sender if not.
+#[inline]
+fn send_now(
+    call: &mut Call<'_>,
+    (from, to): (EndpointId, EndpointId),
+    bytes: &Bytes,
+    priority: u32,
+) -> Outcome<Option<(u32, bool)>> {
+    let node = call.node()?;
+    let said = sender(node, from, bytes, priority)?;
+    match node.send_message(to, bytes.get(), priority as u8) {
+        Some(Ok(())) => {
+            node.turn();
+            Ok(None)
+        }
+        Some(Err(Status::EndpInvalid)) if to.node() == node.id => {
+            node.endpoints.find(to).ok_or(Status::EndpInvalid)?;
+            Ok(Some(said))
+        }
+        Some(Err(status)) => Err(status),
+        None if said.1 => Err(Status::MemLimit),
+        None => Ok(Some(said)),
+    }
+}
+
+/// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
+fn reach_own<'a>(mut call: Call<'a>, to: EndpointId) -> Outcome<Call<'a>> {
+    let node = call.node()?;
+    if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
+        return Ok(call);
+    }
+    // Both ends are this node's: it takes some turns and no waiting.
+    for _ in 0..1000 {
+        let node = call.node()?;
+        node.progress();
+        if node.reach_own(to)? {
+            return Ok(call);
+        }
+    }
+    Err(Status::Transmission)
+}
+
+/// Sends a message, waiting for room.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_msg_send(
+    send_endpoint: u32,
+    receive_endpoint: u32,
+    buffer: *const c_void,
+    buffer_size: usize,
+    priority: u32,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, bytes) =
+        unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
+    let Some(verdict) = verdict else { return };
+    let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
+    let send = || {
+        let mut call = process::of_endpoint(from)?;
+        match send_now(&mut call, (from, to), &bytes, priority)? {
+            None => ended(call, Ok(())),
+            Some((timeout, _)) => send_in_turn(call, to, bytes, priority, timeout),
+        }
+    };
+    verdict.of(send(), ());
+}
+
+#[cold]
+fn send_in_turn(
+    call: Call<'_>,
+    to: EndpointId,
+    bytes: Bytes,
+    priority: u32,
+    timeout: u32,
+) -> Outcome<()> {
+    let mut call = reach_own(call, to)?;
+    let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
+    let request = call.node()?.begin(operation, true)?;
+    call.until_ended(request, timeout).map(|_| ())
+}
+
+/// Sends a message, without waiting.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_msg_send_i(
+    send_endpoint: u32,
+    receive_endpoint: u32,
+    buffer: *const c_void,
+    buffer_size: usize,
+    priority: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
+    let send = || {
+        // SAFETY: as was promised.
+        let bytes = unsafe { Bytes::new(buffer.cast(), buffer_size) };
+        let mut call = process::of_endpoint(from)?;
+        if send_now(&mut call, (from, to), &bytes, priority)?.is_none() {
+            return ended(call, Ok(Begun::Done(buffer_size as u64)));
+        }
+        let mut call = reach_own(call, to)?;
+        let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
+        let request = call.node()?.begin(operation, false)?;
+        ended(call, Ok(Begun::Pending(request)))
+    };
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, send) };
+}
+
+/// The stack's port of an endpoint that receives, and how long it may wait.
+#[inline]
+fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
+    let inner = node.endpoints.find(id).filter(|_| id.node() == node.id);
+    match inner.and_then(|inner| Some((inner, node.endpoints.get(inner)?))) {
+        Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
+        None if node.peers.find(id).is_some_and(|remote| remote.end.is_none()) => {
+            Err(Status::EndpRemote)
+        }
+        None => Err(Status::EndpInvalid),
+    }
+}
+
+/// Receives a message, waiting for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_msg_recv(
+    receive_endpoint: u32,
+    buffer: *mut c_void,
+    buffer_size: usize,
+    received_size: *mut usize,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, mut buffer, size) = unsafe {
+        (Verdict::new(status), Buffer::new(buffer.cast(), buffer_size), Output::new(received_size))
+    };
+    let Some(verdict) = verdict else { return };
+    let id = EndpointId(receive_endpoint);
+    let receive = || -> Done {
+        let mut call = process::of_endpoint(id)?;
+        let node = call.node()?;
+        if buffer.missing() || size.is_null() {
+            return Err(Status::Parameter);
+        }
+        let (inner, timeout) = receiver(node, id)?;
+        if let Some(taken) = node.receive_message(inner, buffer.get()) {
+            node.turn();
+            return ended(call, taken.and_then(|len| received(len, buffer_size)));
+        }
+        let request = node.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
+        call.until_ended(request, timeout)
+    };
+    let done = receive();
+    let (status, len) = size_of(done);
+    if done.is_ok() {
+        size.put(len);
+    }
+    verdict.say(status);
+}
+
+/// Receives a message, without waiting.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_msg_recv_i(
+    receive_endpoint: u32,
+    buffer: *mut c_void,
+    buffer_size: usize,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let id = EndpointId(receive_endpoint);
+    let receive = || {
+        // SAFETY: as was promised.
+        let mut buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
+        let mut call = process::of_endpoint(id)?;
+        let node = call.node()?;
+        if buffer.missing() {
+            return Err(Status::Parameter);
+        }
+        let (inner, _) = receiver(node, id)?;
+        if let Some(taken) = node.receive_message(inner, buffer.get()) {
+            node.turn();
+            let done = taken.and_then(|len| received(len, buffer_size));
+            return ended(call, done.map(Begun::Done));
+        }
+        let request = node.begin(Operation::ReceiveMessage { inner, buffer }, false)?;
+        ended(call, Ok(Begun::Pending(request)))
+    };
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, receive) };
+}
+
+/// How many messages an endpoint can receive without waiting.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_msg_available(receive_endpoint: u32, status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
+    let id = EndpointId(receive_endpoint);
+    let count = || {
+        let mut call = process::of_endpoint(id)?;
+        let node = call.node()?;
+        let (inner, _) = receiver(node, id)?;
+        node.progress();
+        let count = node.stack.available(inner).map_err(|_| Status::EndpInvalid);
+        ended(call, count)
+    };
+    verdict.of(count(), 0)
+}

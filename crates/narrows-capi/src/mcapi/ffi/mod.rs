@@ -1,0 +1,128 @@
+//! The functions of `mcapi.h`: each looks at its arguments, has the node do what is wanted, and says
+//! how that ended. What they do is in `docs/MCAPI.md`.
+//!
+//! # Safety
+//!
+//! Of every function here: a pointer is null or valid for what the function does with it, for as long
+//! as the call lasts; buffers and places for results that are given to a function ending in `_i`, for
+//! as long as its request does.
+#![allow(unsafe_code, clippy::missing_safety_doc)]
+
+mod endpoint;
+mod message;
+mod node;
+mod packet;
+mod request;
+mod scalar;
+
+pub use endpoint::*;
+pub use message::*;
+pub use node::*;
+pub use packet::*;
+pub use request::*;
+pub use scalar::*;
+
+use super::endpoint::Direction;
+use super::foreign::{Output, Variable};
+use super::id::Handle;
+use super::process::{self, Call};
+use super::request::{Done, Named, TRUNCATED};
+use super::status::{Outcome, Status};
+
+/// Where a call says how it ended.
+#[derive(Clone, Copy)]
+struct Verdict(Output<u32>);
+
+impl Verdict {
+    /// None if null: nothing is done then.
+    ///
+    /// # Safety
+    /// See the module page.
+    #[inline]
+    unsafe fn new(status: *mut u32) -> Option<Verdict> {
+        // SAFETY: as was promised.
+        let output = unsafe { Output::new(status) };
+        (!output.is_null()).then_some(Verdict(output))
+    }
+
+    #[inline]
+    fn say(self, status: Status) {
+        self.0.put(status as u32);
+    }
+
+    /// Says how a call ended, and gives what it returns.
+    #[inline]
+    fn of<T>(self, outcome: Outcome<T>, otherwise: T) -> T {
+        match outcome {
+            Ok(value) => {
+                self.say(Status::Success);
+                value
+            }
+            Err(status) => {
+                self.say(status);
+                otherwise
+            }
+        }
+    }
+}
+
+/// What a call that does not wait came to.
+enum Begun {
+    Done(u64),
+    Pending(Handle),
+}
+
+impl From<Option<Handle>> for Begun {
+    fn from(request: Option<Handle>) -> Begun {
+        request.map_or(Begun::Done(0), Begun::Pending)
+    }
+}
+
+/// A call that does not wait: whatever it comes to, there is a request that says so.
+unsafe fn begin(status: *mut u32, request: *mut u32, act: impl FnOnce() -> Outcome<Begun>) {
+    // SAFETY: as was promised.
+    let (verdict, request) = unsafe { (Verdict::new(status), Variable::new(request)) };
+    let Some(verdict) = verdict else { return };
+    if process::is_empty() {
+        return verdict.say(Status::NodeNotInit);
+    }
+    let Some(request) = request else { return verdict.say(Status::Parameter) };
+    match act() {
+        Ok(Begun::Pending(handle)) => {
+            request.put(handle.0);
+            verdict.say(Status::Pending);
+        }
+        Ok(Begun::Done(size)) => {
+            request.put(Named::ended(Ok(size)));
+            verdict.say(size_of(Ok(size)).0);
+        }
+        Err(Status::NodeNotInit) => verdict.say(Status::NodeNotInit),
+        Err(status) => {
+            request.put(Named::ended(Err(status)));
+            verdict.say(status);
+        }
+    }
+}
+
+/// How an operation ended, and its size.
+#[inline]
+fn size_of(done: Done) -> (Status, usize) {
+    match done {
+        Ok(size) if size & TRUNCATED != 0 => (Status::MsgTruncated, (size & !TRUNCATED) as usize),
+        Ok(size) => (Status::Success, size as usize),
+        Err(status) => (status, 0),
+    }
+}
+
+/// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
+#[inline]
+fn channel(handle: u32) -> Outcome<(Call<'static>, Handle)> {
+    let handle = Handle(handle);
+    Ok((process::of_handle(handle, Status::ChanInvalid)?, handle))
+}
+
+/// Ends a call with what it came to.
+fn ended<T>(call: Call<'_>, outcome: Outcome<T>) -> Outcome<T> {
+    call.end();
+    outcome
+}

@@ -1,0 +1,236 @@
+//! Nodes, and the names of statuses.
+
+use std::ffi::{c_char, c_void};
+
+use super::super::endpoint::MAX_ENDPOINTS;
+use super::super::foreign::Output;
+use super::super::id::{MAX_DOMAIN, MAX_NODE, MAX_PORT, NodeId};
+use super::super::peer::{MAX_CHANNELS, MAX_PEERS};
+use super::super::process;
+use super::super::request::MAX_REQUESTS;
+use super::super::status::{Outcome, Status};
+use super::Verdict;
+
+/// What is returned instead of a number.
+const INVALID: u32 = u32::MAX;
+/// In attributes of nodes that this library made.
+const MARK: u32 = 0x6e61_7272;
+/// The one attribute of a node, and the one value that it has.
+const TYPE: u32 = 0;
+const REGULAR: u32 = 0;
+/// How long another node has to be found, in milliseconds.
+const FOUND_WITHIN: u32 = 100;
+
+/// `mcapi_node_attributes_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NodeAttributes {
+    kind: u32,
+    mark: u32,
+}
+
+/// `mcapi_info_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Info {
+    pub mcapi_version: u32,
+    pub organization_id: u32,
+    pub implementation_version: u32,
+    pub number_of_domains: u32,
+    pub number_of_nodes: u32,
+    pub number_of_ports: u32,
+    pub max_requests: u32,
+    pub max_channels: u32,
+    pub max_links: u32,
+}
+
+/// Makes this thread a node's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_initialize(
+    domain_id: u32,
+    node_id: u32,
+    attributes: *const NodeAttributes,
+    _parameters: *const u32,
+    info: *mut Info,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, info) = unsafe { (Verdict::new(status), Output::new(info)) };
+    let Some(verdict) = verdict else { return };
+    // SAFETY: null, or valid for reads.
+    let made = unsafe { attributes.as_ref() }.is_none_or(|attributes| attributes.mark == MARK);
+    let initialize = || {
+        if info.is_null() || !made {
+            return Err(Status::Parameter);
+        }
+        let node = in_range(domain_id, node_id)?;
+        process::initialize(node)?;
+        info.put(Info {
+            mcapi_version: 0x2015,
+            organization_id: 0,
+            implementation_version: 0x0001,
+            number_of_domains: MAX_DOMAIN + 1,
+            number_of_nodes: MAX_NODE + 1,
+            number_of_ports: MAX_ENDPOINTS as u32,
+            max_requests: MAX_REQUESTS as u32,
+            max_channels: u32::from(MAX_CHANNELS),
+            max_links: MAX_PEERS as u32,
+        });
+        Ok(())
+    };
+    verdict.of(initialize(), ());
+}
+
+pub(super) fn in_range(domain: u32, node: u32) -> Outcome<NodeId> {
+    if domain > MAX_DOMAIN {
+        return Err(Status::DomainInvalid);
+    }
+    if node > MAX_NODE {
+        return Err(Status::NodeInvalid);
+    }
+    Ok(NodeId::new(domain, node))
+}
+
+pub(super) fn port_in_range(port: u32) -> Outcome<u16> {
+    u16::try_from(port).ok().filter(|port| u32::from(*port) <= MAX_PORT).ok_or(Status::PortInvalid)
+}
+
+/// Ends the thread's node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_finalize(status: *mut u32) {
+    // SAFETY: as was promised.
+    if let Some(verdict) = unsafe { Verdict::new(status) } {
+        verdict.of(process::finalize(), ());
+    }
+}
+
+fn own() -> Outcome<NodeId> {
+    Ok(process::current()?.node()?.id)
+}
+
+/// The domain of the thread's node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_domain_id_get(status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let verdict = unsafe { Verdict::new(status) };
+    verdict.map_or(INVALID, |verdict| verdict.of(own().map(NodeId::domain), INVALID))
+}
+
+/// The number of the thread's node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_node_id_get(status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let verdict = unsafe { Verdict::new(status) };
+    verdict.map_or(INVALID, |verdict| verdict.of(own().map(NodeId::node), INVALID))
+}
+
+/// Gives attributes of a node their defaults.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_node_init_attributes(
+    attributes: *mut NodeAttributes,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, attributes) = unsafe { (Verdict::new(status), Output::new(attributes)) };
+    let Some(verdict) = verdict else { return };
+    if attributes.is_null() {
+        return verdict.say(Status::Parameter);
+    }
+    attributes.put(NodeAttributes { kind: REGULAR, mark: MARK });
+    verdict.say(Status::Success);
+}
+
+/// Changes an attribute of a node that is not initialised yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_node_set_attribute(
+    attributes: *mut NodeAttributes,
+    number: u32,
+    value: *const c_void,
+    size: usize,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
+    // SAFETY: null, or valid for reads and writes.
+    let attributes = unsafe { attributes.as_mut() }.filter(|attributes| attributes.mark == MARK);
+    let set = || {
+        let attributes = attributes.filter(|_| !value.is_null()).ok_or(Status::Parameter)?;
+        attribute_size(number, size)?;
+        // SAFETY: valid for reads of that size.
+        let value = unsafe { value.cast::<u32>().read_unaligned() };
+        if value != REGULAR {
+            return Err(Status::AttrValue);
+        }
+        attributes.kind = value;
+        Ok(())
+    };
+    verdict.of(set(), ());
+}
+
+fn attribute_size(number: u32, size: usize) -> Outcome<()> {
+    match (number, size) {
+        (TYPE, 4) => Ok(()),
+        (TYPE, _) => Err(Status::AttrSize),
+        _ => Err(Status::AttrNum),
+    }
+}
+
+/// An attribute of a node.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_node_get_attribute(
+    domain_id: u32,
+    node_id: u32,
+    number: u32,
+    value: *mut c_void,
+    size: usize,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, value) = unsafe { (Verdict::new(status), Output::new(value.cast::<u32>())) };
+    let Some(verdict) = verdict else { return };
+    let get = || {
+        let mut call = process::current()?;
+        if value.is_null() {
+            return Err(Status::Parameter);
+        }
+        let id = in_range(domain_id, node_id)?;
+        attribute_size(number, size)?;
+        if id != call.node()?.id {
+            let there = call.until(
+                FOUND_WITHIN,
+                |node| match node.link_to(id) {
+                    Ok(link) => link.map(|_| Ok(())),
+                    Err(status) => Some(Err(status)),
+                },
+                |node| node.give_up(id),
+            );
+            there.map_err(|status| match status {
+                Status::NodeNotInit => status,
+                _ => Status::NodeInvalid,
+            })?;
+        }
+        value.put(REGULAR);
+        Ok(())
+    };
+    verdict.of(get(), ());
+}
+
+/// The name of a status.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_display_status(
+    status: u32,
+    text: *mut c_char,
+    size: usize,
+) -> *mut c_char {
+    let Some((_, name)) = Status::named(status).filter(|_| !text.is_null() && size > 0) else {
+        return std::ptr::null_mut();
+    };
+    let len = name.len().min(size - 1);
+    // SAFETY: valid for writes of `size` bytes, of which these are no more.
+    unsafe {
+        text.copy_from_nonoverlapping(name.as_ptr().cast(), len);
+        text.add(len).write(0);
+    }
+    text
+}

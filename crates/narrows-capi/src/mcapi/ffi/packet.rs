@@ -1,0 +1,312 @@
+//! Packet channels.
+
+use std::ffi::c_void;
+
+use super::super::control::Kind;
+use super::super::foreign::{Bytes, Output};
+use super::super::id::{EndpointId, Handle};
+use super::super::process;
+use super::super::request::Operation;
+use super::super::status::{Outcome, Status};
+use super::{Begun, Direction, Verdict, begin, channel, ended};
+
+/// Connects two endpoints by a channel.
+pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
+    let (from, to) = (EndpointId(from), EndpointId(to));
+    let mut call = process::of_endpoint(from)?;
+    if call.node()?.id != from.node() {
+        // Neither is the sender's node this process's: whoever's node the receiver is may ask.
+        drop(call);
+        call = process::of_endpoint(to)?;
+    }
+    let request = call.node()?.connect(from, to, kind)?;
+    call.node()?.progress();
+    ended(call, Ok(Begun::Pending(request)))
+}
+
+/// Opens the channel of an endpoint.
+pub(super) fn open(
+    handle: Output<u32>,
+    endpoint: u32,
+    kind: Kind,
+    direction: Direction,
+) -> Outcome<Begun> {
+    let id = EndpointId(endpoint);
+    let mut call = process::of_endpoint(id)?;
+    let node = call.node()?;
+    if handle.is_null() {
+        return Err(Status::Parameter);
+    }
+    let inner = match node.endpoints.find(id).filter(|_| id.node() == node.id) {
+        Some(inner) => inner,
+        None if node.peers.find(id).is_some_and(|remote| remote.end.is_none()) => {
+            return Err(Status::EndpRemote);
+        }
+        None => return Err(Status::EndpInvalid),
+    };
+    node.progress();
+    let opened = node.open_channel(inner, kind, direction, handle);
+    ended(call, opened.map(Begun::from))
+}
+
+/// Closes one side of a channel.
+pub(super) fn close(handle: u32, kind: Kind, direction: Direction) -> Outcome<Begun> {
+    let (mut call, handle) = channel(handle)?;
+    let node = call.node()?;
+    node.progress();
+    let closed = node.close_channel(handle, kind, direction);
+    ended(call, closed.map(|()| Begun::Done(0)))
+}
+
+/// How many entries of a channel can be received without waiting.
+pub(super) fn available(handle: u32, kind: Kind) -> Outcome<u32> {
+    let (mut call, handle) = channel(handle)?;
+    let node = call.node()?;
+    let channel = node.channels.get(handle).filter(|channel| channel.is(kind, Direction::Receive));
+    let channel = channel.ok_or(Status::ChanInvalid)?;
+    let kept = u32::from(channel.stash.is_some());
+    let ring = channel.ring.map_or(0, |ring| node.stack.channel_available(ring));
+    node.turn();
+    ended(call, Ok(kept + ring))
+}
+
+/// Connects two endpoints by a packet channel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_connect_i(
+    send_endpoint: u32,
+    receive_endpoint: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let connect = || connect(send_endpoint, receive_endpoint, Kind::Packet);
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, connect) };
+}
+
+/// Opens the receiving side of a packet channel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_recv_open_i(
+    receive_handle: *mut u32,
+    receive_endpoint: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let handle = unsafe { Output::new(receive_handle) };
+    let open = || open(handle, receive_endpoint, Kind::Packet, Direction::Receive);
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, open) };
+}
+
+/// Opens the sending side of a packet channel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_send_open_i(
+    send_handle: *mut u32,
+    send_endpoint: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let handle = unsafe { Output::new(send_handle) };
+    let open = || open(handle, send_endpoint, Kind::Packet, Direction::Send);
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, open) };
+}
+
+/// Sends a packet, without waiting.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_send_i(
+    send_handle: u32,
+    buffer: *const c_void,
+    size: usize,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let send = || {
+        // SAFETY: as was promised.
+        let bytes = unsafe { Bytes::new(buffer.cast(), size) };
+        let (mut call, handle) = channel(send_handle)?;
+        let node = call.node()?;
+        if bytes.missing() {
+            return Err(Status::Parameter);
+        }
+        if let Some(sent) = node.send_packet(handle, bytes.get()) {
+            node.turn();
+            return ended(call, sent.map(|()| Begun::Done(size as u64)));
+        }
+        if node.channels.get(handle).is_some_and(|channel| channel.fails_at_limit) {
+            return Err(Status::MemLimit);
+        }
+        let request = node.begin(Operation::SendPacket { channel: handle, bytes }, false)?;
+        ended(call, Ok(Begun::Pending(request)))
+    };
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, send) };
+}
+
+/// Sends a packet, waiting for room.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_send(
+    send_handle: u32,
+    buffer: *const c_void,
+    size: usize,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
+    let Some(verdict) = verdict else { return };
+    let send = || {
+        let (mut call, handle) = channel(send_handle)?;
+        let node = call.node()?;
+        if bytes.missing() {
+            return Err(Status::Parameter);
+        }
+        if let Some(sent) = node.send_packet(handle, bytes.get()) {
+            node.turn();
+            return ended(call, sent);
+        }
+        let (timeout, fails) = waits(node.channels.get(handle));
+        if fails {
+            return Err(Status::MemLimit);
+        }
+        let request = node.begin(Operation::SendPacket { channel: handle, bytes }, true)?;
+        call.until_ended(request, timeout).map(|_| ())
+    };
+    verdict.of(send(), ());
+}
+
+/// How long a call may wait for a channel, and whether it fails where there is no room.
+pub(super) fn waits(channel: Option<&super::super::channel::Channel>) -> (u32, bool) {
+    channel.map_or((0, false), |channel| (channel.timeout, channel.fails_at_limit))
+}
+
+/// Receives a packet, without waiting.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_recv_i(
+    receive_handle: u32,
+    buffer: *mut *mut c_void,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let out = unsafe { Output::new(buffer) };
+    let receive = || {
+        let (mut call, handle) = channel(receive_handle)?;
+        let node = call.node()?;
+        if out.is_null() {
+            return Err(Status::Parameter);
+        }
+        if let Some(received) = node.receive_packet(handle, out) {
+            node.turn();
+            return ended(call, received.map(Begun::Done));
+        }
+        let request = node.begin(Operation::ReceivePacket { channel: handle, out }, false)?;
+        ended(call, Ok(Begun::Pending(request)))
+    };
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, receive) };
+}
+
+/// Receives a packet, waiting for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_recv(
+    receive_handle: u32,
+    buffer: *mut *mut c_void,
+    received_size: *mut usize,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    let (verdict, out, size) =
+        unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
+    let Some(verdict) = verdict else { return };
+    let receive = || {
+        let (mut call, handle) = channel(receive_handle)?;
+        let node = call.node()?;
+        if out.is_null() || size.is_null() {
+            return Err(Status::Parameter);
+        }
+        if let Some(received) = node.receive_packet(handle, out) {
+            node.turn();
+            return ended(call, received);
+        }
+        let (timeout, _) = waits(node.channels.get(handle));
+        let request = node.begin(Operation::ReceivePacket { channel: handle, out }, true)?;
+        call.until_ended(request, timeout)
+    };
+    let received = receive();
+    if let Ok(len) = received {
+        size.put(len as usize);
+    }
+    verdict.of(received.map(|_| ()), ());
+}
+
+/// How many packets can be received without waiting.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_available(receive_handle: u32, status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let verdict = unsafe { Verdict::new(status) };
+    verdict.map_or(0, |verdict| verdict.of(available(receive_handle, Kind::Packet), 0))
+}
+
+/// Gives a received packet back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_release(buffer: *const c_void, status: *mut u32) {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
+    let release = || {
+        if process::is_empty() {
+            return Err(Status::NodeNotInit);
+        }
+        if buffer.is_null() {
+            return Err(Status::Parameter);
+        }
+        process::any(|node| node.release_packet(buffer.addr()).ok()).ok_or(Status::BufInvalid)
+    };
+    verdict.of(release(), ());
+}
+
+/// Whether a received packet was given back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_release_test(buffer: *const c_void, status: *mut u32) -> u8 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
+    let test = || {
+        if process::is_empty() {
+            return Err(Status::NodeNotInit);
+        }
+        if buffer.is_null() {
+            return Err(Status::Parameter);
+        }
+        let at = buffer.addr();
+        let found = process::any(|node| match node.held.has(at) {
+            true => Some(Err(Status::Pending)),
+            false => node.peers.had_packet(at).then_some(Ok(1)),
+        });
+        found.unwrap_or(Err(Status::BufInvalid))
+    };
+    verdict.of(test(), 0)
+}
+
+/// Closes the receiving side of a packet channel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_recv_close_i(
+    receive_handle: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, || close(receive_handle, Kind::Packet, Direction::Receive)) };
+}
+
+/// Closes the sending side of a packet channel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mcapi_pktchan_send_close_i(
+    send_handle: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised.
+    unsafe { begin(status, request, || close(send_handle, Kind::Packet, Direction::Send)) };
+}
+
+const _: () = assert!(size_of::<Handle>() == 4);

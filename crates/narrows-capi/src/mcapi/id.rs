@@ -1,0 +1,126 @@
+//! Numbers of nodes, endpoints and handles.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+pub(super) const MAX_DOMAIN: u32 = 255;
+pub(super) const MAX_NODE: u32 = 4095;
+pub(super) const MAX_PORT: u32 = 4095;
+
+/// A node: domain and number in one word, below 2^20.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NodeId(pub u32);
+
+impl NodeId {
+    /// Both must be in range.
+    pub fn new(domain: u32, node: u32) -> NodeId {
+        NodeId(domain << 12 | node)
+    }
+    pub fn domain(self) -> u32 {
+        self.0 >> 12
+    }
+    pub fn node(self) -> u32 {
+        self.0 & MAX_NODE
+    }
+    pub fn endpoint(self, port: u16) -> EndpointId {
+        EndpointId(self.0 << 12 | u32::from(port))
+    }
+}
+
+/// The name that a node has in Narrows.
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "d{}.n{}", self.domain(), self.node())
+    }
+}
+
+/// An endpoint, as C has it: domain, node and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EndpointId(pub u32);
+
+impl EndpointId {
+    #[inline]
+    pub fn node(self) -> NodeId {
+        NodeId(self.0 >> 12)
+    }
+    #[inline]
+    pub fn port(self) -> u16 {
+        (self.0 & MAX_PORT) as u16
+    }
+}
+
+/// A place in a table of a node, as C has it: the node's slot, how often the place was used, and
+/// which it is. The upper two bits are 0, so that other things can be told apart from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handle(pub u32);
+
+impl Handle {
+    pub const SLOTS: u32 = 16;
+    pub const PLACES: usize = 1024;
+    const LIVES: u32 = 1 << 16;
+
+    pub fn new(slot: u32, life: u16, place: usize) -> Handle {
+        Handle((slot % Handle::SLOTS) << 26 | u32::from(life) << 10 | place as u32 & 0x3ff)
+    }
+    #[inline]
+    pub fn slot(self) -> Option<usize> {
+        (self.0 >> 30 == 0).then_some((self.0 >> 26 & 0xf) as usize)
+    }
+    #[inline]
+    pub fn life(self) -> u16 {
+        (self.0 >> 10 & (Handle::LIVES - 1)) as u16
+    }
+    #[inline]
+    pub fn place(self) -> usize {
+        (self.0 & 0x3ff) as usize
+    }
+}
+
+/// Things that have a [`Handle`].
+pub(super) struct Table<T> {
+    slot: u32,
+    places: Box<[(u16, Option<T>)]>,
+    free: VecDeque<u16>,
+}
+
+impl<T> Table<T> {
+    /// A table of `count` places for the node in `slot`.
+    pub fn new(slot: u32, count: usize) -> Table<T> {
+        let count = count.min(Handle::PLACES);
+        Table {
+            slot,
+            places: (0..count).map(|_| (0, None)).collect(),
+            free: (0..count as u16).collect(),
+        }
+    }
+    pub fn insert(&mut self, value: T) -> Option<Handle> {
+        let place = self.free.pop_front()?;
+        let (life, entry) = self.places.get_mut(usize::from(place))?;
+        *entry = Some(value);
+        Some(Handle::new(self.slot, *life, usize::from(place)))
+    }
+    #[inline]
+    pub fn get(&self, handle: Handle) -> Option<&T> {
+        let (life, entry) = self.places.get(handle.place())?;
+        entry.as_ref().filter(|_| *life == handle.life())
+    }
+    #[inline]
+    pub fn get_mut(&mut self, handle: Handle) -> Option<&mut T> {
+        let (life, entry) = self.places.get_mut(handle.place())?;
+        entry.as_mut().filter(|_| *life == handle.life())
+    }
+    pub fn remove(&mut self, handle: Handle) -> Option<T> {
+        self.get(handle)?;
+        let (life, entry) = self.places.get_mut(handle.place())?;
+        *life = life.wrapping_add(1);
+        // Used next is the place that has been free for longest: a handle comes again late.
+        self.free.push_back(handle.place() as u16);
+        entry.take()
+    }
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+        let slot = self.slot;
+        self.places.iter().enumerate().filter_map(move |(place, (life, entry))| {
+            Some((Handle::new(slot, *life, place), entry.as_ref()?))
+        })
+    }
+}

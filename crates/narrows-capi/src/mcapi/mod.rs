@@ -1,0 +1,25 @@
+//! MCAPI 2.015.
+//!
+//! From the outside in: [`ffi`] is the C functions, which look at their arguments and no more;
+//! `process` finds the node that a call is for, locks it and waits; `node` is a node's state, and
+//! what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
+//! their endpoints), `channel`, `request`, `transfer` (messages, packets and scalars), `control`
+//! (what nodes say to each other) and `held` (packets that were received and not released).
+
+pub mod ffi;
+
+mod attribute;
+mod channel;
+mod control;
+mod endpoint;
+mod foreign;
+mod held;
+mod id;
+mod node;
+mod peer;
+mod process;
+mod request;
+mod status;
+mod transfer;
+
+pub use status::Status;

@@ -1,0 +1,409 @@
+//! A node of MCAPI: its state, and how it moves on.
+
+use std::collections::VecDeque;
+
+use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError, What};
+use narrows::link::{LinkId, Name};
+use narrows::memory::{Class, Layout};
+use narrows::platform::{Lost, Platform};
+use narrows::strategy::{Placement, Strategy};
+use narrows_host::{Bell, Host, Options};
+
+use super::attribute::{INBOX, LONGEST, SLOTS};
+use super::channel::Channel;
+use super::control::{BYTES, Control};
+use super::endpoint::{Endpoints, MAX_ENDPOINTS};
+use super::held::Held;
+use super::id::{EndpointId, Handle, NodeId, Table};
+use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
+use super::request::{Operation, Requests};
+use super::status::Status;
+
+/// The stack's port for what nodes say to each other.
+pub(super) const CONTROL: u16 = 0;
+/// The kind of memory that payload is in: blocks used last are used next, and so are in the cache.
+pub(super) const PLACEMENT: Placement = Placement::Internal;
+/// Slots of a channel's ring.
+const CHANNEL_SLOTS: u32 = 64;
+/// Answers that wait for room; a peer that lets more gather does not read them.
+const MOST_UNSAID: usize = 1024;
+/// What nodes said that is seen to in one turn.
+const HEARD_AT_ONCE: usize = 64;
+
+/// A get of another node's that waits for the endpoint to be made.
+struct Wanted {
+    link: LinkId,
+    request: u32,
+    port: u16,
+}
+
+/// A node of this process.
+pub(super) struct Node {
+    pub id: NodeId,
+    /// Tells it from the one that has the slot after it.
+    pub life: u64,
+    pub stack: Stack<Host>,
+    pub endpoints: Endpoints,
+    pub peers: Peers,
+    pub channels: Table<Channel>,
+    pub requests: Requests,
+    pub held: Held,
+    /// Channels whose link is looked for.
+    pub hunting: u16,
+    /// A thread waits that has the lock unless somebody asks for it.
+    pub led: bool,
+    /// Something ended that a thread may wait for.
+    pub news: bool,
+    /// Calls that found what they wanted.
+    pub turns: u32,
+    wanted: Vec<Wanted>,
+    unsaid: VecDeque<(LinkId, Control)>,
+}
+
+/// The layout of a node's half of each link.
+fn layout() -> Option<Layout> {
+    let class = |size, count| Class { placement: PLACEMENT, size, count };
+    let classes = [class(64, 128), class(1024, 64), class(8192, 32), class(LONGEST, 16)];
+    let layout = Layout::new(Host::LINE, SLOTS, &classes).ok()?;
+    layout.with_channels(MAX_CHANNELS, CHANNEL_SLOTS).ok()
+}
+
+impl Node {
+    /// Opens a node; `bell` wakes whoever waits in it.
+    pub fn open(id: NodeId, slot: u32, life: u64, bell: &Bell) -> Result<Node, Status> {
+        let layout = layout().ok_or(Status::NodeInitFailed)?;
+        let options = Options::new(id.to_string()).domain("mcapi").layout(layout);
+        let host = options.open().map_err(|_| Status::NodeInitFailed)?;
+        host.listen(bell).map_err(|_| Status::NodeInitFailed)?;
+        let limits = Limits {
+            // Ended links keep their place until what came over them was received.
+            links: 2 * MAX_PEERS,
+            endpoints: MAX_ENDPOINTS + 1,
+            flows: 1,
+            inbox: INBOX as usize,
+            longest: 0,
+        };
+        let mut stack = Stack::new(host, limits).map_err(|_| Status::NodeInitFailed)?;
+        stack.open(CONTROL).map_err(|_| Status::NodeInitFailed)?;
+        stack.set_strategy(Strategy { placement: PLACEMENT, ..Strategy::default() });
+        Ok(Node {
+            id,
+            life,
+            stack,
+            endpoints: Endpoints::new(id),
+            peers: Peers::new(),
+            channels: Table::new(slot, Handle::PLACES),
+            requests: Requests::new(slot),
+            held: Held::new(),
+            hunting: 0,
+            led: false,
+            news: false,
+            turns: 0,
+            wanted: Vec::with_capacity(64),
+            unsaid: VecDeque::with_capacity(64),
+        })
+    }
+
+    /// Does all that can be done without waiting.
+    pub fn progress(&mut self) {
+        self.stack.poll();
+        self.hear();
+        if self.hunting > 0 {
+            self.hunt_for_channels();
+        }
+        self.try_pending();
+        self.speak();
+    }
+
+    /// Says something to the node behind a link.
+    pub fn say(&mut self, link: LinkId, control: Control) {
+        self.unsaid.push_back((link, control));
+        self.speak();
+    }
+
+    fn speak(&mut self) {
+        while let Some((link, control)) = self.unsaid.front() {
+            let to = Address { link: *link, port: CONTROL };
+            let bytes = control.encode();
+            let sent = self.stack.try_send(CONTROL, to, Message::new(&bytes[..]).priority(0));
+            match sent {
+                Err(SendError::RingFull | SendError::PoolEmpty) => {
+                    let link = *link;
+                    let _ = self.stack.want_room_for_messages(link, true);
+                    if self.unsaid.len() > MOST_UNSAID {
+                        self.stack.close(link);
+                        self.lost(link, Lost::Closed);
+                    }
+                    return;
+                }
+                // Said, or there is nobody to hear it any more.
+                _ => {
+                    let (link, _) = (*link, self.unsaid.pop_front());
+                    if self.unsaid.is_empty() {
+                        self.want_room_if_queued(link);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says to the stack whether messages wait for room on a link.
+    pub fn want_room_if_queued(&mut self, link: LinkId) {
+        let queued = self.peers.of(link).and_then(|place| self.peers.get(place));
+        let unsaid = self.unsaid.iter().any(|(to, _)| *to == link);
+        let wanted = unsaid || queued.is_some_and(|peer| peer.queued > 0);
+        let _ = self.stack.want_room_for_messages(link, wanted);
+    }
+
+    /// Sees to what other nodes said.
+    fn hear(&mut self) {
+        for _ in 0..HEARD_AT_ONCE {
+            let mut bytes = [0; BYTES];
+            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, &mut bytes) else {
+                return;
+            };
+            let link = received.from.link;
+            match received.what {
+                What::Message => match Control::decode(bytes.get(..received.len).unwrap_or(&[])) {
+                    Some(control) => self.obey(link, control),
+                    None => {
+                        self.stack.close(link);
+                        self.lost(link, Lost::Closed);
+                    }
+                },
+                What::Refused => {
+                    let place =
+                        super::control::Place { port: received.from.port, tag: received.tag };
+                    self.peers.deleted(link, place);
+                }
+                What::PeerGone(reason) => self.lost(link, reason),
+            }
+        }
+    }
+
+    fn obey(&mut self, link: LinkId, control: Control) {
+        let Some(peer) = self.met(link) else { return };
+        match control {
+            Control::Get { request, port } => self.wanted(link, peer, request, port),
+            Control::GiveUp { request } => {
+                self.wanted.retain(|wanted| wanted.link != link || wanted.request != request);
+            }
+            Control::Found { request, place } => {
+                let handle = Handle(request);
+                if let Some(Operation::Get { node, port, asked, .. }) =
+                    self.requests.pending(handle)
+                    && *asked == Some(link)
+                {
+                    let id = node.endpoint(*port);
+                    let got = self.peers.got(id, peer, link, place);
+                    self.end_get(handle, got.map(|()| id));
+                }
+            }
+            Control::Release { place } => {
+                if let Some(endpoint) = self.endpoints.marked(place.port, place.tag) {
+                    endpoint.gets = endpoint.gets.saturating_sub(1);
+                }
+            }
+            Control::Deleted { place } => self.peers.deleted(link, place),
+            Control::Query { request, place, number } => {
+                let value = self.endpoints.marked(place.port, place.tag).map(|e| e.id);
+                let value = value.ok_or(Status::EndpInvalid);
+                let value = value.and_then(|id| self.attribute(id, number));
+                let (status, value) = match value {
+                    Ok(value) => (Status::Success, value),
+                    Err(status) => (status, [0; 2]),
+                };
+                self.say(link, Control::Value { request, status: status as u32, value });
+            }
+            Control::Value { request, status, value: [low, high] } => {
+                let handle = Handle(request);
+                if let Some(Operation::Query { asked }) = self.requests.pending(handle)
+                    && *asked == link
+                {
+                    let value = u64::from(high) << 32 | u64::from(low);
+                    self.end(handle, told(status).map(|()| value));
+                }
+            }
+            Control::Connect { request, kind, from, to } => {
+                let begun = self.connect_from(
+                    from,
+                    kind,
+                    to,
+                    super::channel::Asker::Peer { link, request },
+                );
+                if let Err(status) = begun {
+                    self.say(link, Control::Connected { request, status: status as u32 });
+                }
+            }
+            Control::Connected { request, status } => {
+                let handle = Handle(request);
+                if let Some(Operation::Connect { asked }) = self.requests.pending(handle)
+                    && *asked == Some(link)
+                {
+                    self.end(handle, told(status).map(|()| 0));
+                }
+            }
+            Control::Offer { channel, kind, ring, from, to, compared } => {
+                let taken = self.take_offer(link, (kind, ring), from, to, (channel, compared));
+                let (status, own) = match taken {
+                    Ok(own) => (Status::Success, own.0),
+                    Err(status) => (status, 0),
+                };
+                self.say(link, Control::Answer { channel, status: status as u32, own });
+                if taken.is_ok() {
+                    self.opened(Handle(own));
+                }
+            }
+            Control::Answer { channel, status, own } => {
+                self.answered(link, Handle(channel), told(status).map(|()| own));
+            }
+            Control::Close { channel } => self.closed_there(link, Handle(channel)),
+            Control::Free { channel } => self.freed(link, Handle(channel)),
+        }
+    }
+
+    /// The place of the peer behind a link that something came over or is to go over.
+    pub fn met(&mut self, link: LinkId) -> Option<u8> {
+        if let Some(place) = self.peers.of(link) {
+            return Some(place);
+        }
+        let (name, _) = self.stack.peer(link).ok()?;
+        let place = node_of(&name).and_then(|id| self.peers.insert(id, link));
+        if place.is_none() || self.stack.attach(link, CONTROL).is_err() {
+            // It is not a node of MCAPI, or one too many, or has gone already.
+            if let Some(place) = place {
+                self.peers.remove(place, End::Died);
+            }
+            self.stack.close(link);
+            return None;
+        }
+        place
+    }
+
+    /// The link to a node, which may be this one: none as long as it is looked for.
+    pub fn link_to(&mut self, id: NodeId) -> Result<Option<LinkId>, Status> {
+        let name: Name = id.to_string().parse().map_err(|_| Status::General)?;
+        let link = self.stack.try_hunt(&name).map_err(|_| Status::Transmission)?;
+        Ok(link.filter(|link| self.met(*link).is_some()))
+    }
+
+    /// Looks for a node no longer, unless somebody else still does.
+    pub fn give_up(&mut self, id: NodeId) {
+        let wanted =
+            |operation: &Operation| matches!(operation, Operation::Get { node, .. } if *node == id);
+        let hunted = self.channels.iter().any(|(_, channel)| channel.hunts(id));
+        if !hunted
+            && !self.requests.all_pending().any(|(_, operation)| wanted(operation))
+            && let Ok(name) = id.to_string().parse()
+        {
+            self.stack.give_up(&name);
+        }
+    }
+
+    /// Another node asks for an endpoint.
+    fn wanted(&mut self, link: LinkId, peer: u8, request: u32, port: u16) {
+        if !self.found(link, peer, request, port) && self.wanted.len() < MOST_UNSAID {
+            self.wanted.push(Wanted { link, request, port });
+        }
+    }
+
+    fn found(&mut self, link: LinkId, peer: u8, request: u32, port: u16) -> bool {
+        let Some(inner) = self.endpoints.find(self.id.endpoint(port & 0xfff)) else { return false };
+        let source = self.peers.get(peer).map(|peer| peer.id);
+        let Some(endpoint) = self.endpoints.get_mut(inner) else { return false };
+        endpoint.gets += 1;
+        endpoint.source = source;
+        endpoint.known_to |= 1 << peer;
+        let place = super::control::Place { port: inner, tag: endpoint.tag };
+        self.say(link, Control::Found { request, place });
+        true
+    }
+
+    /// Tells those that wait for an endpoint that it is there.
+    pub fn created(&mut self, id: EndpointId) {
+        let port = id.port();
+        let mut told = Vec::new();
+        self.wanted.retain(|wanted| {
+            let it = wanted.port == port;
+            if it {
+                told.push((wanted.link, wanted.request));
+            }
+            !it
+        });
+        for (link, request) in told {
+            if let Some(peer) = self.peers.of(link) {
+                self.found(link, peer, request, port);
+            }
+        }
+    }
+
+    /// Whether somebody waits for an endpoint to be made.
+    pub fn is_wanted(&self, port: u16) -> bool {
+        self.wanted.iter().any(|wanted| wanted.port == port)
+    }
+
+    /// A link has ended.
+    fn lost(&mut self, link: LinkId, reason: Lost) {
+        self.unsaid.retain(|(to, _)| *to != link);
+        self.wanted.retain(|wanted| wanted.link != link);
+        let died = reason != Lost::Closed;
+        let Some(place) = self.peers.of(link) else { return };
+        self.peers.remove(place, if died { End::Died } else { End::Deleted });
+        let mut orphans = Vec::new();
+        for (inner, endpoint) in self.endpoints.iter_mut() {
+            let known = endpoint.known_to & 1 << place != 0;
+            endpoint.known_to &= !(1 << place);
+            if known && died && endpoint.known_to == 0 {
+                orphans.push(inner);
+            }
+        }
+        let ends: Vec<(Handle, Option<Status>)> = self
+            .requests
+            .all_pending()
+            .filter_map(|(handle, operation)| {
+                let end = match operation {
+                    Operation::Get { asked, .. } if *asked == Some(link) => {
+                        died.then_some(Status::Transmission)
+                    }
+                    Operation::Connect { asked } if *asked == Some(link) => {
+                        Some(Status::Transmission)
+                    }
+                    Operation::Query { asked } if *asked == link => Some(Status::Transmission),
+                    Operation::ReceiveMessage { inner, .. } if orphans.contains(inner) => {
+                        Some(Status::Transmission)
+                    }
+                    _ => return None,
+                };
+                Some((handle, end))
+            })
+            .collect();
+        for (handle, end) in ends {
+            match (end, self.requests.pending(handle)) {
+                (Some(status), _) => self.end(handle, Err(status)),
+                // Finalised: the node may come again.
+                (None, Some(Operation::Get { asked, .. })) => *asked = None,
+                _ => {}
+            }
+        }
+        self.lose_channels(link, reason);
+        self.news = true;
+    }
+}
+
+/// The node that a name of Narrows stands for.
+fn node_of(name: &Name) -> Option<NodeId> {
+    let (domain, node) = name.as_str().strip_prefix('d')?.split_once(".n")?;
+    let (domain, node) = (domain.parse().ok()?, node.parse().ok()?);
+    let id = (domain <= super::id::MAX_DOMAIN && node <= super::id::MAX_NODE)
+        .then(|| NodeId::new(domain, node))?;
+    (id.to_string() == name.as_str()).then_some(id)
+}
+
+/// What a peer said that something ended with.
+fn told(status: u32) -> Result<(), Status> {
+    match Status::named(status) {
+        Some((Status::Success, _)) => Ok(()),
+        Some((status, _)) => Err(status),
+        None => Err(Status::Transmission),
+    }
+}

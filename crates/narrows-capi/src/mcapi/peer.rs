@@ -1,0 +1,309 @@
+//! The other nodes that a node deals with, and those of their endpoints that it has got.
+
+use narrows::endpoint::Address;
+use narrows::link::LinkId;
+use narrows::platform::Memory;
+use narrows_host::PeerRegion;
+
+use super::control::{Control, Place};
+use super::foreign::Output;
+use super::id::{EndpointId, Handle, NodeId};
+use super::node::Node;
+use super::request::Operation;
+use super::status::{Outcome, Status};
+
+/// Nodes that one node can deal with at a time.
+pub(super) const MAX_PEERS: usize = 64;
+/// Channels from one node to one other.
+pub(super) const MAX_CHANNELS: u16 = 32;
+/// Endpoints of others that a node can have got at a time, a power of two.
+const REMOTES: usize = 1024;
+
+/// A node that this one has a link to.
+pub(super) struct Peer {
+    pub id: NodeId,
+    pub link: LinkId,
+    /// Rings of the link that this node sends on, a bit each.
+    rings: u32,
+    /// Messages that wait for room.
+    pub queued: u16,
+    /// Its memory, once packets were received in it: they stay there when the peer is gone.
+    pub region: Option<PeerRegion>,
+}
+
+/// Why an endpoint cannot be sent to any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It was deleted, or its node was finalised.
+    Deleted,
+    /// Its node died.
+    Died,
+}
+
+/// An endpoint of another node, or this node's own as it sends to itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remote {
+    pub id: EndpointId,
+    pub peer: u8,
+    pub link: LinkId,
+    pub place: Place,
+    /// Gets that were not given back.
+    pub gets: u32,
+    pub end: Option<End>,
+}
+
+impl Remote {
+    #[inline]
+    pub fn address(&self) -> Address {
+        Address { link: self.link, port: self.place.port }
+    }
+    /// What sending to it comes to, if it is no more.
+    #[inline]
+    pub fn check(&self) -> Outcome<()> {
+        match self.end {
+            None => Ok(()),
+            Some(End::Deleted) => Err(Status::EndpInvalid),
+            Some(End::Died) => Err(Status::Transmission),
+        }
+    }
+}
+
+/// The peers of a node.
+pub(super) struct Peers {
+    places: Box<[Option<Peer>]>,
+    remotes: Box<[Option<Remote>]>,
+    /// Memory of peers that are gone, while packets are in it.
+    kept: Vec<PeerRegion>,
+}
+
+impl Peers {
+    pub fn new() -> Peers {
+        Peers {
+            places: (0..MAX_PEERS).map(|_| None).collect(),
+            remotes: vec![None; REMOTES].into_boxed_slice(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// The place of the peer that a link leads to.
+    pub fn of(&self, link: LinkId) -> Option<u8> {
+        let leads = |peer: &Option<Peer>| peer.as_ref().is_some_and(|peer| peer.link == link);
+        self.places.iter().position(leads).map(|at| at as u8)
+    }
+    #[inline]
+    pub fn get_mut(&mut self, place: u8) -> Option<&mut Peer> {
+        self.places.get_mut(usize::from(place))?.as_mut()
+    }
+    #[inline]
+    pub fn get(&self, place: u8) -> Option<&Peer> {
+        self.places.get(usize::from(place))?.as_ref()
+    }
+
+    /// Notes a link to a node. None if there are too many.
+    pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
+        let free = self.places.iter().position(Option::is_none)?;
+        *self.places.get_mut(free)? = Some(Peer { id, link, rings: 0, queued: 0, region: None });
+        Some(free as u8)
+    }
+
+    /// Forgets a peer whose link has ended. Its endpoints are as `end` says.
+    pub fn remove(&mut self, place: u8, end: End) {
+        let Some(peer) = self.places.get_mut(usize::from(place)).and_then(Option::take) else {
+            return;
+        };
+        self.kept.extend(peer.region);
+        let theirs = |remote: &&mut Remote| remote.link == peer.link && remote.end.is_none();
+        for remote in self.remotes.iter_mut().flatten().filter(theirs) {
+            remote.end = Some(end);
+        }
+    }
+
+    /// A ring to send on, if one is free among `there` of them.
+    pub fn take_ring(&mut self, link: LinkId, there: u16) -> Option<u16> {
+        let place = self.of(link)?;
+        let peer = self.get_mut(place)?;
+        let ring = (0..there.min(MAX_CHANNELS)).find(|ring| peer.rings & 1 << ring == 0)?;
+        peer.rings |= 1 << ring;
+        Some(ring)
+    }
+    pub fn give_ring(&mut self, link: LinkId, ring: u16) {
+        if let Some(peer) = self.of(link).and_then(|place| self.get_mut(place)) {
+            peer.rings &= !(1 << ring);
+        }
+    }
+
+    /// Whether packets were received in memory that this address is in.
+    pub fn had_packet(&self, at: usize) -> bool {
+        let own = self.places.iter().flatten().filter_map(|peer| peer.region.as_ref());
+        own.chain(&self.kept).any(|region| {
+            let base = region.at(0, 0).map_or(0, |base| base.addr());
+            at.wrapping_sub(base) < region.size() as usize
+        })
+    }
+
+    fn first(id: EndpointId) -> usize {
+        (id.0 ^ id.0 >> 12).wrapping_mul(0x9e37_79b1) as usize >> 16 & (REMOTES - 1)
+    }
+
+    /// An endpoint that was got.
+    #[inline]
+    pub fn find(&self, id: EndpointId) -> Option<&Remote> {
+        let first = Peers::first(id);
+        for i in 0..REMOTES {
+            match self.remotes.get((first + i) & (REMOTES - 1))? {
+                Some(remote) if remote.id == id => return Some(remote),
+                Some(_) => {}
+                None => return None,
+            }
+        }
+        None
+    }
+    pub fn find_mut(&mut self, id: EndpointId) -> Option<&mut Remote> {
+        let first = Peers::first(id);
+        for i in 0..REMOTES {
+            let place = (first + i) & (REMOTES - 1);
+            match self.remotes.get(place)? {
+                Some(remote) if remote.id == id => return self.remotes.get_mut(place)?.as_mut(),
+                Some(_) => {}
+                None => return None,
+            }
+        }
+        None
+    }
+
+    /// Notes an endpoint that was got, once more perhaps.
+    pub fn got(&mut self, id: EndpointId, peer: u8, link: LinkId, place: Place) -> Outcome<()> {
+        if let Some(known) = self.find_mut(id) {
+            let gets = if known.end.is_none() && known.place == place { known.gets } else { 0 };
+            *known = Remote { id, peer, link, place, gets: gets + 1, end: None };
+            return Ok(());
+        }
+        let first = Peers::first(id);
+        // Nothing is ever taken out of its place, so that nothing behind it is lost from sight; but a
+        // place whose endpoint nobody has any more is as good as a free one.
+        let usable = |entry: &Option<Remote>| {
+            entry.is_none_or(|remote| remote.end.is_some() || remote.gets == 0)
+        };
+        let used = self.remotes.iter().filter(|entry| !usable(entry)).count();
+        let mut places = (0..REMOTES).map(|i| (first + i) & (REMOTES - 1));
+        let place_of = |at: &usize| self.remotes.get(*at).is_some_and(usable);
+        let at = places.find(place_of).filter(|_| used < REMOTES / 4 * 3);
+        let entry = at.and_then(|at| self.remotes.get_mut(at)).ok_or(Status::EndpGetLimit)?;
+        *entry = Some(Remote { id, peer, link, place, gets: 1, end: None });
+        Ok(())
+    }
+
+    /// Notes that an endpoint is no more.
+    pub fn deleted(&mut self, link: LinkId, place: Place) {
+        let it = |remote: &&mut Remote| remote.link == link && remote.place == place;
+        for remote in self.remotes.iter_mut().flatten().filter(it) {
+            remote.end.get_or_insert(End::Deleted);
+        }
+    }
+}
+
+impl Node {
+    /// Gets an endpoint. Returns the request that goes on if it is not known at once.
+    pub fn get_endpoint(
+        &mut self,
+        id: EndpointId,
+        out: Output<u32>,
+        of_call: bool,
+    ) -> Outcome<Option<Handle>> {
+        if id.node() == self.id
+            && let Some(inner) = self.endpoints.find(id)
+            && let Some(endpoint) = self.endpoints.get_mut(inner)
+        {
+            endpoint.gets += 1;
+            endpoint.source = Some(self.id);
+            out.put(id.0);
+            return Ok(None);
+        }
+        let (node, port) = (id.node(), id.port());
+        let operation = Operation::Get { node, port, out, asked: None };
+        let request = self.begin(operation, of_call)?;
+        if let Ok(Some(link)) = self.link_to(node) {
+            self.ask_for(request, link);
+        }
+        Ok(Some(request))
+    }
+
+    /// Asks the node behind a link for the endpoint that a request wants.
+    pub fn ask_for(&mut self, request: Handle, link: LinkId) {
+        if let Some(Operation::Get { port, asked, .. }) = self.requests.pending(request) {
+            *asked = Some(link);
+            let port = *port;
+            self.say(link, Control::Get { request: request.0, port });
+        }
+    }
+
+    /// Ends a get.
+    pub fn end_get(&mut self, request: Handle, got: Outcome<EndpointId>) {
+        if let (Ok(id), Some(Operation::Get { out, .. })) = (got, self.requests.pending(request)) {
+            out.put(id.0);
+        }
+        self.end(request, got.map(|_| 0));
+    }
+
+    /// Gives a get back.
+    pub fn release_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
+        if id.node() == self.id {
+            let endpoint = self.endpoints.find(id).and_then(|inner| self.endpoints.get_mut(inner));
+            let endpoint = endpoint.filter(|endpoint| endpoint.gets > 0);
+            endpoint.ok_or(Status::EndpInvalid)?.gets -= 1;
+            return Ok(());
+        }
+        let remote = self.peers.find_mut(id).filter(|remote| remote.gets > 0);
+        let remote = remote.ok_or(Status::EndpInvalid)?;
+        remote.gets -= 1;
+        let (link, place, there) = (remote.link, remote.place, remote.end.is_none());
+        if there {
+            self.say(link, Control::Release { place });
+        }
+        Ok(())
+    }
+
+    /// Makes an endpoint of this node's one that it can send to: over a link with itself.
+    pub fn reach_own(&mut self, id: EndpointId) -> Outcome<bool> {
+        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
+        let Some(link) = self.link_to(self.id)? else { return Ok(false) };
+        let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
+        let tag = self.endpoints.get(inner).map_or(0, |endpoint| endpoint.tag);
+        self.peers.got(id, peer, link, Place { port: inner, tag })?;
+        Ok(true)
+    }
+
+    /// Deletes an endpoint of this node's.
+    pub fn delete_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
+        if id.node() != self.id {
+            let known = self.peers.find(id).is_some_and(|remote| remote.end.is_none());
+            return Err(if known { Status::EndpNotOwner } else { Status::EndpInvalid });
+        }
+        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
+        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        let channel = endpoint.channel.and_then(|handle| self.channels.get(handle));
+        if endpoint.opening.is_some() || channel.is_some_and(super::channel::Channel::is_open) {
+            return Err(Status::ChanOpen);
+        }
+        if endpoint.channel.is_some() {
+            return Err(Status::ChanConnected);
+        }
+        let receives = |operation: &Operation| matches!(operation, Operation::ReceiveMessage { inner: of, .. } if *of == inner);
+        let waiting = self.requests.all_pending().filter(|(_, operation)| receives(operation));
+        for request in waiting.map(|(request, _)| request).collect::<Vec<_>>() {
+            self.end(request, Err(Status::EndpInvalid));
+        }
+        let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
+        let _ = self.stack.close_port(inner);
+        let place = Place { port: inner, tag: endpoint.tag };
+        for peer in (0..MAX_PEERS as u8).filter(|peer| endpoint.known_to & 1 << peer != 0) {
+            if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {
+                self.say(link, Control::Deleted { place });
+            }
+        }
+        if let Some(own) = self.peers.find_mut(id) {
+            own.end = Some(End::Deleted);
+        }
+        Ok(())
+    }
+}

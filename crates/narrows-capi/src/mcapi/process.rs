@@ -1,0 +1,405 @@
+//! The nodes of this process: which one a call is for, its lock, and waiting.
+//!
+//! A thread that waits keeps the lock, so that what ends its wait costs nothing more than without
+//! one; whoever wants the lock meanwhile rings it awake. Only one thread of a node waits so, its
+//! leader; others are told when something has ended.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use narrows::strategy::Notification;
+use narrows_host::Bell;
+
+use super::attribute::INFINITE;
+use super::id::{EndpointId, Handle, NodeId};
+use super::node::Node;
+use super::request::Done;
+use super::status::{Outcome, Status};
+
+/// Nodes of one process.
+const SLOTS: usize = Handle::SLOTS as usize;
+/// A slot without a node.
+const NOBODY: u32 = u32::MAX;
+/// How long a thread looks before it sleeps.
+const LOOK: Duration = Duration::from_micros(50);
+/// How long it looks before it sees whether somebody wants the lock.
+const GLANCE: Duration = Duration::from_micros(2);
+
+/// A place for a node.
+pub(super) struct Slot {
+    /// The node that is there.
+    id: AtomicU32,
+    node: Mutex<Option<Box<Node>>>,
+    /// Threads that want the lock.
+    wanting: AtomicU32,
+    /// Whether the leader sleeps with the lock.
+    asleep: AtomicBool,
+    bell: OnceLock<Bell>,
+    /// How often something ended, for the threads that do not lead.
+    ended: Mutex<u64>,
+    told: Condvar,
+    followers: AtomicU32,
+}
+
+/// A locked slot.
+pub(super) type Guard<'a> = MutexGuard<'a, Option<Box<Node>>>;
+
+struct Process {
+    slots: [Slot; SLOTS],
+    lives: AtomicU64,
+    nodes: AtomicU32,
+    /// One node is opened at a time.
+    opening: Mutex<()>,
+}
+
+/// The process's nodes. A child that was forked has none: it starts with a new one of these, since
+/// the locks of the old are as other threads left them.
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+
+thread_local! {
+    /// The node that this thread initialised: its slot and its life.
+    static BOUND: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
+}
+
+#[inline]
+fn process() -> &'static Process {
+    // Acquire: pairs with the release in `make`. What it points to is made.
+    let at = PROCESS.load(Ordering::Acquire);
+    // SAFETY: what was stored there was leaked, and nobody ever has it mutably.
+    unsafe { at.as_ref() }.unwrap_or_else(make)
+}
+
+#[cold]
+fn make() -> &'static Process {
+    extern "C" fn in_child() {
+        PROCESS.store(std::ptr::null_mut(), Ordering::Release);
+        BOUND.set(None);
+    }
+    static FORKS: std::sync::Once = std::sync::Once::new();
+    // SAFETY: the function is there as long as the library is, and calls nothing that a child must
+    // not.
+    FORKS.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(in_child));
+    });
+    let slot = || Slot {
+        id: AtomicU32::new(NOBODY),
+        node: Mutex::new(None),
+        wanting: AtomicU32::new(0),
+        asleep: AtomicBool::new(false),
+        bell: OnceLock::new(),
+        ended: Mutex::new(0),
+        told: Condvar::new(),
+        followers: AtomicU32::new(0),
+    };
+    let slots = std::array::from_fn(|_| slot());
+    let new = Box::into_raw(Box::new(Process {
+        slots,
+        lives: AtomicU64::new(1),
+        nodes: AtomicU32::new(0),
+        opening: Mutex::new(()),
+    }));
+    let null = std::ptr::null_mut();
+    // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was first.
+    match PROCESS.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: leaked just now.
+        Ok(_) => unsafe { &*new },
+        Err(first) => {
+            // SAFETY: nobody has seen it; and what is there was leaked by whoever was first.
+            unsafe {
+                drop(Box::from_raw(new));
+                &*first
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// Locks the slot.
+    #[inline]
+    pub fn lock(&self) -> Guard<'_> {
+        match self.node.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
+            Err(TryLockError::WouldBlock) => self.lock_in_turn(),
+        }
+    }
+
+    #[cold]
+    fn lock_in_turn(&self) -> Guard<'_> {
+        // SeqCst, with the fence: the leader says that it sleeps and then looks here; this thread
+        // says that it wants the lock and then looks whether the leader sleeps. One sees the other.
+        self.wanting.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::SeqCst)
+            && let Some(bell) = self.bell.get()
+        {
+            bell.ring();
+        }
+        let guard = self.node.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wanting.fetch_sub(1, Ordering::SeqCst);
+        guard
+    }
+
+    /// Lets those who want the lock have it first.
+    fn lend<'a>(&'a self, guard: Guard<'a>) -> Guard<'a> {
+        drop(guard);
+        while self.wanting.load(Ordering::SeqCst) > 0 {
+            std::thread::yield_now();
+        }
+        self.lock()
+    }
+
+    /// Tells the threads that do not lead that something may have ended.
+    fn tell(&self) {
+        // Relaxed: it changes with the lock held.
+        if self.followers.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        *ended = ended.wrapping_add(1);
+        self.told.notify_all();
+    }
+
+    /// Waits, without the lock, until something has ended or time is up.
+    fn follow<'a>(&'a self, guard: Guard<'a>, until: Option<Instant>) -> Guard<'a> {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        // From here on nothing can end unheard: who tells needs this second lock.
+        self.followers.fetch_add(1, Ordering::Relaxed);
+        drop(guard);
+        let before = *ended;
+        let same = |now: &mut u64| *now == before;
+        match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            Some(left) => drop(self.told.wait_timeout_while(ended, left, same)),
+            None => drop(self.told.wait_while(ended, same)),
+        }
+        let guard = self.lock();
+        self.followers.fetch_sub(1, Ordering::Relaxed);
+        guard
+    }
+
+    /// Waits as the leader until something came, somebody wants the lock or time is up.
+    fn lead<'a>(&'a self, mut guard: Guard<'a>, until: Option<Instant>, look: bool) -> Guard<'a> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let wanted = || self.wanting.load(Ordering::SeqCst) > 0;
+        if let Some(node) = guard.as_mut().filter(|_| !wanted()) {
+            if look {
+                let glance = left.map_or(GLANCE, |left| left.min(GLANCE));
+                node.stack.wait_by(Notification::Spin, Some(glance));
+            } else {
+                self.asleep.store(true, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
+                if !wanted() {
+                    node.stack.wait_by(Notification::Interrupt, left);
+                }
+                self.asleep.store(false, Ordering::SeqCst);
+            }
+        }
+        if wanted() { self.lend(guard) } else { guard }
+    }
+}
+
+/// Whether a thread that looks takes nobody's core away.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// A node that a call has locked.
+pub(super) struct Call<'a> {
+    slot: &'a Slot,
+    guard: Guard<'a>,
+    life: u64,
+}
+
+impl<'a> Call<'a> {
+    #[inline]
+    fn new(slot: &'a Slot) -> Outcome<Call<'a>> {
+        let guard = slot.lock();
+        let life = guard.as_ref().ok_or(Status::NodeNotInit)?.life;
+        Ok(Call { slot, guard, life })
+    }
+
+    /// The node.
+    #[inline]
+    pub fn node(&mut self) -> Outcome<&mut Node> {
+        let node = self.guard.as_deref_mut().filter(|node| node.life == self.life);
+        node.ok_or(Status::NodeNotInit)
+    }
+
+    /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
+    /// take back what was begun. `attempt` sees to all that can be done without waiting.
+    pub fn until<T>(
+        mut self,
+        timeout: u32,
+        mut attempt: impl FnMut(&mut Node) -> Option<Outcome<T>>,
+        give_up: impl FnOnce(&mut Node),
+    ) -> Outcome<T> {
+        if let Some(done) = attempt(self.node()?) {
+            self.end();
+            return done;
+        }
+        let start = Instant::now();
+        let until =
+            (timeout != INFINITE).then(|| start + Duration::from_millis(u64::from(timeout)));
+        let look = if cores() > 1 { LOOK } else { Duration::ZERO };
+        let mut leads = false;
+        let outcome = loop {
+            let node = self.node()?;
+            if until.is_some_and(|until| Instant::now() >= until) {
+                give_up(node);
+                break Err(Status::Timeout);
+            }
+            if !leads && !node.led {
+                leads = true;
+                node.led = true;
+            }
+            if std::mem::take(&mut node.news) {
+                self.slot.tell();
+            }
+            let Call { slot, guard, life } = self;
+            let guard = match leads {
+                true => slot.lead(guard, until, start.elapsed() < look),
+                false => slot.follow(guard, until),
+            };
+            self = Call { slot, guard, life };
+            if let Some(done) = attempt(self.node()?) {
+                break done;
+            }
+        };
+        if leads {
+            let node = self.node()?;
+            node.led = false;
+            // Another has to lead.
+            node.news = true;
+        }
+        self.end();
+        outcome
+    }
+
+    /// Waits for a request of the call's own.
+    pub fn until_ended(self, request: Handle, timeout: u32) -> Done {
+        let attempt = |node: &mut Node| node.ended_by_now(request);
+        self.until(timeout, attempt, |node| {
+            node.cancel(request);
+        })
+    }
+
+    /// Ends the call: whoever waits for something that has ended is told.
+    #[inline]
+    pub fn end(mut self) {
+        if let Some(node) = self.guard.as_mut()
+            && std::mem::take(&mut node.news)
+        {
+            self.slot.tell();
+        }
+    }
+}
+
+/// Whether the process has no node at all.
+#[inline]
+pub(super) fn is_empty() -> bool {
+    process().nodes.load(Ordering::Relaxed) == 0
+}
+
+/// The slot that a node of this process is in.
+#[inline]
+fn slot_of(id: NodeId) -> Option<&'static Slot> {
+    // Relaxed: the lock orders what is behind it.
+    process().slots.iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
+}
+
+/// A call for the node of an endpoint if that is of this process, else for the thread's.
+#[inline]
+pub(super) fn of_endpoint(id: EndpointId) -> Outcome<Call<'static>> {
+    match slot_of(id.node()) {
+        Some(slot) => Call::new(slot),
+        None => current(),
+    }
+}
+
+/// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
+#[inline]
+pub(super) fn of_handle(handle: Handle, otherwise: Status) -> Outcome<Call<'static>> {
+    let slot = handle.slot().and_then(|at| process().slots.get(at));
+    match slot.map(Call::new) {
+        Some(Ok(call)) => Ok(call),
+        _ if is_empty() => Err(Status::NodeNotInit),
+        _ => Err(otherwise),
+    }
+}
+
+/// A call for each node of the process in turn, until one has an answer.
+pub(super) fn any<T>(mut ask: impl FnMut(&mut Node) -> Option<T>) -> Option<T> {
+    process().slots.iter().find_map(|slot| {
+        let mut call = Call::new(slot).ok()?;
+        let answer = ask(call.node().ok()?);
+        call.end();
+        answer
+    })
+}
+
+/// A call for the node that this thread initialised, or for the only one there is.
+pub(super) fn current() -> Outcome<Call<'static>> {
+    let process = process();
+    if let Some((slot, life)) = BOUND.get() {
+        let call = process.slots.get(slot).ok_or(Status::NodeNotInit).and_then(Call::new);
+        if let Ok(call) = call
+            && call.life == life
+        {
+            return Ok(call);
+        }
+        BOUND.set(None);
+    }
+    let there = |slot: &&Slot| slot.id.load(Ordering::Relaxed) != NOBODY;
+    let mut nodes = process.slots.iter().filter(there);
+    match (nodes.next(), nodes.next()) {
+        (Some(slot), None) => Call::new(slot),
+        _ => Err(Status::NodeNotInit),
+    }
+}
+
+/// Opens a node and binds this thread to it.
+pub(super) fn initialize(id: NodeId) -> Outcome<()> {
+    let process = process();
+    if BOUND.get().is_some() && current().is_ok() && BOUND.get().is_some() {
+        return Err(Status::NodeInitialized);
+    }
+    let _alone = process.opening.lock().unwrap_or_else(PoisonError::into_inner);
+    if slot_of(id).is_some() {
+        return Err(Status::NodeInitialized);
+    }
+    let free = |(_, slot): &(usize, &Slot)| slot.id.load(Ordering::Relaxed) == NOBODY;
+    let free = process.slots.iter().enumerate().find(free);
+    let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
+    let bell = match slot.bell.get() {
+        Some(bell) => bell,
+        None => {
+            let bell = Bell::new().map_err(|_| Status::NodeInitFailed)?;
+            slot.bell.get_or_init(|| bell)
+        }
+    };
+    let life = process.lives.fetch_add(1, Ordering::Relaxed);
+    let node = Node::open(id, at as u32, life, bell)?;
+    *slot.lock() = Some(Box::new(node));
+    slot.id.store(id.0, Ordering::Relaxed);
+    process.nodes.fetch_add(1, Ordering::Relaxed);
+    BOUND.set(Some((at, life)));
+    Ok(())
+}
+
+/// Ends a node.
+pub(super) fn finalize() -> Outcome<()> {
+    let mut call = current()?;
+    call.slot.id.store(NOBODY, Ordering::Relaxed);
+    process().nodes.fetch_sub(1, Ordering::Relaxed);
+    let node = call.guard.take();
+    BOUND.set(None);
+    let Call { slot, guard, .. } = call;
+    drop(guard);
+    slot.tell();
+    drop(node);
+    Ok(())
+}

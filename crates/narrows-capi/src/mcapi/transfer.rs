@@ -1,0 +1,548 @@
+//! Messages, packets and scalars: sent and received if that can be done now.
+//!
+//! Each comes in two forms: the short way, which a call tries first and which is taken only where no
+//! request waits for the same thing, and the attempt of a request, in the order requests were made.
+
+use std::ffi::c_void;
+
+use narrows::endpoint::{Address, LinkError, Message, SendError, What};
+use narrows::memory::Arrival;
+
+use super::control::Kind;
+use super::endpoint::Direction;
+use super::foreign::Output;
+use super::id::{EndpointId, Handle};
+use super::node::{CONTROL, Node, PLACEMENT};
+use super::request::{Done, Operation, Report, TRUNCATED};
+use super::status::{Outcome, Status};
+
+/// Calls of which one sees to everything.
+const TURNS: u32 = 64;
+
+/// What an attempt came to: none if it has to wait.
+type Attempt<T> = Option<Outcome<T>>;
+
+impl Node {
+    /// Where a message goes: the peer's place, address and mark.
+    #[inline]
+    fn target(&self, to: EndpointId) -> Outcome<(u8, Address, u16)> {
+        let remote = self.peers.find(to).ok_or(Status::EndpInvalid)?;
+        remote.check()?;
+        Ok((remote.peer, remote.address(), remote.place.tag))
+    }
+
+    /// Sends a message if there is room and nothing waits before it.
+    #[inline]
+    pub fn send_message(&mut self, to: EndpointId, bytes: &[u8], priority: u8) -> Attempt<()> {
+        let (peer, address, tag) = match self.target(to) {
+            Ok(target) => target,
+            Err(status) => return Some(Err(status)),
+        };
+        if self.peers.get(peer).is_some_and(|peer| peer.queued > 0) {
+            return None;
+        }
+        // From the control port, which sees to refusals: a receiver of MCAPI's is not told who sent.
+        let message = Message::new(bytes).priority(priority).tag(tag);
+        sent(self.stack.try_send(CONTROL, address, message))
+    }
+
+    /// Receives a message if one is there and nobody waits for it: how long it was.
+    #[inline]
+    pub fn receive_message(&mut self, inner: u16, buffer: &mut [u8]) -> Attempt<usize> {
+        let endpoint = self.endpoints.get(inner)?;
+        if endpoint.receiving > 0 {
+            return None;
+        }
+        let tag = endpoint.tag;
+        self.take_message(inner, tag, buffer)
+    }
+
+    #[inline]
+    fn take_message(&mut self, inner: u16, tag: u16, buffer: &mut [u8]) -> Attempt<usize> {
+        loop {
+            match self.stack.try_receive_into(inner, buffer) {
+                Ok(None) => return None,
+                Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
+                    return Some(Ok(received.len));
+                }
+                // For an endpoint that had this place before.
+                Ok(Some(_)) => {}
+                Err(_) => return Some(Err(Status::EndpInvalid)),
+            }
+        }
+    }
+
+    /// The channel of a handle, if it is one of this kind and direction that is open.
+    #[inline]
+    fn channel(
+        &mut self,
+        handle: Handle,
+        kind: Kind,
+        way: Direction,
+    ) -> Outcome<&mut super::channel::Channel> {
+        let channel = self.channels.get_mut(handle).filter(|channel| channel.is(kind, way));
+        channel.ok_or(Status::ChanInvalid)
+    }
+
+    /// Sends a scalar if there is room and nothing waits before it.
+    #[inline]
+    pub fn send_scalar(&mut self, handle: Handle, value: u64, len: u32) -> Attempt<()> {
+        match self.channel(handle, Kind::Scalar, Direction::Send) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => self.put_scalar(handle, value, len),
+        }
+    }
+
+    #[inline]
+    fn put_scalar(&mut self, handle: Handle, value: u64, len: u32) -> Attempt<()> {
+        let channel = match self.channel(handle, Kind::Scalar, Direction::Send) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        if let Err(status) = channel.check() {
+            return Some(Err(status));
+        }
+        let ring = channel.ring?;
+        sent(self.stack.try_send_word(ring, value, len, 0))
+    }
+
+    /// Receives a scalar if one is there and nobody waits for it.
+    #[inline]
+    pub fn receive_scalar(&mut self, handle: Handle, len: u32) -> Attempt<u64> {
+        match self.channel(handle, Kind::Scalar, Direction::Receive) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => self.take_scalar(handle, len),
+        }
+    }
+
+    #[inline]
+    fn take_scalar(&mut self, handle: Handle, len: u32) -> Attempt<u64> {
+        let channel = match self.channel(handle, Kind::Scalar, Direction::Receive) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        let ring = channel.ring?;
+        let arrival = match channel.stash.take() {
+            Some(arrival) => arrival,
+            None => match self.stack.take_from_channel(ring) {
+                Ok(Some(arrival)) => arrival,
+                nothing => return self.nothing(handle, nothing),
+            },
+        };
+        if arrival.len == len && arrival.block.is_none() {
+            return Some(Ok(arrival.word));
+        }
+        self.wrong_scalar(handle, arrival)
+    }
+
+    #[cold]
+    fn wrong_scalar(&mut self, handle: Handle, arrival: Arrival) -> Attempt<u64> {
+        let channel = self.channels.get_mut(handle)?;
+        match (arrival.block, channel.ring) {
+            (Some(block), Some(ring)) => {
+                // No scalar at all: its sender does not keep the rules.
+                self.stack.release_block(ring.link, block);
+                Some(Err(Status::Transmission))
+            }
+            _ => {
+                channel.stash = Some(arrival);
+                Some(Err(Status::SclSize))
+            }
+        }
+    }
+
+    /// Nothing was there to be taken: whether anything can come.
+    #[cold]
+    fn nothing<T>(
+        &mut self,
+        handle: Handle,
+        taken: Result<Option<Arrival>, LinkError>,
+    ) -> Attempt<T> {
+        let channel = self.channels.get(handle)?;
+        match (taken, channel.check()) {
+            (Ok(_), Err(status @ Status::ChanClosePending)) => {
+                // What was sent before the other side closed was there before it said so.
+                let ring = channel.ring?;
+                (!self.stack.channel_ready(ring)).then_some(Err(status))
+            }
+            (Ok(_), Err(status)) => Some(Err(status)),
+            (Ok(_), Ok(())) => None,
+            (Err(_), checked) => Some(Err(checked.err().unwrap_or(Status::Transmission))),
+        }
+    }
+
+    /// Sends a packet if there is room and nothing waits before it.
+    #[inline]
+    pub fn send_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
+        match self.channel(handle, Kind::Packet, Direction::Send) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if bytes.len() > channel.longest as usize => Some(Err(Status::PktSize)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => self.put_packet(handle, bytes),
+        }
+    }
+
+    #[inline]
+    fn put_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
+        let channel = match self.channel(handle, Kind::Packet, Direction::Send) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        if let Err(status) = channel.check() {
+            return Some(Err(status));
+        }
+        let ring = channel.ring?;
+        sent(self.stack.try_send_packet(ring, bytes, PLACEMENT, 0))
+    }
+
+    /// Receives a packet if one is there and nobody waits for it: its size.
+    #[inline]
+    pub fn receive_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
+        match self.channel(handle, Kind::Packet, Direction::Receive) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => self.take_packet(handle, out),
+        }
+    }
+
+    #[inline]
+    fn take_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
+        let channel = match self.channel(handle, Kind::Packet, Direction::Receive) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        let ring = channel.ring?;
+        if !self.held.room() {
+            return Some(Err(Status::MemLimit));
+        }
+        let arrival = match self.stack.take_from_channel(ring) {
+            Ok(Some(arrival)) => arrival,
+            nothing => return self.nothing(handle, nothing),
+        };
+        let Some(block) = arrival.block else { return Some(Err(Status::Transmission)) };
+        let Some((region, offset)) = self.stack.place_of(ring.link, block) else {
+            return Some(Err(Status::Transmission));
+        };
+        let Some(at) = region.at(offset, arrival.len) else {
+            return Some(Err(Status::Transmission));
+        };
+        if let Some(peer) = self.peers.of(ring.link).and_then(|place| self.peers.get_mut(place))
+            && peer.region.is_none()
+        {
+            peer.region = Some(region.clone());
+        }
+        self.held.insert(at as usize, ring.link, block);
+        out.put(at.cast_mut().cast());
+        Some(Ok(u64::from(arrival.len)))
+    }
+
+    /// Gives a received packet back.
+    #[inline]
+    pub fn release_packet(&mut self, at: usize) -> Outcome<()> {
+        let (link, block) = self.held.remove(at).ok_or(Status::BufInvalid)?;
+        self.stack.release_block(link, block);
+        Ok(())
+    }
+
+    /// Tries what waits, in the order in which it began to.
+    pub fn try_pending(&mut self) {
+        let mut at = 0;
+        // What could not be done for one cannot be done for those behind it that wait for the same.
+        let mut stuck = Stuck::default();
+        while let Some(handle) = self.requests.tried.get(at).copied() {
+            match self.attempt(handle, &mut stuck) {
+                Some(done) => self.end(handle, done),
+                None => at += 1,
+            }
+        }
+    }
+
+    fn attempt(&mut self, handle: Handle, stuck: &mut Stuck) -> Attempt<u64> {
+        let operation = self.requests.pending(handle)?;
+        match operation {
+            Operation::Get { node, asked: None, .. } => {
+                let node = *node;
+                match self.link_to(node) {
+                    Ok(Some(link)) => {
+                        self.ask_for(handle, link);
+                        None
+                    }
+                    Ok(None) => None,
+                    Err(status) => Some(Err(status)),
+                }
+            }
+            Operation::SendMessage { to, bytes, priority, .. } => {
+                let (to, bytes, priority) = (*to, *bytes, *priority);
+                let (peer, address, tag) = match self.target(to) {
+                    Ok(target) => target,
+                    Err(status) => return Some(Err(status)),
+                };
+                if stuck.peers & 1 << peer != 0 {
+                    return None;
+                }
+                let bytes = bytes.get();
+                let message = Message::new(bytes).priority(priority).tag(tag);
+                let done = sent(self.stack.try_send(CONTROL, address, message));
+                if done.is_none() {
+                    stuck.peers |= 1 << peer;
+                }
+                done.map(|sent| sent.map(|()| bytes.len() as u64))
+            }
+            Operation::ReceiveMessage { inner, buffer } => {
+                let inner = *inner;
+                if stuck.has_endpoint(inner) {
+                    return None;
+                }
+                let tag = self.endpoints.get(inner)?.tag;
+                let buffer = buffer.get();
+                let room = buffer.len();
+                let done = match self.stack.try_receive_into(inner, buffer) {
+                    Ok(Some(got)) if got.what == What::Message && got.tag == tag => {
+                        Some(received(got.len, room))
+                    }
+                    Ok(Some(_)) => return None,
+                    Ok(None) => None,
+                    Err(_) => Some(Err(Status::EndpInvalid)),
+                };
+                if done.is_none() {
+                    stuck.endpoint(inner);
+                }
+                done
+            }
+            Operation::SendPacket { channel, bytes } => {
+                let (channel, bytes) = (*channel, *bytes);
+                if stuck.has_channel(channel) {
+                    return None;
+                }
+                let done = self.put_packet(channel, bytes.get());
+                stuck.channel_unless(channel, done.is_some());
+                done.map(|sent| sent.map(|()| bytes.get().len() as u64))
+            }
+            Operation::ReceivePacket { channel, out } => {
+                let (channel, out) = (*channel, *out);
+                if stuck.has_channel(channel) {
+                    return None;
+                }
+                let done = self.take_packet(channel, out);
+                stuck.channel_unless(channel, done.is_some());
+                done
+            }
+            Operation::SendScalar { channel, value, len } => {
+                let (channel, value, len) = (*channel, *value, *len);
+                if stuck.has_channel(channel) {
+                    return None;
+                }
+                let done = self.put_scalar(channel, value, len);
+                stuck.channel_unless(channel, done.is_some());
+                done.map(|sent| sent.map(|()| 0))
+            }
+            Operation::ReceiveScalar { channel, len } => {
+                let (channel, len) = (*channel, *len);
+                if stuck.has_channel(channel) {
+                    return None;
+                }
+                let done = self.take_scalar(channel, len);
+                stuck.channel_unless(channel, done.is_some());
+                done
+            }
+            _ => None,
+        }
+    }
+
+    /// Sees to everything now and then, for who finds all that it wants at once.
+    #[inline]
+    pub fn turn(&mut self) {
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS) {
+            self.progress();
+        }
+    }
+
+    /// How a request ended, if it has, all that can be done for it included. It is forgotten then.
+    pub fn ended_by_now(&mut self, request: Handle) -> Option<Done> {
+        match self.requests.report(request) {
+            Report::Done(done) => return Some(done),
+            Report::Unknown => return Some(Err(Status::RequestInvalid)),
+            Report::Pending => {}
+        }
+        // The usual case is that nothing else waits.
+        if self.requests.tried.front() == Some(&request)
+            && let Some(done) = self.attempt(request, &mut Stuck::default())
+        {
+            self.end(request, done);
+        } else {
+            self.progress();
+        }
+        match self.requests.report(request) {
+            Report::Pending => None,
+            Report::Done(done) => Some(done),
+            Report::Unknown => Some(Err(Status::RequestInvalid)),
+        }
+    }
+
+    /// Makes an operation a request and says to the stack what it waits for.
+    pub fn begin(&mut self, operation: Operation, of_call: bool) -> Outcome<Handle> {
+        let request = self.requests.add(operation, of_call)?;
+        self.note(request);
+        Ok(request)
+    }
+
+    fn note(&mut self, request: Handle) {
+        let Some(operation) = self.requests.pending(request) else { return };
+        match operation {
+            Operation::SendMessage { to, .. } => {
+                let to = *to;
+                let peer = self.peers.find(to).map(|remote| remote.peer);
+                if let Some(peer) = peer.and_then(|place| self.peers.get_mut(place)) {
+                    peer.queued += 1;
+                    let link = peer.link;
+                    let _ = self.stack.want_room_for_messages(link, true);
+                }
+            }
+            Operation::ReceiveMessage { inner, .. } => {
+                let inner = *inner;
+                if let Some(endpoint) = self.endpoints.get_mut(inner) {
+                    endpoint.receiving += 1;
+                }
+            }
+            Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {
+                let channel = *channel;
+                if let Some(channel) = self.channels.get_mut(channel) {
+                    channel.pending += 1;
+                    let _ = channel.ring.map(|ring| self.stack.want_room(ring, true));
+                }
+            }
+            Operation::ReceivePacket { channel, .. } | Operation::ReceiveScalar { channel, .. } => {
+                let channel = *channel;
+                if let Some(channel) = self.channels.get_mut(channel) {
+                    channel.pending += 1;
+                    let _ = channel.ring.map(|ring| self.stack.watch_channel(ring, true));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes how a request ended.
+    pub fn end(&mut self, request: Handle, how: Done) {
+        if let Some(operation) = self.requests.end(request, how) {
+            self.ended(&operation);
+        }
+    }
+
+    /// Takes a request back that somebody cancelled. False if it was not pending.
+    pub fn cancel(&mut self, request: Handle) -> bool {
+        let Some(operation) = self.requests.cancel(request) else { return false };
+        self.ended(&operation);
+        match operation {
+            Operation::Get { node, asked, .. } => match asked {
+                Some(link) => {
+                    self.say(link, super::control::Control::GiveUp { request: request.0 })
+                }
+                None => self.give_up(node),
+            },
+            Operation::Open { inner, .. } => {
+                if let Some(endpoint) = self.endpoints.get_mut(inner) {
+                    endpoint.opening = None;
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn ended(&mut self, operation: &Operation) {
+        self.news = true;
+        match operation {
+            Operation::SendMessage { to, .. } => {
+                let peer = self.peers.find(*to).map(|remote| remote.peer);
+                if let Some(peer) = peer.and_then(|place| self.peers.get_mut(place)) {
+                    peer.queued = peer.queued.saturating_sub(1);
+                    if peer.queued == 0 {
+                        let link = peer.link;
+                        self.want_room_if_queued(link);
+                    }
+                }
+            }
+            Operation::ReceiveMessage { inner, .. } => {
+                if let Some(endpoint) = self.endpoints.get_mut(*inner) {
+                    endpoint.receiving = endpoint.receiving.saturating_sub(1);
+                }
+            }
+            Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {
+                if let Some(ring) = self.pends_no_more(*channel) {
+                    let _ = self.stack.want_room(ring, false);
+                }
+            }
+            Operation::ReceivePacket { channel, .. } | Operation::ReceiveScalar { channel, .. } => {
+                if let Some(ring) = self.pends_no_more(*channel) {
+                    let _ = self.stack.watch_channel(ring, false);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One request of a channel less: its ring, if that was the last.
+    fn pends_no_more(&mut self, channel: Handle) -> Option<narrows::endpoint::Channel> {
+        let channel = self.channels.get_mut(channel)?;
+        channel.pending = channel.pending.saturating_sub(1);
+        channel.ring.filter(|_| channel.pending == 0)
+    }
+}
+
+/// What a message came to that was so long, for a buffer of so much room.
+#[inline]
+pub(super) fn received(len: usize, room: usize) -> Done {
+    Ok(if len > room { TRUNCATED | room as u64 } else { len as u64 })
+}
+
+#[inline]
+fn sent(how: Result<(), SendError>) -> Attempt<()> {
+    match how {
+        Ok(()) => Some(Ok(())),
+        Err(error) => not_sent(error),
+    }
+}
+
+#[cold]
+fn not_sent(error: SendError) -> Attempt<()> {
+    match error {
+        SendError::RingFull | SendError::PoolEmpty => None,
+        SendError::TooLong { .. } => Some(Err(Status::MsgSize)),
+        _ => Some(Err(Status::Transmission)),
+    }
+}
+
+/// What a turn of attempts found that it has to be waited for.
+#[derive(Default)]
+struct Stuck {
+    peers: u64,
+    endpoints: [u64; 5],
+    channels: [u64; 16],
+}
+
+impl Stuck {
+    fn has_endpoint(&self, inner: u16) -> bool {
+        self.endpoints
+            .get(usize::from(inner) / 64)
+            .is_some_and(|bits| bits & 1 << (inner % 64) != 0)
+    }
+    fn endpoint(&mut self, inner: u16) {
+        if let Some(bits) = self.endpoints.get_mut(usize::from(inner) / 64) {
+            *bits |= 1 << (inner % 64);
+        }
+    }
+    fn has_channel(&self, channel: Handle) -> bool {
+        let place = channel.place();
+        self.channels.get(place / 64).is_some_and(|bits| bits & 1 << (place % 64) != 0)
+    }
+    fn channel_unless(&mut self, channel: Handle, done: bool) {
+        let place = channel.place();
+        if let Some(bits) = self.channels.get_mut(place / 64).filter(|_| !done) {
+            *bits |= 1 << (place % 64);
+        }
+    }
+}

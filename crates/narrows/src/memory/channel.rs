@@ -1,0 +1,349 @@
+//! Channels: rings of a link beside its ring of messages, each with one sender and one receiver.
+//! Their blocks are the link's, and so is the word by which a sender says that it waits for room.
+
+use super::{Ack, Kind};
+use super::{Block, Consumer, Corrupt, Descriptor, Layout, Producer, Ring, Shared};
+use crate::platform::{Memory, NoStorage, OwnMemory, Platform, Watch, Words};
+use crate::strategy::Placement;
+
+/// Bytes of a word that travels in its slot.
+pub const WORD: u32 = 8;
+
+/// What came over a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Bytes of it: at most 8 of a word.
+    pub len: u32,
+    /// The sender's mark.
+    pub tag: u16,
+    /// The block that a packet is in; none for a word.
+    pub block: Option<Block>,
+    /// The word, as its sender gave it; 0 for a packet.
+    pub word: u64,
+}
+
+/// Numbers of the bits that are set, rising.
+#[derive(Clone, Copy)]
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let bit = (self.0 != 0).then(|| self.0.trailing_zeros() as usize);
+        self.0 &= self.0.wrapping_sub(1);
+        bit
+    }
+}
+
+/// The bit of a channel.
+#[inline(always)]
+fn bit(ring: u16) -> u64 {
+    1_u64.wrapping_shl(u32::from(ring))
+}
+
+fn set(bits: &mut u64, ring: u16, on: bool) {
+    *bits = if on { *bits | bit(ring) } else { *bits & !bit(ring) };
+}
+
+/// The sender's side of a channel.
+struct Outlet<O: OwnMemory, Q: Memory> {
+    tx: Producer<O, Q>,
+    /// What the receiver says it took.
+    taken: Q::Words,
+}
+
+/// The receiver's side of a channel.
+struct Inlet<O: OwnMemory, Q: Memory> {
+    rx: Consumer<O, Q>,
+    /// Entries taken when the link ended.
+    ended: u32,
+}
+
+impl<O: OwnMemory, Q: Memory> Inlet<O, Q> {
+    /// Whether something can be taken though the link has ended: a ring holds no more than its
+    /// slots, whatever a peer that is alive in truth writes on.
+    fn left(&self) -> bool {
+        self.rx.taken().wrapping_sub(self.ended) < self.rx.slots() && self.rx.ready()
+    }
+}
+
+/// All channels of a link. Which of them something is true of is a bit of a word.
+pub(super) struct Channels<P: Platform> {
+    outlets: P::Slice<Option<Outlet<P::Own, P::Peer>>>,
+    inlets: P::Slice<Option<Inlet<P::Own, P::Peer>>>,
+    /// Those to receive on that hold credit back.
+    pub owing: u64,
+    /// Those to receive on that waits include.
+    watched: u64,
+    /// Those to send on whose room waits include.
+    wanting: u64,
+    /// Blocks of the peer's that came over channels and were not given back.
+    held: u32,
+}
+
+impl<P: Platform> Channels<P> {
+    pub fn new(
+        platform: &P,
+        (mine, own): (&Layout, &P::Own),
+        (theirs, peer): (&Layout, &P::Peer),
+    ) -> Result<Self, NoStorage> {
+        let count = usize::from(mine.channels().min(theirs.channels()));
+        let outlet = |at: usize| {
+            let ring = Ring::Channel(at as u16);
+            let tx = Producer::of(ring, mine, own, theirs, peer).ok()?;
+            Some(Outlet { tx, taken: theirs.taken_in(peer, ring).ok()? })
+        };
+        let inlet = |at: usize| {
+            let rx = Consumer::of(Ring::Channel(at as u16), mine, own, theirs, peer).ok()?;
+            Some(Inlet { rx, ended: 0 })
+        };
+        Ok(Channels {
+            outlets: platform.storage(count, outlet)?,
+            inlets: platform.storage(count, inlet)?,
+            owing: 0,
+            watched: 0,
+            wanting: 0,
+            held: 0,
+        })
+    }
+
+    #[inline(always)]
+    fn outlet(&mut self, ring: u16) -> Option<&mut Outlet<P::Own, P::Peer>> {
+        self.outlets.get_mut(usize::from(ring))?.as_mut()
+    }
+    #[inline(always)]
+    fn inlet(&self, ring: u16) -> Option<&Inlet<P::Own, P::Peer>> {
+        self.inlets.get(usize::from(ring))?.as_ref()
+    }
+
+    /// Gives all credit that is held back.
+    pub fn give_credit(&mut self) {
+        for at in Bits(core::mem::take(&mut self.owing)) {
+            if let Some(Some(inlet)) = self.inlets.get_mut(at) {
+                inlet.rx.give_credit();
+            }
+        }
+    }
+
+    /// Takes note of credit where room is waited for. True if there was any.
+    pub fn catch_up(&mut self) -> Result<bool, Corrupt> {
+        let mut any = false;
+        for at in Bits(self.wanting) {
+            if let Some(Some(outlet)) = self.outlets.get_mut(at) {
+                any |= outlet.tx.catch_up()?;
+            }
+        }
+        Ok(any)
+    }
+
+    fn watched(&self) -> impl Iterator<Item = &Consumer<P::Own, P::Peer>> + Clone {
+        let inlet = |at: usize| Some(&self.inlets.get(at)?.as_ref()?.rx);
+        Bits(self.watched).filter_map(inlet)
+    }
+    pub fn wanting(&self) -> impl Iterator<Item = Watch<'_, <P::Peer as Memory>::Words>> + Clone {
+        let outlet = |at: usize| Some(self.outlets.get(at)?.as_ref()?.tx.watched());
+        Bits(self.wanting).filter_map(outlet)
+    }
+}
+
+#[inline(always)]
+fn entry(len: u32, tag: u16, block: Option<Block>) -> Descriptor {
+    let (kind, ack) = (Kind::Message, Ack::Batched);
+    Descriptor { kind, ack, priority: 0, len, source: 0, target: 0, tag, block }
+}
+
+impl<P: Platform> Shared<P> {
+    /// Channels to send on, and as many to receive on.
+    pub fn channels(&self) -> u16 {
+        self.channels.inlets.len() as u16
+    }
+
+    /// Publishes a word on a channel where a slot is known to be free, and rings if need be. False
+    /// if there is none, or no such channel.
+    #[inline(always)]
+    pub fn post_word(
+        &mut self,
+        platform: &P,
+        ring: u16,
+        (value, len): (u64, u32),
+        tag: u16,
+    ) -> bool {
+        let Some(outlet) = self.channels.outlet(ring).filter(|o| o.tx.known_room()) else {
+            return false;
+        };
+        outlet.tx.publish(&entry(len, tag, None), &value.to_le_bytes());
+        platform.fence();
+        if outlet.tx.must_ring() {
+            platform.ring(&self.bell);
+        }
+        true
+    }
+
+    /// As [`Shared::post_word`], a packet, which this core copies to a block.
+    #[inline(always)]
+    pub fn post_packet(
+        &mut self,
+        platform: &P,
+        ring: u16,
+        bytes: &[u8],
+        placement: Placement,
+        tag: u16,
+    ) -> bool {
+        if !self.channels.outlet(ring).is_some_and(|o| o.tx.known_room()) {
+            return false;
+        }
+        let Some(block) = self.bring(placement, bytes) else { return false };
+        let Some(outlet) = self.channels.outlet(ring) else { return false };
+        outlet.tx.publish(&entry(bytes.len() as u32, tag, Some(block)), &[]);
+        platform.fence();
+        if outlet.tx.must_ring() {
+            platform.ring(&self.bell);
+        }
+        true
+    }
+
+    /// Whether a slot of a channel to send on is free, looking at the peer's credit if need be; none
+    /// if there is no such channel.
+    ///
+    /// # Errors
+    /// The peer broke the protocol.
+    pub fn channel_room(&mut self, ring: u16) -> Result<Option<bool>, Corrupt> {
+        self.channels.outlet(ring).map(|outlet| outlet.tx.room()).transpose()
+    }
+
+    /// Takes the next entry of a channel, if one is there. None if there is no such channel, or
+    /// something is wrong with the entry: [`Shared::fault`] says what.
+    #[inline(always)]
+    pub fn take_arrival(&mut self, platform: &P, ring: u16) -> Option<Option<Arrival>> {
+        let Shared { channels, theirs, peer, .. } = self;
+        let inlet = channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
+        if !inlet.rx.ready() {
+            return Some(None);
+        }
+        let Descriptor { len, tag, block, .. } = Descriptor::usual(inlet.rx.words())?;
+        let mut bytes = [0; WORD as usize];
+        if let Some(block) = block {
+            let (offset, size) = theirs.block(block)?;
+            if len > size {
+                return None;
+            }
+            peer.invalidate(offset, len);
+            channels.held += 1;
+        } else {
+            if len > WORD {
+                return None;
+            }
+            inlet.rx.payload(&mut bytes);
+        }
+        inlet.rx.advance(0);
+        channels.owing |= bit(ring);
+        if inlet.rx.holds_batch() {
+            self.flush(platform);
+        }
+        Some(Some(Arrival { len, tag, block, word: u64::from_le_bytes(bytes) }))
+    }
+
+    /// What is wrong with the next entry of a channel.
+    pub fn fault(&self, ring: u16) -> Corrupt {
+        let words = self.channels.inlet(ring).map(|inlet| inlet.rx.words());
+        let Some(descriptor) = words.and_then(Descriptor::usual) else { return Corrupt::Kind };
+        let nowhere = |block| self.theirs.block(block).is_none();
+        if descriptor.block.is_some_and(nowhere) { Corrupt::Block } else { Corrupt::Length }
+    }
+
+    /// Gives a block back that came over a channel.
+    #[inline(always)]
+    pub fn give_block(&mut self, platform: &P, block: Block) {
+        self.drop_block();
+        self.returner.give(block);
+        if self.returner.holds_batch() {
+            self.flush(platform);
+        }
+    }
+
+    /// Forgets a block that came over a channel whose peer is gone.
+    #[inline(always)]
+    pub fn drop_block(&mut self) {
+        self.channels.held = self.channels.held.saturating_sub(1);
+    }
+
+    /// Whether the next entry of a channel is there.
+    #[inline(always)]
+    pub fn channel_ready(&self, ring: u16) -> bool {
+        self.channels.inlet(ring).is_some_and(|inlet| inlet.rx.ready())
+    }
+
+    /// Entries of a channel that are there.
+    pub fn channel_available(&self, ring: u16) -> u32 {
+        self.channels.inlet(ring).map_or(0, |inlet| inlet.rx.available())
+    }
+
+    /// Entries sent on a channel that the receiver has not taken.
+    pub fn channel_unsent(&self, ring: u16) -> u32 {
+        let outlet = self.channels.outlets.get(usize::from(ring)).and_then(Option::as_ref);
+        outlet.map_or(0, |Outlet { tx, taken }| {
+            // Acquire: pairs with the release in `Consumer::advance`.
+            tx.sent().wrapping_sub(tx.first_untaken(taken.load_acquire(0)))
+        })
+    }
+
+    /// Says whether waits include a channel to receive on.
+    pub fn watch_channel(&mut self, ring: u16, on: bool) {
+        set(&mut self.channels.watched, ring, on);
+        if !on && let Some(inlet) = self.channels.inlet(ring) {
+            inlet.rx.disarm();
+        }
+    }
+
+    /// Says whether waits include room in a channel to send on. Returns whether they did.
+    pub fn want_channel_room(&mut self, ring: u16, on: bool) -> bool {
+        let did = self.channels.wanting & bit(ring) != 0;
+        set(&mut self.channels.wanting, ring, on);
+        did
+    }
+
+    /// Whether room in some channel is waited for.
+    pub fn wants_channel_room(&self) -> bool {
+        self.channels.wanting != 0
+    }
+
+    /// Whether the next entry of a channel can be taken though the link has ended.
+    pub fn channel_left(&self, ring: u16) -> bool {
+        self.channels.inlet(ring).is_some_and(Inlet::left)
+    }
+
+    /// Whether this link has, though it has ended, something that its application may still want:
+    /// blocks that came over channels, entries of channels that it watches.
+    pub fn keeps_channels(&self) -> bool {
+        let watched = Bits(self.channels.watched);
+        self.channels.held > 0 || watched.into_iter().any(|at| self.channel_left(at as u16))
+    }
+
+    /// Notes that the link has ended.
+    pub fn end_channels(&mut self) {
+        for inlet in self.channels.inlets.iter_mut().flatten() {
+            inlet.ended = inlet.rx.taken();
+        }
+    }
+
+    /// The words to watch for entries of channels, with the `messages`-th from now or the last that
+    /// the ring has room for.
+    pub fn watched_channels(
+        &self,
+        messages: u32,
+    ) -> impl Iterator<Item = Watch<'_, <P::Peer as Memory>::Words>> + Clone {
+        self.channels.watched().map(move |rx| rx.watched(messages.min(rx.slots())))
+    }
+
+    /// Asks to be rung for as many messages more on each channel that is watched.
+    pub fn arm_channels(&self, messages: u32) {
+        self.channels.watched().for_each(|rx| rx.arm(messages.min(rx.slots())));
+    }
+
+    /// Asks not to be rung for channels.
+    pub fn disarm_channels(&self) {
+        self.channels.watched().for_each(Consumer::disarm);
+    }
+}
