@@ -197,6 +197,9 @@ impl Node {
                     let id = node.endpoint(*port);
                     let got = self.peers.got(id, peer, link, place);
                     self.end_get(handle, got.map(|()| id));
+                } else {
+                    // Whoever wanted it does not any more.
+                    self.say(link, Control::Release { place });
                 }
             }
             Control::Release { place } => {

@@ -502,11 +502,13 @@ static void is_told(void)
     one = open_send(&packets, a);
     two_ = open_send(&scalars, b);
     serve(CLOSED);
+    serve_once();
     EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, send_one(&packets, one, 1));
     EXPECT_IS(MCAPI_SUCCESS, close_send(&packets, one));
     EXPECT_IS(MCAPI_SUCCESS, send_one(&scalars, two_, 1));
     post(READY);
     await(DONE);
+    serve_once();
     EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, send_one(&scalars, two_, 1));
     EXPECT_IS(MCAPI_SUCCESS, close_send(&scalars, two_));
     CHECK(get_uint(b, MCAPI_ENDP_ATTR_STATUS) == 0);

@@ -30,7 +30,7 @@ static void numbers(void)
         create(MCAPI_PORT_ANY);
     mcapi_endpoint_create(MCAPI_PORT_ANY, &status);
     EXPECT(MCAPI_ERR_ENDP_LIMIT);
-    mcapi_endpoint_create(4094, &status);
+    mcapi_endpoint_create(100, &status);
     EXPECT(MCAPI_ERR_ENDP_LIMIT);
     mcapi_endpoint_delete(any, &status);
     EXPECT(MCAPI_SUCCESS);
@@ -146,17 +146,16 @@ static void impossible(void)
     initialize(1);
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         mcapi_endpoint_t got = 0xffff;
-        mcapi_request_t request, copy;
+        mcapi_request_t request;
         mcapi_endpoint_get(rows[i].domain, rows[i].node, rows[i].port, MCAPI_TIMEOUT_INFINITE,
                            &status);
         EXPECT(rows[i].expected);
         mcapi_endpoint_get_i(rows[i].domain, rows[i].node, rows[i].port, &got, &request, &status);
         EXPECT(rows[i].expected);
-        copy = request;
         CHECK(mcapi_test(&request, &size, &status) == MCAPI_TRUE);
         EXPECT(rows[i].expected);
         CHECK(got == 0xffff);
-        CHECK(mcapi_test(&copy, &size, &status) == MCAPI_TRUE);
+        CHECK(mcapi_test(&request, &size, &status) == MCAPI_TRUE);
         EXPECT(MCAPI_ERR_REQUEST_INVALID);
     }
     finalize();
@@ -337,6 +336,7 @@ static void user(void)
     mcapi_msg_send(local, inbox, &byte, 1, 0, &status);
     EXPECT(MCAPI_SUCCESS);
     serve(MADE);
+    serve_once();
     mcapi_msg_send(local, b, &byte, 1, 0, &status);
     EXPECT(MCAPI_ERR_ENDP_INVALID);
     CHECK(mcapi_endpoint_get(DOMAIN, 1, 2, MCAPI_TIMEOUT_IMMEDIATE, &status) == 0);
@@ -349,6 +349,7 @@ static void user(void)
     mcapi_msg_send(local, inbox, &byte, 1, 0, &status);
     EXPECT(MCAPI_SUCCESS);
     await(DONE);
+    serve_once();
     mcapi_msg_send(local, inbox, &byte, 1, 0, &status);
     EXPECT(MCAPI_ERR_ENDP_INVALID);
     mcapi_msg_send(local, b, &byte, 1, 0, &status);

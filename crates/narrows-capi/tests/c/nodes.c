@@ -56,7 +56,7 @@ static void lifecycle(void)
     CHECK(info.mcapi_version == MCAPI_VERSION);
     CHECK(info.number_of_domains == MCAPI_MAX_DOMAIN + 1);
     CHECK(info.number_of_nodes == MCAPI_MAX_NODE + 1);
-    CHECK(info.number_of_ports == MCAPI_MAX_PORT + 1);
+    CHECK(info.number_of_ports == MCAPI_MAX_ENDPOINTS);
     CHECK(info.impl_info.max_requests == MCAPI_MAX_REQUESTS);
     CHECK(info.impl_info.max_channels == MCAPI_MAX_CHANNELS);
     CHECK(info.impl_info.max_links == MCAPI_MAX_LINKS);

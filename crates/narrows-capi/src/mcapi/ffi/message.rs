@@ -39,7 +39,13 @@ fn send_now(
     priority: u32,
 ) -> Outcome<Option<(u32, bool)>> {
     let node = call.node()?;
-    let said = sender(node, from, bytes, priority)?;
+    let said = match sender(node, from, bytes, priority) {
+        // The receiver is looked at before what is sent to it.
+        Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
+            return Err(Status::EndpInvalid);
+        }
+        said => said?,
+    };
     match node.send_message(to, bytes.get(), priority as u8) {
         Some(Ok(())) => {
             node.turn();

@@ -19,8 +19,10 @@ pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
         drop(call);
         call = process::of_endpoint(to)?;
     }
-    let request = call.node()?.connect(from, to, kind)?;
-    call.node()?.progress();
+    let node = call.node()?;
+    node.progress();
+    let request = node.connect(from, to, kind)?;
+    node.progress();
     ended(call, Ok(Begun::Pending(request)))
 }
 
@@ -55,6 +57,8 @@ pub(super) fn close(handle: u32, kind: Kind, direction: Direction) -> Outcome<Be
     let node = call.node()?;
     node.progress();
     let closed = node.close_channel(handle, kind, direction);
+    // The other end may be this node's, too.
+    node.progress();
     ended(call, closed.map(|()| Begun::Done(0)))
 }
 
