@@ -38,6 +38,7 @@
 static inline void fail(const char *file, int line, const char *what)
 {
     fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+    fflush(stdout);
     _exit(1);
 }
 
@@ -55,6 +56,7 @@ static inline void expect(const char *file, int line, mcapi_status_t expected, m
         return;
     fprintf(stderr, "%s:%d: expected %s, got %s\n", file, line,
             status_name(expected, a, sizeof a), status_name(got, b, sizeof b));
+    fflush(stdout);
     _exit(1);
 }
 

@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-enum { READY, BLOCKING, KILLED_AT, AGAIN, DONE, ROUND, ENDED };
+enum { READY, BLOCKING, KILLED_AT, AGAIN, DONE, ROUND, ENDED, PREPARED };
 /* Milliseconds; far more than it takes, far less than any timeout. */
 #define LATE 1000
 
@@ -227,6 +227,7 @@ static void peer(void)
         handle = open_recv(state->kind, FAR(2));
     }
     if (!look(AGAIN)) {
+        serve(PREPARED);
         post(READY);
         while (state->hangs)
             pause();
@@ -278,6 +279,7 @@ static void survivor(void)
         create(port);
     get(1, 3);
     set_up();
+    post(PREPARED);
     serve(READY);
     post(BLOCKING);
     status = state->block();

@@ -64,8 +64,6 @@ ROW(after, NAME(available_closed), MCAPI_ERR_CHAN_INVALID, WANT(CALL(available)(
 ROW(full, NAME(connect_limit), MCAPI_ERR_REQUEST_LIMIT, CALL(connect_i)(OWN(IDLE), far, &r, &s))
 ROW(full, NAME(recv_open_limit), MCAPI_ERR_REQUEST_LIMIT, CALL(recv_open_i)(&word, OWN(IDLE), &r, &s))
 ROW(full, NAME(send_open_limit), MCAPI_ERR_REQUEST_LIMIT, CALL(send_open_i)(&word, OWN(IDLE), &r, &s))
-ROW(full, NAME(recv_close_limit), MCAPI_ERR_REQUEST_LIMIT, CALL(recv_close_i)(THIS.receive, &r, &s))
-ROW(full, NAME(send_close_limit), MCAPI_ERR_REQUEST_LIMIT, CALL(send_close_i)(THIS.send, &r, &s))
 
 #undef CALL_
 #undef CALL__

@@ -233,10 +233,8 @@ ROW(after, cancel_unknown, MCAPI_ERR_REQUEST_INVALID, r = NONE; mcapi_cancel(&r,
 ROW(after, cancel_finished, MCAPI_ERR_REQUEST_INVALID, r = finished; mcapi_cancel(&r, &s))
 ROW(after, cancel_cancelled, MCAPI_ERR_REQUEST_INVALID, r = cancelled(); mcapi_cancel(&r, &s))
 
-/* When no more requests, and no more endpoints, can be made. */
+/* When no more requests, and no more endpoints, can be made. What is done at once needs none. */
 ROW(full, endpoint_create_limit, MCAPI_ERR_ENDP_LIMIT, WANT(mcapi_endpoint_create(MCAPI_PORT_ANY, &s) == 0))
 ROW(full, endpoint_get_i_limit, MCAPI_ERR_REQUEST_LIMIT, mcapi_endpoint_get_i(DOMAIN, 2, NOWHERE, &word, &r, &s))
-ROW(full, msg_send_i_limit, MCAPI_ERR_REQUEST_LIMIT, mcapi_msg_send_i(OWN(PLAIN), far, bytes, 1, 0, &r, &s))
 ROW(full, msg_recv_i_limit, MCAPI_ERR_REQUEST_LIMIT, mcapi_msg_recv_i(OWN(PLAIN), bytes, 1, &r, &s))
-ROW(full, pktchan_send_i_limit, MCAPI_ERR_REQUEST_LIMIT, mcapi_pktchan_send_i(pkt.send, bytes, 1, &r, &s))
 ROW(full, pktchan_recv_i_limit, MCAPI_ERR_REQUEST_LIMIT, mcapi_pktchan_recv_i(pkt.receive, &packet, &r, &s))

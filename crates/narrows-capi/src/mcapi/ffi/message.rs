@@ -20,7 +20,7 @@ fn sender(node: &Node, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcom
         return Err(Status::Parameter);
     }
     let own = node.endpoints.find(from).and_then(|inner| node.endpoints.get(inner));
-    let own = own.filter(|endpoint| endpoint.id == from).ok_or(Status::EndpInvalid)?;
+    let own = own.ok_or(Status::EndpInvalid)?;
     if bytes.get().len() > own.attributes.max_payload as usize {
         return Err(Status::MsgSize);
     }

@@ -8,7 +8,7 @@ use super::super::id::{EndpointId, Handle};
 use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::{Begun, Direction, Verdict, begin, channel, ended};
+use super::{Begun, Direction, Verdict, begin, channel, ended, given};
 
 /// Connects two endpoints by a channel.
 pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
@@ -129,11 +129,9 @@ pub unsafe extern "C" fn mcapi_pktchan_send_i(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), size) };
+        given(!bytes.missing())?;
         let (mut call, handle) = channel(send_handle)?;
         let node = call.node()?;
-        if bytes.missing() {
-            return Err(Status::Parameter);
-        }
         if let Some(sent) = node.send_packet(handle, bytes.get()) {
             node.turn();
             return ended(call, sent.map(|()| Begun::Done(size as u64)));
@@ -160,11 +158,9 @@ pub unsafe extern "C" fn mcapi_pktchan_send(
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
     let send = || {
+        given(!bytes.missing())?;
         let (mut call, handle) = channel(send_handle)?;
         let node = call.node()?;
-        if bytes.missing() {
-            return Err(Status::Parameter);
-        }
         if let Some(sent) = node.send_packet(handle, bytes.get()) {
             node.turn();
             return ended(call, sent);
@@ -195,11 +191,9 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_i(
     // SAFETY: as was promised.
     let out = unsafe { Output::new(buffer) };
     let receive = || {
+        given(!out.is_null())?;
         let (mut call, handle) = channel(receive_handle)?;
         let node = call.node()?;
-        if out.is_null() {
-            return Err(Status::Parameter);
-        }
         if let Some(received) = node.receive_packet(handle, out) {
             node.turn();
             return ended(call, received.map(Begun::Done));
@@ -224,11 +218,9 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
     let receive = || {
+        given(!out.is_null() && !size.is_null())?;
         let (mut call, handle) = channel(receive_handle)?;
         let node = call.node()?;
-        if out.is_null() || size.is_null() {
-            return Err(Status::Parameter);
-        }
         if let Some(received) = node.receive_packet(handle, out) {
             node.turn();
             return ended(call, received);
