@@ -55,6 +55,8 @@ pub(super) struct Channel {
     closed: bool,
     closed_there: bool,
     lost: Option<Lost>,
+    /// What can be done with it the short way, if anything.
+    pub ready: Option<(Kind, Direction)>,
     /// Requests that wait for it.
     pub pending: u16,
     /// A scalar that was taken off the ring and is of another size than was asked for.
@@ -89,6 +91,17 @@ impl Channel {
         }
     }
 
+    /// Notes what can be done the short way, after anything has changed that it depends on.
+    pub fn settle(&mut self) {
+        let usable = match self.direction {
+            Direction::Send => self.check().is_ok(),
+            // What is there can be received, whatever became of the sender.
+            Direction::Receive => self.stash.is_none(),
+        };
+        let ready = self.open && self.pending == 0 && usable;
+        self.ready = ready.then_some((self.kind, self.direction));
+    }
+
     pub fn is_open(&self) -> bool {
         self.open
     }
@@ -120,6 +133,7 @@ impl Node {
             closed: false,
             closed_there: false,
             lost: None,
+            ready: None,
             pending: 0,
             stash: None,
             timeout: attributes.timeout,
@@ -269,6 +283,7 @@ impl Node {
         let endpoint = self.endpoints.get_mut(channel.inner);
         let Some(opening) = endpoint.and_then(|endpoint| endpoint.opening.take()) else { return };
         channel.open = true;
+        channel.settle();
         if let Some(Operation::Open { out, .. }) = self.requests.pending(opening.request) {
             out.put(handle.0);
         }
@@ -301,6 +316,7 @@ impl Node {
             }
             if channel.connected() {
                 channel.open = true;
+                channel.settle();
                 out.put(handle.0);
                 return Ok(None);
             }
@@ -323,6 +339,7 @@ impl Node {
         }
         channel.closed = true;
         channel.open = false;
+        channel.settle();
         let (theirs, lost, ring) = (channel.theirs, channel.lost, channel.ring);
         let both = channel.closed_there || lost.is_some();
         self.fail_pending(handle, Status::ChanClosePending);
@@ -345,6 +362,7 @@ impl Node {
             return;
         }
         channel.closed_there = true;
+        channel.settle();
         let (closed, direction) = (channel.closed, channel.direction);
         if direction == Direction::Send {
             self.fail_pending(handle, Status::ChanClosePending);
@@ -431,6 +449,7 @@ impl Node {
                 }
                 Stage::Connected => {
                     channel.lost = Some(reason);
+                    channel.settle();
                     let (closed, open, direction) =
                         (channel.closed, channel.open, channel.direction);
                     let status = channel.check().err().unwrap_or(Status::Transmission);

@@ -74,6 +74,8 @@ pub(super) struct Peers {
     remotes: Box<[Option<Remote>]>,
     /// Memory of peers that are gone, while packets are in it.
     kept: Vec<PeerRegion>,
+    /// A link whose peer's memory is kept: the last for which that was asked.
+    last_kept: Option<LinkId>,
 }
 
 impl Peers {
@@ -82,6 +84,7 @@ impl Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
             remotes: vec![None; REMOTES].into_boxed_slice(),
             kept: Vec::new(),
+            last_kept: None,
         }
     }
 
@@ -129,6 +132,20 @@ impl Peers {
     pub fn give_ring(&mut self, link: LinkId, ring: u16) {
         if let Some(peer) = self.of(link).and_then(|place| self.get_mut(place)) {
             peer.rings &= !(1 << ring);
+        }
+    }
+
+    /// Whether the memory of the peer behind a link is kept for the packets in it.
+    #[inline]
+    pub fn keeps(&self, link: LinkId) -> bool {
+        self.last_kept == Some(link)
+    }
+    /// Keeps it.
+    #[cold]
+    pub fn keep(&mut self, link: LinkId, region: PeerRegion) {
+        self.last_kept = Some(link);
+        if let Some(peer) = self.of(link).and_then(|place| self.get_mut(place)) {
+            peer.region.get_or_insert(region);
         }
     }
 

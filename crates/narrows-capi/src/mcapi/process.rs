@@ -7,11 +7,12 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use narrows::strategy::Notification;
 use narrows_host::Bell;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::attribute::INFINITE;
 use super::id::{EndpointId, Handle, NodeId};
@@ -120,11 +121,7 @@ impl Slot {
     /// Locks the slot.
     #[inline]
     pub fn lock(&self) -> Guard<'_> {
-        match self.node.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
-            Err(TryLockError::WouldBlock) => self.lock_in_turn(),
-        }
+        self.node.try_lock().unwrap_or_else(|| self.lock_in_turn())
     }
 
     #[cold]
@@ -138,7 +135,7 @@ impl Slot {
         {
             bell.ring();
         }
-        let guard = self.node.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.node.lock();
         self.wanting.fetch_sub(1, Ordering::SeqCst);
         guard
     }
@@ -158,23 +155,24 @@ impl Slot {
         if self.followers.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.ended.lock();
         *ended = ended.wrapping_add(1);
         self.told.notify_all();
     }
 
     /// Waits, without the lock, until something has ended or time is up.
     fn follow<'a>(&'a self, guard: Guard<'a>, until: Option<Instant>) -> Guard<'a> {
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.ended.lock();
         // From here on nothing can end unheard: who tells needs this second lock.
         self.followers.fetch_add(1, Ordering::Relaxed);
         drop(guard);
         let before = *ended;
         let same = |now: &mut u64| *now == before;
-        match until.map(|until| until.saturating_duration_since(Instant::now())) {
-            Some(left) => drop(self.told.wait_timeout_while(ended, left, same)),
-            None => drop(self.told.wait_while(ended, same)),
+        match until {
+            Some(until) => drop(self.told.wait_while_until(&mut ended, same, until)),
+            None => self.told.wait_while(&mut ended, same),
         }
+        drop(ended);
         let guard = self.lock();
         self.followers.fetch_sub(1, Ordering::Relaxed);
         guard
@@ -298,6 +296,57 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Has the node in a slot do something, if nobody has its lock: the short way of calls that usually
+/// find what they want. None if that is not so, or the node has more to do.
+#[inline(always)]
+fn quickly<T>(slot: Option<&Slot>, act: impl FnOnce(&mut Node) -> Option<T>) -> Option<T> {
+    let slot = slot?;
+    let mut guard = slot.node.try_lock()?;
+    let node = guard.as_deref_mut()?;
+    let done = act(node)?;
+    if node.is_due() {
+        see_to_all(slot, node);
+    }
+    Some(done)
+}
+
+/// Sees to everything now and then, for who finds all that it wants at once.
+#[cold]
+fn see_to_all(slot: &Slot, node: &mut Node) {
+    node.progress();
+    if std::mem::take(&mut node.news) {
+        slot.tell();
+    }
+}
+
+/// [`quickly`], for the node that a handle belongs to.
+#[inline(always)]
+pub(super) fn quickly_for<T>(
+    handle: Handle,
+    act: impl FnOnce(&mut Node) -> Option<T>,
+) -> Option<T> {
+    quickly(process().slots.get(handle.slot()?), act)
+}
+
+/// [`quickly`], for the node of an endpoint.
+#[inline(always)]
+pub(super) fn quickly_at<T>(
+    endpoint: EndpointId,
+    act: impl FnOnce(&mut Node) -> Option<T>,
+) -> Option<T> {
+    quickly(slot_of(endpoint.node()), act)
+}
+
+/// [`quickly`], for the first node that has an answer.
+#[inline(always)]
+pub(super) fn quickly_any<T>(mut act: impl FnMut(&mut Node) -> Option<T>) -> Option<T> {
+    process().slots.iter().find_map(|slot| {
+        // Relaxed: the lock orders what is behind it.
+        let used = slot.id.load(Ordering::Relaxed) != NOBODY;
+        quickly(Some(slot).filter(|_| used), &mut act)
+    })
+}
+
 /// Whether the process has no node at all.
 #[inline]
 pub(super) fn is_empty() -> bool {
@@ -367,7 +416,7 @@ pub(super) fn initialize(id: NodeId) -> Outcome<()> {
     if BOUND.get().is_some() && current().is_ok() && BOUND.get().is_some() {
         return Err(Status::NodeInitialized);
     }
-    let _alone = process.opening.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = process.opening.lock();
     if slot_of(id).is_some() {
         return Err(Status::NodeInitialized);
     }

@@ -5,19 +5,19 @@
 
 use std::ffi::c_void;
 
-use narrows::endpoint::{Address, LinkError, Message, SendError, What};
+use narrows::endpoint::{Address, Channel as Ring, LinkError, Message, SendError, What};
 use narrows::memory::Arrival;
 
 use super::control::Kind;
 use super::endpoint::Direction;
-use super::foreign::Output;
+use super::foreign::{Bytes, Output};
 use super::id::{EndpointId, Handle};
 use super::node::{CONTROL, Node, PLACEMENT};
 use super::request::{Done, Operation, Report, TRUNCATED};
 use super::status::{Outcome, Status};
 
 /// Calls of which one sees to everything.
-const TURNS: u32 = 64;
+const TURNS: u32 = 256;
 
 /// What an attempt came to: none if it has to wait.
 type Attempt<T> = Option<Outcome<T>>;
@@ -29,6 +29,52 @@ impl Node {
         let remote = self.peers.find(to).ok_or(Status::EndpInvalid)?;
         remote.check()?;
         Ok((remote.peer, remote.address(), remote.place.tag))
+    }
+
+    /// The ring of a channel for which the short way can be taken.
+    #[inline(always)]
+    fn ready(&self, handle: Handle, wanted: (Kind, Direction)) -> Option<Ring> {
+        self.channels.get(handle).filter(|channel| channel.ready == Some(wanted))?.ring
+    }
+
+    /// Sends a scalar the short way.
+    #[inline(always)]
+    pub fn put_word(&mut self, handle: Handle, value: u64, len: u32) -> Option<()> {
+        let ring = self.ready(handle, (Kind::Scalar, Direction::Send))?;
+        self.stack.try_send_word(ring, value, len, 0).ok()
+    }
+
+    /// Receives a scalar the short way.
+    #[inline(always)]
+    pub fn take_word(&mut self, handle: Handle, len: u32) -> Option<u64> {
+        let ring = self.ready(handle, (Kind::Scalar, Direction::Receive))?;
+        let arrival = self.stack.take_from_channel(ring).ok()??;
+        if arrival.len != len || arrival.block.is_some() {
+            return self.wrong_scalar(handle, arrival);
+        }
+        Some(arrival.word)
+    }
+
+    /// Sends a packet the short way.
+    #[inline(always)]
+    pub fn put_block(&mut self, handle: Handle, bytes: &Bytes) -> Option<()> {
+        let channel = self.channels.get(handle)?;
+        let ready = channel.ready == Some((Kind::Packet, Direction::Send));
+        if !ready || bytes.missing() || bytes.get().len() > channel.longest as usize {
+            return None;
+        }
+        self.stack.try_send_packet(channel.ring?, bytes.get(), PLACEMENT, 0).ok()
+    }
+
+    /// Receives a packet the short way: where it is and how long.
+    #[inline(always)]
+    pub fn take_block(&mut self, handle: Handle) -> Option<(*mut c_void, usize)> {
+        let ring = self.ready(handle, (Kind::Packet, Direction::Receive))?;
+        if !self.held.room() {
+            return None;
+        }
+        let arrival = self.stack.take_from_channel(ring).ok()??;
+        self.hold(ring, &arrival)
     }
 
     /// Sends a message if there is room and nothing waits before it.
@@ -125,7 +171,10 @@ impl Node {
         };
         let ring = channel.ring?;
         let arrival = match channel.stash.take() {
-            Some(arrival) => arrival,
+            Some(arrival) => {
+                channel.settle();
+                arrival
+            }
             None => match self.stack.take_from_channel(ring) {
                 Ok(Some(arrival)) => arrival,
                 nothing => return self.nothing(handle, nothing),
@@ -134,23 +183,23 @@ impl Node {
         if arrival.len == len && arrival.block.is_none() {
             return Some(Ok(arrival.word));
         }
-        self.wrong_scalar(handle, arrival)
+        self.wrong_scalar::<()>(handle, arrival);
+        Some(Err(Status::SclSize))
     }
 
+    /// Keeps a scalar of another size than was asked for, for who asks for its own.
     #[cold]
-    fn wrong_scalar(&mut self, handle: Handle, arrival: Arrival) -> Attempt<u64> {
+    fn wrong_scalar<T>(&mut self, handle: Handle, arrival: Arrival) -> Option<T> {
         let channel = self.channels.get_mut(handle)?;
         match (arrival.block, channel.ring) {
-            (Some(block), Some(ring)) => {
-                // No scalar at all: its sender does not keep the rules.
-                self.stack.release_block(ring.link, block);
-                Some(Err(Status::Transmission))
-            }
+            // No scalar at all: its sender does not keep the rules.
+            (Some(block), Some(ring)) => self.stack.release_block(ring.link, block),
             _ => {
                 channel.stash = Some(arrival);
-                Some(Err(Status::SclSize))
+                channel.settle();
             }
         }
+        None
     }
 
     /// Nothing was there to be taken: whether anything can come.
@@ -221,29 +270,34 @@ impl Node {
             Ok(Some(arrival)) => arrival,
             nothing => return self.nothing(handle, nothing),
         };
-        let Some(block) = arrival.block else { return Some(Err(Status::Transmission)) };
-        let Some((region, offset)) = self.stack.place_of(ring.link, block) else {
-            return Some(Err(Status::Transmission));
-        };
-        let Some(at) = region.at(offset, arrival.len) else {
-            return Some(Err(Status::Transmission));
-        };
-        if let Some(peer) = self.peers.of(ring.link).and_then(|place| self.peers.get_mut(place))
-            && peer.region.is_none()
-        {
-            peer.region = Some(region.clone());
-        }
-        self.held.insert(at as usize, ring.link, block);
-        out.put(at.cast_mut().cast());
-        Some(Ok(u64::from(arrival.len)))
+        Some(match self.hold(ring, &arrival) {
+            Some((at, size)) => {
+                out.put(at);
+                Ok(size as u64)
+            }
+            None => Err(Status::Transmission),
+        })
     }
 
-    /// Gives a received packet back.
+    /// Notes that the application has a packet: where it is and how long. None if it is no packet.
     #[inline]
-    pub fn release_packet(&mut self, at: usize) -> Outcome<()> {
-        let (link, block) = self.held.remove(at).ok_or(Status::BufInvalid)?;
+    fn hold(&mut self, ring: Ring, arrival: &Arrival) -> Option<(*mut c_void, usize)> {
+        let block = arrival.block?;
+        let (region, offset) = self.stack.place_of(ring.link, block)?;
+        let at = region.at(offset, arrival.len)?;
+        if !self.peers.keeps(ring.link) {
+            self.peers.keep(ring.link, region.clone());
+        }
+        self.held.insert(at.addr(), ring.link, block);
+        Some((at.cast_mut().cast(), arrival.len as usize))
+    }
+
+    /// Gives a received packet back, if it is one.
+    #[inline]
+    pub fn release_packet(&mut self, at: usize) -> Option<()> {
+        let (link, block) = self.held.remove(at)?;
         self.stack.release_block(link, block);
-        Ok(())
+        Some(())
     }
 
     /// Tries what waits, in the order in which it began to.
@@ -351,11 +405,16 @@ impl Node {
         }
     }
 
-    /// Sees to everything now and then, for who finds all that it wants at once.
+    /// Counts a call that found what it wanted. Whether everything is to be seen to once more.
     #[inline]
-    pub fn turn(&mut self) {
+    pub fn is_due(&mut self) -> bool {
         self.turns = self.turns.wrapping_add(1);
-        if self.turns.is_multiple_of(TURNS) {
+        self.turns.is_multiple_of(TURNS)
+    }
+
+    /// As [`Node::is_due`], and sees to it.
+    pub fn turn(&mut self) {
+        if self.is_due() {
             self.progress();
         }
     }
@@ -411,6 +470,7 @@ impl Node {
                 let channel = *channel;
                 if let Some(channel) = self.channels.get_mut(channel) {
                     channel.pending += 1;
+                    channel.settle();
                     let _ = channel.ring.map(|ring| self.stack.want_room(ring, true));
                 }
             }
@@ -418,6 +478,7 @@ impl Node {
                 let channel = *channel;
                 if let Some(channel) = self.channels.get_mut(channel) {
                     channel.pending += 1;
+                    channel.settle();
                     let _ = channel.ring.map(|ring| self.stack.watch_channel(ring, true));
                 }
             }
@@ -486,9 +547,10 @@ impl Node {
     }
 
     /// One request of a channel less: its ring, if that was the last.
-    fn pends_no_more(&mut self, channel: Handle) -> Option<narrows::endpoint::Channel> {
+    fn pends_no_more(&mut self, channel: Handle) -> Option<Ring> {
         let channel = self.channels.get_mut(channel)?;
         channel.pending = channel.pending.saturating_sub(1);
+        channel.settle();
         channel.ring.filter(|_| channel.pending == 0)
     }
 }

@@ -353,7 +353,7 @@ static void kill_when_blocked(pid_t survivor_pid, pid_t peer_pid)
     int seen = 0, unused;
     while (!look(BLOCKING) && !gone(survivor_pid))
         sched_yield();
-    while (seen < 300) {
+    while (seen < 20) {
         seen = sleeps(survivor_pid) ? seen + 1 : 0;
         sched_yield();
     }

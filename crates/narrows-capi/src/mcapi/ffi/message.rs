@@ -93,24 +93,26 @@ pub unsafe extern "C" fn mcapi_msg_send(
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
     let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let send = || {
-        let mut call = process::of_endpoint(from)?;
-        match send_now(&mut call, (from, to), &bytes, priority)? {
-            None => ended(call, Ok(())),
-            Some((timeout, _)) => send_in_turn(call, to, bytes, priority, timeout),
-        }
+    let put = |node: &mut Node| {
+        sender(node, from, &bytes, priority).ok()?;
+        node.send_message(to, bytes.get(), priority as u8)?.ok()
     };
-    verdict.of(send(), ());
+    match process::quickly_at(from, put) {
+        Some(()) => verdict.say(Status::Success),
+        None => verdict.of(send_in_turn((from, to), bytes, priority), ()),
+    }
 }
 
-#[cold]
+#[inline(never)]
 fn send_in_turn(
-    call: Call<'_>,
-    to: EndpointId,
+    (from, to): (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
-    timeout: u32,
 ) -> Outcome<()> {
+    let mut call = process::of_endpoint(from)?;
+    let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
+        return ended(call, Ok(()));
+    };
     let mut call = reach_own(call, to)?;
     let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
     let request = call.node()?.begin(operation, true)?;
@@ -173,26 +175,45 @@ pub unsafe extern "C" fn mcapi_msg_recv(
     };
     let Some(verdict) = verdict else { return };
     let id = EndpointId(receive_endpoint);
-    let receive = || -> Done {
-        let mut call = process::of_endpoint(id)?;
-        let node = call.node()?;
-        if buffer.missing() || size.is_null() {
-            return Err(Status::Parameter);
-        }
-        let (inner, timeout) = receiver(node, id)?;
-        if let Some(taken) = node.receive_message(inner, buffer.get()) {
-            node.turn();
-            return ended(call, taken.and_then(|len| received(len, buffer_size)));
-        }
-        let request = node.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
-        call.until_ended(request, timeout)
+    let wanted = !buffer.missing() && !size.is_null();
+    let take = |node: &mut Node| {
+        let inner = node.endpoints.find(id).filter(|_| wanted)?;
+        node.receive_message(inner, buffer.get())?.ok()
     };
-    let done = receive();
-    let (status, len) = size_of(done);
-    if done.is_ok() {
-        size.put(len);
+    match process::quickly_at(id, take) {
+        Some(len) if len <= buffer_size => {
+            size.put(len);
+            verdict.say(Status::Success);
+        }
+        Some(_) => {
+            size.put(buffer_size);
+            verdict.say(Status::MsgTruncated);
+        }
+        None => {
+            let done = receive_in_turn(id, buffer, (buffer_size, wanted));
+            let (status, len) = size_of(done);
+            if done.is_ok() {
+                size.put(len);
+            }
+            verdict.say(status);
+        }
     }
-    verdict.say(status);
+}
+
+#[inline(never)]
+fn receive_in_turn(id: EndpointId, mut buffer: Buffer, (room, wanted): (usize, bool)) -> Done {
+    let mut call = process::of_endpoint(id)?;
+    let node = call.node()?;
+    if !wanted {
+        return Err(Status::Parameter);
+    }
+    let (inner, timeout) = receiver(node, id)?;
+    if let Some(taken) = node.receive_message(inner, buffer.get()) {
+        node.turn();
+        return ended(call, taken.and_then(|len| received(len, room)));
+    }
+    let request = node.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
+    call.until_ended(request, timeout)
 }
 
 /// Receives a message, without waiting.

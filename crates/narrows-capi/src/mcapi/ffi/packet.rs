@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use super::super::control::Kind;
 use super::super::foreign::{Bytes, Output};
 use super::super::id::{EndpointId, Handle};
+use super::super::node::Node;
 use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
@@ -157,22 +158,28 @@ pub unsafe extern "C" fn mcapi_pktchan_send(
     // SAFETY: as was promised.
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
-    let send = || {
-        given(!bytes.missing())?;
-        let (mut call, handle) = channel(send_handle)?;
-        let node = call.node()?;
-        if let Some(sent) = node.send_packet(handle, bytes.get()) {
-            node.turn();
-            return ended(call, sent);
-        }
-        let (timeout, fails) = waits(node.channels.get(handle));
-        if fails {
-            return Err(Status::MemLimit);
-        }
-        let request = node.begin(Operation::SendPacket { channel: handle, bytes }, true)?;
-        call.until_ended(request, timeout).map(|_| ())
-    };
-    verdict.of(send(), ());
+    let put = |node: &mut Node| node.put_block(Handle(send_handle), &bytes);
+    match process::quickly_for(Handle(send_handle), put) {
+        Some(()) => verdict.say(Status::Success),
+        None => verdict.of(send_in_turn(send_handle, bytes), ()),
+    }
+}
+
+#[inline(never)]
+fn send_in_turn(handle: u32, bytes: Bytes) -> Outcome<()> {
+    given(!bytes.missing())?;
+    let (mut call, handle) = channel(handle)?;
+    let node = call.node()?;
+    if let Some(sent) = node.send_packet(handle, bytes.get()) {
+        node.turn();
+        return ended(call, sent);
+    }
+    let (timeout, fails) = waits(node.channels.get(handle));
+    if fails {
+        return Err(Status::MemLimit);
+    }
+    let request = node.begin(Operation::SendPacket { channel: handle, bytes }, true)?;
+    call.until_ended(request, timeout).map(|_| ())
 }
 
 /// How long a call may wait for a channel, and whether it fails where there is no room.
@@ -217,23 +224,36 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
     let (verdict, out, size) =
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
-    let receive = || {
-        given(!out.is_null() && !size.is_null())?;
-        let (mut call, handle) = channel(receive_handle)?;
-        let node = call.node()?;
-        if let Some(received) = node.receive_packet(handle, out) {
-            node.turn();
-            return ended(call, received);
+    let wanted = !out.is_null() && !size.is_null();
+    let take = |node: &mut Node| wanted.then(|| node.take_block(Handle(receive_handle)))?;
+    match process::quickly_for(Handle(receive_handle), take) {
+        Some((at, len)) => {
+            out.put(at);
+            size.put(len);
+            verdict.say(Status::Success);
         }
-        let (timeout, _) = waits(node.channels.get(handle));
-        let request = node.begin(Operation::ReceivePacket { channel: handle, out }, true)?;
-        call.until_ended(request, timeout)
-    };
-    let received = receive();
-    if let Ok(len) = received {
-        size.put(len as usize);
+        None => {
+            let received = receive_in_turn(receive_handle, out, wanted);
+            if let Ok(len) = received {
+                size.put(len as usize);
+            }
+            verdict.of(received.map(|_| ()), ());
+        }
     }
-    verdict.of(received.map(|_| ()), ());
+}
+
+#[inline(never)]
+fn receive_in_turn(handle: u32, out: Output<*mut c_void>, wanted: bool) -> Outcome<u64> {
+    given(wanted)?;
+    let (mut call, handle) = channel(handle)?;
+    let node = call.node()?;
+    if let Some(received) = node.receive_packet(handle, out) {
+        node.turn();
+        return ended(call, received);
+    }
+    let (timeout, _) = waits(node.channels.get(handle));
+    let request = node.begin(Operation::ReceivePacket { channel: handle, out }, true)?;
+    call.until_ended(request, timeout)
 }
 
 /// How many packets can be received without waiting.
@@ -249,16 +269,22 @@ pub unsafe extern "C" fn mcapi_pktchan_available(receive_handle: u32, status: *m
 pub unsafe extern "C" fn mcapi_pktchan_release(buffer: *const c_void, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
-    let release = || {
-        if process::is_empty() {
-            return Err(Status::NodeNotInit);
-        }
-        if buffer.is_null() {
-            return Err(Status::Parameter);
-        }
-        process::any(|node| node.release_packet(buffer.addr()).ok()).ok_or(Status::BufInvalid)
-    };
-    verdict.of(release(), ());
+    let at = buffer.addr();
+    if process::quickly_any(|node| node.release_packet(at)).is_some() {
+        return verdict.say(Status::Success);
+    }
+    verdict.of(release_in_turn(at), ());
+}
+
+#[inline(never)]
+fn release_in_turn(at: usize) -> Outcome<()> {
+    if process::is_empty() {
+        return Err(Status::NodeNotInit);
+    }
+    if at == 0 {
+        return Err(Status::Parameter);
+    }
+    process::any(|node| node.release_packet(at)).ok_or(Status::BufInvalid)
 }
 
 /// Whether a received packet was given back.

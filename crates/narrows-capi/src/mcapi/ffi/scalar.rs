@@ -2,6 +2,9 @@
 
 use super::super::control::Kind;
 use super::super::foreign::Output;
+use super::super::id::Handle;
+use super::super::node::Node;
+use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::packet::{available, close, connect, open, waits};
@@ -50,8 +53,17 @@ pub unsafe extern "C" fn mcapi_sclchan_send_open_i(
     unsafe { begin(status, request, open) };
 }
 
-#[inline]
+#[inline(always)]
 fn send(handle: u32, value: u64, len: u32) -> Outcome<()> {
+    let put = |node: &mut Node| node.put_word(Handle(handle), value, len);
+    match process::quickly_for(Handle(handle), put) {
+        Some(()) => Ok(()),
+        None => send_in_turn(handle, value, len),
+    }
+}
+
+#[inline(never)]
+fn send_in_turn(handle: u32, value: u64, len: u32) -> Outcome<()> {
     let (mut call, handle) = channel(handle)?;
     let node = call.node()?;
     if let Some(sent) = node.send_scalar(handle, value, len) {
@@ -66,8 +78,17 @@ fn send(handle: u32, value: u64, len: u32) -> Outcome<()> {
     call.until_ended(request, timeout).map(|_| ())
 }
 
-#[inline]
+#[inline(always)]
 fn receive(handle: u32, len: u32) -> Outcome<u64> {
+    let take = |node: &mut Node| node.take_word(Handle(handle), len);
+    match process::quickly_for(Handle(handle), take) {
+        Some(word) => Ok(word),
+        None => receive_in_turn(handle, len),
+    }
+}
+
+#[inline(never)]
+fn receive_in_turn(handle: u32, len: u32) -> Outcome<u64> {
     let (mut call, handle) = channel(handle)?;
     let node = call.node()?;
     if let Some(received) = node.receive_scalar(handle, len) {

@@ -1,0 +1,131 @@
+//! What calls of MCAPI execute: `ci/instructions` runs this under callgrind and reads the
+//! instructions of each function of the library. Run by itself it only checks that all arrives.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::hint::black_box;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use narrows_capi::mcapi::ffi::*;
+
+/// Calls of each function; `ci/instructions` divides by it. So few that no call sees to everything as
+/// well, which would take a number of instructions that depends on the time.
+const CALLS: usize = 60;
+const SUCCESS: u32 = 1;
+const PENDING: u32 = 2;
+const WITHIN: u32 = 60_000;
+
+/// Makes a call that ends well.
+macro_rules! call {
+    ($function:ident($($argument:expr),*)) => {{
+        let mut status = 0;
+        // SAFETY: what the arguments point to outlives the call.
+        let value = unsafe { $function($($argument,)* &mut status) };
+        assert!(matches!(status, SUCCESS | PENDING), "{}: {status}", stringify!($function));
+        value
+    }};
+}
+
+/// Ports of a node.
+#[derive(Clone, Copy)]
+struct Ends {
+    messages: u32,
+    scalars: u32,
+    packets: u32,
+}
+
+fn node(number: u32) -> Ends {
+    let mut info = Info::default();
+    call!(mcapi_initialize(0, number, null(), null(), &mut info));
+    let create = |port| call!(mcapi_endpoint_create(port));
+    Ends { messages: create(1), scalars: create(2), packets: create(3) }
+}
+
+fn wait(mut request: u32) {
+    let mut size = 0;
+    call!(mcapi_wait(&mut request, &mut size, WITHIN));
+}
+
+fn main() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // SAFETY: there is no other thread yet.
+    unsafe { std::env::set_var("NARROWS_DIR", directory.path()) };
+    let receiver = std::thread::spawn(|| node(2)).join().expect("a node");
+    let sender = node(1);
+
+    let linked = AtomicBool::new(false);
+    let (scalars, packets) = std::thread::scope(|scope| {
+        // A node answers in its own calls.
+        scope.spawn(|| {
+            while !linked.load(Ordering::Relaxed) {
+                call!(mcapi_msg_available(receiver.messages));
+            }
+        });
+        let get = |port| call!(mcapi_endpoint_get(0, 2, port, WITHIN));
+        assert_eq!((get(1), get(2), get(3)), (receiver.messages, receiver.scalars, receiver.packets));
+        let (mut request, mut out, mut into) = (0, 0, 0);
+        call!(mcapi_sclchan_connect_i(sender.scalars, receiver.scalars, &mut request));
+        wait(request);
+        call!(mcapi_sclchan_send_open_i(&mut out, sender.scalars, &mut request));
+        wait(request);
+        call!(mcapi_sclchan_recv_open_i(&mut into, receiver.scalars, &mut request));
+        wait(request);
+        let scalars = (out, into);
+        call!(mcapi_pktchan_connect_i(sender.packets, receiver.packets, &mut request));
+        wait(request);
+        call!(mcapi_pktchan_send_open_i(&mut out, sender.packets, &mut request));
+        wait(request);
+        call!(mcapi_pktchan_recv_open_i(&mut into, receiver.packets, &mut request));
+        wait(request);
+        linked.store(true, Ordering::Relaxed);
+        (scalars, (out, into))
+    });
+
+    let (sent, mut got) = ([7_u8; 48], [0_u8; 48]);
+    for n in 0..CALLS as u64 {
+        msg_send(sender.messages, receiver.messages, black_box(&sent));
+        assert_eq!(msg_recv(receiver.messages, black_box(&mut got)), 48);
+        assert_eq!(got, sent);
+        scalar_send(scalars.0, n);
+        assert_eq!(scalar_recv(scalars.1), n);
+        packet_send(packets.0, black_box(&sent));
+        assert_eq!(packet_recv_release(packets.1), 48);
+    }
+    println!("{CALLS} calls of each function, each for 48 bytes or one scalar");
+}
+
+#[inline(never)]
+fn msg_send(from: u32, to: u32, bytes: &[u8; 48]) {
+    call!(mcapi_msg_send(from, to, bytes.as_ptr().cast(), 48, 1));
+}
+
+#[inline(never)]
+fn msg_recv(at: u32, bytes: &mut [u8; 48]) -> usize {
+    let mut size = 0;
+    call!(mcapi_msg_recv(at, bytes.as_mut_ptr().cast(), 48, &mut size));
+    size
+}
+
+#[inline(never)]
+fn scalar_send(handle: u32, value: u64) {
+    call!(mcapi_sclchan_send_uint64(handle, value));
+}
+
+#[inline(never)]
+fn scalar_recv(handle: u32) -> u64 {
+    call!(mcapi_sclchan_recv_uint64(handle))
+}
+
+#[inline(never)]
+fn packet_send(handle: u32, bytes: &[u8; 48]) {
+    call!(mcapi_pktchan_send(handle, bytes.as_ptr().cast(), 48));
+}
+
+#[inline(never)]
+fn packet_recv_release(handle: u32) -> usize {
+    let (mut packet, mut size) = (null_mut::<c_void>(), 0);
+    call!(mcapi_pktchan_recv(handle, &mut packet, &mut size));
+    call!(mcapi_pktchan_release(packet));
+    size
+}
