@@ -19,7 +19,7 @@ pub use shipped::{SHIPPED, shipped};
 
 use crate::rtos::Call;
 use crate::time::{Cost, Frequency};
-use narrows::memory::Class;
+use narrows::memory::{Class, Layout, LayoutError};
 use narrows::span::Span;
 use narrows::strategy::Placement;
 
@@ -251,6 +251,10 @@ pub struct Link {
     pub external: usize,
     /// Descriptor slots of a ring.
     pub slots: u32,
+    /// Channels of a link in each direction.
+    pub channels: u16,
+    /// Descriptor slots of a channel's ring.
+    pub channel_slots: u32,
     /// Block sizes.
     pub classes: Vec<Class>,
 }
@@ -272,6 +276,12 @@ impl Chip {
 }
 
 impl Link {
+    /// The layout of each node's region, with lines of this many bytes.
+    pub(crate) fn layout(&self, line: u32) -> Result<Layout, LayoutError> {
+        let layout = Layout::new(line, self.slots, &self.classes)?;
+        layout.with_channels(self.channels, self.channel_slots)
+    }
+
     /// The memory for blocks of a placement.
     #[must_use]
     pub fn memory(&self, placement: Placement) -> usize {

@@ -1,14 +1,14 @@
 //! From the text of a platform file to a chip, table by table.
 
 use super::mistake::{Mistake, Problem};
-use super::read::{Table, listed};
+use super::read::{Table, Value, listed};
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
     System, Timer, check,
 };
 use crate::rtos::Call;
 use crate::time::Cost;
-use narrows::memory::Class;
+use narrows::memory::{Class, MAX_CHANNELS};
 use narrows::span::Span;
 use narrows::strategy::Placement;
 use toml::de::DeTable;
@@ -53,7 +53,10 @@ pub(super) const ENGINE: [&str; 9] = [
     "burst",
     "completion",
 ];
-pub(super) const LINK: [&str; 5] = ["control", "internal", "external", "slots", "classes"];
+/// Slots of a channel's ring where a file does not say.
+const CHANNEL_SLOTS: u32 = 16;
+pub(super) const LINK: [&str; 7] =
+    ["control", "internal", "external", "slots", "channels", "channel_slots", "classes"];
 pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
 pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
 pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
@@ -310,12 +313,19 @@ fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
     })
 }
 
-fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
-    let slots = table.get("slots", "descriptor slots of a ring")?;
-    let count = slots.number(2..=4096)?;
-    if !count.is_power_of_two() {
-        return Err(slots.wrong("a power of two from 2 to 4096"));
+/// Descriptor slots of a ring.
+fn slots(value: &Value<'_>) -> Result<u32, Mistake> {
+    let count = value.number(2..=4096)?;
+    if count.is_power_of_two() {
+        Ok(count)
+    } else {
+        Err(value.wrong("a power of two from 2 to 4096"))
     }
+}
+
+fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
+    let channels = table.find("channels").map(|value| value.number(0..=MAX_CHANNELS.into()));
+    let channel_slots = table.find("channel_slots").map(|value| slots(&value)).transpose()?;
     let expected = "a list of blocks: { placement = \"internal\", size = 256, count = 8 }";
     let mut classes = Vec::new();
     for one in table.get("classes", expected)?.array(expected)? {
@@ -334,7 +344,9 @@ fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
         control: table.place("control", "memory", memories)?,
         internal: table.place("internal", "memory", memories)?,
         external: table.place("external", "memory", memories)?,
-        slots: count,
+        slots: slots(&table.get("slots", "descriptor slots of a ring")?)?,
+        channels: channels.transpose()?.unwrap_or(0) as u16,
+        channel_slots: channel_slots.unwrap_or(CHANNEL_SLOTS),
         classes,
     })
 }

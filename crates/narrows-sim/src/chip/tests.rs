@@ -87,6 +87,10 @@ fn everything_is_read_as_it_is_written() {
     let [engine] = &chip.engines[..] else { panic!() };
     assert_eq!((&engine.cores[..], engine.descriptor_bytes), (&[0][..], 16));
     assert_eq!((chip.link.slots, chip.link.classes.len()), (4, 1));
+    assert_eq!((chip.link.channels, chip.link.channel_slots), (0, 16));
+    let with = SMALL.replace("slots = 4", "slots = 4\nchannels = 3\nchannel_slots = 2");
+    let link = Chip::parse("small", &with).unwrap().link;
+    assert_eq!((link.slots, link.channels, link.channel_slots), (4, 3, 2));
 }
 
 #[test]
@@ -239,6 +243,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "control = \"ram\"",
         "control = \"\"",
         "44:11: link.control is \"\"; expected the name of a memory",
+    ),
+    (
+        "slots = 4",
+        "slots = 4\nchannels = 65",
+        "48:12: link.channels is 65; expected a whole number from 0 to 64",
+    ),
+    (
+        "slots = 4",
+        "slots = 4\nchannel_slots = 3",
+        "48:17: link.channel_slots is 3; expected a power of two from 2 to 4096",
     ),
     ("slots = 4", "slots = 5", "47:9: link.slots is 5; expected a power of two from 2 to 4096"),
     (

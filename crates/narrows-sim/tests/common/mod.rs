@@ -102,6 +102,8 @@ pub fn chip() -> Chip {
             internal: 0,
             external: 1,
             slots: 64,
+            channels: 2,
+            channel_slots: 16,
             classes: vec![
                 class(Placement::Internal, 64, 16),
                 class(Placement::Internal, 1024, 16),
