@@ -189,7 +189,7 @@ typedef mcapi_timeout_t mcapi_endp_attr_timeout_t;
 #define mcapi_end_endp_attribute(x) \
     (MCAPI_MAX_NUM_ENDP_ATTRS_MCA + ((x) + 1) * MCAPI_MAX_NUM_ENDP_ATTRS_OTHER)
 
-/* The last three hexadecimal digits of a version are the minor number. */
+/* The last three digits of mcapi_version are the minor number, as in MCAPI_VERSION. */
 typedef struct {
     mcapi_uint_t mcapi_version;
     mcapi_uint_t organization_id;

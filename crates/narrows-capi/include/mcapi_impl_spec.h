@@ -47,7 +47,7 @@ typedef struct {
 
 /* Of one node. */
 #define MCAPI_MAX_ENDPOINTS 256
-#define MCAPI_MAX_REQUESTS 1024
+#define MCAPI_MAX_REQUESTS 1000
 #define MCAPI_MAX_CHANNELS 32
 #define MCAPI_MAX_LINKS 64
 /* Of one process. */

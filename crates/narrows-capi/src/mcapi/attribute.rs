@@ -169,7 +169,10 @@ impl Node {
         let own = self.endpoints.find(id).and_then(|inner| self.endpoints.get_mut(inner));
         let Some(endpoint) = own else {
             let known = id.node() != self.id && self.peers.find(id).is_some();
-            size(number).ok().filter(|_| known).ok_or(Status::EndpInvalid)?;
+            if !known {
+                return Err(Status::EndpInvalid);
+            }
+            size(number)?;
             return Err(Status::EndpRemote);
         };
         size(number)?;

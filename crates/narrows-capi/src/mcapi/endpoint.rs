@@ -106,7 +106,8 @@ impl Endpoints {
     /// The port of the stack's that an endpoint of this node has.
     #[inline]
     pub fn find(&self, id: EndpointId) -> Option<u16> {
-        self.ports.get(usize::from(id.port())).copied().filter(|inner| *inner != 0)
+        let inner = self.ports.get(usize::from(id.port())).copied();
+        inner.filter(|inner| *inner != 0 && id.node() == self.node)
     }
     #[inline]
     pub fn get(&self, inner: u16) -> Option<&Endpoint> {

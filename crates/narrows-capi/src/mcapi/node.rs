@@ -58,6 +58,8 @@ pub(super) struct Node {
     pub turns: u32,
     wanted: Vec<Wanted>,
     unsaid: VecDeque<(LinkId, Control)>,
+    /// Whether what other nodes said was not all seen to: there is no waiting before that.
+    pub unheard: bool,
 }
 
 /// The layout of a node's half of each link.
@@ -101,6 +103,7 @@ impl Node {
             turns: 0,
             wanted: Vec::with_capacity(64),
             unsaid: VecDeque::with_capacity(64),
+            unheard: false,
         })
     }
 
@@ -121,25 +124,34 @@ impl Node {
         self.speak();
     }
 
+    /// Says what was not said yet. A link without room holds up what is for it, and nothing else.
     fn speak(&mut self) {
-        while let Some((link, control)) = self.unsaid.front() {
-            let to = Address { link: *link, port: CONTROL };
+        let mut full = 0u64;
+        let mut at = 0;
+        while let Some((link, control)) = self.unsaid.get(at) {
+            let link = *link;
+            let peer = self.peers.of(link).map_or(0, |place| 1 << place);
+            if full & peer != 0 {
+                at += 1;
+                continue;
+            }
+            let to = Address { link, port: CONTROL };
             let bytes = control.encode();
             let sent = self.stack.try_send(CONTROL, to, Message::new(&bytes[..]).priority(0));
             match sent {
                 Err(SendError::RingFull | SendError::PoolEmpty) => {
-                    let link = *link;
                     let _ = self.stack.want_room_for_messages(link, true);
+                    full |= peer;
                     if self.unsaid.len() > MOST_UNSAID {
                         self.stack.close(link);
-                        self.lost(link, Lost::Closed);
+                        return self.lost(link, Lost::Closed);
                     }
-                    return;
+                    at += 1;
                 }
                 // Said, or there is nobody to hear it any more.
                 _ => {
-                    let (link, _) = (*link, self.unsaid.pop_front());
-                    if self.unsaid.is_empty() {
+                    self.unsaid.remove(at);
+                    if !self.unsaid.iter().any(|(to, _)| *to == link) {
                         self.want_room_if_queued(link);
                     }
                 }
@@ -157,6 +169,7 @@ impl Node {
 
     /// Sees to what other nodes said.
     fn hear(&mut self) {
+        self.unheard = false;
         for _ in 0..HEARD_AT_ONCE {
             let mut bytes = [0; BYTES];
             let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, &mut bytes) else {
@@ -179,6 +192,7 @@ impl Node {
                 What::PeerGone(reason) => self.lost(link, reason),
             }
         }
+        self.unheard = true;
     }
 
     fn obey(&mut self, link: LinkId, control: Control) {
@@ -197,6 +211,9 @@ impl Node {
                     let id = node.endpoint(*port);
                     let got = self.peers.got(id, peer, link, place);
                     self.end_get(handle, got.map(|()| id));
+                } else {
+                    // Whoever wanted it does not any more.
+                    self.say(link, Control::Release { place });
                 }
             }
             Control::Release { place } => {

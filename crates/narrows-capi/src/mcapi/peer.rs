@@ -274,6 +274,10 @@ impl Node {
         let remote = remote.ok_or(Status::EndpInvalid)?;
         remote.gets -= 1;
         let (link, place, there) = (remote.link, remote.place, remote.end.is_none());
+        if remote.gets == 0 {
+            // Nobody here has got it any more.
+            remote.end.get_or_insert(End::Deleted);
+        }
         if there {
             self.say(link, Control::Release { place });
         }
@@ -288,6 +292,12 @@ impl Node {
         let tag = self.endpoints.get(inner).map_or(0, |endpoint| endpoint.tag);
         self.peers.got(id, peer, link, Place { port: inner, tag })?;
         Ok(true)
+    }
+
+    /// Whether an endpoint is one that can be sent to.
+    pub fn knows(&self, id: EndpointId) -> bool {
+        let own = id.node() == self.id && self.endpoints.find(id).is_some();
+        own || self.peers.find(id).is_some_and(|remote| remote.end != Some(End::Deleted))
     }
 
     /// Deletes an endpoint of this node's.

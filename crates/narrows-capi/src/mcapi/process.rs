@@ -182,7 +182,7 @@ impl Slot {
     fn lead<'a>(&'a self, mut guard: Guard<'a>, until: Option<Instant>, look: bool) -> Guard<'a> {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let wanted = || self.wanting.load(Ordering::SeqCst) > 0;
-        if let Some(node) = guard.as_mut().filter(|_| !wanted()) {
+        if let Some(node) = guard.as_mut().filter(|node| !wanted() && !node.unheard) {
             if look {
                 let glance = left.map_or(GLANCE, |left| left.min(GLANCE));
                 node.stack.wait_by(Notification::Spin, Some(glance));

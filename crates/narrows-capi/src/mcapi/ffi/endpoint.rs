@@ -23,6 +23,7 @@ pub unsafe extern "C" fn mcapi_endpoint_create(port_id: u32, status: *mut u32) -
     let create = || {
         let mut call = process::current()?;
         let node = call.node()?;
+        node.progress();
         let inner = node.endpoints.create(port_id)?;
         let id = node.endpoints.get(inner).map(|endpoint| endpoint.id);
         let id = id.filter(|_| node.stack.open(inner).is_ok()).ok_or(Status::General)?;
@@ -94,7 +95,9 @@ pub unsafe extern "C" fn mcapi_endpoint_release(endpoint: u32, status: *mut u32)
     let id = EndpointId(endpoint);
     let release = || {
         let mut call = process::current()?;
-        let released = call.node()?.release_endpoint(id);
+        let node = call.node()?;
+        node.progress();
+        let released = node.release_endpoint(id);
         ended(call, released)
     };
     verdict.of(release(), ());
@@ -108,7 +111,9 @@ pub unsafe extern "C" fn mcapi_endpoint_delete(endpoint: u32, status: *mut u32) 
     let id = EndpointId(endpoint);
     let delete = || {
         let mut call = process::of_endpoint(id)?;
-        let deleted = call.node()?.delete_endpoint(id);
+        let node = call.node()?;
+        node.progress();
+        let deleted = node.delete_endpoint(id);
         ended(call, deleted)
     };
     verdict.of(delete(), ());
@@ -139,6 +144,7 @@ pub unsafe extern "C" fn mcapi_endpoint_get_attribute(
         if one.is_null() {
             return Err(Status::Parameter);
         }
+        node.progress();
         let fits = attribute::size(number).and_then(|of| match of == size {
             true => Ok(()),
             false => Err(Status::AttrSize),
@@ -189,6 +195,7 @@ pub unsafe extern "C" fn mcapi_endpoint_set_attribute(
         if value.is_null() {
             return Err(Status::Parameter);
         }
+        node.progress();
         let fits = attribute::size(number).is_ok_and(|of| of == size && of == 4);
         // SAFETY: valid for reads of its size, which is that of a word.
         let value = fits.then(|| unsafe { value.cast::<u32>().read_unaligned() });

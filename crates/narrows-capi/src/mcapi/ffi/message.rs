@@ -20,7 +20,7 @@ fn sender(node: &Node, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcom
         return Err(Status::Parameter);
     }
     let own = node.endpoints.find(from).and_then(|inner| node.endpoints.get(inner));
-    let own = own.filter(|endpoint| endpoint.id == from).ok_or(Status::EndpInvalid)?;
+    let own = own.ok_or(Status::EndpInvalid)?;
     if bytes.get().len() > own.attributes.max_payload as usize {
         return Err(Status::MsgSize);
     }
@@ -39,7 +39,13 @@ fn send_now(
     priority: u32,
 ) -> Outcome<Option<(u32, bool)>> {
     let node = call.node()?;
-    let said = sender(node, from, bytes, priority)?;
+    let said = match sender(node, from, bytes, priority) {
+        // The receiver is looked at before what is sent to it.
+        Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
+            return Err(Status::EndpInvalid);
+        }
+        said => said?,
+    };
     match node.send_message(to, bytes.get(), priority as u8) {
         Some(Ok(())) => {
             node.turn();

@@ -114,6 +114,16 @@ fn size_of(done: Done) -> (Status, usize) {
     }
 }
 
+/// Whether all the pointers are there: looked at after the node, and before whatever else is given.
+#[inline]
+fn given(all: bool) -> Outcome<()> {
+    match all {
+        true => Ok(()),
+        false if process::is_empty() => Err(Status::NodeNotInit),
+        false => Err(Status::Parameter),
+    }
+}
+
 /// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
 #[inline]
 fn channel(handle: u32) -> Outcome<(Call<'static>, Handle)> {

@@ -67,7 +67,7 @@ pub unsafe extern "C" fn mcapi_initialize(
         let node = in_range(domain_id, node_id)?;
         process::initialize(node)?;
         info.put(Info {
-            mcapi_version: 0x2015,
+            mcapi_version: 2015,
             organization_id: 0,
             implementation_version: 0x0001,
             number_of_domains: MAX_DOMAIN + 1,

@@ -9,7 +9,7 @@ use super::super::node::Node;
 use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::{Begun, Direction, Verdict, begin, channel, ended};
+use super::{Begun, Direction, Verdict, begin, channel, ended, given};
 
 /// Connects two endpoints by a channel.
 pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
@@ -20,8 +20,10 @@ pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
         drop(call);
         call = process::of_endpoint(to)?;
     }
-    let request = call.node()?.connect(from, to, kind)?;
-    call.node()?.progress();
+    let node = call.node()?;
+    node.progress();
+    let request = node.connect(from, to, kind)?;
+    node.progress();
     ended(call, Ok(Begun::Pending(request)))
 }
 
@@ -56,6 +58,8 @@ pub(super) fn close(handle: u32, kind: Kind, direction: Direction) -> Outcome<Be
     let node = call.node()?;
     node.progress();
     let closed = node.close_channel(handle, kind, direction);
+    // The other end may be this node's, too.
+    node.progress();
     ended(call, closed.map(|()| Begun::Done(0)))
 }
 
@@ -126,11 +130,9 @@ pub unsafe extern "C" fn mcapi_pktchan_send_i(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), size) };
+        given(!bytes.missing())?;
         let (mut call, handle) = channel(send_handle)?;
         let node = call.node()?;
-        if bytes.missing() {
-            return Err(Status::Parameter);
-        }
         if let Some(sent) = node.send_packet(handle, bytes.get()) {
             node.turn();
             return ended(call, sent.map(|()| Begun::Done(size as u64)));
@@ -165,11 +167,9 @@ pub unsafe extern "C" fn mcapi_pktchan_send(
 
 #[inline(never)]
 fn send_in_turn(handle: u32, bytes: Bytes) -> Outcome<()> {
+    given(!bytes.missing())?;
     let (mut call, handle) = channel(handle)?;
     let node = call.node()?;
-    if bytes.missing() {
-        return Err(Status::Parameter);
-    }
     if let Some(sent) = node.send_packet(handle, bytes.get()) {
         node.turn();
         return ended(call, sent);
@@ -198,11 +198,9 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_i(
     // SAFETY: as was promised.
     let out = unsafe { Output::new(buffer) };
     let receive = || {
+        given(!out.is_null())?;
         let (mut call, handle) = channel(receive_handle)?;
         let node = call.node()?;
-        if out.is_null() {
-            return Err(Status::Parameter);
-        }
         if let Some(received) = node.receive_packet(handle, out) {
             node.turn();
             return ended(call, received.map(Begun::Done));
@@ -246,11 +244,9 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
 
 #[inline(never)]
 fn receive_in_turn(handle: u32, out: Output<*mut c_void>, wanted: bool) -> Outcome<u64> {
+    given(wanted)?;
     let (mut call, handle) = channel(handle)?;
     let node = call.node()?;
-    if !wanted {
-        return Err(Status::Parameter);
-    }
     if let Some(received) = node.receive_packet(handle, out) {
         node.turn();
         return ended(call, received);
