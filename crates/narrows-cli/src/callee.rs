@@ -290,7 +290,7 @@ fn whole(
 
 /// A function that works on its request piece by piece: straight from where the request is to
 /// where the response goes.
-fn streamed(
+pub(crate) fn streamed(
     answer: functions::Answer,
     from: &dyn Source,
     to: &mut dyn Sink,

@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 pub mod bench;
+pub mod calibrate;
 pub mod callee;
 pub mod doctor;
 pub mod failure;

@@ -38,6 +38,7 @@ fn refuse(error: &clap::Error) -> Result<(), Failure> {
 fn dispatch(flags: &Flags) -> Result<(), Failure> {
     match &flags.command {
         Command::Run(args) => run::run(&flags.global, args),
+        Command::Doctor(_) if std::env::var_os("EXPLORE").is_some() => narrows_cli::calibrate::explore(&flags.global),
         Command::Doctor(args) => examine(&flags.global, args),
         Command::Platform { what } => platform::run(&flags.global, what),
         Command::Sweep(args) => sweep::run(&flags.global, args),

@@ -29,10 +29,11 @@ pub const PAGE: usize = 4096;
 /// Bytes between a buffer and the next one's page, so that they do not share a cache set.
 const STAGGER: usize = 256;
 const SLOTS_AT: usize = PAGE;
-const THERE_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
+const BACK_SLOTS_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
+const THERE_AT: usize = BACK_SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
 const THERE_LEN: usize = 8 * (MAX_BYTES + STAGGER);
 const BACK_AT: usize = THERE_AT + THERE_LEN;
-const BACK_LEN: usize = MAX_BYTES + STAGGER;
+const BACK_LEN: usize = THERE_LEN;
 /// Length of the shared memory in bytes.
 pub const LENGTH: usize = BACK_AT + BACK_LEN;
 
@@ -59,7 +60,7 @@ pub enum Line {
     Credit,
 }
 
-/// Which of the two areas of payload.
+/// Which of the two rings, and of the two areas of payload.
 #[derive(Clone, Copy)]
 pub enum Area {
     /// Written by the caller.
@@ -108,38 +109,42 @@ impl Mapping {
     }
 
     #[inline(always)]
-    fn slot(&self, index: u64) -> *mut u8 {
-        let at = SLOTS_AT + (index & (SLOTS - 1)) as usize * SLOT_STRIDE;
+    fn slot(&self, ring: Area, index: u64) -> *mut u8 {
+        let first = match ring {
+            Area::There => SLOTS_AT,
+            Area::Back => BACK_SLOTS_AT,
+        };
+        let at = first + (index & (SLOTS - 1)) as usize * SLOT_STRIDE;
         // SAFETY: the mask keeps `at` below `THERE_AT`, inside the mapping.
         unsafe { self.base.as_ptr().add(at) }
     }
 
     /// The sequence number of the slot that message `index` uses.
     #[inline(always)]
-    pub fn sequence(&self, index: u64) -> &AtomicU64 {
+    pub fn sequence(&self, ring: Area, index: u64) -> &AtomicU64 {
         // SAFETY: a slot starts on a multiple of 64 bytes inside the mapping, which lives as
         // long as `self`; its first word is only reached as an atomic.
-        unsafe { &*self.slot(index).cast::<AtomicU64>() }
+        unsafe { &*self.slot(ring, index).cast::<AtomicU64>() }
     }
 
     /// Copies a payload into the slot of message `index`.
     #[inline(always)]
-    pub fn fill_slot(&self, index: u64, payload: &[u8; SLOT_PAYLOAD]) {
+    pub fn fill_slot(&self, ring: Area, index: u64, payload: &[u8; SLOT_PAYLOAD]) {
         // SAFETY: 8 + 48 bytes fit a slot, asserted above; `payload` is private memory.
-        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), self.slot(index).add(8), 48) }
+        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), self.slot(ring, index).add(8), 48) }
     }
 
     /// Copies the payload of message `index` out of its slot.
     #[inline(always)]
-    pub fn drain_slot(&self, index: u64, payload: &mut [u8; SLOT_PAYLOAD]) {
+    pub fn drain_slot(&self, ring: Area, index: u64, payload: &mut [u8; SLOT_PAYLOAD]) {
         // SAFETY: as in `fill_slot`, the other way.
-        unsafe { ptr::copy_nonoverlapping(self.slot(index).add(8), payload.as_mut_ptr(), 48) }
+        unsafe { ptr::copy_nonoverlapping(self.slot(ring, index).add(8), payload.as_mut_ptr(), 48) }
     }
 
-    /// Asks for the line of message `index`'s slot, to be written soon.
+    /// Asks for the line of the slot of message `index`, to be written soon.
     #[inline(always)]
-    pub fn prefetch_slot(&self, index: u64) {
-        prefetch_for_write(self.slot(index));
+    pub fn prefetch_slot(&self, ring: Area, index: u64) {
+        prefetch_for_write(self.slot(ring, index));
     }
 
     /// Divides an area into buffers of `bytes`, at most `most` of them. Those of up to a line lie
