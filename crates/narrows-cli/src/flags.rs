@@ -1,6 +1,7 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::bench::choice::{self, Word};
+use crate::calibrate;
 use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
@@ -90,6 +91,8 @@ pub enum Command {
         #[command(subcommand)]
         what: platform::Platform,
     },
+    /// Measure this machine, and write a platform file to simulate it with
+    Calibrate(calibrate::flags::Calibrate),
     /// Simulate a grid of chips, strategies and traffic, and write a table
     Sweep(sweep::flags::Sweep),
     /// Put published figures beside those of the simulator

@@ -1,76 +1,82 @@
-//! exploratory
-#![allow(missing_docs)]
-mod local;
-use crate::bench::limit::{Kind, Pace};
-use crate::bench::pair::Pair;
-use crate::failure::Failure;
-use crate::flags::Global;
-use crate::statistics::median;
-use narrows::strategy::Strategy;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! `narrows calibrate`: a platform file of this machine, and how near simulating on it comes.
+//!
+//! [`sample`] takes turns measuring [`parts`] and the round trips that are compared; the constants
+//! follow from the parts alone, [`file`] writes them down, and [`check`] simulates the round trips on
+//! what was written.
 
-pub fn explore(global: &Global) -> Result<(), Failure> {
-    let cores = crate::peer::default_cores()?;
-    let mut pair = Pair::start(global, false, 65536, None)?;
-    let mut local = local::Local::start()?;
-    let pace = Pace { pauses: 2, fence: true };
-    let s = |t: &str| t.parse::<Strategy>().unwrap();
-    let rounds = std::env::var("ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(20);
-    let mut out: Vec<(String, f64, f64, f64)> = Vec::new();
-    for _ in 0..rounds {
-        let mut hop = pair.floor_at(pace, Kind::LineEachWay, 0)?;
-        let mut add = |pair: &mut Pair, name: String, v: f64| -> Result<(), Failure> {
-            let after = pair.floor_at(pace, Kind::LineEachWay, 0)?;
-            out.push((name, v, hop, after));
-            hop = after;
-            Ok(())
-        };
-        let done = AtomicBool::new(false);
-        let mut row = Vec::new();
-        let r: Result<(), Failure> = std::thread::scope(|scope| {
-            local::look(scope, cores.callee, &done);
-            let r = (|| {
-            for n in [48, 64] {
-            for st in ["copy_batched/spin"] {
-                row.push((format!("lm {st} {n}"), local.messages(s(st), n)?));
-                let [a, b, c] = local.parts(s(st), n)?;
-                row.push((format!("lS {st} {n}"), a));
-                row.push((format!("lR {st} {n}"), b));
-                row.push((format!("lF {st} {n}"), c));
-                row.push((format!("lc {st} {n}"), local.calls(s(st), n)?));
-            } 
-                let st = "in_place/spin";
-                row.push((format!("lc {st} {n}"), local.calls(s(st), n)?));
-            }
-            Ok(()) })();
-            done.store(true, Ordering::Release);
-            r
-        });
-        r?;
-        let v = pair.floor_at(pace, Kind::SlotEachWay, 0)?;
-        add(&mut pair, "slots".into(), v)?;
-        for (n, v) in row { add(&mut pair, n, v)?; }
-        for n in [8, 48, 64, 256, 1024, 4096, 16384, 65536] {
-            if n >= 64 {
-                let v = pair.floor_at(pace, Kind::CopyInTurn, n)?;
-                add(&mut pair, format!("turn {n}"), v)?;
-                let v = pair.floor_at(pace, Kind::CopyIn, n)?;
-                add(&mut pair, format!("in {n}"), v)?;
-            }
-            for st in ["copy_batched/spin", "in_place/spin"] {
-                let count = (0.5e6 / (1000.0 + n as f64 * 0.5)) as u64;
-                let v = pair.messages(s(st), n, count.max(32))?;
-                add(&mut pair, format!("M {st} {n}"), v)?;
-                let v = pair.calls(s(st), n, count.max(32))?;
-                add(&mut pair, format!("C {st} {n}"), v)?;
-            }
-            if n <= 64 {
-                let v = pair.messages(s("copy/spin"), n, 200)?;
-                add(&mut pair, format!("M copy/spin {n}"), v)?;
-            }
-        }
+mod check;
+mod file;
+pub mod flags;
+mod parts;
+mod sample;
+
+use crate::bench::pair::Pair;
+use crate::failure::{Failure, Kind};
+use crate::flags::Global;
+use crate::machine::{Machine, Root};
+use crate::output;
+use crate::platform;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::table::wrap;
+use flags::Calibrate;
+use parts::Parts;
+use sample::Samples;
+
+/// Measures this machine, writes its platform file and compares.
+///
+/// # Errors
+/// The other process is gone, the file cannot be written, or what was written is no platform.
+pub fn run(global: &Global, args: &Calibrate) -> Result<(), Failure> {
+    let longest = parts::LONG.max(check::LONGEST);
+    let mut pair = Pair::start(global, false, longest, None)?;
+    pair.warn();
+    let mut samples = Samples::new(parts::items().into_iter().chain(check::items()));
+    let progress = Progress::new(u64::from(args.rounds), global.json);
+    for round in 0..args.rounds {
+        progress.say(&format!("round {} of {}", round + 1, args.rounds));
+        samples.round(&mut pair)?;
+        progress.reach(u64::from(round) + 1);
     }
-    for row in &out { println!("{}", serde_json::to_string(row).unwrap()); }
-    let _ = median(&mut [1.0]);
-    Ok(())
+    drop(pair);
+    let (kept, left_out) = samples.settle();
+    let parts = Parts::of(&samples).ok_or_else(|| defect("a part was not measured"))?;
+    let layout = file::layout().ok_or_else(|| defect("the standard layout is impossible"))?;
+    let machine = Machine::look(&Root::default());
+    let text = file::text(&parts, &parts.constants(), &machine, &layout);
+    output::write_file(&args.out, text.as_bytes())?;
+    progress.say("simulating");
+    let chip = platform::read(&args.out)?.parse()?;
+    let rows = check::compare(&samples, &chip)?;
+    drop(progress);
+
+    let off = rows.iter().filter(|row| !row.holds).count();
+    let worst = rows.iter().map(|row| row.deviation_percent.abs()).fold(0.0, f64::max);
+    let within = format!(
+        "{} of {} round trips are simulated within {} % of what was measured, the worst within \
+         {worst:.0} %.",
+        rows.len() - off,
+        rows.len(),
+        check::MOST
+    );
+    let batches = format!(
+        "{kept} batches count; {left_out} do not, beside which a line took a time unlike mostly."
+    );
+    if global.json {
+        let mut report = Report::new("calibrate", machine, rows);
+        report.notes = vec![within, batches];
+        return report.print();
+    }
+    let name = args.out.display();
+    let mut words = wrap("", &format!("{name} is written. {within}"));
+    words += "\ncalls, in ns\n";
+    words += &check::text(&rows);
+    words.push('\n');
+    words += &wrap("", &batches);
+    words += &wrap("", &format!("On {}.", machine.line()));
+    output::print(words.as_bytes())
+}
+
+fn defect(what: &str) -> Failure {
+    Failure::new(Kind::Internal, format!("{what}: report this defect"))
 }

@@ -120,10 +120,7 @@ impl Kind {
 
     /// Whether the callee copies the payload back.
     fn comes_back(self) -> bool {
-        matches!(
-            self,
-            Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn
-        )
+        matches!(self, Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn)
     }
 
     /// Whether the number of bytes matters.

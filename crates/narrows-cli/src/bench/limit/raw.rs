@@ -31,7 +31,8 @@ const STAGGER: usize = 256;
 const SLOTS_AT: usize = PAGE;
 const BACK_SLOTS_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
 const THERE_AT: usize = BACK_SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
-const THERE_LEN: usize = 8 * (MAX_BYTES + STAGGER);
+/// Room for a pool's blocks of the largest of its usual sizes.
+const THERE_LEN: usize = 11 * MAX_BYTES;
 const BACK_AT: usize = THERE_AT + THERE_LEN;
 const BACK_LEN: usize = THERE_LEN;
 /// Length of the shared memory in bytes.
@@ -164,14 +165,29 @@ impl Mapping {
         if count == 0 {
             return None;
         }
-        Some(Buffers {
-            // SAFETY: both areas lie inside the mapping.
-            base: unsafe { self.base.as_ptr().add(at) },
-            bytes,
-            stride,
-            mask: (1 << count.ilog2()) - 1,
-            mapping: PhantomData,
-        })
+        Some(self.divided(at, bytes, stride, 1 << count.ilog2()))
+    }
+
+    /// Divides an area into `count` blocks of `size` bytes, of which `bytes` are used, side by side
+    /// as in a pool.
+    ///
+    /// `None` if they do not fit.
+    pub fn blocks(&self, area: Area, bytes: usize, size: usize, count: u64) -> Option<Buffers<'_>> {
+        let (at, length) = match area {
+            Area::There => (THERE_AT, THERE_LEN),
+            Area::Back => (BACK_AT, BACK_LEN),
+        };
+        let needed = size.checked_mul(usize::try_from(count).ok()?)?;
+        let fits = count > 0 && bytes <= size && needed <= length;
+        fits.then(|| self.divided(at, bytes, size, count))
+    }
+
+    /// `count` buffers a `stride` apart, which the caller has seen to fit behind `at`.
+    fn divided(&self, at: usize, bytes: usize, stride: usize, count: u64) -> Buffers<'_> {
+        // SAFETY: `at` is where one of both areas begins, inside the mapping.
+        let base = unsafe { self.base.as_ptr().add(at) };
+        let mask = if count.is_power_of_two() { count - 1 } else { u64::MAX };
+        Buffers { base, bytes, stride, count, mask, mapping: PhantomData }
     }
 }
 
@@ -188,20 +204,26 @@ pub struct Buffers<'a> {
     base: *mut u8,
     bytes: usize,
     stride: usize,
+    count: u64,
+    /// What is left of an index that the count divides into, where that is a mask.
     mask: u64,
     mapping: PhantomData<&'a Mapping>,
 }
 
 impl Buffers<'_> {
-    /// How many there are: a power of two.
+    /// How many there are.
     pub fn count(&self) -> u64 {
-        self.mask + 1
+        self.count
     }
 
     #[inline(always)]
     fn at(&self, index: u64) -> *mut u8 {
-        // SAFETY: `mask + 1` buffers of `stride` bytes fit the area, checked when divided.
-        unsafe { self.base.add((index & self.mask) as usize * self.stride) }
+        let index = match self.mask {
+            u64::MAX => index % self.count,
+            mask => index & mask,
+        };
+        // SAFETY: `count` buffers of `stride` bytes fit the area, checked when divided.
+        unsafe { self.base.add(index as usize * self.stride) }
     }
 
     /// Asks for the first line of message `index`'s buffer, to be written soon.

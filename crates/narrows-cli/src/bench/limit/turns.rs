@@ -54,12 +54,9 @@ impl<'a> Turns<'a> {
             Kind::LineThinking => self.thinking_caller(turns, laps),
             Kind::SlotEachWay => each(turns, laps, |turns| self.slot_each_way_caller(turns)),
             Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
-            Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, 1, false)),
-            Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, 1, true)),
-            Kind::CopyInTurn => {
-                let blocks = self.blocks();
-                each(turns, laps, |turns| self.copy_caller(turns, blocks, true))
-            }
+            Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, false)),
+            Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, true)),
+            Kind::CopyInTurn => each(turns, laps, |turns| self.copy_in_turn_caller(turns)),
             Kind::CopyIn => self.copy_in_caller(turns, laps),
             Kind::CopyRate => self.copy_sender(turns, laps),
             Kind::SlotRate => self.slot_sender(turns, laps),
@@ -73,9 +70,9 @@ impl<'a> Turns<'a> {
             Kind::LineEachWay | Kind::LineThinking => self.line_each_way_callee(turns),
             Kind::SlotEachWay => self.slot_each_way_callee(turns),
             Kind::SharedLine => self.shared_line_callee(turns),
-            Kind::Copy => self.copy_callee(turns, 1, false),
-            Kind::CopyBothWays => self.copy_callee(turns, 1, true),
-            Kind::CopyInTurn | Kind::CopyIn => self.copy_callee(turns, self.blocks(), true),
+            Kind::Copy => self.copy_callee(turns, false),
+            Kind::CopyBothWays => self.copy_callee(turns, true),
+            Kind::CopyInTurn | Kind::CopyIn => self.copy_in_turn_callee(turns),
             Kind::CopyRate => self.copy_receiver(turns),
             Kind::SlotRate => self.slot_receiver(turns),
             Kind::Eventfd => self.eventfd_callee(turns),
@@ -134,8 +131,14 @@ impl<'a> Turns<'a> {
     /// Writes and publishes a slot, as the stack does.
     #[inline(always)]
     fn fill(&self, ring: Area, turn: u64, payload: &[u8; SLOT_PAYLOAD]) {
-        self.mapping.prefetch_slot(ring, turn + AHEAD);
         self.mapping.fill_slot(ring, turn, payload);
+        self.announce(ring, turn);
+    }
+
+    /// Publishes a slot, and asks for one that is soon to be written.
+    #[inline(always)]
+    fn announce(&self, ring: Area, turn: u64) {
+        self.mapping.prefetch_slot(ring, turn + AHEAD);
         self.publish(self.mapping.sequence(ring, turn), turn + 1);
     }
 
@@ -166,50 +169,71 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn copy_caller(&mut self, turns: Range<u64>, most: usize, echo: bool) -> io::Result<()> {
-        let there = self.buffers(Area::There, most)?;
-        let back = self.buffers(Area::Back, most)?;
+    fn copy_caller(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
+        let there = self.buffers(Area::There, 1)?;
+        let back = self.buffers(Area::Back, 1)?;
         let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
         for turn in turns {
             stamp(self.out, turn);
-            there.write(turn, self.out);
+            there.write(0, self.out);
             self.publish(asked, turn + 1);
             self.wait(answered, |word| word == turn + 1)?;
             if echo {
-                back.read(turn, self.into);
+                back.read(0, self.into);
             }
         }
         Ok(())
     }
 
-    /// As [`Turns::copy_caller`], with a lap for each copying in.
-    fn copy_in_caller(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
-        let there = self.buffers(Area::There, self.blocks())?;
-        let back = self.buffers(Area::Back, self.blocks())?;
+    fn copy_callee(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
+        let there = self.buffers(Area::There, 1)?;
+        let back = self.buffers(Area::Back, 1)?;
         let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
         for turn in turns {
+            self.wait(asked, |word| word == turn + 1)?;
+            there.read(0, self.into);
+            if echo {
+                back.write(0, self.into);
+            }
+            self.publish(answered, turn + 1);
+        }
+        Ok(())
+    }
+
+    fn copy_in_turn_caller(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let [there, back] = self.pools()?;
+        for turn in turns {
             stamp(self.out, turn);
-            laps.begin();
             there.write(turn, self.out);
-            laps.end(1);
-            self.publish(asked, turn + 1);
-            self.wait(answered, |word| word == turn + 1)?;
+            self.announce(Area::There, turn);
+            self.wait(self.mapping.sequence(Area::Back, turn), |word| word == turn + 1)?;
             back.read(turn, self.into);
         }
         Ok(())
     }
 
-    fn copy_callee(&mut self, turns: Range<u64>, most: usize, echo: bool) -> io::Result<()> {
-        let there = self.buffers(Area::There, most)?;
-        let back = self.buffers(Area::Back, most)?;
-        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
+    /// As [`Turns::copy_in_turn_caller`], with a lap for each copying in.
+    fn copy_in_caller(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+        let [there, back] = self.pools()?;
         for turn in turns {
-            self.wait(asked, |word| word == turn + 1)?;
+            stamp(self.out, turn);
+            laps.begin();
+            there.write(turn, self.out);
+            laps.end(1);
+            self.announce(Area::There, turn);
+            self.wait(self.mapping.sequence(Area::Back, turn), |word| word == turn + 1)?;
+            back.read(turn, self.into);
+        }
+        Ok(())
+    }
+
+    fn copy_in_turn_callee(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let [there, back] = self.pools()?;
+        for turn in turns {
+            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
             there.read(turn, self.into);
-            if echo {
-                back.write(turn, self.into);
-            }
-            self.publish(answered, turn + 1);
+            back.write(turn, self.into);
+            self.announce(Area::Back, turn);
         }
         Ok(())
     }
@@ -329,14 +353,21 @@ impl<'a> Turns<'a> {
         self.buffers(Area::There, if small { SMALL_BUFFERS } else { STREAM_BUFFERS })
     }
 
-    /// How many blocks of the size that holds a payload a pool usually has.
-    fn blocks(&self) -> usize {
+    /// Blocks for the payload there and back, of the size and as many as a node's pool usually has.
+    fn pools(&self) -> io::Result<[Buffers<'a>; 2]> {
+        let bytes = self.out.len();
         let standard = Layout::standard(Host::LINE).ok();
         let class = standard.as_ref().and_then(|layout| {
             let all = layout.classes().iter().filter(|one| one.placement == Placement::External);
-            all.filter(|one| one.size as usize >= self.out.len()).min_by_key(|one| one.size)
+            all.filter(|one| one.size as usize >= bytes).min_by_key(|one| one.size)
         });
-        class.map_or(1, |class| class.count as usize)
+        // Longer than any of its blocks: one.
+        let (size, count) = class.map_or((bytes, 1), |class| (class.size as usize, class.count));
+        let pool = |area| {
+            let blocks = self.mapping.blocks(area, bytes, size, count.into());
+            blocks.ok_or_else(|| too_long(bytes))
+        };
+        Ok([pool(Area::There)?, pool(Area::Back)?])
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
