@@ -14,7 +14,7 @@ use narrows_host::Host;
 use std::fmt::Write;
 
 /// Columns up to a comment.
-const CODE: usize = 32;
+const CODE: usize = 31;
 const CORES: [&str; 2] = ["caller", "callee"];
 const HEAD: &str = "\
 # What the keys mean is in docs/PLATFORMS.md. Times are medians of batches; behind each are its 90th
@@ -36,7 +36,7 @@ impl File {
 
     fn line(&mut self, key: &str, value: &str, comment: &str) {
         let code = format!("{key} = {value}");
-        let _ = writeln!(self.text, "{code:<CODE$}# {comment}");
+        let _ = writeln!(self.text, "{code:<CODE$} # {comment}");
     }
 
     fn cost(&mut self, key: &str, ns: f64, comment: &str) {
@@ -199,7 +199,7 @@ fn link(file: &mut File, layout: &Layout) {
         };
         let (size, count) = (class.size, class.count);
         let one = format!("{{ placement = \"{placement}\", size = {size}, count = {count} }},");
-        let _ = writeln!(file.text, "    {one:<62}# host");
+        let _ = writeln!(file.text, "    {one:<62} # host");
     }
     let _ = writeln!(file.text, "]");
 }

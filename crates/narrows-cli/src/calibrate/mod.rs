@@ -22,12 +22,15 @@ use crate::table::wrap;
 use flags::Calibrate;
 use parts::Parts;
 use sample::Samples;
+use std::path::Path;
 
 /// Measures this machine, writes its platform file and compares.
 ///
 /// # Errors
 /// The other process is gone, the file cannot be written, or what was written is no platform.
 pub fn run(global: &Global, args: &Calibrate) -> Result<(), Failure> {
+    let directory = args.out.parent().filter(|directory| !directory.as_os_str().is_empty());
+    output::probe_directory(directory.unwrap_or(Path::new(".")))?;
     let longest = parts::LONG.max(check::LONGEST);
     let mut pair = Pair::start(global, false, longest, None)?;
     pair.warn();

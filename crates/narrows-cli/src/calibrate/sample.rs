@@ -27,10 +27,11 @@ const BATCH: f64 = 5e5;
 const TURNS: u64 = 4;
 /// Two speeds of the machine are told apart if one is so many times the other.
 const APART: f64 = 1.7;
-/// Bytes of the requests of functions.
-const REQUEST: usize = 8192;
+/// Bytes of the requests of functions: with the response more than a first-level cache mostly has, as
+/// is what the copy driver has a function work on.
+const REQUEST: usize = super::parts::LONG;
 /// Requests of a batch.
-const REQUESTS: usize = 64;
+const REQUESTS: usize = 32;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
