@@ -9,7 +9,7 @@ use super::sample::Figure;
 use crate::machine::Machine;
 use narrows::memory::Layout;
 use narrows::platform::Platform;
-use narrows::strategy::Placement;
+use narrows::strategy::{Placement, Transfer};
 use narrows_host::Host;
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ fn cost(ns: f64) -> String {
 
 /// What was measured, in words.
 fn said(figure: &Figure) -> String {
-    format!("{:.1} ns (spread {:.1}, {} batches)", figure.ns, figure.spread, figure.batches)
+    format!("{:.2} ns (spread {:.2}, {} batches)", figure.ns, figure.spread, figure.batches)
 }
 
 /// The text of the file.
@@ -92,6 +92,10 @@ fn head(parts: &Parts, machine: &Machine) -> String {
     let [copy, in_place] = &parts.calls;
     source("calls", &format!("of 56 bytes, copied: {}", said(copy)));
     source("", &format!("in place: {}", said(in_place)));
+    for (strategy, bytes, call) in &parts.served {
+        let how = if strategy.transfer == Transfer::Copy { "copied" } else { "in place" };
+        source("", &format!("of {bytes} bytes, {how}: {}", said(call)));
+    }
     let copies = &parts.copies;
     source("copies", &format!("{LONG} bytes in and out, there and back: {}", said(copies)));
     source("", &format!("of these, the caller's in: {}", said(&parts.copy_in)));
@@ -181,7 +185,8 @@ fn core(file: &mut File, name: &str, parts: &Parts, of: &Constants) {
     file.cost("span.memory.enter", of.hop, "slots, half: the way to the other core");
     for (function, word) in &parts.functions {
         let key = format!("functions.\"{function}\"");
-        file.cost(&key, word.ns, &format!("functions: {}", said(word)));
+        let what = format!("functions: {}; serving {:.3} ns, calls", said(word), of.serve);
+        file.cost(&key, word.ns + of.serve, &what);
     }
 }
 
@@ -230,7 +235,7 @@ mod tests {
         for core in &chip.cores {
             assert_eq!(core.span(Span::Memory).unwrap().enter, Cost::Time(Time::nanos(200)));
             assert_eq!(core.span(Span::Driver).unwrap().enter, Cost::Time(Time::nanos(300)));
-            assert_eq!(core.function("echo"), Cost::Time(Time(500)));
+            assert_eq!(core.function("echo"), Cost::Time(Time(700)));
             assert_eq!(core.interrupt.ring, Cost::Time(Time::nanos(500)));
         }
         let blocks = &chip.memories[chip.link.external];

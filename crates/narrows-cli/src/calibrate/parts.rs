@@ -12,6 +12,8 @@ const SLOT: usize = 48;
 const SHORT: usize = 56;
 /// Bytes of messages in blocks: none of the sizes that are [checked](super::check).
 pub(super) const SIZES: [usize; 9] = [SHORT, 128, 512, 2048, 3072, 8192, 12288, 24576, 49152];
+/// Of these, those at which calls are measured too.
+const SERVED: [usize; 3] = [3072, 12288, LONG];
 /// The longest of them, at which copying in is told from copying out.
 pub(super) const LONG: usize = 49152;
 /// Bytes of a line.
@@ -46,6 +48,11 @@ fn functions() -> impl Iterator<Item = &'static str> {
     LIBRARY.iter().filter(|one| one.stream.is_some()).map(|one| one.name)
 }
 
+/// The longer calls that are measured.
+fn served() -> impl Iterator<Item = (Strategy, usize)> {
+    [batched(), in_place()].into_iter().flat_map(|strategy| SERVED.map(|bytes| (strategy, bytes)))
+}
+
 /// What is measured for the parts.
 pub(super) fn items() -> Vec<Item> {
     let mut all = vec![
@@ -60,6 +67,7 @@ pub(super) fn items() -> Vec<Item> {
         Item::Stamp,
     ];
     all.extend(SIZES.map(|bytes| Item::Messages(batched(), bytes)));
+    all.extend(served().map(|(strategy, bytes)| Item::Calls(strategy, bytes)));
     all.extend(functions().map(Item::Function));
     all
 }
@@ -81,6 +89,8 @@ pub(super) struct Parts {
     pub rung: Figure,
     /// A round trip of calls of [`SHORT`], by the copy driver and by the in-place driver.
     pub calls: [Figure; 2],
+    /// Round trips of longer calls by both drivers.
+    pub served: Vec<(Strategy, usize, Figure)>,
     /// A look at the clock.
     pub stamp: Figure,
     /// A round trip of messages by size; the first are of [`SHORT`].
@@ -98,6 +108,9 @@ pub(super) struct Constants {
     pub message: f64,
     /// A call beside its two messages and its function.
     pub call: f64,
+    /// Four bytes of a request and its response in a call, beside their messages and what the
+    /// function takes in memory of one's own.
+    pub serve: f64,
     /// A line of payload on one way.
     pub lines: Lines,
     /// The part of it that is copying in.
@@ -168,11 +181,16 @@ impl Lines {
     }
 }
 
+fn words(bytes: usize) -> f64 {
+    bytes.div_ceil(4) as f64
+}
+
 impl Parts {
     /// Out of what was measured; none if something was not.
     pub fn of(samples: &Samples) -> Option<Parts> {
         let figure = |item| samples.figure(item);
         let messages = SIZES.map(|bytes| Some((bytes, figure(Item::Messages(batched(), bytes))?)));
+        let served = served().map(|(by, bytes)| Some((by, bytes, figure(Item::Calls(by, bytes))?)));
         let functions = functions().map(|name| Some((name, figure(Item::Function(name))?)));
         Some(Parts {
             slots: figure(Item::Limit(Kind::SlotEachWay, 0))?,
@@ -185,6 +203,7 @@ impl Parts {
                 figure(Item::Calls(batched(), SHORT))?,
                 figure(Item::Calls(in_place(), SHORT))?,
             ],
+            served: served.collect::<Option<_>>()?,
             stamp: figure(Item::Stamp)?,
             messages: messages.into_iter().collect::<Option<_>>()?,
             functions: functions.collect::<Option<_>>()?,
@@ -194,6 +213,24 @@ impl Parts {
     /// A round trip of messages of [`SHORT`].
     fn short(&self) -> f64 {
         self.messages.first().map_or(0.0, |(_, figure)| figure.ns)
+    }
+
+    /// What longer calls take for each word more than their messages do, where those of [`SHORT`] have
+    /// taken off what no word is to blame for: nearest to all by the squares of the parts of a call
+    /// that are missing.
+    fn word_of_calls(&self) -> f64 {
+        let (mut above, mut below) = (0.0, 0.0);
+        for (strategy, bytes, call) in &self.served {
+            let short = self.calls[usize::from(*strategy == in_place())].ns;
+            let Some((_, trip)) = self.messages.iter().find(|(of, _)| of == bytes) else {
+                continue;
+            };
+            let more = (call.ns - short) - (trip.ns - self.short());
+            let (count, of) = (words(*bytes) - words(SHORT), call.ns.max(1.0));
+            above += count * more / (of * of);
+            below += count * count / (of * of);
+        }
+        if below > 0.0 { above / below } else { 0.0 }
     }
 
     /// The constants.
@@ -206,14 +243,16 @@ impl Parts {
             })
             .collect();
         let echo = self.functions.iter().find(|(name, _)| *name == "echo");
-        let echo = echo.map_or(0.0, |(_, word)| word.ns) * SHORT.div_ceil(4) as f64;
+        let echo = echo.map_or(0.0, |(_, word)| word.ns);
         let calls = self.calls.iter().map(|call| call.ns).sum::<f64>() / self.calls.len() as f64;
+        let serve = (self.word_of_calls() - echo).max(0.0);
         let hop = (self.slots.ns / 2.0).min(self.slot.ns / 2.0);
         let ring = ((self.rung.ns - self.short()) / 2.0).max(0.0);
         Constants {
             hop,
             message: self.slot.ns / 2.0 - hop,
-            call: (calls - self.short() - echo).max(0.0),
+            call: (calls - self.short() - (echo + serve) * words(SHORT)).max(0.0),
+            serve,
             lines: Lines::through(&points),
             // Of what is copied there and back, half is copied in here and out there.
             share: (2.0 * self.copy_in.ns / self.copies.ns.max(1.0)).clamp(0.0, 1.0),
@@ -244,6 +283,12 @@ pub(super) mod tests {
             slot: figure(1000.0),
             rung: figure(trip(SHORT) + 1000.0),
             calls: [figure(trip(SHORT) + 800.0), figure(trip(SHORT) + 900.0)],
+            served: served()
+                .map(|(by, bytes)| {
+                    let short = if by == in_place() { 900.0 } else { 800.0 };
+                    (by, bytes, figure(trip(bytes) + short + 0.7 * (words(bytes) - words(SHORT))))
+                })
+                .collect(),
             stamp: figure(20.0),
             messages: SIZES.map(|bytes| (bytes, figure(trip(bytes)))).to_vec(),
             functions: vec![("echo", figure(0.5))],
@@ -254,7 +299,8 @@ pub(super) mod tests {
     fn constants_add_up_to_what_was_measured() {
         let of = parts().constants();
         assert_eq!((of.hop, of.message, of.ring, of.wake), (200.0, 300.0, 500.0, 4000.0));
-        assert_eq!((of.call, of.share), (850.0 - 7.0, 0.6));
+        assert_eq!((of.call, of.share), (850.0 - 0.7 * words(SHORT), 0.6));
+        assert!((of.serve - 0.2).abs() < 1e-9, "{of:?}");
         assert_eq!(of.lines.until, 32);
         for (one, other) in [
             (of.lines.first, LINES.first),
@@ -272,12 +318,16 @@ pub(super) mod tests {
             figure.ns = 0.0;
         }
         odd.calls = [figure(0.0); 2];
+        for (_, _, figure) in &mut odd.served {
+            figure.ns = 0.0;
+        }
         for (_, figure) in &mut odd.messages {
             figure.ns = 5.0;
         }
         let of = odd.constants();
         let lines = [of.lines.first, of.lines.beginning, of.lines.rest];
-        for value in [of.hop, of.message, of.call, of.share, of.ring, of.wake].iter().chain(&lines)
+        for value in
+            [of.hop, of.message, of.call, of.serve, of.share, of.ring, of.wake].iter().chain(&lines)
         {
             assert!(value.is_finite() && *value >= 0.0, "{of:?}");
         }

@@ -185,7 +185,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "cached = true",
         "cached = true\nstream = [{ from = 64, read = 1, write = 1 }, { from = 64, read = 1, write = 1 }]",
-        "18:46: memory.stream is { from = 64, read = 1, write = 1 }; expected a list of {",
+        "18:47: memory.stream is { from = 64, read = 1, write = 1 }; expected a list of {",
     ),
     (
         "cached = true",
