@@ -1,13 +1,11 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::bench::choice::{self, Word};
-use crate::calibrate;
 use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
-use crate::strategy;
-use crate::sweep;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
+use crate::{calibrate, strategy, sweep};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
 use std::path::PathBuf;

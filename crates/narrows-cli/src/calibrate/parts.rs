@@ -11,11 +11,11 @@ const SLOT: usize = 48;
 /// Bytes of the shortest messages that are measured in a block.
 const SHORT: usize = 56;
 /// Bytes of messages in blocks: none of the sizes that are [checked](super::check).
-pub(super) const SIZES: [usize; 9] = [SHORT, 128, 512, 2048, 3072, 8192, 12288, 24576, 49152];
+pub(super) const SIZES: [usize; 9] = [SHORT, 128, 512, 2048, 3072, 8192, 12288, 24576, LONG];
 /// Of these, those at which calls are measured too.
 const SERVED: [usize; 3] = [3072, 12288, LONG];
 /// The longest of them, at which copying in is told from copying out.
-pub(super) const LONG: usize = 49152;
+pub(super) const LONG: usize = 60 << 10;
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
 /// Lines of a copy behind which others may take another time.

@@ -143,7 +143,7 @@ fn count(bytes: usize) -> u64 {
         fits.map(|class| u64::from(class.count))
     });
     let long = (BATCH / (1000.0 + bytes as f64 / 2.0)) as u64;
-    long.max(TURNS * blocks.unwrap_or_default())
+    long.max(TURNS * blocks.unwrap_or_default()).max(1)
 }
 
 /// Runs a function on requests in memory of this core's own: nanoseconds for four bytes.

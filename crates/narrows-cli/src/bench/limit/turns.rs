@@ -4,17 +4,14 @@
 //! while they live. So no line is ever reset between batches, and a value left over from an
 //! earlier one is never mistaken for a new one.
 
+mod copies;
+
 use std::hint::{black_box, spin_loop};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, fence};
 use std::time::{Duration, Instant};
-
-use narrows::memory::Layout;
-use narrows::platform::Platform;
-use narrows::strategy::Placement;
-use narrows_host::Host;
 
 use super::bells::Bells;
 use super::laps::{LAP, Laps, stream_lap};
@@ -169,75 +166,6 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn copy_caller(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
-        let there = self.buffers(Area::There, 1)?;
-        let back = self.buffers(Area::Back, 1)?;
-        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
-        for turn in turns {
-            stamp(self.out, turn);
-            there.write(0, self.out);
-            self.publish(asked, turn + 1);
-            self.wait(answered, |word| word == turn + 1)?;
-            if echo {
-                back.read(0, self.into);
-            }
-        }
-        Ok(())
-    }
-
-    fn copy_callee(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
-        let there = self.buffers(Area::There, 1)?;
-        let back = self.buffers(Area::Back, 1)?;
-        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
-        for turn in turns {
-            self.wait(asked, |word| word == turn + 1)?;
-            there.read(0, self.into);
-            if echo {
-                back.write(0, self.into);
-            }
-            self.publish(answered, turn + 1);
-        }
-        Ok(())
-    }
-
-    fn copy_in_turn_caller(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let [there, back] = self.pools()?;
-        for turn in turns {
-            stamp(self.out, turn);
-            there.write(turn, self.out);
-            self.announce(Area::There, turn);
-            self.wait(self.mapping.sequence(Area::Back, turn), |word| word == turn + 1)?;
-            back.read(turn, self.into);
-        }
-        Ok(())
-    }
-
-    /// As [`Turns::copy_in_turn_caller`], with a lap for each copying in.
-    fn copy_in_caller(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
-        let [there, back] = self.pools()?;
-        for turn in turns {
-            stamp(self.out, turn);
-            laps.begin();
-            there.write(turn, self.out);
-            laps.end(1);
-            self.announce(Area::There, turn);
-            self.wait(self.mapping.sequence(Area::Back, turn), |word| word == turn + 1)?;
-            back.read(turn, self.into);
-        }
-        Ok(())
-    }
-
-    fn copy_in_turn_callee(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let [there, back] = self.pools()?;
-        for turn in turns {
-            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
-            there.read(turn, self.into);
-            back.write(turn, self.into);
-            self.announce(Area::Back, turn);
-        }
-        Ok(())
-    }
-
     fn copy_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         let there = self.stream()?;
         let credit = self.line(Line::Credit);
@@ -351,23 +279,6 @@ impl<'a> Turns<'a> {
     fn stream(&self) -> io::Result<Buffers<'a>> {
         let small = self.out.len() <= SMALL;
         self.buffers(Area::There, if small { SMALL_BUFFERS } else { STREAM_BUFFERS })
-    }
-
-    /// Blocks for the payload there and back, of the size and as many as a node's pool usually has.
-    fn pools(&self) -> io::Result<[Buffers<'a>; 2]> {
-        let bytes = self.out.len();
-        let standard = Layout::standard(Host::LINE).ok();
-        let class = standard.as_ref().and_then(|layout| {
-            let all = layout.classes().iter().filter(|one| one.placement == Placement::External);
-            all.filter(|one| one.size as usize >= bytes).min_by_key(|one| one.size)
-        });
-        // Longer than any of its blocks: one.
-        let (size, count) = class.map_or((bytes, 1), |class| (class.size as usize, class.count));
-        let pool = |area| {
-            let blocks = self.mapping.blocks(area, bytes, size, count.into());
-            blocks.ok_or_else(|| too_long(bytes))
-        };
-        Ok([pool(Area::There)?, pool(Area::Back)?])
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
