@@ -1,7 +1,7 @@
 //! `narrows calibrate`: a platform file of this machine, and how near simulating on it comes.
 //!
-//! [`sample`] takes turns measuring [`parts`] and the round trips that are compared; the constants
-//! follow from the parts alone, [`file`] writes them down, and [`check`] simulates the round trips on
+//! `sample` takes turns measuring `parts` and the round trips that are compared; the constants
+//! follow from the parts alone, `file` writes them down, and `check` simulates the round trips on
 //! what was written.
 
 mod check;
