@@ -4,7 +4,7 @@ use super::mistake::{Mistake, Problem};
 use super::read::{Table, Value, listed};
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
-    System, Timer, check,
+    Stream, System, Timer, check,
 };
 use crate::rtos::Call;
 use crate::time::Cost;
@@ -21,9 +21,10 @@ const MOST_CODE: u32 = 1 << 20;
 
 pub(super) const TOP: [&str; 6] = ["about", "bus", "memory", "core", "engine", "link"];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
-pub(super) const MEMORY: [&str; 8] =
-    ["name", "bus", "size", "width", "read", "write", "beat", "cached"];
-pub(super) const CORE: [&str; 17] = [
+pub(super) const MEMORY: [&str; 9] =
+    ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
+pub(super) const STREAM: [&str; 3] = ["from", "read", "write"];
+pub(super) const CORE: [&str; 18] = [
     "name",
     "clock",
     "home",
@@ -41,6 +42,7 @@ pub(super) const CORE: [&str; 17] = [
     "interrupt",
     "system",
     "span",
+    "functions",
 ];
 pub(super) const ENGINE: [&str; 9] = [
     "name",
@@ -166,7 +168,23 @@ fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, 
         write: table.cost("write")?,
         beat: table.some_cost("beat")?,
         cached: table.flag("cached")?,
+        stream: streams(table)?,
     })
+}
+
+fn streams(memory: &Table<'_>) -> Result<Vec<Stream>, Mistake> {
+    let expected = "a list of { from = \"4KiB\", read = 1, write = 1 }, from rising";
+    let Some(value) = memory.find("stream") else { return Ok(Vec::new()) };
+    let mut all: Vec<Stream> = Vec::new();
+    for one in value.array(expected)? {
+        let table = one.table(&STREAM)?;
+        let from = table.bytes("from", 1..=MOST_CODE)?;
+        if all.last().is_some_and(|before| before.from >= from) {
+            return Err(one.wrong(expected));
+        }
+        all.push(Stream { from, read: table.cost("read")?, write: table.cost("write")? });
+    }
+    Ok(all)
 }
 
 fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
@@ -236,6 +254,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
             calls: calls(&system)?,
         },
         spans: spans(table)?,
+        functions: functions(table)?,
     })
 }
 
@@ -279,6 +298,12 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
         all.push((span, SpanCost { enter, leave, code }));
     }
     Ok(all)
+}
+
+fn functions(core: &Table<'_>) -> Result<Vec<(String, Cost)>, Mistake> {
+    let Some(value) = core.find("functions") else { return Ok(Vec::new()) };
+    let all = value.any_table()?;
+    all.entries().map(|(name, value)| Ok((name.to_owned(), value.cost()?))).collect()
 }
 
 fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {

@@ -94,6 +94,25 @@ fn everything_is_read_as_it_is_written() {
 }
 
 #[test]
+fn streams_and_functions_are_read_where_there_are_any() {
+    let chip = small();
+    assert!(chip.memories[0].stream.is_empty() && chip.cores[0].functions.is_empty());
+    let steps =
+        "[{ from = 64, read = 1, write = \"5ns\" }, { from = \"4KiB\", read = 0, write = 0 }]";
+    let text = SMALL
+        .replace("cached = true", &format!("cached = true\nstream = {steps}"))
+        .replace("poll = 5", "poll = 5\nfunctions = { echo = 3, \"a.b\" = \"7ns\" }");
+    let chip = Chip::parse("small", &text).unwrap();
+    let write = Cost::Time(Time::nanos(5));
+    let [near, far] = &chip.memories[0].stream[..] else { panic!() };
+    assert_eq!(*near, Stream { from: 64, read: Cost::Cycles(1), write });
+    assert_eq!((far.from, far.read, far.write), (4096, Cost::NONE, Cost::NONE));
+    assert_eq!(chip.cores[0].function("a.b"), Cost::Time(Time::nanos(7)));
+    assert_eq!(chip.cores[0].function("echo"), Cost::Cycles(3));
+    assert_eq!(chip.cores[0].function("other"), Cost::NONE);
+}
+
+#[test]
 fn weights_come_in_the_order_of_the_file() {
     let text = SMALL.replace("\"round_robin\"", "{ dma = 3, a = 2 }");
     let chip = Chip::parse("small", &text).unwrap();
@@ -167,6 +186,21 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("size = \"64KiB\"", "size = \"2GiB\"", "12:8: memory.size is 2GiB; expected bytes from 4096"),
     ("width = 4\nread", "width = 8\nread", "13:9: memory.width is 8; expected bytes that are a"),
     ("beat = 1", "beat = 0", "16:8: memory.beat is 0; expected a cost above 0, or virtual time"),
+    (
+        "cached = true",
+        "cached = true\nstream = [{ from = 64, read = 1, write = 1 }, { from = 64, read = 1, write = 1 }]",
+        "18:47: memory.stream is { from = 64, read = 1, write = 1 }; expected a list of {",
+    ),
+    (
+        "cached = true",
+        "cached = true\nstream = [{ from = 64, read = 1 }]",
+        "18:11: memory.stream.write is missing; expected cycles",
+    ),
+    (
+        "poll = 5",
+        "poll = 5\nfunctions = { echo = true }",
+        "27:22: core.functions.echo is true; expected cycles",
+    ),
     ("cached = true", "cached = 1", "17:10: memory.cached is 1; expected true or false"),
     (
         "home = \"ram\"",
@@ -328,10 +362,11 @@ fn every_key_that_costs_time_is_needed() {
 fn every_key_is_described() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [&[&str]; 13] = [
+    let all: [&[&str]; 14] = [
         &parse::TOP,
         &parse::BUS,
         &parse::MEMORY,
+        &parse::STREAM,
         &parse::CORE,
         &parse::CACHE,
         &parse::COPY,

@@ -51,6 +51,7 @@ pub fn core(name: &str) -> Core {
             calls: Vec::new(),
         },
         spans: Vec::new(),
+        functions: Vec::new(),
     }
 }
 
@@ -64,6 +65,7 @@ fn memory(name: &str, size: u32, read: u64, cached: bool) -> Memory {
         write: Cost::Cycles(read),
         beat: Cost::Cycles(1),
         cached,
+        stream: Vec::new(),
     }
 }
 
