@@ -1,12 +1,14 @@
 //! The memory layer beside a peer that writes anything anywhere in its region: header, slots,
 //! credit, returned blocks.
 
-use narrows::memory::{Ack, Class, Corrupt, Descriptor, Kind, Layout, Placed, Shared, Taken};
+use narrows::memory::{Ack, Arrival, Class, Corrupt, Descriptor, Kind, Layout, Placed, Shared, Taken};
 use narrows::platform::Memory;
 use narrows::strategy::Placement;
 
 use crate::common::heap::{Core, Heap};
 use crate::input::Input;
+
+const CHANNELS: u16 = 2;
 
 /// The first byte chooses the line and how many words are written before the link is set up.
 pub fn run(data: &[u8]) {
@@ -23,6 +25,7 @@ fn region(line: u32) -> Heap {
     let class = |placement, size, count| Class { placement, size, count };
     let classes = [class(Placement::Internal, 64, 3), class(Placement::External, 200, 4)];
     let layout = Layout::new(line, 4, &classes).expect("possible").starting_at(u32::MAX - 2);
+    let layout = layout.with_channels(CHANNELS, 2).expect("possible");
     let region = Heap::new(layout.size());
     layout.format(&region).expect("the region has the layout's size");
     region
@@ -68,7 +71,31 @@ fn step<const L: u32>(
     input: &mut Input<'_>,
 ) -> Result<(), Corrupt> {
     let mut bytes = [0; 256];
-    match input.byte() % 8 {
+    match input.byte() % 10 {
+        8 => {
+            let ring = u16::from(input.byte()) % CHANNELS;
+            let Some(arrival) = shared.take_arrival(core, ring) else {
+                return Err(shared.fault(ring));
+            };
+            match arrival {
+                Some(Arrival { block: Some(block), len, .. }) => {
+                    let end = len - u32::from(len > 0);
+                    assert!(shared.read(block, end, &mut bytes[..len.min(1) as usize]));
+                    shared.give_block(core, block);
+                }
+                Some(word) => assert!(word.len <= 8),
+                None => assert!(shared.channel_available(ring) <= 2),
+            }
+        }
+        9 => {
+            let (ring, len) = (u16::from(input.byte()) % CHANNELS, usize::from(input.byte()) % 201);
+            if shared.channel_room(ring)? == Some(true) && len > 8 {
+                shared.post_packet(core, ring, &bytes[..len], Placement::External, 1);
+            } else {
+                shared.post_word(core, ring, (7, 8), 2);
+            }
+            assert!(shared.channel_unsent(ring) <= 2);
+        }
         // Three of eight: what it is all about.
         0..=2 => poke(peer, input),
         3 | 4 => {

@@ -63,7 +63,10 @@ fn main() {
             }
         });
         let get = |port| call!(mcapi_endpoint_get(0, 2, port, WITHIN));
-        assert_eq!((get(1), get(2), get(3)), (receiver.messages, receiver.scalars, receiver.packets));
+        assert_eq!(
+            (get(1), get(2), get(3)),
+            (receiver.messages, receiver.scalars, receiver.packets)
+        );
         let (mut request, mut out, mut into) = (0, 0, 0);
         call!(mcapi_sclchan_connect_i(sender.scalars, receiver.scalars, &mut request));
         wait(request);

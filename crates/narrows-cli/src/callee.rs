@@ -251,7 +251,11 @@ fn bodies<'a>(
     for entry in functions::LIBRARY {
         let core = core.clone();
         let body: Body<'_> = match entry.stream {
-            Some(stream) => Box::new(move |from, to| streamed(stream, from, to)),
+            Some(stream) => Box::new(move |from, to| {
+                streamed(stream, from, to)?;
+                core.charge(entry.name, from.len());
+                Ok(())
+            }),
             None => {
                 let (mut request, mut response) = (vec![0; longest], vec![0; longest]);
                 Box::new(move |from, to| {
@@ -284,13 +288,14 @@ fn whole(
     if let Some(time) = entry.work.and_then(|work| work(request)) {
         core.work(time);
     }
+    core.charge(entry.name, request.len());
     let made = room.get(..len).ok_or(CallFailure::TooLong)?;
     to.write(0, made)
 }
 
 /// A function that works on its request piece by piece: straight from where the request is to
 /// where the response goes.
-fn streamed(
+pub(crate) fn streamed(
     answer: functions::Answer,
     from: &dyn Source,
     to: &mut dyn Sink,

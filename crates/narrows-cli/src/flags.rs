@@ -4,9 +4,8 @@ use crate::bench::choice::{self, Word};
 use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
-use crate::strategy;
-use crate::sweep;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
+use crate::{calibrate, strategy, sweep};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
 use std::path::PathBuf;
@@ -90,6 +89,8 @@ pub enum Command {
         #[command(subcommand)]
         what: platform::Platform,
     },
+    /// Measure this machine, and write a platform file to simulate it with
+    Calibrate(calibrate::flags::Calibrate),
     /// Simulate a grid of chips, strategies and traffic, and write a table
     Sweep(sweep::flags::Sweep),
     /// Put published figures beside those of the simulator

@@ -4,14 +4,15 @@
 //! carry, [`mod@run`] carries it, with the other core's process at the far end: [`peer`] starts it,
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
 //! work, [`place`] what both sides run on: this machine, or a simulated chip ([`sim`], which
-//! [`platform`] reads, checks and draws; [`sweep`] goes through a grid of them, [`papers`] puts
-//! published figures beside what they give). [`statistics`] and [`report`] turn measurements into
-//! rows, [`table`] and [`output`] put them on a screen or in a file. [`mod@bench`] measures the stack
-//! beside what the machine allows, [`doctor`] looks at the machine itself. Whatever goes wrong
-//! becomes a [`failure::Failure`]: one sentence and one exit code.
+//! [`platform`] reads, checks and draws; [`calibrate`] writes one of this machine, [`sweep`] goes
+//! through a grid of them, [`papers`] puts published figures beside what they give). [`statistics`]
+//! and [`report`] turn measurements into rows, [`table`] and [`output`] put them on a screen or in a
+//! file. [`mod@bench`] measures the stack beside what the machine allows, [`doctor`] looks at the
+//! machine itself. Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code.
 #![deny(unsafe_code)]
 
 pub mod bench;
+pub mod calibrate;
 pub mod callee;
 pub mod doctor;
 pub mod failure;

@@ -6,7 +6,7 @@ use narrows_cli::failure::{Failure, Kind};
 use narrows_cli::flags::{Command, Doctor, Flags, Global};
 use narrows_cli::machine::{Machine, Root};
 use narrows_cli::report::Report;
-use narrows_cli::{bench, callee, doctor, manual, output, papers, platform, run, sweep};
+use narrows_cli::{bench, calibrate, callee, doctor, manual, output, papers, platform, run, sweep};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -40,6 +40,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Run(args) => run::run(&flags.global, args),
         Command::Doctor(args) => examine(&flags.global, args),
         Command::Platform { what } => platform::run(&flags.global, what),
+        Command::Calibrate(args) => calibrate::run(&flags.global, args),
         Command::Sweep(args) => sweep::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Man(args) => manual::man(args),

@@ -1,10 +1,12 @@
-//! What the stack executes for one message of 48 bytes: `ci/instructions` runs this under callgrind
+//! What the stack executes for one message, or packet, of 48 bytes, and for one word of a channel: `ci/instructions` runs this under callgrind
 //! and reads each function's instructions. Run by itself it only checks that messages arrive.
 
 use std::hint::black_box;
 use std::time::Duration;
 
-use narrows::endpoint::{Address, Message};
+use narrows::endpoint::{Address, Channel, Message};
+use narrows::memory::Layout;
+use narrows::strategy::Placement;
 use narrows_host::{Node, Options};
 
 const WITHIN: Option<Duration> = Some(Duration::from_secs(60));
@@ -43,9 +45,44 @@ fn receive_all(node: &mut Node, bytes: &mut [u8; 48], sum: &mut u64) -> bool {
     matches!(received, Ok(TOGETHER))
 }
 
+#[inline(never)]
+fn send_word(node: &mut Node, to: Channel, value: u64) -> bool {
+    node.try_send_word(to, value, 8, 0).is_ok()
+}
+
+#[inline(never)]
+fn take_word(node: &mut Node, from: Channel, value: &mut u64) -> bool {
+    match node.take_from_channel(from) {
+        Ok(Some(arrival)) => {
+            *value = arrival.word;
+            true
+        }
+        _ => false,
+    }
+}
+
+#[inline(never)]
+fn take_nothing(node: &mut Node, from: Channel) -> bool {
+    matches!(node.take_from_channel(from), Ok(None))
+}
+
+#[inline(never)]
+fn send_packet(node: &mut Node, to: Channel, bytes: &[u8]) -> bool {
+    node.try_send_packet(to, bytes, Placement::External, 0).is_ok()
+}
+
+#[inline(never)]
+fn take_packet(node: &mut Node, from: Channel) -> bool {
+    let Ok(Some(arrival)) = node.take_packet_from_channel(from) else { return false };
+    let Some(block) = arrival.block else { return false };
+    node.release_block(from.link, block);
+    true
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
-    let open = |name| Options::new(name).directory(directory.path()).node();
+    let layout = Layout::standard(64)?.with_channels(2, 64)?;
+    let open = |name| Options::new(name).directory(directory.path()).layout(layout).node();
     let mut sender = open("sender")?;
     let mut receiver = open("receiver")?;
     sender.open(PORT)?;
@@ -76,6 +113,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(send_all(black_box(&mut sender), to, black_box(&mut messages)), "there is room");
         assert!(receive_all(black_box(&mut receiver), black_box(&mut got), &mut sum), "all there");
         assert_eq!(sum, (0..TOGETHER as u64).sum());
+    }
+    let to = |ring| Channel { link, ring };
+    let back = receiver.links().next().ok_or("there is no link")?.0;
+    let from = |ring| Channel { link: back, ring };
+    for n in 0..MESSAGES {
+        let mut value = 0;
+        assert!(take_nothing(black_box(&mut receiver), black_box(from(1))), "nothing was sent");
+        assert!(send_word(black_box(&mut sender), black_box(to(1)), u64::from(n)), "there is room");
+        assert!(take_word(black_box(&mut receiver), from(1), &mut value), "a word was sent");
+        assert_eq!(value, u64::from(n));
+        let sent = black_box([n as u8; 48]);
+        assert!(send_packet(black_box(&mut sender), black_box(to(0)), &sent), "there is room");
+        assert!(take_packet(black_box(&mut receiver), black_box(from(0))), "a packet was sent");
     }
     println!("{MESSAGES} messages of 48 bytes sent and received");
     Ok(())

@@ -4,12 +4,15 @@ use std::time::{Duration, Instant};
 
 use narrows::conformance::{self, Rig, Side};
 use narrows::endpoint::Limits;
+use narrows::memory::Layout;
 use narrows_host::{Host, Node, Options};
 
 struct Threads;
 
 fn node(directory: &std::path::Path, name: &str) -> Node {
-    let host = Options::new(name).directory(directory).copy_engine(None).open();
+    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(2, 16));
+    let options = Options::new(name).directory(directory).layout(layout.expect("possible"));
+    let host = options.copy_engine(None).open();
     Node::new(host.expect("a node of a new domain"), Limits::default()).expect("storage")
 }
 

@@ -6,7 +6,7 @@ mod common;
 use narrows::endpoint::{Address, Limits, Message, Select};
 use narrows::span::Span;
 use narrows::strategy::Notification;
-use narrows_sim::chip::{Chip, Core, SpanCost};
+use narrows_sim::chip::{Chip, Core, SpanCost, Stream};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::time::{Cost, Time};
@@ -83,4 +83,56 @@ fn costs_are_charged_to_whom_they_belong() {
             assert!(expected.contains(&longer), "{name} of {}: {longer}", chip.cores[at].name);
         }
     }
+}
+
+/// What reading a stretch in pieces takes, and writing it, where the memory is not cached.
+fn through(chip: &Chip, pieces: &[(u32, usize)], between: fn(&Cpu)) -> [Time; 2] {
+    let times = Cell::new([Time::ZERO; 2]);
+    let mut simulation = Simulation::new(chip, Settings::default());
+    simulation.process(0, "reader", 1, |cpu: Cpu| {
+        let mut bytes = [0; 256];
+        let start = cpu.time();
+        for (at, len) in pieces {
+            cpu.read(0, *at, &mut bytes[..*len]);
+            between(&cpu);
+        }
+        let middle = cpu.time();
+        for (at, len) in pieces {
+            cpu.write(0, *at, &bytes[..*len]);
+            between(&cpu);
+        }
+        times.set([middle - start, cpu.time() - middle]);
+    });
+    simulation.run().unwrap();
+    times.get()
+}
+
+#[test]
+fn what_goes_on_in_a_stretch_takes_what_the_stream_says_from_there_on() {
+    let mut chip = common::chip();
+    let (start, cycle) = (Cost::Cycles(100), Time::nanos(10));
+    (chip.buses[0].overhead, chip.buses[0].burst) = (Cost::NONE, 32);
+    (chip.cores[0].burst, chip.cores[0].data) = (32, None);
+    let memory = &mut chip.memories[0];
+    (memory.read, memory.write, memory.cached) = (start, start, false);
+    let step =
+        |from, read, write| Stream { from, read: Cost::Cycles(read), write: Cost::Cycles(write) };
+    memory.stream = vec![step(32, 50, 40), step(96, 20, 10)];
+    // Transfers of 32 bytes: eight beats of 4 bytes, each a cycle.
+    let takes = |first: [u64; 2]| first.map(|starts| cycle * starts);
+    let beats = 8;
+    let whole = [100 + 2 * 50 + 20 + 4 * beats, 100 + 2 * 40 + 10 + 4 * beats];
+    assert_eq!(through(&chip, &[(0, 128)], |_| {}), takes(whole));
+    assert_eq!(through(&chip, &[(0, 64), (64, 64)], |_| {}), takes(whole), "it goes on");
+    let twice = [2 * (100 + 50 + 2 * beats), 2 * (100 + 40 + 2 * beats)];
+    assert_eq!(through(&chip, &[(64, 64), (0, 64)], |_| {}), takes(twice), "it begins elsewhere");
+    let looked = through(&chip, &[(0, 64), (64, 64)], |cpu| {
+        let _ = cpu.load(1, 0);
+    });
+    let alone = through(&chip, &[(0, 32)], |cpu| {
+        let _ = cpu.load(1, 0);
+    });
+    let one = [alone[0] - takes([108; 2])[0], alone[1] - takes([108; 2])[1]];
+    let [read, write] = takes(twice);
+    assert_eq!(looked, [read + one[0] * 2, write + one[1] * 2], "a word ends a stretch");
 }

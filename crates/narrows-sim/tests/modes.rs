@@ -4,7 +4,7 @@ mod common;
 
 use narrows::endpoint::{Address, Limits};
 use narrows::strategy::Strategy;
-use narrows_sim::chip::{Arbitration, Chip};
+use narrows_sim::chip::{Arbitration, Chip, Stream};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Mode, Outcome, Settings, Simulation};
 use narrows_sim::rtos::Call;
@@ -63,6 +63,14 @@ fn drawn(dice: &mut Dice) -> Chip {
         chip.memories[1].bus = 1;
     }
     chip.engines[0].cores = (0..cores).collect();
+    for memory in &mut chip.memories {
+        let mut from = 0;
+        for _ in 0..dice.roll(3) {
+            from += 4 << dice.roll(8);
+            let [read, write] = [(); 2].map(|()| Cost::Cycles(dice.roll(9)));
+            memory.stream.push(Stream { from, read, write });
+        }
+    }
     chip
 }
 

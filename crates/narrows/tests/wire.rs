@@ -12,6 +12,8 @@ use narrows::memory::{Ack, Block, Class, Descriptor, Kind, Layout, Placed, Share
 use narrows::strategy::Placement;
 
 const START: u32 = 0x0102_0304;
+const CHANNELS: u16 = 3;
+const CHANNEL_SLOTS: u32 = 4;
 
 fn class(placement: Placement, size: u32, count: u32) -> Class {
     Class { placement, size, count }
@@ -25,7 +27,8 @@ fn layout<const L: u32>() -> Layout {
         class(Placement::External, 3000, 1),
         class(Placement::Region(0), 9, 1),
     ];
-    Layout::new(L, 8, &classes).expect("possible").starting_at(START)
+    let layout = Layout::new(L, 8, &classes).expect("possible").starting_at(START);
+    layout.with_channels(CHANNELS, CHANNEL_SLOTS).expect("possible")
 }
 
 /// Both ends of a link and the regions of the first and the second.
@@ -89,6 +92,15 @@ fn return_ring<const L: u32>() -> (u32, u32, u32) {
     (from, words, (from + words * 4).next_multiple_of(128))
 }
 
+/// Where the channels' control lines and their slots begin, and where these end: by the page's words.
+fn channels<const L: u32>() -> (u32, u32, u32) {
+    let lines = return_ring::<L>().2;
+    let rows = table("Region", "from");
+    let each = rows[4][1].split(' ').next().map(number).expect("a number");
+    let slots = lines + each * u32::from(CHANNELS);
+    (lines, slots, (slots + u32::from(CHANNELS) * CHANNEL_SLOTS * L).next_multiple_of(128))
+}
+
 /// Where a block lies, by the page's words.
 fn block_offset<const L: u32>(block: Block) -> u32 {
     let rows = table("Blocks", "bits");
@@ -100,7 +112,7 @@ fn block_offset<const L: u32>(block: Block) -> u32 {
     let stride = |c: &Class| c.size.next_multiple_of(L);
     let before = &layout.classes()[..part("class") as usize];
     let class = layout.classes()[part("class") as usize];
-    return_ring::<L>().2
+    channels::<L>().2
         + before.iter().map(|c| stride(c) * c.count).sum::<u32>()
         + part("index") * stride(&class)
 }
@@ -115,7 +127,8 @@ fn header<const L: u32>() {
     assert_eq!((word("line"), word("slots")), (L, 8));
     assert_eq!((word("start"), word("classes")), (START, 5));
     assert_eq!((word("size"), region.bytes().len() as u32), (layout.size(), layout.size()));
-    assert_eq!(rows.len(), 7, "the test knows each word of the header");
+    assert_eq!((word("channels"), word("channel slots")), (u32::from(CHANNELS), CHANNEL_SLOTS));
+    assert_eq!(rows.len(), 9, "the test knows each word of the header");
 
     let classes = Heap::new(64);
     let placements = table("Placements", "code");
@@ -141,7 +154,8 @@ fn the_header_and_its_classes() {
 fn parts<const L: u32>() {
     let layout = layout::<L>();
     let rows = table("Region", "from");
-    let (ring, words, blocks) = return_ring::<L>();
+    let (ring, words, _) = return_ring::<L>();
+    let (lines, slots, blocks) = channels::<L>();
     let starts: Vec<u32> = layout
         .parts()
         .iter()
@@ -152,7 +166,8 @@ fn parts<const L: u32>() {
         })
         .collect();
     let fixed: Vec<u32> = rows[..3].iter().map(|row| number(&row[0])).collect();
-    assert_eq!((starts[..3].to_vec(), starts[3], starts[4]), (fixed, ring, blocks));
+    assert_eq!((&starts[..3], starts[3]), (&fixed[..], ring));
+    assert_eq!(starts[4..], [lines, slots, blocks]);
     assert_eq!((number(&rows[0][1]), number(&rows[1][1])), (512, 512));
     let last = layout.classes().len() as u16 - 1;
     let end = block_offset::<L>(Block(last << 12)) + layout.classes()[last as usize].size;
@@ -239,6 +254,71 @@ fn a_message_in_a_block_and_the_block_on_its_way_back() {
     in_block::<32>();
     in_block::<64>();
     in_block::<128>();
+}
+
+/// A word of a channel's control lines.
+fn channel_control<const L: u32>(region: &Heap, channel: u32, name: &str) -> u32 {
+    let offset = find(&table("Channels' control lines", "offset"), 1, name);
+    region.word(channels::<L>().0 + channel * 384 + offset)
+}
+
+fn over_channels<const L: u32>() {
+    let Link { mut a, mut b, of_a, of_b } = link::<L>();
+    assert_eq!((a.channels(), b.channels()), (CHANNELS, CHANNELS));
+    for channel in 0..u32::from(CHANNELS) {
+        let ring = channel as u16;
+        let slots = channels::<L>().1 + channel * CHANNEL_SLOTS * L;
+        let part = |at: u32, name: &str| {
+            of_a.word(slots + at % CHANNEL_SLOTS * L + find(&table("Slots", "byte"), 2, name))
+        };
+        let before = START + channel + 1;
+        assert!((0..CHANNEL_SLOTS).all(|at| part(at, "sequence") == before));
+        b.watch_channel(ring, true);
+        for number in 0..6 {
+            b.arm_channels(1);
+            let armed = channel_control::<L>(&of_b, channel, "armed");
+            assert_eq!(armed, before + number + 1);
+            b.disarm_channels();
+            assert_eq!(channel_control::<L>(&of_b, channel, "armed"), 0);
+
+            let packet = number % 2 == 1;
+            if packet {
+                assert!(a.post_packet(&Core, ring, &[7; 20], Placement::External, 0x9abc));
+            } else {
+                assert!(a.post_word(&Core, ring, (0x0102_0304_0506_0708, 5), 0x9abc));
+            }
+            let at = before + number;
+            assert_eq!(part(at, "sequence"), at + 1);
+            let len = if packet { 20 } else { 5 };
+            let kind = find(&table("Descriptors", "kind"), 1, "message");
+            assert_eq!((part(at, "first"), part(at, "ports")), (len << 8 | kind << 5, 0));
+            let (block, tag) = (part(at, "last") >> 16, part(at, "last") & 0xffff);
+            assert_eq!((block == 0xffff, tag), (!packet, 0x9abc));
+            let arrival = b.take_arrival(&Core, ring).expect("honest").expect("published");
+            if packet {
+                let from = block_offset::<L>(Block(block as u16)) as usize;
+                assert_eq!(of_a.bytes()[from..from + 20], [7; 20]);
+                b.give_block(&Core, arrival.block.expect("a packet"));
+            } else {
+                let name = format!("payload, line {L}");
+                assert_eq!((part(at, &name), arrival.word), (0x0506_0708, 0x0102_0304_0506_0708));
+            }
+            assert_eq!(channel_control::<L>(&of_b, channel, "taken"), number + 1);
+            b.flush(&Core);
+            assert_eq!(channel_control::<L>(&of_b, channel, "credit"), number + 1);
+            assert_eq!(a.channel_room(ring), Ok(Some(true)));
+        }
+        assert_eq!(control(&of_b, "returned"), 3 * (channel + 1));
+        b.watch_channel(ring, false);
+    }
+    assert_eq!((control(&of_b, "taken"), control(&of_b, "credit")), (0, 0), "no message");
+}
+
+#[test]
+fn words_and_packets_of_channels() {
+    over_channels::<32>();
+    over_channels::<64>();
+    over_channels::<128>();
 }
 
 #[test]

@@ -6,8 +6,8 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use narrows::strategy::Notification;
@@ -213,7 +213,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    #[inline]
+    #[inline(never)]
     fn new(slot: &'a Slot) -> Outcome<Call<'a>> {
         let guard = slot.lock();
         let life = guard.as_ref().ok_or(Status::NodeNotInit)?.life;
@@ -230,14 +230,34 @@ impl<'a> Call<'a> {
     /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
     /// take back what was begun. `attempt` sees to all that can be done without waiting.
     pub fn until<T>(
-        mut self,
+        self,
         timeout: u32,
         mut attempt: impl FnMut(&mut Node) -> Option<Outcome<T>>,
-        give_up: impl FnOnce(&mut Node),
+        mut give_up: impl FnMut(&mut Node),
     ) -> Outcome<T> {
-        if let Some(done) = attempt(self.node()?) {
+        let mut outcome = Err(Status::Timeout);
+        let mut over = |node: &mut Node| match attempt(node) {
+            Some(done) => {
+                outcome = done;
+                true
+            }
+            None => false,
+        };
+        self.wait(timeout, &mut over, &mut give_up)?;
+        outcome
+    }
+
+    /// Waits until `over` says that it is, or so many milliseconds are over, and then has `give_up`
+    /// take back what was begun.
+    fn wait(
+        mut self,
+        timeout: u32,
+        over: &mut dyn FnMut(&mut Node) -> bool,
+        give_up: &mut dyn FnMut(&mut Node),
+    ) -> Outcome<()> {
+        if over(self.node()?) {
             self.end();
-            return done;
+            return Ok(());
         }
         let start = Instant::now();
         let until =
@@ -263,8 +283,8 @@ impl<'a> Call<'a> {
                 false => slot.follow(guard, until),
             };
             self = Call { slot, guard, life };
-            if let Some(done) = attempt(self.node()?) {
-                break done;
+            if over(self.node()?) {
+                break Ok(());
             }
         };
         if leads {
@@ -286,7 +306,7 @@ impl<'a> Call<'a> {
     }
 
     /// Ends the call: whoever waits for something that has ended is told.
-    #[inline]
+    #[inline(never)]
     pub fn end(mut self) {
         if let Some(node) = self.guard.as_mut()
             && std::mem::take(&mut node.news)
@@ -348,7 +368,7 @@ pub(super) fn quickly_any<T>(mut act: impl FnMut(&mut Node) -> Option<T>) -> Opt
 }
 
 /// Whether the process has no node at all.
-#[inline]
+#[inline(never)]
 pub(super) fn is_empty() -> bool {
     process().nodes.load(Ordering::Relaxed) == 0
 }
@@ -361,7 +381,7 @@ fn slot_of(id: NodeId) -> Option<&'static Slot> {
 }
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
-#[inline]
+#[inline(never)]
 pub(super) fn of_endpoint(id: EndpointId) -> Outcome<Call<'static>> {
     match slot_of(id.node()) {
         Some(slot) => Call::new(slot),
@@ -370,7 +390,7 @@ pub(super) fn of_endpoint(id: EndpointId) -> Outcome<Call<'static>> {
 }
 
 /// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
-#[inline]
+#[inline(never)]
 pub(super) fn of_handle(handle: Handle, otherwise: Status) -> Outcome<Call<'static>> {
     let slot = handle.slot().and_then(|at| process().slots.get(at));
     match slot.map(Call::new) {

@@ -52,6 +52,9 @@ impl Core for ThisProcess {
         }
     }
 
+    #[inline]
+    fn charge(&self, _: &str, _: usize) {}
+
     fn used(&self) -> Duration {
         system::process_time()
     }

@@ -53,6 +53,10 @@ pub trait Core: Clone {
     /// Keeps it busy for so long.
     fn work(&self, time: Duration);
 
+    /// Keeps it busy for what a function took for a request of so many bytes, where running it has
+    /// not.
+    fn charge(&self, function: &str, bytes: usize);
+
     /// Processor time that was used so far, of the copy engine too where that is a thread.
     fn used(&self) -> Duration;
 }

@@ -89,6 +89,10 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
         format!("beat {}", cost(memory.beat)),
         if memory.cached { "cached" } else { "not cached" }.to_owned(),
     ];
+    for step in &memory.stream {
+        let (read, write) = (cost(step.read), cost(step.write));
+        facts.push(format!("on from {} read {read}, write {write}", bytes(step.from)));
+    }
     let link = &chip.link;
     let blocks = [(link.internal, "internal blocks"), (link.external, "external blocks")];
     let roles = [(link.control, "rings")].into_iter().chain(blocks);

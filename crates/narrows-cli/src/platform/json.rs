@@ -62,6 +62,17 @@ fn memory_row(chip: &Chip, memory: &Memory) -> Value {
         "write_ns": ns(memory.write, bus.clock),
         "beat_ns": ns(memory.beat, bus.clock),
         "cached": memory.cached,
+        "stream": memory
+            .stream
+            .iter()
+            .map(|one| {
+                json!({
+                    "from": one.from,
+                    "read_ns": ns(one.read, bus.clock),
+                    "write_ns": ns(one.write, bus.clock),
+                })
+            })
+            .collect::<Vec<_>>(),
     })
 }
 
@@ -129,6 +140,11 @@ fn core_row(core: &Core, home: &str) -> Value {
             "tick_service_ns": ns(core.system.tick_service),
         },
         "span": spans,
+        "functions": core
+            .functions
+            .iter()
+            .map(|(name, cost)| (name.clone(), json!({ "word_ns": ns(*cost) })))
+            .collect::<Map<String, Value>>(),
     })
 }
 

@@ -66,7 +66,11 @@ impl Written {
         self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    fn parse(&self) -> Result<Chip, Failure> {
+    /// The chip that it describes.
+    ///
+    /// # Errors
+    /// [`Kind::Workload`] with file, line and column of the first mistake.
+    pub fn parse(&self) -> Result<Chip, Failure> {
         Chip::parse(&self.name(), &self.text).map_err(|mistake| {
             Failure::new(Kind::Workload, format!("{}:{mistake}", self.path.display()))
         })
@@ -102,7 +106,11 @@ pub fn find(name_or_file: &str, directory: &Path) -> Result<Written, Failure> {
     read(&path)
 }
 
-fn read(path: &Path) -> Result<Written, Failure> {
+/// The text of a platform file.
+///
+/// # Errors
+/// [`Kind::Workload`] if it cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Written, Failure> {
     const EXAMPLE: &str = "a platform file, such as platforms/generic-amp.toml";
     Ok(Written { path: path.to_owned(), text: input::text(path, "the platform", EXAMPLE)? })
 }

@@ -221,7 +221,9 @@ fn defect(what: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::pair::Pair;
     use narrows::platform::{Platform, Wait};
+    use narrows_sim::time::{Cost, Time};
 
     fn chip() -> Chip {
         platform::load("generic-amp").unwrap()
@@ -250,6 +252,26 @@ mod tests {
         let made: Result<(), _> =
             run(&Global::default(), &chip(), &Needs::default(), |_| Err(refused.clone()));
         assert_eq!(made, Err(refused));
+    }
+
+    #[test]
+    fn what_a_function_takes_is_charged_for_each_word_to_who_serves() {
+        let call = |chip: &Chip| {
+            let needs = Needs { longest: 64, ..Needs::default() };
+            run(&Global::default(), chip, &needs, |peer| {
+                Pair::new(peer, 64)?.calls("copy/spin".parse().unwrap_or_default(), 64, 32)
+            })
+            .unwrap()
+        };
+        let before = call(&chip());
+        for (core, words) in [(0, 0.0), (1, 16.0)] {
+            let mut chip = chip();
+            let cost = Cost::Time(Time::nanos(10_000));
+            chip.cores[core].functions = vec![("busy".into(), cost), ("echo".into(), cost)];
+            let longer = call(&chip) - before;
+            // A look of the caller's more or less.
+            assert!((longer - words * 10_000.0).abs() < 1000.0, "{core}: {longer}");
+        }
     }
 
     #[test]

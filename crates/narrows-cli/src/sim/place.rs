@@ -59,6 +59,13 @@ impl Core for Cpu {
         self.compute(time.into());
     }
 
+    fn charge(&self, function: &str, bytes: usize) {
+        if let Some(core) = self.chip().cores.get(Cpu::core(self)) {
+            let word = core.function(function).at(core.clock);
+            self.compute(word * bytes.div_ceil(4) as u64);
+        }
+    }
+
     fn used(&self) -> Duration {
         self.busy().into()
     }

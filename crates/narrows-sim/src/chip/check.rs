@@ -3,7 +3,6 @@
 use super::mistake::{Mistake, Problem};
 use super::read::Table;
 use super::{Chip, Link};
-use narrows::memory::Layout;
 
 /// Bytes of a descriptor slot of the stack in the simulator.
 const LINE: u32 = 64;
@@ -12,10 +11,9 @@ const CODE: u32 = 32;
 
 /// The blocks must be possible, and a link between every two cores must fit.
 pub(super) fn link(chip: &Chip, table: &Table<'_>) -> Result<(), Mistake> {
-    let Link { slots, classes, .. } = &chip.link;
+    let Link { classes, .. } = &chip.link;
     let value = table.get("classes", "blocks")?;
-    let layout =
-        Layout::new(LINE, *slots, classes).map_err(|why| value.at(Problem::Blocks(why)))?;
+    let layout = chip.link.layout(LINE).map_err(|why| value.at(Problem::Blocks(why)))?;
     let cores = chip.cores.len() as u64;
     // Each of two linked nodes has a region; on a chip of one core two processes may be linked.
     let regions = (cores * cores.saturating_sub(1)).max(2);

@@ -19,7 +19,7 @@ pub use shipped::{SHIPPED, shipped};
 
 use crate::rtos::Call;
 use crate::time::{Cost, Frequency};
-use narrows::memory::Class;
+use narrows::memory::{Class, Layout, LayoutError};
 use narrows::span::Span;
 use narrows::strategy::Placement;
 
@@ -88,6 +88,20 @@ pub struct Memory {
     pub beat: Cost,
     /// Whether cores' data caches keep what lies in it.
     pub cached: bool,
+    /// What transfers take instead that go on where the one before ended, from how many bytes on;
+    /// rising.
+    pub stream: Vec<Stream>,
+}
+
+/// A stretch of bytes that is read, or written, one transfer behind the other, beyond its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Bytes of the stretch before this holds.
+    pub from: u32,
+    /// Before the first beat of a transfer that reads.
+    pub read: Cost,
+    /// Before the first beat of a transfer that writes.
+    pub write: Cost,
 }
 
 /// A core.
@@ -127,6 +141,9 @@ pub struct Core {
     pub system: System,
     /// What each stretch of the way takes beside its accesses to shared memory.
     pub spans: Vec<(Span, SpanCost)>,
+    /// What functions of applications take for every four bytes of a request, each by its name; one
+    /// that is left out takes nothing.
+    pub functions: Vec<(String, Cost)>,
 }
 
 /// A cache.
@@ -251,6 +268,10 @@ pub struct Link {
     pub external: usize,
     /// Descriptor slots of a ring.
     pub slots: u32,
+    /// Channels of a link in each direction.
+    pub channels: u16,
+    /// Descriptor slots of a channel's ring.
+    pub channel_slots: u32,
     /// Block sizes.
     pub classes: Vec<Class>,
 }
@@ -272,6 +293,12 @@ impl Chip {
 }
 
 impl Link {
+    /// The layout of each node's region, with lines of this many bytes.
+    pub(crate) fn layout(&self, line: u32) -> Result<Layout, LayoutError> {
+        let layout = Layout::new(line, self.slots, &self.classes)?;
+        layout.with_channels(self.channels, self.channel_slots)
+    }
+
     /// The memory for blocks of a placement.
     #[must_use]
     pub fn memory(&self, placement: Placement) -> usize {
@@ -295,5 +322,11 @@ impl Core {
     #[must_use]
     pub fn span(&self, span: Span) -> Option<&SpanCost> {
         self.spans.iter().find(|(of, _)| *of == span).map(|(_, cost)| cost)
+    }
+
+    /// What a function of an application takes for every four bytes of a request.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Cost {
+        self.functions.iter().find(|(of, _)| of == name).map_or(Cost::NONE, |(_, cost)| *cost)
     }
 }

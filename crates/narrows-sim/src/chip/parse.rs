@@ -1,14 +1,14 @@
 //! From the text of a platform file to a chip, table by table.
 
 use super::mistake::{Mistake, Problem};
-use super::read::{Table, listed};
+use super::read::{Table, Value, listed};
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
-    System, Timer, check,
+    Stream, System, Timer, check,
 };
 use crate::rtos::Call;
 use crate::time::Cost;
-use narrows::memory::Class;
+use narrows::memory::{Class, MAX_CHANNELS};
 use narrows::span::Span;
 use narrows::strategy::Placement;
 use toml::de::DeTable;
@@ -21,9 +21,10 @@ const MOST_CODE: u32 = 1 << 20;
 
 pub(super) const TOP: [&str; 6] = ["about", "bus", "memory", "core", "engine", "link"];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
-pub(super) const MEMORY: [&str; 8] =
-    ["name", "bus", "size", "width", "read", "write", "beat", "cached"];
-pub(super) const CORE: [&str; 17] = [
+pub(super) const MEMORY: [&str; 9] =
+    ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
+pub(super) const STREAM: [&str; 3] = ["from", "read", "write"];
+pub(super) const CORE: [&str; 18] = [
     "name",
     "clock",
     "home",
@@ -41,6 +42,7 @@ pub(super) const CORE: [&str; 17] = [
     "interrupt",
     "system",
     "span",
+    "functions",
 ];
 pub(super) const ENGINE: [&str; 9] = [
     "name",
@@ -53,7 +55,10 @@ pub(super) const ENGINE: [&str; 9] = [
     "burst",
     "completion",
 ];
-pub(super) const LINK: [&str; 5] = ["control", "internal", "external", "slots", "classes"];
+/// Slots of a channel's ring where a file does not say.
+const CHANNEL_SLOTS: u32 = 16;
+pub(super) const LINK: [&str; 7] =
+    ["control", "internal", "external", "slots", "channels", "channel_slots", "classes"];
 pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
 pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
 pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
@@ -163,7 +168,23 @@ fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, 
         write: table.cost("write")?,
         beat: table.some_cost("beat")?,
         cached: table.flag("cached")?,
+        stream: streams(table)?,
     })
+}
+
+fn streams(memory: &Table<'_>) -> Result<Vec<Stream>, Mistake> {
+    let expected = "a list of { from = \"4KiB\", read = 1, write = 1 }, from rising";
+    let Some(value) = memory.find("stream") else { return Ok(Vec::new()) };
+    let mut all: Vec<Stream> = Vec::new();
+    for one in value.array(expected)? {
+        let table = one.table(&STREAM)?;
+        let from = table.bytes("from", 1..=MOST_CODE)?;
+        if all.last().is_some_and(|before| before.from >= from) {
+            return Err(one.wrong(expected));
+        }
+        all.push(Stream { from, read: table.cost("read")?, write: table.cost("write")? });
+    }
+    Ok(all)
 }
 
 fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
@@ -233,6 +254,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
             calls: calls(&system)?,
         },
         spans: spans(table)?,
+        functions: functions(table)?,
     })
 }
 
@@ -278,6 +300,12 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
     Ok(all)
 }
 
+fn functions(core: &Table<'_>) -> Result<Vec<(String, Cost)>, Mistake> {
+    let Some(value) = core.find("functions") else { return Ok(Vec::new()) };
+    let all = value.any_table()?;
+    all.entries().map(|(name, value)| Ok((name.to_owned(), value.cost()?))).collect()
+}
+
 fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
     let expected = format!("a list of cores: {}", listed(cores.iter().map(String::as_str)));
     let value = table.get("cores", &expected)?;
@@ -310,12 +338,19 @@ fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
     })
 }
 
-fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
-    let slots = table.get("slots", "descriptor slots of a ring")?;
-    let count = slots.number(2..=4096)?;
-    if !count.is_power_of_two() {
-        return Err(slots.wrong("a power of two from 2 to 4096"));
+/// Descriptor slots of a ring.
+fn slots(value: &Value<'_>) -> Result<u32, Mistake> {
+    let count = value.number(2..=4096)?;
+    if count.is_power_of_two() {
+        Ok(count)
+    } else {
+        Err(value.wrong("a power of two from 2 to 4096"))
     }
+}
+
+fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
+    let channels = table.find("channels").map(|value| value.number(0..=MAX_CHANNELS.into()));
+    let channel_slots = table.find("channel_slots").map(|value| slots(&value)).transpose()?;
     let expected = "a list of blocks: { placement = \"internal\", size = 256, count = 8 }";
     let mut classes = Vec::new();
     for one in table.get("classes", expected)?.array(expected)? {
@@ -334,7 +369,9 @@ fn link(table: &Table<'_>, memories: &[String]) -> Result<Link, Mistake> {
         control: table.place("control", "memory", memories)?,
         internal: table.place("internal", "memory", memories)?,
         external: table.place("external", "memory", memories)?,
-        slots: count,
+        slots: slots(&table.get("slots", "descriptor slots of a ring")?)?,
+        channels: channels.transpose()?.unwrap_or(0) as u16,
+        channel_slots: channel_slots.unwrap_or(CHANNEL_SLOTS),
         classes,
     })
 }

@@ -219,6 +219,13 @@ impl<'a> Value<'a> {
         Table::new(self.text, &self.key, self.span.clone(), table, keys)
     }
 
+    /// A table with whatever keys.
+    pub fn any_table(&self) -> Result<Table<'a>, Mistake> {
+        let table = self.value.as_table().ok_or_else(|| self.wrong(A_TABLE))?;
+        let (text, path) = (self.text, self.key.clone());
+        Ok(Table { text, path, span: self.span.clone(), table })
+    }
+
     /// A table whose keys are names of something.
     pub fn table_of(&self, what: &str, names: &[String]) -> Result<Table<'a>, Mistake> {
         let keys: Vec<&str> = names.iter().map(String::as_str).collect();

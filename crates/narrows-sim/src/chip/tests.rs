@@ -87,6 +87,29 @@ fn everything_is_read_as_it_is_written() {
     let [engine] = &chip.engines[..] else { panic!() };
     assert_eq!((&engine.cores[..], engine.descriptor_bytes), (&[0][..], 16));
     assert_eq!((chip.link.slots, chip.link.classes.len()), (4, 1));
+    assert_eq!((chip.link.channels, chip.link.channel_slots), (0, 16));
+    let with = SMALL.replace("slots = 4", "slots = 4\nchannels = 3\nchannel_slots = 2");
+    let link = Chip::parse("small", &with).unwrap().link;
+    assert_eq!((link.slots, link.channels, link.channel_slots), (4, 3, 2));
+}
+
+#[test]
+fn streams_and_functions_are_read_where_there_are_any() {
+    let chip = small();
+    assert!(chip.memories[0].stream.is_empty() && chip.cores[0].functions.is_empty());
+    let steps =
+        "[{ from = 64, read = 1, write = \"5ns\" }, { from = \"4KiB\", read = 0, write = 0 }]";
+    let text = SMALL
+        .replace("cached = true", &format!("cached = true\nstream = {steps}"))
+        .replace("poll = 5", "poll = 5\nfunctions = { echo = 3, \"a.b\" = \"7ns\" }");
+    let chip = Chip::parse("small", &text).unwrap();
+    let write = Cost::Time(Time::nanos(5));
+    let [near, far] = &chip.memories[0].stream[..] else { panic!() };
+    assert_eq!(*near, Stream { from: 64, read: Cost::Cycles(1), write });
+    assert_eq!((far.from, far.read, far.write), (4096, Cost::NONE, Cost::NONE));
+    assert_eq!(chip.cores[0].function("a.b"), Cost::Time(Time::nanos(7)));
+    assert_eq!(chip.cores[0].function("echo"), Cost::Cycles(3));
+    assert_eq!(chip.cores[0].function("other"), Cost::NONE);
 }
 
 #[test]
@@ -163,6 +186,21 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("size = \"64KiB\"", "size = \"2GiB\"", "12:8: memory.size is 2GiB; expected bytes from 4096"),
     ("width = 4\nread", "width = 8\nread", "13:9: memory.width is 8; expected bytes that are a"),
     ("beat = 1", "beat = 0", "16:8: memory.beat is 0; expected a cost above 0, or virtual time"),
+    (
+        "cached = true",
+        "cached = true\nstream = [{ from = 64, read = 1, write = 1 }, { from = 64, read = 1, write = 1 }]",
+        "18:47: memory.stream is { from = 64, read = 1, write = 1 }; expected a list of {",
+    ),
+    (
+        "cached = true",
+        "cached = true\nstream = [{ from = 64, read = 1 }]",
+        "18:11: memory.stream.write is missing; expected cycles",
+    ),
+    (
+        "poll = 5",
+        "poll = 5\nfunctions = { echo = true }",
+        "27:22: core.functions.echo is true; expected cycles",
+    ),
     ("cached = true", "cached = 1", "17:10: memory.cached is 1; expected true or false"),
     (
         "home = \"ram\"",
@@ -240,6 +278,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "control = \"\"",
         "44:11: link.control is \"\"; expected the name of a memory",
     ),
+    (
+        "slots = 4",
+        "slots = 4\nchannels = 65",
+        "48:12: link.channels is 65; expected a whole number from 0 to 64",
+    ),
+    (
+        "slots = 4",
+        "slots = 4\nchannel_slots = 3",
+        "48:17: link.channel_slots is 3; expected a power of two from 2 to 4096",
+    ),
     ("slots = 4", "slots = 5", "47:9: link.slots is 5; expected a power of two from 2 to 4096"),
     (
         "placement = \"internal\"",
@@ -314,10 +362,11 @@ fn every_key_that_costs_time_is_needed() {
 fn every_key_is_described() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [&[&str]; 13] = [
+    let all: [&[&str]; 14] = [
         &parse::TOP,
         &parse::BUS,
         &parse::MEMORY,
+        &parse::STREAM,
         &parse::CORE,
         &parse::CACHE,
         &parse::COPY,

@@ -1,6 +1,6 @@
 //! How a process reaches memory over the bus, copies, and looks at words.
 
-use super::Cpu;
+use super::{Cpu, Run};
 use crate::engine::Stuck;
 use crate::engine::bus::{Act, BURST};
 use crate::engine::state::State;
@@ -71,6 +71,7 @@ impl Cpu {
     /// A transfer of a word over the bus of a memory.
     #[inline]
     pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) {
+        self.shared.runs.set(Default::default());
         if self.inside(memory, address, 4) {
             self.transfer(memory, address, 4, act);
         }
@@ -81,6 +82,9 @@ impl Cpu {
     fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
         let route = &self.machine().routes[memory];
         let time = match act {
+            Act::Read | Act::Write if route.streams() => {
+                route.time_behind(self.behind(&act, (memory, address), len), len, act == Act::Write)
+            }
             Act::Store(_) | Act::Write => route.time(len, true),
             Act::Claim(_) => route.time(len, false) + route.time(len, true),
             Act::Nothing | Act::Load | Act::Read => route.time(len, false),
@@ -92,6 +96,16 @@ impl Cpu {
             (transfer.address, transfer.len, transfer.act) = (address, len, act);
             state.request(process)
         });
+    }
+
+    /// How many bytes of its stretch are behind a transfer, which joins it.
+    fn behind(&self, act: &Act, at: (usize, u32), len: u32) -> u32 {
+        let mut runs = self.shared.runs.get();
+        let run = &mut runs[usize::from(*act == Act::Write)];
+        let done = if run.next == Some(at) { run.done } else { 0 };
+        *run = Run { next: Some((at.0, at.1 + len)), done: done.saturating_add(len) };
+        self.shared.runs.set(runs);
+        done
     }
 
     /// Loads a word of a memory, past all caches.

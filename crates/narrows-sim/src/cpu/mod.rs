@@ -90,6 +90,15 @@ pub struct Stamp {
     pub id: u32,
 }
 
+/// A stretch of bytes that a process goes through, one transfer behind the other.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// Where the next transfer would go on.
+    next: Option<(usize, u32)>,
+    /// Bytes so far.
+    done: u32,
+}
+
 /// What the handles of one process share.
 struct Shared {
     machine: Rc<Machine>,
@@ -98,6 +107,8 @@ struct Shared {
     door: Door,
     /// Where its private buffer lies in its core's home memory, if copies go through the cache.
     private: Cell<Option<u32>>,
+    /// The stretches that it reads and writes.
+    runs: Cell<[Run; 2]>,
     tracing: Cell<bool>,
     wanted: Cell<fn(Span, Edge) -> bool>,
     stamps: RefCell<Vec<Stamp>>,
@@ -118,6 +129,7 @@ impl Cpu {
             core,
             door,
             private: Cell::new(None),
+            runs: Cell::default(),
             tracing: Cell::new(false),
             wanted: Cell::new(|_, _| true),
             stamps: RefCell::default(),

@@ -87,7 +87,7 @@ impl Rates {
 }
 
 /// What transfers to and from a memory take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub bus: usize,
     pub cached: bool,
@@ -97,6 +97,8 @@ pub(crate) struct Route {
     read: Time,
     write: Time,
     beat: Time,
+    /// How many bytes of a stretch come first, and what reading and writing begins with beyond.
+    stream: Vec<(u32, Time, Time)>,
 }
 
 impl Route {
@@ -111,13 +113,39 @@ impl Route {
             read: overhead + memory.read.at(bus.clock),
             write: overhead + memory.write.at(bus.clock),
             beat: memory.beat.at(bus.clock),
+            stream: memory
+                .stream
+                .iter()
+                .map(|one| {
+                    let [read, write] = [one.read, one.write].map(|cost| cost.at(bus.clock));
+                    (one.from, overhead + read, overhead + write)
+                })
+                .collect(),
         }
     }
 
     /// How long a transfer has the bus.
     #[inline]
     pub fn time(&self, len: u32, write: bool) -> Time {
-        let first = if write { self.write } else { self.read };
+        self.with_beats(if write { self.write } else { self.read }, len)
+    }
+
+    /// Whether it matters what a transfer goes on from.
+    #[inline]
+    pub fn streams(&self) -> bool {
+        !self.stream.is_empty()
+    }
+
+    /// How long a transfer has the bus that goes on with a stretch, behind so many bytes of it.
+    pub fn time_behind(&self, done: u32, len: u32, write: bool) -> Time {
+        match self.stream.iter().rev().find(|(from, _, _)| *from <= done) {
+            None => self.time(len, write),
+            Some((_, read, other)) => self.with_beats(if write { *other } else { *read }, len),
+        }
+    }
+
+    #[inline]
+    fn with_beats(&self, first: Time, len: u32) -> Time {
         first + self.beat * u64::from(len.div_ceil(self.width).max(1))
     }
 }

@@ -161,8 +161,7 @@ impl Machine {
 
 /// The layout of the chip's links.
 fn layout(machine: &Machine) -> Result<Layout, LayoutError> {
-    let link = &machine.chip.link;
-    Layout::new(Cpu::LINE, link.slots, &link.classes)
+    machine.chip.link.layout(Cpu::LINE)
 }
 
 impl Cpu {

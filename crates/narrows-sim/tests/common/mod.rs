@@ -51,6 +51,7 @@ pub fn core(name: &str) -> Core {
             calls: Vec::new(),
         },
         spans: Vec::new(),
+        functions: Vec::new(),
     }
 }
 
@@ -64,6 +65,7 @@ fn memory(name: &str, size: u32, read: u64, cached: bool) -> Memory {
         write: Cost::Cycles(read),
         beat: Cost::Cycles(1),
         cached,
+        stream: Vec::new(),
     }
 }
 
@@ -102,6 +104,8 @@ pub fn chip() -> Chip {
             internal: 0,
             external: 1,
             slots: 64,
+            channels: 2,
+            channel_slots: 16,
             classes: vec![
                 class(Placement::Internal, 64, 16),
                 class(Placement::Internal, 1024, 16),

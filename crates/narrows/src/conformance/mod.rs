@@ -4,6 +4,7 @@
 //! A platform's tests implement [`Rig`] and call [`run`] for every strategy of [`strategies`].
 
 mod calls;
+mod channels;
 mod messages;
 
 use core::time::Duration;
@@ -24,8 +25,8 @@ pub trait Rig {
     /// The platform.
     type Platform: Platform;
 
-    /// Makes two nodes that are linked, with default limits and the standard layout, runs a side on
-    /// each until both are done, and passes on a panic of either. Nodes do not outlive the run: the
+    /// Makes two nodes that are linked, with default limits, the standard layout and two channels,
+    /// runs a side on each until both are done, and passes on a panic of either. Nodes do not outlive the run: the
     /// one that is done first must not close its link before the other is done.
     fn run(&self, caller: Side<'_, Self::Platform>, callee: Side<'_, Self::Platform>);
 }
@@ -73,6 +74,7 @@ pub fn run<R: Rig>(rig: &R, strategy: Strategy) {
     calls::pipelined(rig, strategy);
     calls::gathered(rig, strategy);
     calls::switched(rig, strategy);
+    channels::pressed(rig, strategy);
 }
 
 /// Waits until every block is back. A peer returns what it is done with at the latest when it

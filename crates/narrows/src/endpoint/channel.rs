@@ -43,8 +43,7 @@ impl<P: Platform> Node<P> {
         len: u32,
         tag: u16,
     ) -> Result<(), SendError> {
-        if let Some(link) = self.links.get_mut(to.link)
-            && link.lost.is_none()
+        if let Some(link) = self.links.up_mut(to.link)
             && len <= WORD
             && link.shared.post_word(&self.platform, to.ring, (value, len), tag)
         {
@@ -84,8 +83,7 @@ impl<P: Platform> Node<P> {
         placement: Placement,
         tag: u16,
     ) -> Result<(), SendError> {
-        if let Some(link) = self.links.get_mut(to.link)
-            && link.lost.is_none()
+        if let Some(link) = self.links.up_mut(to.link)
             && link.shared.post_packet(&self.platform, to.ring, bytes, placement, tag)
         {
             return Ok(());
@@ -147,11 +145,30 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is gone
     /// and all that it sent was taken.
-    #[inline]
+    #[inline(always)]
     pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
+        self.take_quickly::<false>(from)
+    }
+
+    /// As [`Node::take_from_channel`], with the shorter way for packets: either takes both.
+    ///
+    /// # Errors
+    /// As there.
+    #[inline(always)]
+    pub fn take_packet_from_channel(
+        &mut self,
+        from: Channel,
+    ) -> Result<Option<Arrival>, LinkError> {
+        self.take_quickly::<true>(from)
+    }
+
+    #[inline(always)]
+    fn take_quickly<const PACKETS: bool>(
+        &mut self,
+        from: Channel,
+    ) -> Result<Option<Arrival>, LinkError> {
         if let Some(link) = self.links.with_channels(from.link)
-            && link.lost.is_none()
-            && let Some(arrival) = link.shared.take_arrival(&self.platform, from.ring)
+            && let Some(arrival) = link.shared.take_quickly::<PACKETS>(from.ring)
         {
             return Ok(arrival);
         }
@@ -160,26 +177,28 @@ impl<P: Platform> Node<P> {
 
     #[inline(never)]
     fn take_in_turn(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
-        let link = self.channel_link(from)?;
-        let lost = link.lost;
-        let left = match lost {
-            None => true,
-            Some(Lost::Corrupt(_)) => false,
-            Some(_) => link.shared.channel_left(from.ring),
-        };
-        let platform = &self.platform;
-        let link = self.links.with_channels(from.link).filter(|_| left);
-        let arrival = link.map(|link| link.shared.take_arrival(platform, from.ring).ok_or(link));
-        match (arrival, lost) {
-            (Some(Ok(arrival)), _) => Ok(arrival),
-            (_, Some(reason)) => Err(LinkError::Gone(reason)),
-            (Some(Err(link)), None) => {
-                let what = link.shared.fault(from.ring);
-                self.fail(from.link, what);
-                Err(LinkError::Gone(Lost::Corrupt(what)))
-            }
-            (None, None) => Err(LinkError::Unknown),
+        if let Some(link) = self.links.with_channels(from.link)
+            && let Some(arrival) = link.shared.take_arrival(&self.platform, from.ring)
+        {
+            return Ok(arrival);
         }
+        self.take_what_is_left(from)
+    }
+
+    /// Takes from a channel whose link has ended, or ends it because of what is there.
+    #[inline(never)]
+    fn take_what_is_left(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
+        let link = self.channel_link(from)?;
+        let Some(reason) = link.lost else {
+            let what = link.shared.fault(from.ring);
+            self.fail(from.link, what);
+            return Err(LinkError::Gone(Lost::Corrupt(what)));
+        };
+        let left = !matches!(reason, Lost::Corrupt(_)) && link.shared.channel_left(from.ring);
+        let platform = &self.platform;
+        let link = self.links.get_mut(from.link).filter(|_| left);
+        let arrival = link.and_then(|link| link.shared.take_arrival(platform, from.ring)?);
+        arrival.map(Some).ok_or(LinkError::Gone(reason))
     }
 
     /// The link of a channel that there is.
@@ -213,11 +232,10 @@ impl<P: Platform> Node<P> {
     /// held: whoever gives back what is not ends the link, as seen from its sender.
     #[inline]
     pub fn release_block(&mut self, link: LinkId, block: Block) {
-        let Some(link) = self.links.with_channels(link) else { return };
-        if link.lost.is_some() {
-            link.shared.drop_block();
-        } else {
+        if let Some(link) = self.links.with_channels(link) {
             link.shared.give_block(&self.platform, block);
+        } else if let Some(link) = self.links.get_mut(link) {
+            link.shared.drop_block();
         }
     }
 

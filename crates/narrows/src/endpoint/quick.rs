@@ -81,8 +81,7 @@ impl<P: Platform> Node<P> {
         if !open || self.platform.tracing() {
             return None;
         }
-        let link = self.links.get_mut(to)?;
-        link.lost.is_none().then_some((&self.platform, link))
+        Some((&self.platform, self.links.up_mut(to)?))
     }
 
     /// The ring that a message for this port can be taken from: none if no message is there. With

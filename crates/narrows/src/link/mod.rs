@@ -101,6 +101,8 @@ pub struct Link<P: Platform> {
     /// Whether the flows and the attached endpoints have been told that it ended.
     pub told: bool,
     pub(crate) life: u32,
+    /// The same while it is up, then 0: one look tells both.
+    pub(crate) up: u32,
 }
 
 impl<P: Platform> Link<P> {

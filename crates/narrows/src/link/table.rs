@@ -77,13 +77,17 @@ impl<P: Platform> Links<P> {
         self.at_mut(id.index).filter(|link| link.life == id.life)
     }
 
-    /// The link of this name, to take from its channels or to give back what came over them.
+    /// The link of this name, if it is up.
+    #[inline(always)]
+    pub fn up_mut(&mut self, id: LinkId) -> Option<&mut Link<P>> {
+        self.at_mut(id.index).filter(|link| link.up == id.life)
+    }
+
+    /// The link of this name, if it is up, to take from its channels or to give back what came over them.
     #[inline(always)]
     pub fn with_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
-        let link = self.table.get_mut(usize::from(id.index))?.as_mut();
-        let link = link.filter(|link| link.life == id.life)?;
         self.channels_owe = true;
-        Some(link)
+        self.up_mut(id)
     }
 
     /// The link at a place of the table.
@@ -258,7 +262,7 @@ impl<P: Platform> Links<P> {
         let count = self.inbox;
         let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
         let entries = platform.storage(count, entry).map_err(none)?;
-        self.lives = self.lives.wrapping_add(1);
+        self.lives = self.lives.wrapping_add(1).max(1);
         let link = Link {
             shared,
             key: new.key,
@@ -274,6 +278,7 @@ impl<P: Platform> Links<P> {
             wanting: false,
             told: false,
             life: self.lives,
+            up: self.lives,
         };
         let id = LinkId { index, life: link.life };
         let head = link.shared.head().map_err(|_| HuntError::Incompatible)?;
@@ -317,6 +322,7 @@ impl<P: Platform> Links<P> {
             && link.lost.is_none()
         {
             link.lost = Some(reason);
+            link.up = 0;
             link.taken = link.shared.rx.taken();
             link.shared.reclaim_all();
             link.shared.end_channels();

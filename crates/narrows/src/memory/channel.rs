@@ -3,7 +3,7 @@
 
 use super::{Ack, Kind};
 use super::{Block, Consumer, Corrupt, Descriptor, Layout, Producer, Ring, Shared};
-use crate::platform::{Memory, NoStorage, OwnMemory, Platform, Watch, Words};
+use crate::platform::{Memory, NoStorage, Platform, Watch, Words};
 use crate::strategy::Placement;
 
 /// Bytes of a word that travels in its slot.
@@ -48,20 +48,20 @@ fn set(bits: &mut u64, ring: u16, on: bool) {
 }
 
 /// The sender's side of a channel.
-struct Outlet<O: OwnMemory, Q: Memory> {
-    tx: Producer<O, Q>,
+struct Outlet<P: Platform> {
+    tx: Producer<P::Own, P::Peer>,
     /// What the receiver says it took.
-    taken: Q::Words,
+    taken: <P::Peer as Memory>::Words,
 }
 
 /// The receiver's side of a channel.
-struct Inlet<O: OwnMemory, Q: Memory> {
-    rx: Consumer<O, Q>,
+struct Inlet<P: Platform> {
+    rx: Consumer<P::Own, P::Peer>,
     /// Entries taken when the link ended.
     ended: u32,
 }
 
-impl<O: OwnMemory, Q: Memory> Inlet<O, Q> {
+impl<P: Platform> Inlet<P> {
     /// Whether something can be taken though the link has ended: a ring holds no more than its
     /// slots, whatever a peer that is alive in truth writes on.
     fn left(&self) -> bool {
@@ -71,8 +71,8 @@ impl<O: OwnMemory, Q: Memory> Inlet<O, Q> {
 
 /// All channels of a link. Which of them something is true of is a bit of a word.
 pub(super) struct Channels<P: Platform> {
-    outlets: P::Slice<Option<Outlet<P::Own, P::Peer>>>,
-    inlets: P::Slice<Option<Inlet<P::Own, P::Peer>>>,
+    outlets: P::Slice<Option<Outlet<P>>>,
+    inlets: P::Slice<Option<Inlet<P>>>,
     /// Those to receive on that hold credit back.
     pub owing: u64,
     /// Those to receive on that waits include.
@@ -110,11 +110,11 @@ impl<P: Platform> Channels<P> {
     }
 
     #[inline(always)]
-    fn outlet(&mut self, ring: u16) -> Option<&mut Outlet<P::Own, P::Peer>> {
+    fn outlet(&mut self, ring: u16) -> Option<&mut Outlet<P>> {
         self.outlets.get_mut(usize::from(ring))?.as_mut()
     }
     #[inline(always)]
-    fn inlet(&self, ring: u16) -> Option<&Inlet<P::Own, P::Peer>> {
+    fn inlet(&self, ring: u16) -> Option<&Inlet<P>> {
         self.inlets.get(usize::from(ring))?.as_ref()
     }
 
@@ -173,7 +173,7 @@ impl<P: Platform> Shared<P> {
         let Some(outlet) = self.channels.outlet(ring).filter(|o| o.tx.known_room()) else {
             return false;
         };
-        outlet.tx.publish(&entry(len, tag, None), &value.to_le_bytes());
+        outlet.tx.put(&entry(len, tag, None), &value.to_le_bytes());
         platform.fence();
         if outlet.tx.must_ring() {
             platform.ring(&self.bell);
@@ -196,7 +196,7 @@ impl<P: Platform> Shared<P> {
         }
         let Some(block) = self.bring(placement, bytes) else { return false };
         let Some(outlet) = self.channels.outlet(ring) else { return false };
-        outlet.tx.publish(&entry(bytes.len() as u32, tag, Some(block)), &[]);
+        outlet.tx.put(&entry(bytes.len() as u32, tag, Some(block)), &[]);
         platform.fence();
         if outlet.tx.must_ring() {
             platform.ring(&self.bell);
@@ -213,36 +213,45 @@ impl<P: Platform> Shared<P> {
         self.channels.outlet(ring).map(|outlet| outlet.tx.room()).transpose()
     }
 
-    /// Takes the next entry of a channel, if one is there. None if there is no such channel, or
-    /// something is wrong with the entry: [`Shared::fault`] says what.
+    /// Takes the next entry of a channel, if one is there and it is a word, or a packet if these are
+    /// wanted. None if it is something else, there is no such channel, or a batch of credit has
+    /// gathered.
     #[inline(always)]
-    pub fn take_arrival(&mut self, platform: &P, ring: u16) -> Option<Option<Arrival>> {
-        let Shared { channels, theirs, peer, .. } = self;
-        let inlet = channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
-        if !inlet.rx.ready() {
+    pub fn take_quickly<const PACKETS: bool>(&mut self, ring: u16) -> Option<Option<Arrival>> {
+        let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
+        let slot = inlet.rx.next();
+        if !inlet.rx.is_behind(slot) {
             return Some(None);
         }
-        let Descriptor { len, tag, block, .. } = Descriptor::usual(inlet.rx.words())?;
-        let mut bytes = [0; WORD as usize];
-        if let Some(block) = block {
-            let (offset, size) = theirs.block(block)?;
-            if len > size {
-                return None;
-            }
-            peer.invalidate(offset, len);
-            channels.held += 1;
-        } else {
-            if len > WORD {
-                return None;
-            }
-            inlet.rx.payload(&mut bytes);
+        let words = inlet.rx.words_of(slot);
+        let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
+        if block.is_some() != PACKETS || inlet.rx.is_due(slot) {
+            return None;
         }
-        inlet.rx.advance(0);
-        channels.owing |= bit(ring);
-        if inlet.rx.holds_batch() {
+        let (offset, limit) = if PACKETS { self.theirs.block(block?)? } else { (0, WORD) };
+        if len > limit {
+            return None;
+        }
+        let mut word = 0;
+        if PACKETS {
+            self.peer.invalidate(offset, len);
+            self.channels.held += 1;
+        } else {
+            word = inlet.rx.first_bytes(slot);
+        }
+        inlet.rx.pass(slot);
+        self.channels.owing |= bit(ring);
+        Some(Some(Arrival { len, tag, block, word }))
+    }
+
+    /// Takes the next entry of a channel, if one is there, after giving the credit that has gathered.
+    /// None if there is no such channel, or something is wrong with the entry: [`Shared::fault`] says
+    /// what.
+    pub fn take_arrival(&mut self, platform: &P, ring: u16) -> Option<Option<Arrival>> {
+        if self.channels.inlet(ring)?.rx.holds_batch() {
             self.flush(platform);
         }
-        Some(Some(Arrival { len, tag, block, word: u64::from_le_bytes(bytes) }))
+        self.take_quickly::<false>(ring).or_else(|| self.take_quickly::<true>(ring))
     }
 
     /// What is wrong with the next entry of a channel.

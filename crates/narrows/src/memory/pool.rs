@@ -24,11 +24,22 @@ pub enum PoolError {
     },
 }
 
+/// The free blocks of a class, and what the way to one of them needs of the layout.
 #[derive(Clone, Copy)]
 struct List {
     first: u16,
     last: u16,
     base: u16,
+    /// Code of the kind of memory.
+    placement: u16,
+    size: u32,
+    stride: u32,
+    offset: u32,
+}
+
+impl List {
+    const NONE: List =
+        List { first: NIL, last: NIL, base: 0, placement: NIL, size: 0, stride: 0, offset: 0 };
 }
 
 /// The books over one region's blocks. `B` holds one entry a block.
@@ -43,11 +54,19 @@ pub struct Pool<B> {
 impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// Books that say every block is free. `books` has [`Layout::blocks`] entries.
     pub fn new(layout: Layout, mut books: B) -> Pool<B> {
-        let mut lists = [List { first: NIL, last: NIL, base: 0 }; MAX_CLASSES];
+        let mut lists = [List::NONE; MAX_CLASSES];
         let mut base = 0;
-        for (list, class) in lists.iter_mut().zip(layout.classes()) {
+        for (list, (offset, class)) in lists.iter_mut().zip(layout.places()) {
             let count = class.count as u16;
-            *list = List { first: base, last: base + count - 1, base };
+            *list = List {
+                first: base,
+                last: base + count - 1,
+                base,
+                placement: class.placement.code() as u16,
+                size: class.size,
+                stride: class.size.next_multiple_of(layout.line()),
+                offset,
+            };
             for at in base..base + count {
                 let next = if at + 1 < base + count { at + 1 } else { NIL };
                 if let Some(entry) = books.get_mut(usize::from(at)) {
@@ -85,25 +104,47 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// See [`PoolError`].
     #[inline]
     pub fn take(&mut self, placement: Placement, len: u32) -> Result<Block, PoolError> {
-        let mut limit = 0;
-        for (class, c) in self.layout.classes().iter().enumerate() {
-            if c.placement != placement {
-                continue;
-            }
-            limit = c.size;
-            let list = &mut self.lists[class];
-            if c.size < len || list.first == NIL {
-                continue;
-            }
+        let (block, ..) = self.take_as(HELD, placement, len)?;
+        self.held += 1;
+        Ok(block)
+    }
+
+    /// As [`Pool::take`] and [`Pool::lend`]; the block's offset and its size come with it.
+    #[inline(always)]
+    pub(super) fn take_to_lend(
+        &mut self,
+        placement: Placement,
+        len: u32,
+    ) -> Result<(Block, u32, u32), PoolError> {
+        let taken = self.take_as(LENT, placement, len)?;
+        self.lent += 1;
+        Ok(taken)
+    }
+
+    #[inline(always)]
+    fn take_as(
+        &mut self,
+        mark: u16,
+        placement: Placement,
+        len: u32,
+    ) -> Result<(Block, u32, u32), PoolError> {
+        let wanted = placement.code() as u16;
+        let used = self.layout.classes().len();
+        for (class, list) in self.lists.iter_mut().take(used).enumerate() {
             let at = list.first;
+            if list.placement != wanted || list.size < len || at == NIL {
+                continue;
+            }
             let Some(entry) = self.books.get_mut(usize::from(at)) else { continue };
-            list.first = core::mem::replace(entry, HELD);
+            list.first = core::mem::replace(entry, mark);
             if list.first == NIL {
                 list.last = NIL;
             }
-            self.held += 1;
-            return Ok(Block::new(class, u32::from(at - list.base)));
+            let index = u32::from(at - list.base);
+            let offset = list.offset + index * list.stride;
+            return Ok((Block::new(class, index), offset, list.size));
         }
+        let limit = self.layout.longest(placement);
         if len > limit { Err(PoolError::TooLong { limit }) } else { Err(PoolError::Empty) }
     }
 

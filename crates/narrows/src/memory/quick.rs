@@ -57,25 +57,20 @@ impl<P: Platform> Shared<P> {
         if self.pool.lent() >= self.most_lent {
             return None;
         }
-        let mut block = self.pool.take(pool, len);
-        if block == Err(PoolError::Empty) && self.reclaim().is_ok() {
-            block = self.pool.take(pool, len);
+        let mut taken = self.pool.take_to_lend(pool, len);
+        if taken == Err(PoolError::Empty) && self.reclaim().is_ok() {
+            taken = self.pool.take_to_lend(pool, len);
         }
-        let block = block.ok()?;
-        let written = self.own_block(block).is_some_and(|(offset, size)| {
-            if pool != Placement::Internal {
-                // These are used in turn.
-                self.own.prefetch_to_write(offset.saturating_add(AHEAD * size));
-            }
-            let written = self.own.write(offset, payload).is_ok();
-            self.own.clean(offset, len);
-            written
-        });
-        if !written {
-            self.pool.put_back(block);
+        let (block, offset, size) = taken.ok()?;
+        if pool != Placement::Internal {
+            // These are used in turn.
+            self.own.prefetch_to_write(offset.saturating_add(AHEAD * size));
+        }
+        if self.own.write(offset, payload).is_err() {
+            let _ = self.pool.reclaim(block);
             return None;
         }
-        self.pool.lend(block);
+        self.own.clean(offset, len);
         Some(block)
     }
 

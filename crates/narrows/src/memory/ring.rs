@@ -120,14 +120,20 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
+        if descriptor.priority < self.priority {
+            // Before the message: who has seen one more urgent looks for it.
+            self.urgent.store(0, self.head.wrapping_add(1));
+        }
+        self.priority = descriptor.priority;
+        self.put(descriptor, payload);
+    }
+
+    /// As [`Producer::publish`], on a ring where all are equally urgent.
+    #[inline(always)]
+    pub(super) fn put(&mut self, descriptor: &Descriptor, payload: &[u8]) {
         let slot = self.head;
         let next = slot.wrapping_add(1);
         self.head = next;
-        if descriptor.priority < self.priority {
-            // Before the message: who has seen one more urgent looks for it.
-            self.urgent.store(0, next);
-        }
-        self.priority = descriptor.priority;
         self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
         // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
@@ -351,10 +357,48 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.taken.store_release(0, self.next.wrapping_sub(self.start));
     }
 
+    /// Takes the next message, which is there and whose words are these, on a ring where all are
+    /// equally urgent. With a number that was read before the message was looked at: the compiler
+    /// would read it again behind that.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, slot: u32) {
+        let next = slot.wrapping_add(1);
+        self.next = next;
+        // Release: as in `Consumer::advance`.
+        self.taken.store_release(0, next.wrapping_sub(self.start));
+    }
+
+    /// The first bytes of the slot of a message that is there.
+    #[inline(always)]
+    pub(super) fn first_bytes(&self, slot: u32) -> u64 {
+        let mut bytes = [0; 8];
+        self.slots.read_slot(slot, self.line, &mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// The words of a message that is there.
+    #[inline(always)]
+    pub(super) fn words_of(&self, slot: u32) -> [u32; 3] {
+        self.slots.load_slot(slot, self.line)
+    }
+
+    /// Whether the message behind number `slot`, the next, is there.
+    #[inline(always)]
+    pub(super) fn is_behind(&self, slot: u32) -> bool {
+        // Acquire: as in `Consumer::ready`.
+        self.slots.sequence(slot, self.line) == slot.wrapping_add(1)
+    }
+
     /// Whether a batch of credit has gathered.
     #[inline(always)]
     pub fn holds_batch(&self) -> bool {
-        self.next.wrapping_sub(self.due) as i32 >= 0
+        self.is_due(self.next)
+    }
+
+    /// Whether a batch of credit has gathered when number `slot` was the last that was taken.
+    #[inline(always)]
+    pub(super) fn is_due(&self, slot: u32) -> bool {
+        slot.wrapping_sub(self.due) as i32 >= 0
     }
 
     /// Messages taken whose credit the sender has not been given.

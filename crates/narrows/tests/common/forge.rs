@@ -71,7 +71,8 @@ impl<O: OwnMemory, Q: Memory> Forger<O, Q> {
         let sizes = layout.parts().map(|(_, size)| size);
         let returns = sizes[..3].iter().sum();
         let start = own.words(START, 1).expect("a header").load(0);
-        Forger { random, own, victim, layout, start, returns, blocks: returns + sizes[3] }
+        let blocks = sizes[..6].iter().sum();
+        Forger { random, own, victim, layout, start, returns, blocks }
     }
 
     fn get(&self, at: u32) -> u32 {
@@ -103,7 +104,8 @@ impl<O: OwnMemory, Q: Memory> Forger<O, Q> {
     /// Writes a header that is wrong in a word or more, or is another one's.
     pub fn header(&self) {
         for _ in 0..=self.random.below(2) {
-            let at = self.random.pick(&[0, 1, 2, 3, 4, 5, 6, 16, 17, 18, 19, 20, 21, 22, 24]) * 4;
+            let at =
+                self.random.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 20, 21, 22, 24]) * 4;
             let near = self.near(self.get(at));
             self.put(at, near);
         }
@@ -112,7 +114,15 @@ impl<O: OwnMemory, Q: Memory> Forger<O, Q> {
     /// Tells one lie, or a few.
     pub fn lie(&self, lies: Lies) {
         let all = lies == Lies::All;
-        match self.random.below(if all { 16 } else { 6 }) {
+        let channels = u32::from(self.layout.channels() > 0);
+        match self.random.below(if all { 16 + 2 * channels } else { 6 }) {
+            16 => self.entry(),
+            17 => {
+                let lines = self.blocks - self.channel_bytes();
+                let channel = self.random.below(self.layout.channels().into());
+                let line = self.random.pick(&[0, 128, 256]);
+                self.near_word(lines + channel * 384 + line);
+            }
             0..=2 => self.message(true),
             3 | 4 => self.message(false),
             5 => (0..self.random.below(20)).for_each(|_| self.message(false)),
@@ -134,6 +144,32 @@ impl<O: OwnMemory, Q: Memory> Forger<O, Q> {
                 }
             }
         }
+    }
+
+    /// Bytes of the channels' control lines and slots.
+    fn channel_bytes(&self) -> u32 {
+        self.layout.parts()[4..6].iter().map(|part| part.1).sum()
+    }
+
+    /// Makes up the next entry of a channel, or spoils it.
+    fn entry(&self) {
+        let channel = self.random.below(self.layout.channels().into());
+        let lines = self.blocks - self.channel_bytes();
+        let slots = lines + self.layout.parts()[4].1;
+        let count = self.layout.channel_slots();
+        let taken = self.of_victim(lines + channel * 384 + 256);
+        let before = self.start.wrapping_add(channel + 1).wrapping_add(taken);
+        let slot = slots + (channel * count + (before & (count - 1))) * 64;
+        let kind = self.random.pick(&[1, 1, 1, 1, 1, 1, 1, self.random.below(8)]);
+        let ack = u32::from(self.random.one_in(8));
+        let len = self.random.pick(&[0, 4, 8, 9, 64, 256, 257, self.random.below(1 << 24)]);
+        let block = self.random.pick(&[IN_SLOT, IN_SLOT, self.block()]);
+        self.put(slot + 4, len << 8 | kind << 5 | ack);
+        self.put(slot + 8, self.random.word());
+        self.put(slot + 12, block << 16 | self.random.below(9));
+        self.put(slot + 16, self.random.word());
+        let number = before.wrapping_add(1);
+        self.put(slot, self.random.pick(&[number, number, number, self.near(number)]));
     }
 
     /// A number that is a little off, or a lot.

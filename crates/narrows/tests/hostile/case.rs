@@ -4,10 +4,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use narrows::endpoint::{
-    Address, FlowId, Lent, Limits, LinkError, Message, Node, Reserved, Select, What,
+    Address, Channel, FlowId, Lent, Limits, LinkError, Message, Node, Reserved, Select, What,
 };
 use narrows::link::LinkId;
-use narrows::memory::{Class, Corrupt, Layout};
+use narrows::memory::{Block, Class, Corrupt, Layout};
 use narrows::platform::{HuntError, Lost};
 use narrows::strategy::{Placement, Strategy};
 
@@ -18,6 +18,7 @@ use super::turns::{Deeds, serve};
 
 /// The port for the honest peer; the others are open to anybody.
 pub const HONEST: u16 = 3;
+pub const CHANNELS: u16 = 2;
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
 type Pen = Forger<Heap, Heap>;
@@ -34,6 +35,8 @@ pub struct Case {
     flow: FlowId,
     exchanges: usize,
     pub lents: Vec<Lent>,
+    /// Blocks of packets of the liar's.
+    pub packets: Vec<Block>,
     pub notices: u32,
     pub reserved: Vec<Reserved>,
     pub calls: Option<FlowId>,
@@ -53,7 +56,8 @@ fn layout(random: &Random) -> Layout {
         class(Placement::External, 256, 2),
     ];
     let start = random.pick(&[0, u32::MAX, u32::MAX - 5, random.word()]);
-    Layout::new(64, 8, &classes).expect("possible").starting_at(start)
+    let layout = Layout::new(64, 8, &classes).expect("possible").starting_at(start);
+    layout.with_channels(CHANNELS, 4).expect("possible")
 }
 
 impl Case {
@@ -87,6 +91,7 @@ impl Case {
             flow,
             exchanges: 0,
             lents: Vec::new(),
+            packets: Vec::new(),
             notices: 0,
             reserved: Vec::new(),
             calls: None,
@@ -250,6 +255,14 @@ impl Case {
 
     /// Takes what is left of a link that has ended, and closes it.
     fn settle(&mut self, link: LinkId, reason: Lost) {
+        for ring in 0..CHANNELS {
+            let from = Channel { link, ring };
+            let taken = (0..9).take_while(|_| self.take(from).is_some()).count();
+            assert!(taken <= 4, "no more than the ring holds");
+        }
+        for block in std::mem::take(&mut self.packets) {
+            self.node.release_block(link, block);
+        }
         for lent in std::mem::take(&mut self.lents) {
             self.look_at(&lent);
             self.node.release(lent);

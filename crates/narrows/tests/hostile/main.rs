@@ -102,7 +102,7 @@ fn whatever_a_peer_writes_its_link_goes_on_or_ends_with_a_reason_and_no_other_no
     for end in every.map(|what| Some(Lost::Corrupt(what))).into_iter().chain([None]) {
         assert!(outcomes.contains_key(&outcome(end)), "no case ended so: {}", outcome(end));
     }
-    let Deeds { messages, requests, responses, refused, switched, served, .. } = deeds;
+    let Deeds { messages, requests, responses, refused, switched, served, entries, .. } = deeds;
     for (deed, times) in [
         ("messages", messages),
         ("requests", requests),
@@ -110,6 +110,7 @@ fn whatever_a_peer_writes_its_link_goes_on_or_ends_with_a_reason_and_no_other_no
         ("refused", refused),
         ("switched", switched),
         ("served", served),
+        ("entries", entries),
     ] {
         assert!(times > count / 100, "too few cases get as far as {deed}: {times}");
     }

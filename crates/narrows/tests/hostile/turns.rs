@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use narrows::endpoint::{
-    Address, Failure, Function, Lent, Message, Node, Select, Sink, Source, What,
+    Address, Arrival, Channel, Failure, Function, Lent, Message, Node, Select, Sink, Source, What,
 };
 use narrows::link::LinkId;
+use narrows::platform::Memory;
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 
-use super::case::{Case, HONEST};
+use super::case::{CHANNELS, Case, HONEST};
 use super::common::world::{Side, all, bytes, name};
 
 const BRIEFLY: Option<Duration> = Some(Duration::from_micros(1));
@@ -30,6 +31,8 @@ pub struct Deeds {
     pub switched: u64,
     /// This node's calls that it served in order.
     pub served: u64,
+    /// Words and packets taken from its channels.
+    pub entries: u64,
     /// Its next life linked to.
     pub again: u64,
 }
@@ -85,7 +88,20 @@ impl Case {
         let Some((link, _)) = self.liar.links().next() else { return };
         let (len, port) = (self.len(), self.random.below(5) as u16);
         let to = Address { link, port };
-        match self.random.below(10) {
+        let channel = Channel { link, ring: self.random.below(CHANNELS.into()) as u16 };
+        match self.random.below(12) {
+            10 if self.random.one_in(2) => drop(self.liar.try_send_word(channel, 77, 8, 1)),
+            10 => {
+                let placement = Placement::External;
+                let _ = self.liar.try_send_packet(channel, &bytes(len, 7), placement, 2);
+            }
+            11 => {
+                if let Ok(Some(Arrival { block: Some(block), .. })) =
+                    self.liar.take_from_channel(channel)
+                {
+                    self.liar.release_block(link, block);
+                }
+            }
             0..=2 => {
                 let tag = self.random.below(9) as u16;
                 let _ = self.liar.try_send(1, to, Message::new(&bytes(len, 1)).tag(tag));
@@ -135,7 +151,13 @@ impl Case {
     pub fn turn(&mut self, link: LinkId, deeds: &mut Deeds) {
         let (len, port) = (self.len(), 1 + self.random.below(2) as u16);
         let to = Address { link, port: self.random.below(5) as u16 };
-        match self.random.below(18) {
+        match self.random.below(21) {
+            18 | 19 => self.use_channel(link, deeds),
+            20 => {
+                if let Some(block) = self.packets.pop() {
+                    self.node.release_block(link, block);
+                }
+            }
             0..=2 => self.receive(link, port, deeds),
             16 | 17 => {
                 let (mut buffer, within) = ([0; 300], self.random.pick(&[None, BRIEFLY]));
@@ -197,6 +219,42 @@ impl Case {
                 self.node.open(1).expect("free");
             }
         }
+    }
+
+    fn use_channel(&mut self, link: LinkId, deeds: &mut Deeds) {
+        let channel = Channel { link, ring: self.random.below(CHANNELS.into()) as u16 };
+        let (len, on) = (self.len(), self.random.one_in(2));
+        match self.random.below(8) {
+            0..=2 => deeds.entries += u64::from(self.take(channel).is_some()),
+            3 => drop(self.node.try_send_word(channel, 5, 8, 3)),
+            4 => {
+                let placement = Placement::External;
+                let _ = self.node.try_send_packet(channel, &bytes(len, 8), placement, 4);
+            }
+            5 => {
+                let _ = self.node.watch_channel(channel, on);
+                let _ = self.node.want_room(channel, on);
+            }
+            6 => drop(self.node.wait_for_room(channel, BRIEFLY)),
+            _ => {
+                assert!(self.node.channel_available(channel) <= 4);
+                assert!(self.node.channel_unsent(channel) <= 4);
+            }
+        }
+    }
+
+    /// Takes an entry of a channel; all of a packet can be read.
+    pub fn take(&mut self, from: Channel) -> Option<Arrival> {
+        let arrival = self.node.take_from_channel(from).ok()??;
+        let Some(block) = arrival.block else {
+            assert!(arrival.len <= 8, "{} bytes", arrival.len);
+            return Some(arrival);
+        };
+        let (region, at) = self.node.place_of(from.link, block).expect("a block of the peer's");
+        let mut to = [0; 256];
+        assert_eq!(region.read(at, &mut to[..arrival.len as usize]), Ok(()));
+        self.packets.push(block);
+        Some(arrival)
     }
 
     fn receive(&mut self, link: LinkId, port: u16, deeds: &mut Deeds) {

@@ -52,7 +52,8 @@ impl Drop for Core {
 impl Core {
     /// Two cores with a link between them.
     pub fn pair() -> [Core; 2] {
-        let layout = Layout::standard(Core::LINE).expect("the standard layout");
+        let layout = Layout::standard(Core::LINE).and_then(|layout| layout.with_channels(2, 16));
+        let layout = layout.expect("possible");
         let regions = [(); 2].map(|()| Region::new(&layout));
         let doors = [(); 2].map(|()| Arc::new(Door::default()));
         [0, 1].map(|own| Core {

@@ -38,10 +38,10 @@ impl Weakened {
 
 struct Bytes {
     words: Box<[UnsafeCell<u32>]>,
-    /// Where the atomics are, in words: the control lines up to the slots, then the first word of
-    /// each slot.
-    control: usize,
-    slots: std::ops::Range<usize>,
+    /// Where the atomics are, in words: the control lines, of messages and of channels, and the
+    /// first word of each slot.
+    control: [std::ops::Range<usize>; 2],
+    slots: [std::ops::Range<usize>; 2],
     slot: usize,
     weakened: Weakened,
 }
@@ -54,8 +54,10 @@ unsafe impl Send for Bytes {}
 
 impl Bytes {
     fn is_atomic(&self, at: usize) -> bool {
-        (self.control..self.slots.start).contains(&at)
-            || self.slots.contains(&at) && (at - self.slots.start).is_multiple_of(self.slot)
+        let first = |slots: &std::ops::Range<usize>| {
+            slots.contains(&at) && (at - slots.start).is_multiple_of(self.slot)
+        };
+        self.control.iter().any(|lines| lines.contains(&at)) || self.slots.iter().any(first)
     }
     fn load(&self, at: usize, order: Ordering) -> u32 {
         let word = self.words[at].get();
@@ -107,11 +109,17 @@ pub struct Region(Arc<Bytes>);
 impl Region {
     /// A formatted region of this layout.
     pub fn new(layout: &Layout) -> Region {
-        let [header, control, slots, ..] = layout.parts().map(|(_, bytes)| bytes as usize / 4);
+        let mut end = 0;
+        let [_, control, slots, _, channels, channel_slots, _] =
+            layout.parts().map(|(_, bytes)| {
+                let start = end;
+                end += bytes as usize / 4;
+                start..end
+            });
         let region = Region(Arc::new(Bytes {
             words: (0..layout.size() / 4).map(|_| UnsafeCell::new(0)).collect(),
-            control: header,
-            slots: header + control..header + control + slots,
+            control: [control, channels],
+            slots: [slots, channel_slots],
             slot: layout.line() as usize / 4,
             weakened: Weakened::get(),
         }));

@@ -60,7 +60,7 @@ pub unsafe extern "C" fn mcapi_endpoint_get_i(
         ended(call, begun.map(Begun::from))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, get) };
+    unsafe { begin(status, request, &get) };
 }
 
 /// Looks for an endpoint until it is there.

@@ -31,7 +31,7 @@ fn sender(node: &Node, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcom
 }
 
 /// Sends at once if that can be done; what was said of the sender if not.
-#[inline]
+#[inline(never)]
 fn send_now(
     call: &mut Call<'_>,
     (from, to): (EndpointId, EndpointId),
@@ -62,6 +62,7 @@ fn send_now(
 }
 
 /// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
+#[inline(never)]
 fn reach_own<'a>(mut call: Call<'a>, to: EndpointId) -> Outcome<Call<'a>> {
     let node = call.node()?;
     if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
@@ -104,11 +105,7 @@ pub unsafe extern "C" fn mcapi_msg_send(
 }
 
 #[inline(never)]
-fn send_in_turn(
-    (from, to): (EndpointId, EndpointId),
-    bytes: Bytes,
-    priority: u32,
-) -> Outcome<()> {
+fn send_in_turn((from, to): (EndpointId, EndpointId), bytes: Bytes, priority: u32) -> Outcome<()> {
     let mut call = process::of_endpoint(from)?;
     let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
         return ended(call, Ok(()));
@@ -144,11 +141,11 @@ pub unsafe extern "C" fn mcapi_msg_send_i(
         ended(call, Ok(Begun::Pending(request)))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, send) };
+    unsafe { begin(status, request, &send) };
 }
 
 /// The stack's port of an endpoint that receives, and how long it may wait.
-#[inline]
+#[inline(never)]
 fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
     let inner = node.endpoints.find(id).filter(|_| id.node() == node.id);
     match inner.and_then(|inner| Some((inner, node.endpoints.get(inner)?))) {
@@ -244,7 +241,7 @@ pub unsafe extern "C" fn mcapi_msg_recv_i(
         ended(call, Ok(Begun::Pending(request)))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, receive) };
+    unsafe { begin(status, request, &receive) };
 }
 
 /// How many messages an endpoint can receive without waiting.

@@ -79,7 +79,7 @@ impl From<Option<Handle>> for Begun {
 }
 
 /// A call that does not wait: whatever it comes to, there is a request that says so.
-unsafe fn begin(status: *mut u32, request: *mut u32, act: impl FnOnce() -> Outcome<Begun>) {
+unsafe fn begin(status: *mut u32, request: *mut u32, act: &dyn Fn() -> Outcome<Begun>) {
     // SAFETY: as was promised.
     let (verdict, request) = unsafe { (Verdict::new(status), Variable::new(request)) };
     let Some(verdict) = verdict else { return };

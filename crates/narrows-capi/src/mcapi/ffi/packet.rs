@@ -85,7 +85,7 @@ pub unsafe extern "C" fn mcapi_pktchan_connect_i(
 ) {
     let connect = || connect(send_endpoint, receive_endpoint, Kind::Packet);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, connect) };
+    unsafe { begin(status, request, &connect) };
 }
 
 /// Opens the receiving side of a packet channel.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_open_i(
     let handle = unsafe { Output::new(receive_handle) };
     let open = || open(handle, receive_endpoint, Kind::Packet, Direction::Receive);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, open) };
+    unsafe { begin(status, request, &open) };
 }
 
 /// Opens the sending side of a packet channel.
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn mcapi_pktchan_send_open_i(
     let handle = unsafe { Output::new(send_handle) };
     let open = || open(handle, send_endpoint, Kind::Packet, Direction::Send);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, open) };
+    unsafe { begin(status, request, &open) };
 }
 
 /// Sends a packet, without waiting.
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn mcapi_pktchan_send_i(
         ended(call, Ok(Begun::Pending(request)))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, send) };
+    unsafe { begin(status, request, &send) };
 }
 
 /// Sends a packet, waiting for room.
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_i(
         ended(call, Ok(Begun::Pending(request)))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, receive) };
+    unsafe { begin(status, request, &receive) };
 }
 
 /// Receives a packet, waiting for it.
@@ -317,7 +317,7 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_close_i(
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, || close(receive_handle, Kind::Packet, Direction::Receive)) };
+    unsafe { begin(status, request, &|| close(receive_handle, Kind::Packet, Direction::Receive)) };
 }
 
 /// Closes the sending side of a packet channel.
@@ -328,7 +328,7 @@ pub unsafe extern "C" fn mcapi_pktchan_send_close_i(
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, || close(send_handle, Kind::Packet, Direction::Send)) };
+    unsafe { begin(status, request, &|| close(send_handle, Kind::Packet, Direction::Send)) };
 }
 
 const _: () = assert!(size_of::<Handle>() == 4);

@@ -20,7 +20,7 @@ pub unsafe extern "C" fn mcapi_sclchan_connect_i(
 ) {
     let connect = || connect(send_endpoint, receive_endpoint, Kind::Scalar);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, connect) };
+    unsafe { begin(status, request, &connect) };
 }
 
 /// Opens the receiving side of a scalar channel.
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn mcapi_sclchan_recv_open_i(
     let handle = unsafe { Output::new(receive_handle) };
     let open = || open(handle, receive_endpoint, Kind::Scalar, Direction::Receive);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, open) };
+    unsafe { begin(status, request, &open) };
 }
 
 /// Opens the sending side of a scalar channel.
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn mcapi_sclchan_send_open_i(
     let handle = unsafe { Output::new(send_handle) };
     let open = || open(handle, send_endpoint, Kind::Scalar, Direction::Send);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, open) };
+    unsafe { begin(status, request, &open) };
 }
 
 #[inline(always)]
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn mcapi_sclchan_recv_close_i(
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, || close(receive_handle, Kind::Scalar, Direction::Receive)) };
+    unsafe { begin(status, request, &|| close(receive_handle, Kind::Scalar, Direction::Receive)) };
 }
 
 /// Closes the sending side of a scalar channel.
@@ -158,5 +158,5 @@ pub unsafe extern "C" fn mcapi_sclchan_send_close_i(
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, || close(send_handle, Kind::Scalar, Direction::Send)) };
+    unsafe { begin(status, request, &|| close(send_handle, Kind::Scalar, Direction::Send)) };
 }

@@ -125,7 +125,7 @@ impl Limits {
             turns.wait(turns.mapping.line(ended), |word| word == number)?;
             let last = timed + iterations - 1;
             let there = turns.mapping.word::<1>(ended).load(Relaxed) == 1;
-            let back = kind != Kind::CopyBothWays || intact(turns.into, number, last);
+            let back = !kind.comes_back() || intact(turns.into, number, last);
             if let (true, true, Some(ns)) = (there, back, laps.middle()) {
                 Ok(ns)
             } else {

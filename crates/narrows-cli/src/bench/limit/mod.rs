@@ -65,12 +65,18 @@ pub enum Kind {
     LineEachWay,
     /// As `LineEachWay`, with a random time to [think](Laps::think) between, which is not counted.
     LineThinking,
+    /// Round trip; each side writes the slots of a ring of its own in turn. Takes no size.
+    SlotEachWay,
     /// Round trip; both sides write the same line in turn.
     SharedLine,
     /// Round trip; the payload is copied in and, on the other core, out; a line answers.
     Copy,
     /// Round trip; as `Copy`, and the callee copies the payload back the same way.
     CopyBothWays,
+    /// As `CopyBothWays`, by way of as many buffers in turn as a pool has blocks of that size.
+    CopyInTurn,
+    /// As `CopyInTurn`; only the caller's copying in is counted.
+    CopyIn,
     /// One way; the payload is copied in and, on the other core, out, several being under way.
     CopyRate,
     /// One way; [`SLOT_PAYLOAD`] bytes in a slot of one line, through a ring. Takes no size.
@@ -81,12 +87,15 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::LineEachWay,
         Self::LineThinking,
+        Self::SlotEachWay,
         Self::SharedLine,
         Self::Copy,
         Self::CopyBothWays,
+        Self::CopyInTurn,
+        Self::CopyIn,
         Self::CopyRate,
         Self::SlotRate,
         Self::Eventfd,
@@ -97,28 +106,41 @@ impl Kind {
         match self {
             Self::LineEachWay => "line each way",
             Self::LineThinking => "line each way, thinking",
+            Self::SlotEachWay => "slot ring each way",
             Self::SharedLine => "line both write",
             Self::Copy => "copy, answered by a line",
             Self::CopyBothWays => "copy both ways",
+            Self::CopyInTurn => "copy both ways, by buffers in turn",
+            Self::CopyIn => "copying in, by buffers in turn",
             Self::CopyRate => "copy, one way",
             Self::SlotRate => "slot ring, one way",
             Self::Eventfd => "eventfd",
         }
     }
 
+    /// Whether the callee copies the payload back.
+    fn comes_back(self) -> bool {
+        matches!(self, Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn)
+    }
+
     /// Whether the number of bytes matters.
     pub fn has_payload(self) -> bool {
-        matches!(self, Self::Copy | Self::CopyBothWays | Self::CopyRate)
+        matches!(
+            self,
+            Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn | Self::CopyRate
+        )
     }
 
     /// Iterations that make a batch of a fraction of a millisecond to a few milliseconds: long
     /// enough to time, short enough to fall between two disturbances.
     pub fn iterations(self, bytes: usize) -> u64 {
         match self {
-            Self::LineEachWay | Self::LineThinking | Self::SharedLine => 1_000,
+            Self::LineEachWay | Self::LineThinking | Self::SlotEachWay | Self::SharedLine => 1_000,
             Self::CopyRate if bytes <= 64 => 16_384,
             Self::CopyRate => ((8 << 20) / (bytes as u64)).clamp(32, 1_000),
-            Self::Copy | Self::CopyBothWays => ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000),
+            Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn => {
+                ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
+            }
             Self::SlotRate => 16_384,
             Self::Eventfd => 100,
         }
@@ -127,7 +149,7 @@ impl Kind {
     /// Bytes of private memory that an iteration reads or fills.
     fn bytes(self, asked: usize) -> io::Result<usize> {
         match self {
-            Self::SlotRate => Ok(SLOT_PAYLOAD),
+            Self::SlotRate | Self::SlotEachWay => Ok(SLOT_PAYLOAD),
             _ if !self.has_payload() => Ok(0),
             _ if asked <= MAX_BYTES => Ok(asked),
             _ => Err(turns::too_long(asked)),

@@ -29,10 +29,12 @@ pub const PAGE: usize = 4096;
 /// Bytes between a buffer and the next one's page, so that they do not share a cache set.
 const STAGGER: usize = 256;
 const SLOTS_AT: usize = PAGE;
-const THERE_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
-const THERE_LEN: usize = 8 * (MAX_BYTES + STAGGER);
+const BACK_SLOTS_AT: usize = SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
+const THERE_AT: usize = BACK_SLOTS_AT + SLOTS as usize * SLOT_STRIDE;
+/// Room for a pool's blocks of the largest of its usual sizes.
+const THERE_LEN: usize = 11 * MAX_BYTES;
 const BACK_AT: usize = THERE_AT + THERE_LEN;
-const BACK_LEN: usize = MAX_BYTES + STAGGER;
+const BACK_LEN: usize = THERE_LEN;
 /// Length of the shared memory in bytes.
 pub const LENGTH: usize = BACK_AT + BACK_LEN;
 
@@ -59,7 +61,7 @@ pub enum Line {
     Credit,
 }
 
-/// Which of the two areas of payload.
+/// Which of the two rings, and of the two areas of payload.
 #[derive(Clone, Copy)]
 pub enum Area {
     /// Written by the caller.
@@ -108,38 +110,42 @@ impl Mapping {
     }
 
     #[inline(always)]
-    fn slot(&self, index: u64) -> *mut u8 {
-        let at = SLOTS_AT + (index & (SLOTS - 1)) as usize * SLOT_STRIDE;
+    fn slot(&self, ring: Area, index: u64) -> *mut u8 {
+        let first = match ring {
+            Area::There => SLOTS_AT,
+            Area::Back => BACK_SLOTS_AT,
+        };
+        let at = first + (index & (SLOTS - 1)) as usize * SLOT_STRIDE;
         // SAFETY: the mask keeps `at` below `THERE_AT`, inside the mapping.
         unsafe { self.base.as_ptr().add(at) }
     }
 
     /// The sequence number of the slot that message `index` uses.
     #[inline(always)]
-    pub fn sequence(&self, index: u64) -> &AtomicU64 {
+    pub fn sequence(&self, ring: Area, index: u64) -> &AtomicU64 {
         // SAFETY: a slot starts on a multiple of 64 bytes inside the mapping, which lives as
         // long as `self`; its first word is only reached as an atomic.
-        unsafe { &*self.slot(index).cast::<AtomicU64>() }
+        unsafe { &*self.slot(ring, index).cast::<AtomicU64>() }
     }
 
     /// Copies a payload into the slot of message `index`.
     #[inline(always)]
-    pub fn fill_slot(&self, index: u64, payload: &[u8; SLOT_PAYLOAD]) {
+    pub fn fill_slot(&self, ring: Area, index: u64, payload: &[u8; SLOT_PAYLOAD]) {
         // SAFETY: 8 + 48 bytes fit a slot, asserted above; `payload` is private memory.
-        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), self.slot(index).add(8), 48) }
+        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), self.slot(ring, index).add(8), 48) }
     }
 
     /// Copies the payload of message `index` out of its slot.
     #[inline(always)]
-    pub fn drain_slot(&self, index: u64, payload: &mut [u8; SLOT_PAYLOAD]) {
+    pub fn drain_slot(&self, ring: Area, index: u64, payload: &mut [u8; SLOT_PAYLOAD]) {
         // SAFETY: as in `fill_slot`, the other way.
-        unsafe { ptr::copy_nonoverlapping(self.slot(index).add(8), payload.as_mut_ptr(), 48) }
+        unsafe { ptr::copy_nonoverlapping(self.slot(ring, index).add(8), payload.as_mut_ptr(), 48) }
     }
 
-    /// Asks for the line of message `index`'s slot, to be written soon.
+    /// Asks for the line of the slot of message `index`, to be written soon.
     #[inline(always)]
-    pub fn prefetch_slot(&self, index: u64) {
-        prefetch_for_write(self.slot(index));
+    pub fn prefetch_slot(&self, ring: Area, index: u64) {
+        prefetch_for_write(self.slot(ring, index));
     }
 
     /// Divides an area into buffers of `bytes`, at most `most` of them. Those of up to a line lie
@@ -159,14 +165,29 @@ impl Mapping {
         if count == 0 {
             return None;
         }
-        Some(Buffers {
-            // SAFETY: both areas lie inside the mapping.
-            base: unsafe { self.base.as_ptr().add(at) },
-            bytes,
-            stride,
-            mask: (1 << count.ilog2()) - 1,
-            mapping: PhantomData,
-        })
+        Some(self.divided(at, bytes, stride, 1 << count.ilog2()))
+    }
+
+    /// Divides an area into `count` blocks of `size` bytes, of which `bytes` are used, side by side
+    /// as in a pool.
+    ///
+    /// `None` if they do not fit.
+    pub fn blocks(&self, area: Area, bytes: usize, size: usize, count: u64) -> Option<Buffers<'_>> {
+        let (at, length) = match area {
+            Area::There => (THERE_AT, THERE_LEN),
+            Area::Back => (BACK_AT, BACK_LEN),
+        };
+        let needed = size.checked_mul(usize::try_from(count).ok()?)?;
+        let fits = count > 0 && bytes <= size && needed <= length;
+        fits.then(|| self.divided(at, bytes, size, count))
+    }
+
+    /// `count` buffers a `stride` apart, which the caller has seen to fit behind `at`.
+    fn divided(&self, at: usize, bytes: usize, stride: usize, count: u64) -> Buffers<'_> {
+        // SAFETY: `at` is where one of both areas begins, inside the mapping.
+        let base = unsafe { self.base.as_ptr().add(at) };
+        let mask = if count.is_power_of_two() { count - 1 } else { u64::MAX };
+        Buffers { base, bytes, stride, count, mask, mapping: PhantomData }
     }
 }
 
@@ -183,20 +204,26 @@ pub struct Buffers<'a> {
     base: *mut u8,
     bytes: usize,
     stride: usize,
+    count: u64,
+    /// What is left of an index that the count divides into, where that is a mask.
     mask: u64,
     mapping: PhantomData<&'a Mapping>,
 }
 
 impl Buffers<'_> {
-    /// How many there are: a power of two.
+    /// How many there are.
     pub fn count(&self) -> u64 {
-        self.mask + 1
+        self.count
     }
 
     #[inline(always)]
     fn at(&self, index: u64) -> *mut u8 {
-        // SAFETY: `mask + 1` buffers of `stride` bytes fit the area, checked when divided.
-        unsafe { self.base.add((index & self.mask) as usize * self.stride) }
+        let index = match self.mask {
+            u64::MAX => index % self.count,
+            mask => index & mask,
+        };
+        // SAFETY: `count` buffers of `stride` bytes fit the area, checked when divided.
+        unsafe { self.base.add(index as usize * self.stride) }
     }
 
     /// Asks for the first line of message `index`'s buffer, to be written soon.

@@ -17,7 +17,9 @@ fn placement() -> impl Strategy<Value = Placement> {
 /// Layouts of at most a megabyte or so: sizes rise from class to class.
 fn layouts() -> impl Strategy<Value = Layout> {
     let classes = prop::collection::vec((placement(), 1..600u32, 1..20u32), 1..=8);
-    (5..8u32, 1..7u32, any::<u32>(), classes).prop_map(|(line, slots, start, rough)| {
+    let channels = prop_oneof![Just((0, 2)), (1..=64u16, (1..5u32).prop_map(|bits| 1 << bits))];
+    let rings = (5..8u32, 1..7u32, any::<u32>(), channels);
+    (rings, classes).prop_map(|((line, slots, start, (channels, each)), rough)| {
         let mut size = 0;
         let classes: Vec<Class> = rough
             .into_iter()
@@ -26,7 +28,8 @@ fn layouts() -> impl Strategy<Value = Layout> {
                 class(placement, size, count)
             })
             .collect();
-        Layout::new(1 << line, 1 << slots, &classes).expect("possible").starting_at(start)
+        let layout = Layout::new(1 << line, 1 << slots, &classes).expect("possible");
+        layout.starting_at(start).with_channels(channels, each).expect("possible")
     })
 }
 
@@ -88,7 +91,7 @@ proptest! {
 #[test]
 fn every_word_that_matters_is_checked() {
     let layout = Layout::standard(64).expect("a line");
-    for word in [0, 1, 2, 3, 5, 6] {
+    for word in [0, 1, 2, 3, 5, 6, 7, 8] {
         let region = formatted(&layout);
         region.poke(word * 4, region.word(word * 4) + 1);
         assert_eq!(Layout::read(&region, 64), Err(Corrupt::Header), "word {word}");
@@ -124,7 +127,13 @@ fn limits_are_where_they_are_documented() {
     assert_eq!(one(class(Placement::Region(5), 1, 1)), Ok(1));
     assert_eq!(one(class(Placement::Region(6), 1, 1)), Err(LayoutError::Class));
     assert_eq!(one(class(Placement::Region(255), 1, 1)), Err(LayoutError::Class));
+    let plain = Layout::new(64, 2, &[internal(1, 1)]).expect("possible");
+    let channels = |count, slots| plain.with_channels(count, slots).map(|l| l.channels());
+    assert_eq!(channels(64, 4096), Ok(64));
+    assert_eq!(channels(65, 2), Err(LayoutError::Channels));
+    assert_eq!(plain.with_channels(5, 8).and_then(|l| l.with_channels(0, 8)), Ok(plain));
     for slots in [0, 1, 3, 8192] {
+        assert_eq!(channels(1, slots), Err(LayoutError::Slots), "{slots} slots");
         let layout = Layout::new(64, slots, &[internal(1, 1)]);
         assert_eq!(layout, Err(LayoutError::Slots), "{slots} slots");
     }

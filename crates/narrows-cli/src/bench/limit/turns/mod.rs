@@ -4,6 +4,8 @@
 //! while they live. So no line is ever reset between batches, and a value left over from an
 //! earlier one is never mistaken for a new one.
 
+mod copies;
+
 use std::hint::{black_box, spin_loop};
 use std::io;
 use std::ops::Range;
@@ -47,9 +49,12 @@ impl<'a> Turns<'a> {
         match kind {
             Kind::LineEachWay => each(turns, laps, |turns| self.line_each_way_caller(turns)),
             Kind::LineThinking => self.thinking_caller(turns, laps),
+            Kind::SlotEachWay => each(turns, laps, |turns| self.slot_each_way_caller(turns)),
             Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
             Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, false)),
             Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, true)),
+            Kind::CopyInTurn => each(turns, laps, |turns| self.copy_in_turn_caller(turns)),
+            Kind::CopyIn => self.copy_in_caller(turns, laps),
             Kind::CopyRate => self.copy_sender(turns, laps),
             Kind::SlotRate => self.slot_sender(turns, laps),
             Kind::Eventfd => self.eventfd_caller(turns, laps),
@@ -60,9 +65,11 @@ impl<'a> Turns<'a> {
     pub fn callee(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
         match kind {
             Kind::LineEachWay | Kind::LineThinking => self.line_each_way_callee(turns),
+            Kind::SlotEachWay => self.slot_each_way_callee(turns),
             Kind::SharedLine => self.shared_line_callee(turns),
             Kind::Copy => self.copy_callee(turns, false),
             Kind::CopyBothWays => self.copy_callee(turns, true),
+            Kind::CopyInTurn | Kind::CopyIn => self.copy_in_turn_callee(turns),
             Kind::CopyRate => self.copy_receiver(turns),
             Kind::SlotRate => self.slot_receiver(turns),
             Kind::Eventfd => self.eventfd_callee(turns),
@@ -97,6 +104,50 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
+    fn slot_each_way_caller(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let (mut out, mut into) = (self.slot_payload()?, self.slot_payload()?);
+        for turn in turns {
+            stamp(&mut out, turn);
+            self.fill(Area::There, turn, &out);
+            self.drain(Area::Back, turn, &mut into)?;
+        }
+        self.into.copy_from_slice(&into);
+        Ok(())
+    }
+
+    fn slot_each_way_callee(&mut self, turns: Range<u64>) -> io::Result<()> {
+        let mut payload = self.slot_payload()?;
+        for turn in turns {
+            self.drain(Area::There, turn, &mut payload)?;
+            self.fill(Area::Back, turn, &payload);
+        }
+        self.into.copy_from_slice(&payload);
+        Ok(())
+    }
+
+    /// Writes and publishes a slot, as the stack does.
+    #[inline(always)]
+    fn fill(&self, ring: Area, turn: u64, payload: &[u8; SLOT_PAYLOAD]) {
+        self.mapping.fill_slot(ring, turn, payload);
+        self.announce(ring, turn);
+    }
+
+    /// Publishes a slot, and asks for one that is soon to be written.
+    #[inline(always)]
+    fn announce(&self, ring: Area, turn: u64) {
+        self.mapping.prefetch_slot(ring, turn + AHEAD);
+        self.publish(self.mapping.sequence(ring, turn), turn + 1);
+    }
+
+    /// Waits for a slot and reads it.
+    #[inline(always)]
+    fn drain(&self, ring: Area, turn: u64, to: &mut [u8; SLOT_PAYLOAD]) -> io::Result<()> {
+        self.wait(self.mapping.sequence(ring, turn), |word| word == turn + 1)?;
+        self.mapping.drain_slot(ring, turn, to);
+        black_box(to);
+        Ok(())
+    }
+
     fn shared_line_caller(&self, turns: Range<u64>) -> io::Result<()> {
         let both = self.line(Line::Both);
         for turn in turns {
@@ -115,37 +166,6 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn copy_caller(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
-        let there = self.buffers(Area::There, 1)?;
-        let back = self.buffers(Area::Back, 1)?;
-        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
-        for turn in turns {
-            stamp(self.out, turn);
-            there.write(0, self.out);
-            self.publish(asked, turn + 1);
-            self.wait(answered, |word| word == turn + 1)?;
-            if echo {
-                back.read(0, self.into);
-            }
-        }
-        Ok(())
-    }
-
-    fn copy_callee(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
-        let there = self.buffers(Area::There, 1)?;
-        let back = self.buffers(Area::Back, 1)?;
-        let (asked, answered) = (self.line(Line::There), self.line(Line::Back));
-        for turn in turns {
-            self.wait(asked, |word| word == turn + 1)?;
-            there.read(0, self.into);
-            if echo {
-                back.write(0, self.into);
-            }
-            self.publish(answered, turn + 1);
-        }
-        Ok(())
-    }
-
     fn copy_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
         let there = self.stream()?;
         let credit = self.line(Line::Credit);
@@ -159,8 +179,8 @@ impl<'a> Turns<'a> {
             }
             stamp(self.out, turn);
             there.write(turn, self.out);
-            self.mapping.sequence(turn).store(turn + 1, Release);
-            self.mapping.prefetch_slot(turn + AHEAD);
+            self.mapping.sequence(Area::There, turn).store(turn + 1, Release);
+            self.mapping.prefetch_slot(Area::There, turn + AHEAD);
             there.prefetch(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
@@ -174,7 +194,7 @@ impl<'a> Turns<'a> {
         let credit = self.line(Line::Credit);
         let mut given = turns.start;
         for turn in turns.clone() {
-            self.wait(self.mapping.sequence(turn), |word| word == turn + 1)?;
+            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
             there.read(turn, self.into);
             if turn + 1 - given >= share {
                 given = turn + 1;
@@ -197,9 +217,9 @@ impl<'a> Turns<'a> {
                 taken = self.wait(credit, |word| turn.wrapping_sub(word) < SLOTS)?;
             }
             stamp(&mut payload, turn);
-            self.mapping.fill_slot(turn, &payload);
-            self.mapping.sequence(turn).store(turn + 1, Release);
-            self.mapping.prefetch_slot(turn + AHEAD);
+            self.mapping.fill_slot(Area::There, turn, &payload);
+            self.mapping.sequence(Area::There, turn).store(turn + 1, Release);
+            self.mapping.prefetch_slot(Area::There, turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
         laps.finish();
@@ -211,8 +231,8 @@ impl<'a> Turns<'a> {
         let mut given = turns.start;
         let mut payload = self.slot_payload()?;
         for turn in turns.clone() {
-            self.wait(self.mapping.sequence(turn), |word| word == turn + 1)?;
-            self.mapping.drain_slot(turn, &mut payload);
+            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
+            self.mapping.drain_slot(Area::There, turn, &mut payload);
             // Only the last is looked at, but every one is to be copied.
             black_box(&mut payload);
             if turn + 1 - given >= CREDITS {

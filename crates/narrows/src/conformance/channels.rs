@@ -1,0 +1,85 @@
+//! Words and packets over channels.
+
+use super::{PATIENCE, Rig, all_back, check, fill};
+use crate::endpoint::{Arrival, Channel, LinkError, Node, SendError};
+use crate::platform::{Memory, Platform};
+use crate::strategy::Strategy;
+
+/// The channel of packets and words, and the one for the last word back.
+const THERE: u16 = 1;
+const BACK: u16 = 0;
+
+/// Sends in the end.
+fn sent<P: Platform>(
+    node: &mut Node<P>,
+    to: Channel,
+    mut send: impl FnMut(&mut Node<P>) -> Result<(), SendError>,
+) {
+    loop {
+        match send(node) {
+            Ok(()) => return,
+            Err(SendError::RingFull | SendError::PoolEmpty) => {
+                assert_ne!(node.wait_for_room(to, PATIENCE), Err(LinkError::Deadline));
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Takes what comes in the end.
+fn taken<P: Platform>(node: &mut Node<P>, from: Channel) -> Arrival {
+    loop {
+        if let Some(arrival) = node.take_from_channel(from).expect("up") {
+            return arrival;
+        }
+        node.wait_any(PATIENCE);
+    }
+}
+
+/// More than rings and pools hold of packets, read where they are, with a word behind each: nothing
+/// is lost, doubled, out of order or old, though blocks are used again and again.
+pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
+    const PACKETS: usize = 200;
+    let size = |number: usize| [0, 3, 64, 700][number % 4];
+    rig.run(
+        &mut |node, link| {
+            let (to, from) = (Channel { link, ring: THERE }, Channel { link, ring: BACK });
+            assert_eq!(node.channels(link), Ok((2, 2)), "a rig's links have two channels");
+            node.set_notification(strategy.notification);
+            node.watch_channel(from, true).expect("a channel");
+            let mut bytes = [0; 700];
+            for number in 0..PACKETS {
+                let (bytes, tag) = (&mut bytes[..size(number)], number as u16);
+                fill(bytes, number);
+                sent(node, to, |node| node.try_send_packet(to, bytes, strategy.placement, tag));
+                sent(node, to, |node| node.try_send_word(to, !(number as u64), 8, tag));
+            }
+            let last = taken(node, from);
+            assert_eq!((last.word, last.len), (PACKETS as u64, 4), "{strategy}");
+            all_back(node, link, strategy);
+            assert_eq!(node.channel_unsent(to), 0);
+        },
+        &mut |node, link| {
+            let (to, from) = (Channel { link, ring: BACK }, Channel { link, ring: THERE });
+            node.set_notification(strategy.notification);
+            node.watch_channel(from, true).expect("a channel");
+            let mut bytes = [0; 700];
+            for number in 0..PACKETS {
+                let packet = taken(node, from);
+                assert_eq!((packet.len as usize, packet.tag), (size(number), number as u16));
+                let block = packet.block.expect("a packet is in a block");
+                let (peer, at) = node.place_of(link, block).expect("up");
+                let bytes = &mut bytes[..size(number)];
+                peer.read(at, bytes).expect("inside");
+                check(bytes, number, "packet");
+                node.release_block(link, block);
+                let word = taken(node, from);
+                assert_eq!((word.word, word.block), (!(number as u64), None), "{strategy}");
+            }
+            sent(node, to, |node| node.try_send_word(to, PACKETS as u64, 4, 0));
+            // What is held back for a batch goes back.
+            node.arm();
+            node.disarm();
+        },
+    );
+}
