@@ -118,16 +118,22 @@ impl Case<'_> {
     }
 
     pub fn run(mut self) {
+        for node in 0..NODES {
+            (0..PORTS).for_each(|port| self.create_at(node, port));
+        }
+        for _ in 0..30 {
+            self.get();
+        }
         for _ in 0..100 + self.random.below(200) {
             match self.random.below(64) {
-                0..5 => self.create(),
-                5..7 => self.delete(),
-                7..13 => self.get(),
-                13 => self.release(),
-                14..16 => self.set_attribute(),
-                16..19 => self.attribute(),
-                19..33 => self.message(),
-                33..48 => self.channel(),
+                0..4 => self.create(),
+                4..6 => self.delete(),
+                6..12 => self.get(),
+                12 => self.release(),
+                13 => self.set_attribute(),
+                14..17 => self.attribute(),
+                17..28 => self.message(),
+                28..52 => self.channel(),
                 _ => self.request(),
             }
             self.settle();
@@ -190,8 +196,13 @@ impl Case<'_> {
         end
     }
 
+    /// An endpoint, mostly one that is there.
     pub fn any_id(&mut self) -> u32 {
-        id_of(self.random.below(NODES), self.random.below(PORTS as usize) as u32)
+        let there: Vec<_> = self.model.endpoints.keys().copied().collect();
+        match there.is_empty() || self.random.one_in(8) {
+            true => id_of(self.random.below(NODES), self.random.below(PORTS as usize) as u32),
+            false => self.random.pick(&there),
+        }
     }
 
     pub fn knows(&self, node: usize, id: u32) -> bool {
@@ -207,6 +218,10 @@ impl Case<'_> {
             assert_eq!(id, 0);
             return self.came_to("create", &[Status::PortInvalid], status);
         }
+        self.create_at(node, port);
+    }
+
+    fn create_at(&mut self, node: usize, port: u32) {
         let id = id_of(node, port);
         let there = self.model.endpoints.contains_key(&id);
         let expected = if there { Status::EndpExists } else { Status::Success };
@@ -219,6 +234,13 @@ impl Case<'_> {
         self.model.endpoints.insert(id, Endpoint::new());
         // What blocks looks once, so that this one thread can go on.
         assert_eq!(calls::set_attribute(id, TIMEOUT, 0, 4), Status::Success);
+        if self.random.one_in(6)
+            && let Some(endpoint) = self.model.endpoints.get_mut(&id)
+        {
+            endpoint.payload = 100;
+            let set = calls::set_attribute(id, MAX_PAYLOAD_SIZE, 100, 4);
+            assert_eq!(set, Status::Success);
+        }
         let waiting: Vec<_> = self
             .model
             .requests

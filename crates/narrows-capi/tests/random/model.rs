@@ -191,10 +191,8 @@ impl Model {
         loop {
             let at = &mut self.channels[channel];
             let closed = at.ends[0].closed;
-            let (Some(request), front) = (at.receiving.front().copied(), at.queue.pop_front())
-            else {
-                return done;
-            };
+            let Some(request) = at.receiving.front().copied() else { return done };
+            let front = at.queue.pop_front();
             let ended = match front {
                 Some(Item::Packet(bytes)) => {
                     done.push(request);
