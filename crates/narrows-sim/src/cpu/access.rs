@@ -3,7 +3,7 @@
 use super::Cpu;
 use crate::engine::Stuck;
 use crate::engine::bus::{Act, BURST};
-use crate::engine::state::State;
+use crate::engine::state::{State, Vain};
 use crate::time::Time;
 
 /// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.
@@ -241,6 +241,7 @@ impl Cpu {
         end: Time,
     ) -> Option<u32> {
         let found = |word: &u32| (*word == value) == until;
+        let began = self.moment();
         let word = Some(self.load(memory, address)).filter(found);
         if word.is_some() {
             return word;
@@ -250,8 +251,10 @@ impl Cpu {
         self.act(|state, process| {
             // What has come while it looked would not come again.
             let nothing = state.now < end && !state.processes[process].news;
-            parked = nothing && state.spin(process, poll, value, until);
-            parked
+            let vain = Vain { began, word: Some((memory, address)) };
+            let over = end == Time::NEVER && state.in_vain(process, vain);
+            parked = nothing && !over && state.spin(process, poll, value, until);
+            parked || over
         });
         let mut latch = None;
         self.act(|state, process| {
@@ -264,6 +267,14 @@ impl Cpu {
             self.compute(poll);
         }
         word
+    }
+
+    /// Has looked again, from `began` on, at one word or several, and goes on until `end`.
+    pub(super) fn look_again(&self, began: Time, word: Option<(usize, u32)>, end: Time) {
+        if end == Time::NEVER {
+            self.act(|state, process| state.in_vain(process, Vain { began, word }));
+        }
+        self.compute(self.rates().poll);
     }
 
     /// Something that takes no time has happened once more.

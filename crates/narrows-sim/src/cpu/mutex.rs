@@ -23,13 +23,18 @@ impl Cpu {
     /// between. False if `end` comes first.
     #[must_use]
     pub fn lock(&self, memory: usize, address: u32, end: Time) -> bool {
-        while !self.try_lock(memory, address) {
-            self.compute(self.rates().poll);
-            if self.moment() >= end || self.gone() {
-                return false;
+        let locked = loop {
+            let began = self.moment();
+            if self.try_lock(memory, address) {
+                break true;
             }
-        }
-        true
+            self.look_again(began, Some((memory, address)), end);
+            if self.moment() >= end || self.gone() {
+                break false;
+            }
+        };
+        self.end_wait();
+        locked
     }
 
     /// Gives the mutex at a word free.

@@ -82,13 +82,6 @@ impl State {
         None
     }
 
-    /// Whether nothing but ticks is due, behind the one that was just taken from the queue, and
-    /// nobody waits for one.
-    pub(super) fn only_ticks(&self) -> bool {
-        let ticking = self.cores.iter().filter(|core| core.ticks()).count();
-        self.queue.len() + 1 == ticking && self.processes.iter().all(|p| p.timer == Time::NEVER)
-    }
-
     pub(super) fn end(&mut self, process: usize) {
         let core = self.processes[process].core;
         self.sleep(process, WokenBy::default(), "nothing");
@@ -96,6 +89,7 @@ impl State {
         let one = &mut self.processes[process];
         one.progress = Progress::Done;
         one.ended = self.now;
+        self.acted = self.now;
         self.reconsider(core);
     }
 

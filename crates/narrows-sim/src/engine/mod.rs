@@ -8,6 +8,7 @@
 
 pub(crate) mod bus;
 pub(crate) mod coroutine;
+mod deadlock;
 mod events;
 pub(crate) mod fault;
 mod queue;
@@ -210,12 +211,12 @@ impl<'a> Simulation<'a> {
             self.swapped();
             let mut state = machine.state.borrow_mut();
             let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
+            if matches!(event, Event::Stop | Event::Tick { .. }) && state.over() {
+                return Err(state.deadlock());
+            }
             if matches!(event, Event::Stop) {
                 state.set_clock(at);
                 return Ok(());
-            }
-            if matches!(event, Event::Tick { .. }) && state.only_ticks() {
-                return Err(state.deadlock());
             }
             let next = state.happens(at, event);
             if let Some(stuck) = state.stuck.take() {
@@ -233,6 +234,7 @@ impl<'a> Simulation<'a> {
             let ended = self.codes[process].resume();
             let mut state = machine.state.borrow_mut();
             state.current = None;
+            state.ran_on(process);
             if let Some(stuck) = state.stuck.take() {
                 return Err(stuck);
             }

@@ -97,9 +97,9 @@ impl Queue {
         self.heap.pop().map(|entry| (entry.at, entry.event))
     }
 
-    /// How many things are due.
-    pub fn len(&self) -> usize {
-        self.heap.len()
+    /// What is due, in no order.
+    pub fn due(&self) -> impl Iterator<Item = Event> {
+        self.heap.iter().map(|entry| entry.event)
     }
 
     /// Whether nothing is due up to and including `until`.

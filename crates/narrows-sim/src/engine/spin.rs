@@ -162,12 +162,10 @@ impl State {
         }
     }
 
-    /// What a process that spins looks at.
-    pub(super) fn spun_on(&self, process: usize) -> Option<String> {
+    /// Whether a process's looks are computed.
+    pub(super) fn spins(&self, process: usize) -> bool {
         let mut spinners = self.buses.iter().filter_map(|bus| bus.spinner);
-        let spinner = spinners.find(|spinner| spinner.process == process)?;
-        let memory = &self.names[spinner.memory];
-        Some(format!("the word at byte {} of {memory} to change", spinner.address))
+        spinners.any(|spinner| spinner.process == process)
     }
 
     /// A spinner that something else concerns goes on for itself.
