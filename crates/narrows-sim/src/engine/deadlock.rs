@@ -3,7 +3,7 @@
 
 use super::Stuck;
 use super::queue::Event;
-use super::state::{Progress, State, TICK, Vain};
+use super::state::{INTERRUPT, Progress, State, TICK, Vain};
 use crate::time::Time;
 use std::cmp::Reverse;
 
@@ -20,7 +20,7 @@ impl State {
     }
 
     fn serves_clock(&self, process: usize) -> bool {
-        self.cores[self.processes[process].core].service[TICK] == Some(process)
+        self.processes[process].priority == INTERRUPT + TICK as u32
     }
 
     /// The running process, which looks again and again for good, has looked in vain. True if it
@@ -60,13 +60,14 @@ impl State {
         able.max_by_key(urgent).is_none_or(|process| {
             let one = &self.processes[process];
             // What it looks at may have changed since it began to look.
-            let looked = |vain: Vain| vain.began > self.acted || self.spins(process);
-            !one.news && one.vain.is_some_and(looked)
+            let looked = one.vain.is_some_and(|vain| vain.began > self.acted);
+            !one.news && (looked || self.spins(process))
         })
     }
 
     /// Who waits for what, now that nothing will happen any more.
-    pub(super) fn deadlock(&self) -> Stuck {
+    pub(super) fn deadlock(&mut self) -> Stuck {
+        self.first_looks();
         let all = self.processes.iter().enumerate();
         let left = all.filter(|(_, p)| !p.daemon && p.progress != Progress::Done);
         let waiting = left.map(|(_, process)| {

@@ -149,6 +149,8 @@ pub(crate) struct State {
     pub(crate) counts: Counts,
     /// Who runs now.
     pub(crate) current: Option<usize>,
+    /// Who runs next, if that is known.
+    pub(super) next: Option<usize>,
     /// Why nothing can go on.
     pub(crate) stuck: Option<Stuck>,
     /// Things that have happened since the clock last moved.
@@ -195,6 +197,7 @@ impl State {
             hash: 0xcbf2_9ce4_8422_2325,
             counts: Counts::default(),
             current: None,
+            next: None,
             stuck: None,
             still: 0,
             acted: Time::ZERO,
