@@ -4,6 +4,8 @@
 use narrows::{link, platform, span};
 
 pub mod forge;
+pub mod ground;
 pub mod heap;
+pub mod pair;
 pub mod tables;
 pub mod world;
