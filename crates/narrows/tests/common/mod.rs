@@ -1,5 +1,5 @@
 //! What several test programs use.
-#![allow(dead_code, reason = "each test file uses its part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
 use narrows::{link, platform, span};
 
