@@ -217,8 +217,9 @@ impl Node {
                 }
             }
             Control::Release { place } => {
+                let own = self.peers.get(peer).is_some_and(|peer| peer.id == self.id);
                 if let Some(endpoint) = self.endpoints.marked(place.port, place.tag) {
-                    endpoint.gets = endpoint.gets.saturating_sub(1);
+                    endpoint.given_back(own);
                 }
             }
             Control::Deleted { place } => self.peers.deleted(link, place),
@@ -329,6 +330,7 @@ impl Node {
         let source = self.peers.get(peer).map(|peer| peer.id);
         let Some(endpoint) = self.endpoints.get_mut(inner) else { return false };
         endpoint.gets += 1;
+        endpoint.own_gets += u32::from(source == Some(self.id));
         endpoint.source = source;
         endpoint.known_to |= 1 << peer;
         let place = super::control::Place { port: inner, tag: endpoint.tag };
