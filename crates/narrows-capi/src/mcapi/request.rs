@@ -40,6 +40,17 @@ pub(super) enum Operation {
 }
 
 impl Operation {
+    /// The channel that it is for.
+    pub fn channel(&self) -> Option<Handle> {
+        match self {
+            Operation::SendPacket { channel, .. }
+            | Operation::ReceivePacket { channel, .. }
+            | Operation::SendScalar { channel, .. }
+            | Operation::ReceiveScalar { channel, .. } => Some(*channel),
+            _ => None,
+        }
+    }
+
     /// Whether nobody says when it can be finished: it has to be tried.
     fn is_tried(&self) -> bool {
         !matches!(
@@ -211,6 +222,12 @@ impl Requests {
         if let Some(request) = self.table.get_mut(handle) {
             request.waited = false;
         }
+    }
+
+    /// The request at a place of the table, if it is pending: for who sees to all of them.
+    pub fn pending_at(&mut self, place: usize) -> Option<(Handle, &mut Operation)> {
+        let handle = self.table.at(place)?;
+        Some((handle, self.pending(handle)?))
     }
 
     /// Every request that is pending.
