@@ -39,6 +39,8 @@ pub(super) struct Endpoint {
     pub source: Option<NodeId>,
     /// The peers that have got it, by their places.
     pub known_to: u64,
+    /// Whether the last of them has just died.
+    pub orphaned: bool,
     /// Receives that wait for a message.
     pub receiving: u16,
     /// The channel that it is an end of.
@@ -105,6 +107,7 @@ impl Endpoints {
                 own_gets: 0,
                 source: None,
                 known_to: 0,
+                orphaned: false,
                 receiving: 0,
                 channel: None,
                 opening: None,

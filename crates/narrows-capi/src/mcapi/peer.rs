@@ -316,10 +316,13 @@ impl Node {
         if endpoint.channel.is_some() {
             return Err(Status::ChanConnected);
         }
-        let receives = |operation: &Operation| matches!(operation, Operation::ReceiveMessage { inner: of, .. } if *of == inner);
-        let waiting = self.requests.all_pending().filter(|(_, operation)| receives(operation));
-        for request in waiting.map(|(request, _)| request).collect::<Vec<_>>() {
-            self.end(request, Err(Status::EndpInvalid));
+        for place in 0..Handle::PLACES {
+            if let Some((request, Operation::ReceiveMessage { inner: of, .. })) =
+                self.requests.pending_at(place)
+                && *of == inner
+            {
+                self.end(request, Err(Status::EndpInvalid));
+            }
         }
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close_port(inner);
