@@ -13,6 +13,7 @@ mod requests;
 mod status;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -25,6 +26,8 @@ const FEW: u64 = 60;
 const LIMIT: u64 = 300;
 /// Set for the process that runs the cases: so it has a directory of its own.
 const INNER: &str = "NARROWS_RANDOM_INNER";
+/// The file in which that process notes the seed of its case.
+const SEED: &str = "seed";
 
 /// How often an operation ended in each way.
 type Deeds = BTreeMap<(&'static str, Status), u64>;
@@ -73,23 +76,22 @@ fn whatever_is_called_ends_as_the_model_says() {
         .env("NARROWS_DIR", directory.path())
         .status()
         .expect("timeout, of Debian's package coreutils, can be started");
-    assert!(ended.success(), "{ended}");
+    let seed = std::fs::read_to_string(directory.path().join(SEED)).unwrap_or_default();
+    assert!(ended.success(), "{ended}: NARROWS_SEED={seed} replays the case that was run last");
 }
 
 fn run() {
     let replayed = number("NARROWS_SEED");
     let first = replayed.unwrap_or(0);
     let count = if replayed.is_some() { 1 } else { number("NARROWS_CASES").unwrap_or(FEW) };
+    let note = Path::new(&std::env::var_os("NARROWS_DIR").unwrap_or_default()).join(SEED);
     let start = Instant::now();
     let mut deeds = Deeds::new();
     for seed in first..first + count {
         // What ends the process says no more: this is what to run again.
-        if replayed.is_none() {
-            eprint!("\rNARROWS_SEED={seed} ");
-        }
+        std::fs::write(&note, seed.to_string()).expect("a file in the directory of the nodes");
         Case::new(seed, &mut deeds).run();
     }
-    eprintln!();
     println!("{count} cases in {:.1} s:", start.elapsed().as_secs_f64());
     for ((operation, status), times) in &deeds {
         println!("  {operation:16} {status:18?} {times:9}");
