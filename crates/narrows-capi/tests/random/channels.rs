@@ -66,7 +66,7 @@ impl Case<'_> {
     }
 
     /// What to open and how, mostly what is connected and not open.
-    fn to_open(&mut self) -> (Kind, Way, u32) {
+    fn opening(&mut self) -> (Kind, Way, u32) {
         let live = self.model.channels.iter().filter(|channel| !channel.over);
         let ends = live.flat_map(|channel| {
             [Way::Send, Way::Receive].map(|way| (channel.kind, way, &channel.ends[way as usize]))
@@ -108,6 +108,7 @@ impl Case<'_> {
             queue: VecDeque::new(),
             receiving: VecDeque::new(),
             over: false,
+            lost: false,
         });
         for (id, way) in [(from, Way::Send), (to, Way::Receive)] {
             let Some(endpoint) = self.model.endpoints.get_mut(&id) else { continue };
@@ -129,7 +130,7 @@ impl Case<'_> {
     }
 
     fn open(&mut self) {
-        let (kind, way, id) = self.to_open();
+        let (kind, way, id) = self.opening();
         let Some(endpoint) = self.model.endpoints.get(&id) else {
             let (said, begun) = calls::open(kind, way, id);
             let (status, _, _) = self.same_end(said, begun);
@@ -193,15 +194,7 @@ impl Case<'_> {
         } else {
             self.model.hand_over(at);
         }
-        let channel = &mut self.model.channels[at];
-        if channel.ends.iter().all(|end| end.closed) {
-            channel.over = true;
-            for id in [channel.ends[0].endpoint, channel.ends[1].endpoint] {
-                if let Some(endpoint) = self.model.endpoints.get_mut(&id) {
-                    endpoint.channel = None;
-                }
-            }
-        }
+        self.model.disconnect_if_over(at);
         self.came_to("close", &[Status::Success], status);
     }
 
@@ -237,7 +230,7 @@ impl Case<'_> {
             };
             let (place, bytes) = request.begun.packet(content.len());
             assert!(bytes == *content, "a packet comes as it was sent");
-            assert!(self.model.held.insert(place, bytes).is_none());
+            self.model.hold(place, at, bytes);
         }
     }
 
@@ -253,7 +246,7 @@ impl Case<'_> {
                 self.came_to("receive_packet", &[Status::Success], status);
                 let (place, got) = packet.expect("a packet");
                 assert!(got == bytes, "a packet comes as it was sent");
-                assert!(self.model.held.insert(place, bytes).is_none());
+                self.model.hold(place, at, bytes);
             }
             _ if channel.ends[0].closed => {
                 self.came_to("receive_packet", &[Status::ChanClosePending], status);
@@ -274,7 +267,7 @@ impl Case<'_> {
             Some(Item::Packet(bytes)) => {
                 let (place, got) = begun.packet(bytes.len());
                 assert!(got == bytes, "a packet comes as it was sent");
-                assert!(self.model.held.insert(place, got).is_none());
+                self.model.hold(place, at, got);
                 let size = bytes.len();
                 Ended { size, content: Some(bytes), ..Ended::with(Status::Success) }
             }
@@ -304,7 +297,7 @@ impl Case<'_> {
 
     fn release_at(&mut self, at: usize) {
         let held = self.model.held.remove(&at);
-        if let Some(bytes) = &held {
+        if let Some((_, bytes)) = &held {
             assert!(calls::held(at, bytes.len()) == *bytes, "a packet stays what it was");
             self.model.released.push(at);
         }
