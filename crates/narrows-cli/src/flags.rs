@@ -178,12 +178,14 @@ Examples:
   narrows bench throughput --placement internal,external --rounds 100
   narrows bench storm --rounds 1000
   narrows bench soak --for 1h
+  narrows bench mcapi --rounds 100
   narrows bench sizes --on nios2-dual
   narrows bench sim --systemc bench/systemc/pingpong
 
 Each bench but storm, soak and sim runs its limit interleaved with itself and
 prints its figure, the limit and the ratio of the two. A simulated chip has no
-limits, and limit, bounds, storm, soak and sim are for this machine only.
+limits, and limit, bounds, storm, soak, mcapi and sim are for this machine
+only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -241,6 +243,8 @@ pub enum Which {
     Soak,
     /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
     Scaling,
+    /// Scalars, messages and packets between two processes by the C library
+    Mcapi,
     /// What the simulator simulates in a second, beside SystemC
     Sim,
 }
@@ -258,6 +262,7 @@ impl Which {
             Which::Storm => "storm",
             Which::Soak => "soak",
             Which::Scaling => "scaling",
+            Which::Mcapi => "mcapi",
             Which::Sim => "sim",
         }
     }

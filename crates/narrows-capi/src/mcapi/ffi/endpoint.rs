@@ -34,7 +34,7 @@ pub unsafe extern "C" fn mcapi_endpoint_create(port_id: u32, status: *mut u32) -
 }
 
 fn named(domain: u32, node: u32, port: u32) -> Outcome<EndpointId> {
-    debug_assert!(MAX_PORT < 1 << 12);
+    const { assert!(MAX_PORT < 1 << 12) };
     Ok(in_range(domain, node)?.endpoint(port_in_range(port)?))
 }
 
