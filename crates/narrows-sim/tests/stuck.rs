@@ -1,4 +1,4 @@
-//! Simulations that cannot go on say who waits for what, where and when.
+//! Simulations that cannot go on say who does what, where and when. Deadlocks have a file of their own.
 
 mod common;
 
@@ -16,65 +16,6 @@ fn run<'a>(chip: &Chip, mode: Mode, fill: impl FnOnce(&mut Simulation<'a>)) -> S
     let mut simulation = Simulation::new(chip, Settings { mode, ..Settings::default() });
     fill(&mut simulation);
     simulation.run().expect_err("it is stuck")
-}
-
-#[test]
-fn a_deadlock_names_each_process_what_it_waits_for_and_when() {
-    for (mode, ticks) in [(Mode::Fast, false), (Mode::Fast, true), (Mode::Reference, true)] {
-        let mut chip = common::chip();
-        if ticks {
-            // A clock that ticks for ever is nothing that happens.
-            chip.cores[0].system.tick = Cost::Time(Time::nanos(10_000));
-            chip.cores[0].system.tick_service = Cost::Cycles(30);
-        }
-        let stuck = run(&chip, mode, |simulation| {
-            simulation.process(0, "receiver", 3, |cpu| {
-                let _ = cpu.os().receive(&[1], Time::NEVER);
-            });
-            simulation.process(0, "philosopher", 2, |cpu| {
-                let _ = cpu.os().create_sem(0);
-                let second = cpu.os().create_sem(0);
-                let _ = cpu.os().wait_sem(second, Time::NEVER);
-            });
-            simulation.process(0, "stopped", 1, |cpu| {
-                let _ = cpu.os().stop(cpu.os().own());
-            });
-            simulation.process(1, "fast", 2, |cpu| {
-                cpu.os().wait_fsem(1, Time::NEVER);
-            });
-            simulation.process(1, "sleeper", 1, |cpu| {
-                cpu.wait(std::iter::empty(), Wait::Bell, None);
-            });
-            // Still there when a timer of its own has ended.
-            simulation.process(1, "ends", 9, |cpu| cpu.pause(Time::nanos(25_000)));
-        });
-        let Stuck::Deadlock { at, waiting } = &stuck else { panic!("{stuck}") };
-        assert!(*at >= Time::nanos(25_000), "{at}");
-        let expected = [
-            ("receiver", "a signal"),
-            ("philosopher", "semaphore 1"),
-            ("stopped", "to be started again"),
-            ("fast", "its fast semaphore"),
-            ("sleeper", "its doorbell"),
-        ];
-        assert_eq!(*waiting, expected.map(|(who, what)| (who.to_owned(), what.to_owned())));
-        let text = stuck.to_string();
-        assert!(text.contains("philosopher waits for semaphore 1"), "{text}");
-        assert!(text.contains(&format!("at {at} of virtual time")), "{text}");
-    }
-}
-
-#[test]
-fn a_process_that_spins_on_a_word_nobody_writes_is_a_deadlock() {
-    let stuck = run(&common::chip(), Mode::Fast, |simulation| {
-        simulation.process(0, "spinner", 2, |cpu| {
-            cpu.spin(0, 0x100, 0, Time::NEVER);
-        });
-        simulation.process(0, "starved", 1, |_| {});
-    });
-    let Stuck::Deadlock { waiting, .. } = &stuck else { panic!("{stuck}") };
-    let expected = [("spinner", "the word at byte 256 of sram to change"), ("starved", "its core")];
-    assert_eq!(*waiting, expected.map(|(who, what)| (who.to_owned(), what.to_owned())));
 }
 
 /// A loop that nothing but time would end, and a chip on which it takes none.

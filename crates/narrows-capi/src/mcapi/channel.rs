@@ -165,13 +165,11 @@ impl Node {
 
     /// Offers a ring to each receiver whose node has been found.
     pub fn hunt_for_channels(&mut self) {
-        let hunting: Vec<_> = self
-            .channels
-            .iter()
-            .filter(|(_, channel)| matches!(channel.stage, Stage::Hunting(_)))
-            .map(|(handle, channel)| (handle, channel.other.node()))
-            .collect();
-        for (handle, node) in hunting {
+        for place in 0..Handle::PLACES {
+            let Some(handle) = self.channels.at(place) else { continue };
+            let channel = self.channels.get(handle);
+            let hunting = channel.filter(|channel| matches!(channel.stage, Stage::Hunting(_)));
+            let Some(node) = hunting.map(|channel| channel.other.node()) else { continue };
             match self.link_to(node) {
                 Ok(None) => {}
                 Ok(Some(link)) => self.offer(handle, link),
@@ -421,25 +419,22 @@ impl Node {
 
     /// Ends what waits for a channel.
     fn fail_pending(&mut self, handle: Handle, status: Status) {
-        let of = |operation: &Operation| match operation {
-            Operation::SendPacket { channel, .. }
-            | Operation::ReceivePacket { channel, .. }
-            | Operation::SendScalar { channel, .. }
-            | Operation::ReceiveScalar { channel, .. } => *channel == handle,
-            _ => false,
-        };
-        let all = self.requests.all_pending().filter(|(_, operation)| of(operation));
-        for request in all.map(|(request, _)| request).collect::<Vec<_>>() {
-            self.end(request, Err(status));
+        for place in 0..Handle::PLACES {
+            if let Some((request, operation)) = self.requests.pending_at(place)
+                && operation.channel() == Some(handle)
+            {
+                self.end(request, Err(status));
+            }
         }
     }
 
     /// The link of some channels has ended.
     pub fn lose_channels(&mut self, link: LinkId, reason: Lost) {
         let over = |channel: &Channel| channel.ring.is_some_and(|ring| ring.link == link);
-        let all = self.channels.iter().filter(|(_, channel)| over(channel));
-        for handle in all.map(|(handle, _)| handle).collect::<Vec<_>>() {
-            let Some(channel) = self.channels.get_mut(handle) else { continue };
+        for place in 0..Handle::PLACES {
+            let Some(handle) = self.channels.at(place) else { continue };
+            let channel = self.channels.get_mut(handle).filter(|channel| over(channel));
+            let Some(channel) = channel else { continue };
             match channel.stage {
                 Stage::Hunting(_) | Stage::Offered(_) => {
                     self.not_connected(handle, Status::Transmission);

@@ -32,17 +32,28 @@ pub(super) struct Endpoint {
     /// Marks the messages that are for it, and not for one that had its place before.
     pub tag: u16,
     pub attributes: Attributes,
-    /// Gets that were not given back.
+    /// Gets that were not given back; and those of them that were this node's.
     pub gets: u32,
+    pub own_gets: u32,
     /// Who got it last.
     pub source: Option<NodeId>,
     /// The peers that have got it, by their places.
     pub known_to: u64,
+    /// Whether the last of them has just died.
+    pub orphaned: bool,
     /// Receives that wait for a message.
     pub receiving: u16,
     /// The channel that it is an end of.
     pub channel: Option<Handle>,
     pub opening: Option<Opening>,
+}
+
+impl Endpoint {
+    /// Notes that a get was given back.
+    pub fn given_back(&mut self, own: bool) {
+        self.gets = self.gets.saturating_sub(1);
+        self.own_gets = self.own_gets.saturating_sub(u32::from(own));
+    }
 }
 
 /// The endpoints by their places. The endpoint at place n has port n + 1 of the stack's node; port 0
@@ -93,8 +104,10 @@ impl Endpoints {
                 tag: self.tag,
                 attributes: Attributes::default(),
                 gets: 0,
+                own_gets: 0,
                 source: None,
                 known_to: 0,
+                orphaned: false,
                 receiving: 0,
                 channel: None,
                 opening: None,

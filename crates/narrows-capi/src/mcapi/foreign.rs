@@ -138,3 +138,34 @@ impl Variable {
         self.word().store(value, Ordering::Relaxed);
     }
 }
+
+/// An array of the caller's of pointers to its variables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variables {
+    first: NonNull<*mut u32>,
+    count: usize,
+}
+
+impl Variables {
+    /// None if there are none, or one of the pointers is null.
+    ///
+    /// # Safety
+    /// Null, or valid for reads of so many pointers during the call, each of them as [`Variable::new`]
+    /// wants it.
+    pub unsafe fn new(first: *mut *mut u32, count: usize) -> Option<Variables> {
+        let all = Variables { first: NonNull::new(first).filter(|_| count > 0)?, count };
+        (0..count).all(|at| all.get(at).is_some()).then_some(all)
+    }
+
+    fn get(&self, at: usize) -> Option<Variable> {
+        if at >= self.count {
+            return None;
+        }
+        // SAFETY: so many pointers are there, as was promised to `new`, each as it should be.
+        unsafe { Variable::new(self.first.add(at).read_unaligned()) }
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Variable> {
+        (0..self.count).map_while(move |at| self.get(at))
+    }
+}

@@ -117,6 +117,11 @@ impl<T> Table<T> {
         self.free.push_back(handle.place() as u16);
         entry.take()
     }
+    /// The handle of what is at a place.
+    pub fn at(&self, place: usize) -> Option<Handle> {
+        let (life, entry) = self.places.get(place)?;
+        entry.as_ref().map(|_| Handle::new(self.slot, *life, place))
+    }
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         let slot = self.slot;
         self.places.iter().enumerate().filter_map(move |(place, (life, entry))| {

@@ -227,8 +227,9 @@ impl Node {
                 }
             }
             Control::Release { place } => {
+                let own = self.peers.get(peer).is_some_and(|peer| peer.id == self.id);
                 if let Some(endpoint) = self.endpoints.marked(place.port, place.tag) {
-                    endpoint.gets = endpoint.gets.saturating_sub(1);
+                    endpoint.given_back(own);
                 }
             }
             Control::Deleted { place } => self.peers.deleted(link, place),
@@ -339,6 +340,7 @@ impl Node {
         let source = self.peers.get(peer).map(|peer| peer.id);
         let Some(endpoint) = self.endpoints.get_mut(inner) else { return false };
         endpoint.gets += 1;
+        endpoint.own_gets += u32::from(source == Some(self.id));
         endpoint.source = source;
         endpoint.known_to |= 1 << peer;
         let place = super::control::Place { port: inner, tag: endpoint.tag };
@@ -349,15 +351,8 @@ impl Node {
     /// Tells those that wait for an endpoint that it is there.
     pub fn created(&mut self, id: EndpointId) {
         let port = id.port();
-        let mut told = Vec::new();
-        self.wanted.retain(|wanted| {
-            let it = wanted.port == port;
-            if it {
-                told.push((wanted.link, wanted.request));
-            }
-            !it
-        });
-        for (link, request) in told {
+        while let Some(at) = self.wanted.iter().position(|wanted| wanted.port == port) {
+            let Wanted { link, request, .. } = self.wanted.swap_remove(at);
             if let Some(peer) = self.peers.of(link) {
                 self.found(link, peer, request, port);
             }
@@ -376,40 +371,28 @@ impl Node {
         let died = reason != Lost::Closed;
         let Some(place) = self.peers.of(link) else { return };
         self.peers.remove(place, if died { End::Died } else { End::Deleted });
-        let mut orphans = Vec::new();
-        for (inner, endpoint) in self.endpoints.iter_mut() {
+        for (_, endpoint) in self.endpoints.iter_mut() {
             let known = endpoint.known_to & 1 << place != 0;
             endpoint.known_to &= !(1 << place);
-            if known && died && endpoint.known_to == 0 {
-                orphans.push(inner);
-            }
+            endpoint.orphaned = known && died && endpoint.known_to == 0;
         }
-        let ends: Vec<(Handle, Option<Status>)> = self
-            .requests
-            .all_pending()
-            .filter_map(|(handle, operation)| {
-                let end = match operation {
-                    Operation::Get { asked, .. } if *asked == Some(link) => {
-                        died.then_some(Status::Transmission)
-                    }
-                    Operation::Connect { asked } if *asked == Some(link) => {
-                        Some(Status::Transmission)
-                    }
-                    Operation::Query { asked } if *asked == link => Some(Status::Transmission),
-                    Operation::ReceiveMessage { inner, .. } if orphans.contains(inner) => {
-                        Some(Status::Transmission)
-                    }
-                    _ => return None,
-                };
-                Some((handle, end))
-            })
-            .collect();
-        for (handle, end) in ends {
-            match (end, self.requests.pending(handle)) {
-                (Some(status), _) => self.end(handle, Err(status)),
+        for place in 0..Handle::PLACES {
+            let Some((handle, operation)) = self.requests.pending_at(place) else { continue };
+            let over = match operation {
                 // Finalised: the node may come again.
-                (None, Some(Operation::Get { asked, .. })) => *asked = None,
-                _ => {}
+                Operation::Get { asked, .. } if *asked == Some(link) && !died => {
+                    *asked = None;
+                    false
+                }
+                Operation::Get { asked, .. } | Operation::Connect { asked } => *asked == Some(link),
+                Operation::Query { asked } => *asked == link,
+                Operation::ReceiveMessage { inner, .. } => {
+                    self.endpoints.get(*inner).is_some_and(|endpoint| endpoint.orphaned)
+                }
+                _ => false,
+            };
+            if over {
+                self.end(handle, Err(Status::Transmission));
             }
         }
         self.lose_channels(link, reason);

@@ -232,6 +232,7 @@ impl Node {
             && let Some(endpoint) = self.endpoints.get_mut(inner)
         {
             endpoint.gets += 1;
+            endpoint.own_gets += 1;
             endpoint.source = Some(self.id);
             out.put(id.0);
             return Ok(None);
@@ -266,8 +267,8 @@ impl Node {
     pub fn release_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
         if id.node() == self.id {
             let endpoint = self.endpoints.find(id).and_then(|inner| self.endpoints.get_mut(inner));
-            let endpoint = endpoint.filter(|endpoint| endpoint.gets > 0);
-            endpoint.ok_or(Status::EndpInvalid)?.gets -= 1;
+            let endpoint = endpoint.filter(|endpoint| endpoint.own_gets > 0);
+            endpoint.ok_or(Status::EndpInvalid)?.given_back(true);
             return Ok(());
         }
         let remote = self.peers.find_mut(id).filter(|remote| remote.gets > 0);
@@ -315,10 +316,13 @@ impl Node {
         if endpoint.channel.is_some() {
             return Err(Status::ChanConnected);
         }
-        let receives = |operation: &Operation| matches!(operation, Operation::ReceiveMessage { inner: of, .. } if *of == inner);
-        let waiting = self.requests.all_pending().filter(|(_, operation)| receives(operation));
-        for request in waiting.map(|(request, _)| request).collect::<Vec<_>>() {
-            self.end(request, Err(Status::EndpInvalid));
+        for place in 0..Handle::PLACES {
+            if let Some((request, Operation::ReceiveMessage { inner: of, .. })) =
+                self.requests.pending_at(place)
+                && *of == inner
+            {
+                self.end(request, Err(Status::EndpInvalid));
+            }
         }
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close_port(inner);

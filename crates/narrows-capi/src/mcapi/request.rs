@@ -40,6 +40,17 @@ pub(super) enum Operation {
 }
 
 impl Operation {
+    /// The channel that it is for.
+    pub fn channel(&self) -> Option<Handle> {
+        match self {
+            Operation::SendPacket { channel, .. }
+            | Operation::ReceivePacket { channel, .. }
+            | Operation::SendScalar { channel, .. }
+            | Operation::ReceiveScalar { channel, .. } => Some(*channel),
+            _ => None,
+        }
+    }
+
     /// Whether nobody says when it can be finished: it has to be tried.
     fn is_tried(&self) -> bool {
         !matches!(
@@ -58,7 +69,6 @@ pub(super) const TRUNCATED: u64 = 1 << 29;
 enum State {
     Pending(Operation),
     Done(Done),
-    Cancelled,
 }
 
 struct Request {
@@ -157,25 +167,20 @@ impl Requests {
 
     /// Notes how a pending request ended. Returns what it was.
     pub fn end(&mut self, handle: Handle, how: Done) -> Option<Operation> {
-        self.finish(handle, State::Done(how))
-    }
-
-    fn finish(&mut self, handle: Handle, state: State) -> Option<Operation> {
         let request = self.table.get_mut(handle)?;
         if !matches!(request.state, State::Pending(_)) {
             return None;
         }
-        match std::mem::replace(&mut request.state, state) {
-            State::Pending(operation) => {
-                if operation.is_tried()
-                    && let Some(at) = self.tried.iter().position(|tried| *tried == handle)
-                {
-                    self.tried.remove(at);
-                }
-                Some(operation)
-            }
-            _ => None,
+        let State::Pending(operation) = std::mem::replace(&mut request.state, State::Done(how))
+        else {
+            return None;
+        };
+        if operation.is_tried()
+            && let Some(at) = self.tried.iter().position(|tried| *tried == handle)
+        {
+            self.tried.remove(at);
         }
+        Some(operation)
     }
 
     /// Says how a request is, and forgets it if it is finished.
@@ -184,7 +189,6 @@ impl Requests {
             None => return Report::Unknown,
             Some(State::Pending(_)) => return Report::Pending,
             Some(State::Done(done)) => *done,
-            Some(State::Cancelled) => Err(Status::RequestCancelled),
         };
         self.forget(handle);
         Report::Done(done)
@@ -196,21 +200,20 @@ impl Requests {
         }
     }
 
-    /// Cancels a request that is pending; returns what it was.
+    /// Forgets a request that is pending; returns what it was. Who waits for it finds that it is none
+    /// any more.
     pub fn cancel(&mut self, handle: Handle) -> Option<Operation> {
-        let operation = self.finish(handle, State::Cancelled)?;
-        // Whoever waits for it is told; if nobody does, its variable says so.
-        if self.table.get(handle).is_some_and(|request| !request.waited) {
-            self.forget(handle);
-        }
+        let operation = self.end(handle, Err(Status::RequestCancelled))?;
+        self.forget(handle);
         Some(operation)
     }
 
-    /// Notes that a thread waits for a request. False if another does.
-    pub fn wait(&mut self, handle: Handle) -> bool {
-        match self.table.get_mut(handle) {
-            Some(request) => !std::mem::replace(&mut request.waited, true),
-            None => true,
+    /// Notes that a thread waits for a request.
+    pub fn wait(&mut self, handle: Handle) -> Outcome<()> {
+        let request = self.table.get_mut(handle).ok_or(Status::RequestInvalid)?;
+        match std::mem::replace(&mut request.waited, true) {
+            false => Ok(()),
+            true => Err(Status::WaitPending),
         }
     }
 
@@ -218,10 +221,13 @@ impl Requests {
     pub fn wait_no_more(&mut self, handle: Handle) {
         if let Some(request) = self.table.get_mut(handle) {
             request.waited = false;
-            if matches!(request.state, State::Cancelled) {
-                self.forget(handle);
-            }
         }
+    }
+
+    /// The request at a place of the table, if it is pending: for who sees to all of them.
+    pub fn pending_at(&mut self, place: usize) -> Option<(Handle, &mut Operation)> {
+        let handle = self.table.at(place)?;
+        Some((handle, self.pending(handle)?))
     }
 
     /// Every request that is pending.
@@ -269,11 +275,13 @@ mod tests {
     fn one_waits_and_is_told_of_a_cancel() {
         let mut all = Requests::new(0);
         let one = all.add(scalar(), false).unwrap();
-        assert!(all.wait(one) && !all.wait(one));
-        assert!(all.cancel(one).is_some());
-        assert!(matches!(all.report(one), Report::Done(Err(Status::RequestCancelled))));
+        assert_eq!((all.wait(one), all.wait(one)), (Ok(()), Err(Status::WaitPending)));
+        assert!(all.cancel(one).is_some() && all.cancel(one).is_none());
+        assert!(matches!(all.report(one), Report::Unknown));
+        assert_eq!(all.wait(one), Err(Status::RequestInvalid));
         let two = all.add(scalar(), false).unwrap();
-        assert!(all.cancel(two).is_some());
-        assert!(matches!(all.report(two), Report::Unknown), "its variable says it");
+        assert_eq!(all.wait(two), Ok(()));
+        all.wait_no_more(two);
+        assert_eq!(all.wait(two), Ok(()));
     }
 }

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 /* Seconds after which a process of a test is stuck. */
-#define PATIENCE 20
+#define PATIENCE 60
 /* Milliseconds within which something comes that has to come. */
 #define SOON 30000u
 /* Milliseconds after which nothing is taken to come. */

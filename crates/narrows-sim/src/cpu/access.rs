@@ -2,8 +2,8 @@
 
 use super::{Cpu, Run};
 use crate::engine::Stuck;
-use crate::engine::bus::{Act, BURST};
-use crate::engine::state::State;
+use crate::engine::bus::{Act, BURST, Transfer, Watch};
+use crate::engine::state::{State, Vain};
 use crate::time::Time;
 
 /// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.
@@ -32,7 +32,9 @@ impl Cpu {
         let process = self.shared.process;
         let leave = {
             let mut state = self.machine().state.borrow_mut();
-            state.runs(process) && (what(&mut state, process) | !state.tick())
+            state.runs(process)
+                && (what(&mut state, process) | !state.tick())
+                && !state.leaves(process)
         };
         if leave && !self.shared.door.leave() {
             // It panics: what it holds is dropped, and nothing takes time any more.
@@ -68,18 +70,41 @@ impl Cpu {
         });
     }
 
-    /// A transfer of a word over the bus of a memory.
+    /// A transfer of a word over the bus of a memory; what a load brought.
     #[inline]
-    pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) {
-        self.shared.runs.set(Default::default());
-        if self.inside(memory, address, 4) {
-            self.transfer(memory, address, 4, act);
+    pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) -> u32 {
+        if self.machine().routes[memory].streams() {
+            self.shared.runs.set(Default::default());
         }
+        let mut word = 0;
+        if self.inside(memory, address, 4) {
+            self.transfer(
+                memory,
+                address,
+                4,
+                act,
+                |_| {},
+                |state, process| {
+                    state.counts.words += 1;
+                    word = state.processes[process].latch.take().unwrap_or(0);
+                },
+            );
+        }
+        word
     }
 
-    /// A transfer over the bus of a memory, inside it.
+    /// A transfer over the bus of a memory, inside it. What is `before` it, and `behind` it, takes no
+    /// time.
     #[inline]
-    fn transfer(&self, memory: usize, address: u32, len: u32, act: Act) {
+    fn transfer(
+        &self,
+        memory: usize,
+        address: u32,
+        len: u32,
+        act: Act,
+        before: impl FnOnce(&mut Transfer),
+        mut behind: impl FnMut(&mut State, usize),
+    ) {
         let route = &self.machine().routes[memory];
         let time = match act {
             Act::Read | Act::Write if route.streams() => {
@@ -87,15 +112,28 @@ impl Cpu {
             }
             Act::Store(_) | Act::Write => route.time(len, true),
             Act::Claim(_) => route.time(len, false) + route.time(len, true),
-            Act::Nothing | Act::Load | Act::Read => route.time(len, false),
+            Act::Nothing | Act::Load | Act::Look(_) | Act::Read => route.time(len, false),
         };
         let bus = route.bus;
+        let mut done = false;
         self.act(|state, process| {
             let transfer = &mut state.processes[process].transfer;
             (transfer.memory, transfer.bus, transfer.time) = (memory, bus, time);
             (transfer.address, transfer.len, transfer.act) = (address, len, act);
-            state.request(process)
+            before(transfer);
+            let leave = state.request(process);
+            if !leave {
+                behind(state, process);
+                done = true;
+            }
+            leave
         });
+        if !done {
+            self.act(|state, process| {
+                behind(state, process);
+                false
+            });
+        }
     }
 
     /// How many bytes of its stretch are behind a transfer, which joins it.
@@ -111,19 +149,11 @@ impl Cpu {
     /// Loads a word of a memory, past all caches.
     #[must_use]
     pub fn load(&self, memory: usize, address: u32) -> u32 {
-        self.transfer_word(memory, address, Act::Load);
-        let mut word = 0;
-        self.act(|state, process| {
-            state.counts.words += 1;
-            word = state.processes[process].latch.take().unwrap_or(0);
-            false
-        });
-        word
+        self.transfer_word(memory, address, Act::Load)
     }
 
     /// Stores a word to a memory, past all caches.
     pub fn store(&self, memory: usize, address: u32, value: u32) {
-        self.machine().state.borrow_mut().counts.words += 1;
         self.transfer_word(memory, address, Act::Store(value));
     }
 
@@ -160,12 +190,17 @@ impl Cpu {
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at_mut(len);
             rest = behind;
-            self.transfer(memory, at, len as u32, Act::Read);
-            self.act(|state, process| {
-                state.counts.words += words(len);
-                part.copy_from_slice(&state.processes[process].transfer.bytes[..len]);
-                false
-            });
+            self.transfer(
+                memory,
+                at,
+                len as u32,
+                Act::Read,
+                |_| {},
+                |state, process| {
+                    state.counts.words += words(len);
+                    part.copy_from_slice(&state.processes[process].transfer.bytes[..len]);
+                },
+            );
         }
     }
 
@@ -177,12 +212,10 @@ impl Cpu {
         for (at, len) in pieces(address, rest.len(), burst) {
             let (part, behind) = rest.split_at(len);
             rest = behind;
-            self.act(|state, process| {
+            let fill = |transfer: &mut Transfer| transfer.bytes[..len].copy_from_slice(part);
+            self.transfer(memory, at, len as u32, Act::Write, fill, |state, _| {
                 state.counts.words += words(len);
-                state.processes[process].transfer.bytes[..len].copy_from_slice(part);
-                false
             });
-            self.transfer(memory, at, len as u32, Act::Write);
         }
     }
 
@@ -193,7 +226,7 @@ impl Cpu {
         }
         let burst = self.machine().routes[memory].burst;
         for (at, len) in pieces(address, len as usize, burst) {
-            self.transfer(memory, at, len as u32, Act::Nothing);
+            self.transfer(memory, at, len as u32, Act::Nothing, |_| {}, |_, _| {});
         }
     }
 
@@ -254,30 +287,35 @@ impl Cpu {
         (value, until): (u32, bool),
         end: Time,
     ) -> Option<u32> {
-        let found = |word: &u32| (*word == value) == until;
-        let word = Some(self.load(memory, address)).filter(found);
-        if word.is_some() {
-            return word;
-        }
-        let poll = self.rates().poll;
-        let mut parked = false;
-        self.act(|state, process| {
-            // What has come while it looked would not come again.
-            let nothing = state.now < end && !state.processes[process].news;
-            parked = nothing && state.spin(process, poll, value, until);
-            parked
-        });
+        let watch = Watch { value, until, poll: self.rates().poll, end };
         let mut latch = None;
-        self.act(|state, process| {
-            latch = state.processes[process].latch.take();
-            false
-        });
-        let word = latch.filter(found);
-        // Parked, it has computed already, unless a look was made for it, in vain.
-        if word.is_none() && (latch.is_some() || !parked) {
-            self.compute(poll);
+        if self.inside(memory, address, 4) {
+            self.transfer(
+                memory,
+                address,
+                4,
+                Act::Look(watch),
+                |_| {},
+                |state, process| {
+                    state.counts.words += 1;
+                    latch = state.processes[process].latch.take();
+                },
+            );
+        }
+        let word = latch.filter(|word| watch.found(*word));
+        // If looks were made for it, it has computed already, unless the last was in vain.
+        if word.is_none() && latch.is_some() {
+            self.compute(watch.poll);
         }
         word
+    }
+
+    /// Has looked again, from `began` on, at one word or several, and goes on until `end`.
+    pub(super) fn look_again(&self, began: Time, word: Option<(usize, u32)>, end: Time) {
+        if end == Time::NEVER {
+            self.act(|state, process| state.in_vain(process, Vain { began, word }));
+        }
+        self.compute(self.rates().poll);
     }
 
     /// Something that takes no time has happened once more.

@@ -9,27 +9,25 @@ impl Cpu {
     /// While it is taken the word holds the number of the core that has it, plus one.
     #[must_use]
     pub fn try_lock(&self, memory: usize, address: u32) -> bool {
-        self.transfer_word(memory, address, Act::Claim(self.core() as u32 + 1));
-        let mut free = false;
-        self.act(|state, process| {
-            state.counts.words += 1;
-            free = state.processes[process].latch.take() == Some(0);
-            false
-        });
-        free
+        self.transfer_word(memory, address, Act::Claim(self.core() as u32 + 1)) == 0 && !self.gone()
     }
 
     /// Tries to take the mutex at a word again and again, with the pause of a waiting loop in
     /// between. False if `end` comes first.
     #[must_use]
     pub fn lock(&self, memory: usize, address: u32, end: Time) -> bool {
-        while !self.try_lock(memory, address) {
-            self.compute(self.rates().poll);
-            if self.moment() >= end || self.gone() {
-                return false;
+        let locked = loop {
+            let began = self.moment();
+            if self.try_lock(memory, address) {
+                break true;
             }
-        }
-        true
+            self.look_again(began, Some((memory, address)), end);
+            if self.moment() >= end || self.gone() {
+                break false;
+            }
+        };
+        self.end_wait();
+        locked
     }
 
     /// Gives the mutex at a word free.

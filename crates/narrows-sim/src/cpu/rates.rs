@@ -97,6 +97,8 @@ pub(crate) struct Route {
     read: Time,
     write: Time,
     beat: Time,
+    /// What a word takes, read and written.
+    word: [Time; 2],
     /// How many bytes of a stretch come first, and what reading and writing begins with beyond.
     stream: Vec<(u32, Time, Time)>,
 }
@@ -105,14 +107,20 @@ impl Route {
     pub fn new(chip: &Chip, memory: &chip::Memory) -> Route {
         let bus = &chip.buses[memory.bus];
         let overhead = bus.overhead.at(bus.clock);
+        let width = memory.width.min(bus.width).max(1);
+        let (read, write) =
+            (overhead + memory.read.at(bus.clock), overhead + memory.write.at(bus.clock));
+        let beat = memory.beat.at(bus.clock);
+        let beats = beat * u64::from(4_u32.div_ceil(width));
         Route {
             bus: memory.bus,
             cached: memory.cached,
             burst: bus.burst.clamp(4, crate::engine::bus::BURST as u32),
-            width: memory.width.min(bus.width).max(1),
-            read: overhead + memory.read.at(bus.clock),
-            write: overhead + memory.write.at(bus.clock),
-            beat: memory.beat.at(bus.clock),
+            width,
+            read,
+            write,
+            beat,
+            word: [read + beats, write + beats],
             stream: memory
                 .stream
                 .iter()
@@ -127,6 +135,9 @@ impl Route {
     /// How long a transfer has the bus.
     #[inline]
     pub fn time(&self, len: u32, write: bool) -> Time {
+        if len == 4 {
+            return self.word[usize::from(write)];
+        }
         self.with_beats(if write { self.write } else { self.read }, len)
     }
 

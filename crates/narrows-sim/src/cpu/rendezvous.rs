@@ -129,6 +129,8 @@ impl Registry {
     /// A node is no more: its peers are told after a while.
     fn gone(&mut self, machine: &Machine, node: usize, after: Time) {
         self.nodes[node].alive = false;
+        // What it has not heard would wake its process again and again.
+        self.nodes[node].news.clear();
         self.hunts.retain(|(hunter, _)| *hunter != node);
         for key in 0..self.lines.len() {
             if self.lines[key].nodes.contains(&node) {

@@ -66,11 +66,13 @@ impl Cpu {
                         return Woken::Word;
                     }
                 }
-                _ => {
+                first => {
+                    let began = self.moment();
                     if set.clone().any(|watch| watch.changed()) {
                         return Woken::Word;
                     }
-                    self.compute(self.rates().poll);
+                    let word = first.map(|watch| watch.words.place(watch.index));
+                    self.look_again(began, word, end);
                 }
             }
             if self.moment() >= end || self.gone() {

@@ -18,6 +18,8 @@ pub(crate) enum Act {
     Nothing,
     /// Loads a word.
     Load,
+    /// Loads a word that is looked at until it is as wanted.
+    Look(Watch),
     /// Stores a word.
     Store(u32),
     /// Loads a word, and stores another if that was 0.
@@ -26,6 +28,19 @@ pub(crate) enum Act {
     Read,
     /// Stores bytes from the process's buffer.
     Write,
+}
+
+/// What a word is looked at for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watch {
+    /// What it is compared with.
+    pub value: u32,
+    /// Whether it has to be that, or something else.
+    pub until: bool,
+    /// How long it takes from one look to the next.
+    pub poll: Time,
+    /// When that ends at the latest.
+    pub end: Time,
 }
 
 /// A transfer over the bus of a memory.
@@ -122,28 +137,32 @@ impl State {
     /// The running process wants what its `transfer` says. True if it has to leave until that is
     /// done.
     pub(crate) fn request(&mut self, process: usize) -> bool {
-        let transfer = &self.processes[process].transfer;
-        let (number, time) = (transfer.bus, transfer.time);
-        let core = self.processes[process].core;
+        let one = &self.processes[process];
+        let (number, time, core) = (one.transfer.bus, one.transfer.time, one.core);
         self.counts.transfers += 1;
         let bus = &self.buses[number];
+        let alone = bus.owner.is_none() && bus.count == 0 && !bus.choosing;
         if self.mode == Mode::Fast
-            && bus.owner.is_none()
-            && bus.count == 0
-            && !bus.choosing
-            && !self.outranked(process)
+            && alone
             && self.queue.clear(self.now)
+            && !self.outranked(process)
         {
-            let granted = self.free_from(number, core);
+            let shared = bus.spinner.is_some();
+            let granted = if shared { self.free_from(number, core) } else { self.now };
             let done = granted + time;
             if self.queue.clear(done) {
-                self.settle_turns(number, granted);
+                if shared {
+                    self.settle_turns(number, granted);
+                    self.spin_behind(number, granted, done);
+                }
                 self.buses[number].granted(core);
-                self.spin_behind(number, granted, done);
                 self.set_clock(done);
                 self.perform(process);
-                return self.plan.dying.is_some();
+                return self.goes_on_looking(process) || self.plan.dying.is_some();
             }
+        }
+        if self.looks_on_its_turn(process) {
+            return true;
         }
         self.processes[process].interruptible = false;
         self.queue_up(process);
@@ -211,7 +230,7 @@ impl State {
             self.preempt(process);
             return None;
         }
-        Some(process)
+        (!self.goes_on_looking(process)).then_some(process)
     }
 
     fn perform(&mut self, process: usize) {
@@ -220,16 +239,16 @@ impl State {
         let start = address as usize;
         match transfer.act {
             Act::Nothing => {}
-            Act::Load => {
+            Act::Load | Act::Look(_) => {
                 let word = self.word(memory, address);
                 self.processes[process].latch = Some(word);
             }
-            Act::Store(value) => self.store(process, memory, address, &value.to_le_bytes()),
+            Act::Store(value) => self.store(process, memory, address, value),
             Act::Claim(value) => {
                 let word = self.word(memory, address);
                 self.processes[process].latch = Some(word);
                 if word == 0 {
-                    self.store(process, memory, address, &value.to_le_bytes());
+                    self.store(process, memory, address, value);
                 }
             }
             Act::Read => {
@@ -237,11 +256,14 @@ impl State {
                 transfer.bytes[..len].copy_from_slice(from);
             }
             Act::Write => {
-                if self.plan.stores(process) {
+                let spared = self.plan.spares(process);
+                if spared || self.plan.stores(process) {
                     let there = &mut self.memories[memory][start..start + len];
                     there.copy_from_slice(&transfer.bytes[..len]);
                     self.stored(process, memory, address, len);
-                    self.perhaps_lie(process, memory, address);
+                    if !spared {
+                        self.perhaps_lie(process, memory, address);
+                    }
                 }
             }
         }
@@ -252,11 +274,17 @@ impl State {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// A process stores, unless it dies before.
-    fn store(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
-        if self.plan.stores(process) {
-            self.put(process, memory, address, bytes);
-            self.perhaps_lie(process, memory, address);
+    /// A process stores a word, unless it dies before.
+    fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
+        let spared = self.plan.spares(process);
+        if spared || self.plan.stores(process) {
+            let start = address as usize;
+            self.memories[memory][start..start + 4].copy_from_slice(&word.to_le_bytes());
+            self.note(process, memory, address, |add| add(word.into()));
+            self.show(process, memory, address, 4);
+            if !spared {
+                self.perhaps_lie(process, memory, address);
+            }
         }
     }
 
@@ -269,23 +297,37 @@ impl State {
 
     /// Bytes of the memory that a process has just stored to are new.
     fn stored(&mut self, process: usize, memory: usize, address: u32, len: usize) {
+        let memories = std::mem::take(&mut self.memories);
+        let (chunks, rest) = memories[memory][address as usize..][..len].as_chunks::<8>();
+        self.note(process, memory, address, |add| {
+            chunks.iter().for_each(|chunk| add(u64::from_le_bytes(*chunk)));
+            if !rest.is_empty() {
+                let mut word = [0; 8];
+                word[..rest.len()].copy_from_slice(rest);
+                add(u64::from_le_bytes(word));
+            }
+        });
+        self.memories = memories;
+        self.show(process, memory, address, len as u32);
+    }
+
+    /// Adds a store to the hash of all, with what it stored.
+    #[inline]
+    fn note(
+        &mut self,
+        process: usize,
+        memory: usize,
+        address: u32,
+        what: impl FnOnce(&mut dyn FnMut(u64)),
+    ) {
         self.counts.stores += 1;
-        let bytes = &self.memories[memory][address as usize..address as usize + len];
         let mut hash = self.hash;
         let mut add = |value: u64| {
             hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5);
         };
         add(self.now.0);
         add((process as u64) << 48 | (memory as u64) << 32 | u64::from(address));
-        let (chunks, rest) = bytes.as_chunks::<8>();
-        chunks.iter().for_each(|chunk| add(u64::from_le_bytes(*chunk)));
-        if !rest.is_empty() {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            add(u64::from_le_bytes(word));
-        }
+        what(&mut add);
         self.hash = hash;
-        let bus = self.processes[process].transfer.bus;
-        self.show(bus, memory, address, len as u32);
     }
 }

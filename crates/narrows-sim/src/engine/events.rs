@@ -1,8 +1,8 @@
 //! What each event does.
 
-use super::CoreUse;
 use super::queue::{Event, Rank};
 use super::state::{BELL, INTERRUPT, Progress, State, TICK, WokenBy};
+use super::{CoreUse, Mode};
 use crate::time::Time;
 
 impl State {
@@ -28,6 +28,26 @@ impl State {
             self.reconsider(core);
         }
         self.processes.iter().filter(|p| !p.daemon).count()
+    }
+
+    /// The running process has to leave its core, or to wait. What happens next happens here, so that
+    /// its code is only left for another's. True if it goes on.
+    pub(crate) fn leaves(&mut self, process: usize) -> bool {
+        self.ran_on(process);
+        self.current = None;
+        if self.mode != Mode::Fast || self.swaps.is_some() {
+            return false;
+        }
+        while self.next.is_none() && self.stuck.is_none() && self.plan.dying.is_none() {
+            let Some((at, event)) = self.queue.pop_if(Event::is_of_processes) else { break };
+            self.next = self.happens(at, event);
+        }
+        let on = self.next == Some(process) && self.stuck.is_none();
+        if on {
+            self.next = None;
+            (self.current, self.ran) = (Some(process), Some(process));
+        }
+        on
     }
 
     /// Something happens. The process that goes on, if one does.
@@ -82,13 +102,6 @@ impl State {
         None
     }
 
-    /// Whether nothing but ticks is due, behind the one that was just taken from the queue, and
-    /// nobody waits for one.
-    pub(super) fn only_ticks(&self) -> bool {
-        let ticking = self.cores.iter().filter(|core| core.ticks()).count();
-        self.queue.len() + 1 == ticking && self.processes.iter().all(|p| p.timer == Time::NEVER)
-    }
-
     pub(super) fn end(&mut self, process: usize) {
         let core = self.processes[process].core;
         self.sleep(process, WokenBy::default(), "nothing");
@@ -96,6 +109,7 @@ impl State {
         let one = &mut self.processes[process];
         one.progress = Progress::Done;
         one.ended = self.now;
+        self.acted = self.now;
         self.reconsider(core);
     }
 

@@ -145,8 +145,13 @@ impl Plan {
         }
     }
 
-    /// A process is about to store. False if it dies without that.
+    /// Whether nothing special happens when a process stores.
     #[inline]
+    pub fn spares(&self, process: usize) -> bool {
+        self.victim != Some(process) && self.hostile != Some(process)
+    }
+
+    /// A process is about to store. False if it dies without that.
     pub fn stores(&mut self, process: usize) -> bool {
         if self.victim != Some(process) {
             return true;
@@ -162,7 +167,6 @@ impl Plan {
 
     /// The word that is another now, behind a store of a process to a memory: where, and how it
     /// changes.
-    #[inline]
     fn lie(&mut self, process: usize, memory: usize, address: u32) -> Option<(usize, u32, u64)> {
         if self.hostile != Some(process) {
             return None;
@@ -191,7 +195,6 @@ impl Plan {
 
 impl State {
     /// A process has stored to a memory: if it is hostile, a word of its regions may be another now.
-    #[inline]
     pub(super) fn perhaps_lie(&mut self, process: usize, memory: usize, address: u32) {
         let Some((memory, address, drawn)) = self.plan.lie(process, memory, address) else {
             return;

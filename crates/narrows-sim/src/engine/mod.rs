@@ -8,6 +8,7 @@
 
 pub(crate) mod bus;
 pub(crate) mod coroutine;
+mod deadlock;
 mod events;
 pub(crate) mod fault;
 mod queue;
@@ -209,50 +210,52 @@ impl<'a> Simulation<'a> {
         while left > 0 {
             self.swapped();
             let mut state = machine.state.borrow_mut();
-            let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
-            if matches!(event, Event::Stop) {
-                state.set_clock(at);
-                return Ok(());
+            let mut next = state.next.take();
+            if next.is_none() {
+                let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
+                if !event.is_of_processes() && state.over() {
+                    return Err(state.deadlock());
+                }
+                if matches!(event, Event::Stop) {
+                    state.set_clock(at);
+                    return Ok(());
+                }
+                next = state.happens(at, event);
             }
-            if matches!(event, Event::Tick { .. }) && state.only_ticks() {
-                return Err(state.deadlock());
-            }
-            let next = state.happens(at, event);
             if let Some(stuck) = state.stuck.take() {
                 return Err(stuck);
             }
-            let Some(process) = next else {
-                let dying = state.plan.dying.take();
+            let mut dying = state.plan.dying.take();
+            let mut ended = Ok(false);
+            if let Some(process) = next {
+                (state.current, state.ran) = (next, next);
                 drop(state);
-                left -= usize::from(dying.is_some_and(|process| self.kill(process)));
-                continue;
-            };
-            (state.current, state.ran) = (next, next);
-            drop(state);
-            self.swapped();
-            let ended = self.codes[process].resume();
-            let mut state = machine.state.borrow_mut();
-            state.current = None;
-            if let Some(stuck) = state.stuck.take() {
-                return Err(stuck);
+                self.swapped();
+                ended = self.codes[process].resume();
+                state = machine.state.borrow_mut();
+                if let Some(stuck) = state.stuck.take() {
+                    return Err(stuck);
+                }
+                dying = state.plan.dying.take();
+                left += self.born();
             }
-            let dying = state.plan.dying.take();
-            drop(state);
-            left += self.born();
             if let Some(process) = dying {
+                drop(state);
                 left -= usize::from(self.kill(process));
                 continue;
             }
-            let mut state = machine.state.borrow_mut();
+            let Some(process) = next else { continue };
             match ended {
-                Ok(false) => continue,
-                Ok(true) => {}
+                Ok(false) => {}
+                Ok(true) => {
+                    state.current = None;
+                    left -= usize::from(!state.processes[process].daemon);
+                    state.end(process);
+                }
                 Err(coroutine::NoRoom) => {
                     return Err(Stuck::NoRoom { process: state.processes[process].name.clone() });
                 }
             }
-            left -= usize::from(!state.processes[process].daemon);
-            state.end(process);
         }
         Ok(())
     }
@@ -269,6 +272,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Takes over the processes that were spawned meanwhile; how many there were.
+    #[inline]
     fn born(&mut self) -> usize {
         let mut born = self.machine.born.borrow_mut();
         let count = born.len();
@@ -277,7 +281,14 @@ impl<'a> Simulation<'a> {
     }
 
     /// Tells the hook of context switches.
+    #[inline]
     fn swapped(&mut self) {
+        if self.hook.is_some() {
+            self.tell_swaps();
+        }
+    }
+
+    fn tell_swaps(&mut self) {
         let Some(hook) = &mut self.hook else { return };
         let swaps = self.machine.state.borrow_mut().swaps.as_mut().map(std::mem::take);
         let cores = self.machine.chip.cores.len();

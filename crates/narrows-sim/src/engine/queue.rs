@@ -35,6 +35,11 @@ pub(super) enum Event {
 }
 
 impl Event {
+    /// Whether it is neither a clock's nor the end.
+    pub fn is_of_processes(self) -> bool {
+        !matches!(self, Event::Stop | Event::Tick { .. })
+    }
+
     /// What it happens to. At equal time and rank this decides, not who asked first: that may
     /// depend on what was simulated event by event and what was computed.
     fn subject(self) -> usize {
@@ -51,22 +56,22 @@ impl Event {
     }
 }
 
+/// Something due. The smaller its key, the sooner it happens: by time, and then by rank, subject and
+/// the order in which it was asked for, in one number.
 struct Entry {
-    at: Time,
-    rank: Rank,
-    number: u64,
+    key: (u64, u64),
     event: Event,
 }
 
 impl Entry {
-    fn key(&self) -> (Time, Rank, usize, u64) {
-        (self.at, self.rank, self.event.subject(), self.number)
+    fn at(&self) -> Time {
+        Time(self.key.0)
     }
 }
 
 impl PartialEq for Entry {
     fn eq(&self, other: &Entry) -> bool {
-        self.key() == other.key()
+        self.key == other.key
     }
 }
 impl Eq for Entry {}
@@ -77,34 +82,60 @@ impl PartialOrd for Entry {
 }
 impl Ord for Entry {
     fn cmp(&self, other: &Entry) -> Ordering {
-        other.key().cmp(&self.key())
+        other.key.cmp(&self.key)
     }
 }
 
+/// Bits of the number of an event: more than can be simulated in days. Subjects have the 18 above.
+const NUMBER: u32 = 44;
+
+/// So many are kept sorted: mostly no more are due soon, and a heap costs more than moving them.
+const SOON: usize = 8;
+
 #[derive(Default)]
 pub(super) struct Queue {
-    heap: BinaryHeap<Entry>,
+    /// What is due first, the very first last.
+    soon: Vec<Entry>,
+    /// The rest, none of it due before what is in `soon`.
+    later: BinaryHeap<Entry>,
     number: u64,
 }
 
 impl Queue {
     pub fn push(&mut self, at: Time, rank: Rank, event: Event) {
         self.number += 1;
-        self.heap.push(Entry { at, rank, number: self.number, event });
+        let order = (rank as u64) << 62 | (event.subject() as u64) << NUMBER | self.number;
+        let entry = Entry { key: (at.0, order), event };
+        if self.later.peek().is_some_and(|next| next.key < entry.key) {
+            return self.later.push(entry);
+        }
+        let behind = self.soon.iter().rposition(|other| other.key > entry.key);
+        self.soon.insert(behind.map_or(0, |place| place + 1), entry);
+        if self.soon.len() > SOON {
+            self.later.push(self.soon.remove(0));
+        }
     }
 
     pub fn pop(&mut self) -> Option<(Time, Event)> {
-        self.heap.pop().map(|entry| (entry.at, entry.event))
+        let next = self.soon.pop().or_else(|| self.later.pop())?;
+        Some((next.at(), next.event))
     }
 
-    /// How many things are due.
-    pub fn len(&self) -> usize {
-        self.heap.len()
+    /// What is due next, if it is `wanted`.
+    pub fn pop_if(&mut self, wanted: impl FnOnce(Event) -> bool) -> Option<(Time, Event)> {
+        let next = self.soon.last().or_else(|| self.later.peek())?;
+        if wanted(next.event) { self.pop() } else { None }
+    }
+
+    /// What is due, in no order.
+    pub fn due(&self) -> impl Iterator<Item = Event> {
+        self.soon.iter().chain(&self.later).map(|entry| entry.event)
     }
 
     /// Whether nothing is due up to and including `until`.
     #[inline]
     pub fn clear(&self, until: Time) -> bool {
-        self.heap.peek().is_none_or(|next| next.at > until)
+        let next = self.soon.last().or_else(|| self.later.peek());
+        next.is_none_or(|next| next.at() > until)
     }
 }

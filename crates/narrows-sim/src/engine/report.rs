@@ -1,6 +1,5 @@
 //! What came of a simulation, or why it cannot go on.
 
-use super::state::{Progress, State};
 use crate::time::Time;
 use std::fmt;
 
@@ -58,7 +57,7 @@ pub struct Outcome {
 pub enum Stuck {
     /// Nothing will happen any more, and these have not ended.
     Deadlock {
-        /// When.
+        /// When the last thing happened.
         at: Time,
         /// Each process and what it waits for.
         waiting: Vec<(String, String)>,
@@ -120,21 +119,3 @@ impl fmt::Display for Stuck {
 }
 
 impl std::error::Error for Stuck {}
-
-impl State {
-    /// Nothing will happen any more: who waits for what.
-    pub(super) fn deadlock(&self) -> Stuck {
-        let all = self.processes.iter().enumerate();
-        let left = all.filter(|(_, p)| !p.daemon && p.progress != Progress::Done);
-        let waiting = left.map(|(number, process)| {
-            let what = match process.progress {
-                _ if process.stops > 0 => "to be started again".into(),
-                Progress::Ready => "its core".into(),
-                Progress::Running => self.spun_on(number).unwrap_or_else(|| "nothing".into()),
-                _ => process.waits_for.clone().into_owned(),
-            };
-            (process.name.clone(), what)
-        });
-        Stuck::Deadlock { at: self.now, waiting: waiting.collect() }
-    }
-}

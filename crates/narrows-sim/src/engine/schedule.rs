@@ -205,6 +205,7 @@ impl State {
         let one = &mut self.processes[process];
         one.sleep += 1;
         one.timer = Time::NEVER;
+        one.vain = None;
     }
 
     /// Gives a core to whoever should have it.

@@ -3,9 +3,9 @@
 //! follows from when they began, and only the one that finds something is simulated.
 
 use super::Mode;
-use super::bus::Act;
+use super::bus::{Act, Watch};
 use super::queue::{Event, Rank};
-use super::state::State;
+use super::state::{State, Vain};
 use crate::time::Time;
 
 /// A process that spins.
@@ -20,11 +20,10 @@ pub(crate) struct Spinner {
     /// How long a look has the bus.
     look: Time,
     step: Time,
-    /// The word, and what it is compared with.
+    /// The word, and what it is looked at for.
     memory: usize,
     address: u32,
-    value: u32,
-    until: bool,
+    watch: Watch,
 }
 
 /// What the spinner's looks do to the bus at a moment.
@@ -45,32 +44,69 @@ impl Spinner {
         }
         Time(self.base.0 + since / self.step.0 * self.step.0)
     }
+}
 
-    fn found(&self, word: u32) -> bool {
+impl Watch {
+    /// Whether a word is as wanted.
+    pub fn found(self, word: u32) -> bool {
         (word == self.value) == self.until
     }
 }
 
 impl State {
-    /// The running process has just looked in vain at the word that its transfer names. True if its
-    /// further looks are taken care of: it leaves, and is resumed when there is reason to look.
-    pub fn spin(&mut self, process: usize, poll: Time, value: u32, until: bool) -> bool {
+    /// Whether a process, whose transfer is done, has looked in vain and leaves its further looks to
+    /// the engine, or ends with them: it is resumed when there is reason to look.
+    #[inline]
+    pub(super) fn goes_on_looking(&mut self, process: usize) -> bool {
+        let Act::Look(watch) = self.processes[process].transfer.act else { return false };
+        self.looked(process, watch)
+    }
+
+    fn looked(&mut self, process: usize, watch: Watch) -> bool {
+        let one = &self.processes[process];
+        if one.latch.is_some_and(|word| watch.found(word)) {
+            return false;
+        }
+        let (transfer, news) = (&one.transfer, one.news);
+        let began = self.now - transfer.time;
+        let vain = Vain { began, word: Some((transfer.memory, transfer.address)) };
+        if watch.end == Time::NEVER && self.in_vain(process, vain) {
+            return true;
+        }
+        let next = self.now + watch.poll;
+        let parked = self.now < watch.end && !news && self.spin(process, watch, next);
+        if parked {
+            self.processes[process].latch = None;
+        }
+        parked
+    }
+
+    /// Whether a process that asks for the bus for a look, which it does not get at once or for all of
+    /// the look, leaves that one to the engine already.
+    #[inline]
+    pub(super) fn looks_on_its_turn(&mut self, process: usize) -> bool {
+        let one = &self.processes[process];
+        let Act::Look(watch) = one.transfer.act else { return false };
+        self.now < watch.end && !one.news && self.spin(process, watch, self.now)
+    }
+
+    /// A process looks at the word that its transfer names, and does so in vain. True if its looks
+    /// from `base` on are taken care of.
+    fn spin(&mut self, process: usize, watch: Watch, base: Time) -> bool {
         let one = &self.processes[process];
         let transfer = &one.transfer;
         let (core, number, look) = (one.core, transfer.bus, transfer.time);
         let bus = &self.buses[number];
-        let base = self.now + poll;
         let spinner = Spinner {
             process,
             core,
             asked: base,
             base,
             look,
-            step: look + poll,
+            step: look + watch.poll,
             memory: transfer.memory,
             address: transfer.address,
-            value,
-            until,
+            watch,
         };
         if self.mode != Mode::Fast
             || spinner.step == Time::ZERO
@@ -78,7 +114,7 @@ impl State {
             || bus.spinner.is_some()
             || bus.owner.is_some()
             || self.outranked(process)
-            || spinner.found(self.word(spinner.memory, spinner.address))
+            || spinner.watch.found(self.word(spinner.memory, spinner.address))
         {
             return false;
         }
@@ -125,7 +161,7 @@ impl State {
         let bus = &self.buses[number];
         let masters = bus.waiting.len();
         let last = if self.now > spinner.base { spinner.core } else { bus.last };
-        let turns = |of: usize| (of + masters - last - 1) % masters;
+        let turns = |of: usize| if of > last { of - last } else { of + masters - last };
         if turns(spinner.core) < turns(core) { self.now + spinner.look } else { self.now }
     }
 
@@ -139,19 +175,32 @@ impl State {
             _ => since.div_ceil(spinner.step.0),
         };
         let next = Time(spinner.base.0 + looks * spinner.step.0);
+        let first = spinner.base + spinner.look;
         spinner.asked = next;
         spinner.base = next.max(until);
         self.counts.looks += looks;
+        let spinner = *spinner;
+        if looks > 0 && self.processes[spinner.process].vain.is_none() {
+            self.first_look(&spinner, first);
+        }
     }
 
-    /// Bytes of a memory on a bus have changed: a spinner that would find something looks for
-    /// itself.
-    pub(super) fn show(&mut self, bus: usize, memory: usize, address: u32, len: u32) {
+    /// Bytes of a memory have changed that a process stored to: a spinner that would find something
+    /// looks for itself.
+    #[inline]
+    pub(super) fn show(&mut self, process: usize, memory: usize, address: u32, len: u32) {
+        let bus = self.processes[process].transfer.bus;
+        if self.buses[bus].spinner.is_some() {
+            self.show_spinner(bus, memory, address, len);
+        }
+    }
+
+    fn show_spinner(&mut self, bus: usize, memory: usize, address: u32, len: u32) {
         let Some(spinner) = &self.buses[bus].spinner else { return };
         let touched = spinner.memory == memory
             && spinner.address < address + len
             && address < spinner.address + 4;
-        if touched && spinner.found(self.word(memory, spinner.address)) {
+        if touched && spinner.watch.found(self.word(memory, spinner.address)) {
             let spinner = *spinner;
             self.buses[bus].spinner = None;
             if spinner.asked < self.now {
@@ -162,12 +211,30 @@ impl State {
         }
     }
 
-    /// What a process that spins looks at.
-    pub(super) fn spun_on(&self, process: usize) -> Option<String> {
+    /// The first look of a spinner was over at `end`.
+    fn first_look(&mut self, spinner: &Spinner, end: Time) {
+        if spinner.watch.end == Time::NEVER {
+            let vain = Vain { began: end, word: Some((spinner.memory, spinner.address)) };
+            self.processes[spinner.process].vain = Some(vain);
+            self.acted = self.acted.max(end);
+        }
+    }
+
+    /// Nothing else happens any more: notes the first looks that nobody has asked about.
+    pub(super) fn first_looks(&mut self) {
+        for number in 0..self.buses.len() {
+            if let Some(spinner) = self.buses[number].spinner
+                && self.processes[spinner.process].vain.is_none()
+            {
+                self.first_look(&spinner, spinner.base + spinner.look);
+            }
+        }
+    }
+
+    /// Whether a process's looks are computed.
+    pub(super) fn spins(&self, process: usize) -> bool {
         let mut spinners = self.buses.iter().filter_map(|bus| bus.spinner);
-        let spinner = spinners.find(|spinner| spinner.process == process)?;
-        let memory = &self.names[spinner.memory];
-        Some(format!("the word at byte {} of {memory} to change", spinner.address))
+        spinners.any(|spinner| spinner.process == process)
     }
 
     /// A spinner that something else concerns goes on for itself.
@@ -212,7 +279,7 @@ impl State {
         self.queue_up(spinner.process);
     }
 
-    /// It computes until `when`, and looks then.
+    /// It computes until `when`, and goes on then.
     fn look_later(&mut self, spinner: &Spinner, when: Time) {
         let one = &mut self.processes[spinner.process];
         one.until = when;

@@ -37,6 +37,15 @@ pub(crate) struct WokenBy {
     pub news: bool,
 }
 
+/// A look in vain of a process that looks until it finds something, whenever that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vain {
+    /// When it began.
+    pub began: Time,
+    /// The memory and the address of a word that it looked at, if it looks at any.
+    pub word: Option<(usize, u32)>,
+}
+
 pub(crate) struct Process {
     pub name: String,
     pub core: usize,
@@ -50,6 +59,8 @@ pub(crate) struct Process {
     pub(crate) stretch: u64,
     /// When the stretch that it computes through ends.
     pub(crate) until: Time,
+    /// Its latest look, if it looks again and again for good.
+    pub(crate) vain: Option<Vain>,
     /// When the switch to it is over.
     pub(crate) switched: Time,
     /// What is left of a stretch that was interrupted, and of the switch to it: that counts only if
@@ -138,10 +149,16 @@ pub(crate) struct State {
     pub(crate) counts: Counts,
     /// Who runs now.
     pub(crate) current: Option<usize>,
+    /// Who runs next, if that is known.
+    pub(super) next: Option<usize>,
     /// Why nothing can go on.
     pub(crate) stuck: Option<Stuck>,
     /// Things that have happened since the clock last moved.
     pub(crate) still: u32,
+    /// When something last happened that was neither a look in vain nor a tick.
+    pub(super) acted: Time,
+    /// Looks in vain so far, without those that were computed.
+    pub(super) vain: u32,
     /// Wakings so far.
     pub(super) readied: u64,
     /// Who ran last.
@@ -180,8 +197,11 @@ impl State {
             hash: 0xcbf2_9ce4_8422_2325,
             counts: Counts::default(),
             current: None,
+            next: None,
             stuck: None,
             still: 0,
+            acted: Time::ZERO,
+            vain: 0,
             readied: 0,
             ran: None,
             plan: Plan::new(settings.faults, settings.seed),
@@ -200,6 +220,7 @@ impl State {
             waits_for: "an interrupt".into(),
             stretch: 0,
             until: Time::ZERO,
+            vain: None,
             switched: Time::ZERO,
             left: Time::ZERO,
             left_switch: Time::ZERO,

@@ -32,7 +32,10 @@ fn taken<P: Platform>(node: &mut Node<P>, from: Channel) -> Arrival {
         if let Some(arrival) = node.take_from_channel(from).expect("up") {
             return arrival;
         }
+        let deadline = PATIENCE.map(|within| node.platform().now() + within);
         node.wait_any(PATIENCE);
+        let slept_through = deadline.is_some_and(|deadline| node.platform().now() >= deadline);
+        assert!(!slept_through, "nothing woke this side");
     }
 }
 

@@ -1,9 +1,11 @@
 //! What several test programs use.
-#![allow(dead_code, reason = "each test file uses its part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
 use narrows::{link, platform, span};
 
 pub mod forge;
+pub mod ground;
 pub mod heap;
+pub mod pair;
 pub mod tables;
 pub mod world;

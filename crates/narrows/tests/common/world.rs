@@ -1,37 +1,36 @@
-//! Several nodes in one thread: regions on the heap, made-up time, a rendezvous in a table. A node
-//! that waits runs its hook, in which a test drives the other ends.
+//! Several nodes in one thread, over whatever the ground is: regions on the heap, or a simulated
+//! chip. A node that waits runs its hook, in which a test drives the other ends.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
-use std::time::Duration;
 
-use narrows::endpoint::{FlowId, Function, Limits, Node, Sink, Source};
-use narrows::link::{LinkId, Name};
+use narrows::endpoint::{Limits, Node};
+use narrows::link::Name;
 use narrows::memory::{Class, Layout};
 use narrows::platform::{
-    Connected, EngineError, Event, HuntError, Instant, Lost, Memory, NoStorage, OwnMemory,
-    Platform, Wait, Watch, Woken,
+    Connected, EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
 };
 use narrows::span::{Edge, Span};
-use narrows::strategy::{Placement, Strategy};
+use narrows::strategy::Placement;
 
-use super::heap::{Heap, HeapWords};
+use super::ground::{Ground, Net, make};
+pub use super::pair::*;
 
 /// Waits that nothing ends before a test is told so.
 const PATIENCE: u32 = 2000;
+/// How long a wait lasts until the hook runs.
+const TURN: u64 = 100;
 
-type News = Result<Event<Side>, (Name, HuntError)>;
+type Words = <<Ground as Platform>::Peer as narrows::platform::Memory>::Words;
 
 /// What one node and its tests share.
 pub struct State {
     name: Name,
-    events: RefCell<VecDeque<News>>,
     bell: Rc<Cell<u32>>,
     heard: Cell<u32>,
-    alive: Cell<bool>,
     hook: RefCell<Option<Box<dyn FnMut()>>>,
-    pub layout: Cell<Layout>,
+    /// How this node's regions are laid out from now on, where the ground lets it choose.
+    pub layout: Rc<Cell<Layout>>,
     pub engine: Cell<bool>,
     /// Whether the engine fails although it is there.
     pub broken: Cell<bool>,
@@ -40,19 +39,11 @@ pub struct State {
     pub waits: Cell<u32>,
 }
 
-struct Line {
-    names: [Name; 2],
-    regions: [Heap; 2],
-    open: bool,
-}
-
-/// All nodes, the clock and the trace.
+/// All nodes and the trace.
 #[derive(Default)]
 pub struct World {
-    nodes: RefCell<Vec<Rc<State>>>,
-    lines: RefCell<Vec<Line>>,
-    hunts: RefCell<Vec<(Name, Name)>>,
-    clock: Cell<u64>,
+    pub net: Rc<Net>,
+    states: RefCell<Vec<Rc<State>>>,
     /// Whether stamps are kept. While they are, every message takes the long way.
     pub tracing: Cell<bool>,
     pub stamps: RefCell<Vec<(Name, Span, Edge, u32)>>,
@@ -60,6 +51,7 @@ pub struct World {
 
 /// The platform of one node.
 pub struct Side {
+    ground: Ground,
     world: Rc<World>,
     pub state: Rc<State>,
 }
@@ -97,86 +89,26 @@ impl World {
     fn side(self: &Rc<World>, text: &str) -> Side {
         let state = Rc::new(State {
             name: name(text),
-            events: RefCell::default(),
             bell: Rc::default(),
             heard: Cell::new(0),
-            alive: Cell::new(true),
             hook: RefCell::new(None),
-            layout: Cell::new(small()),
+            layout: Rc::new(Cell::new(small())),
             engine: Cell::new(true),
             broken: Cell::new(false),
             engine_uses: Cell::new(0),
             storages: Cell::new(0),
             waits: Cell::new(0),
         });
-        self.nodes.borrow_mut().push(state.clone());
-        let waiting: Vec<_> =
-            self.hunts.borrow_mut().extract_if(.., |(_, wanted)| *wanted == state.name).collect();
-        for (hunter, wanted) in waiting {
-            self.connect(&hunter, &wanted);
-        }
-        Side { world: self.clone(), state }
+        self.states.borrow_mut().push(state.clone());
+        let ground = make(&self.net, state.name, state.layout.clone());
+        Side { ground, world: self.clone(), state }
     }
 
-    fn find(&self, name: &Name) -> Option<Rc<State>> {
-        self.nodes.borrow().iter().find(|n| n.name == *name && n.alive.get()).cloned()
-    }
-
-    fn connect(&self, a: &Name, b: &Name) {
-        let (Some(a), Some(b)) = (self.find(a), self.find(b)) else { return };
-        let key = self.lines.borrow().len() as u32;
-        let regions = [&a, &b].map(|node| {
-            let region = Heap::new(node.layout.get().size());
-            node.layout.get().format(&region).expect("the region has the layout's size");
-            region
-        });
-        for (me, peer, own) in [(&a, &b, 0), (&b, &a, 1)] {
-            me.events.borrow_mut().push_back(Ok(Event::Connected(Connected {
-                key,
-                name: peer.name,
-                incarnation: u64::from(key),
-                own: regions[own].clone(),
-                peer: regions[1 - own].clone(),
-                bell: peer.bell.clone(),
-            })));
-        }
-        self.lines.borrow_mut().push(Line { names: [a.name, b.name], regions, open: true });
-    }
-
-    /// Ends every link of a node without a word. Its memory stays.
-    pub fn kill(&self, text: &str) {
-        let dead = self.find(&name(text)).expect("alive");
-        dead.alive.set(false);
-        let lines = self.lines.borrow().len();
-        for key in 0..lines {
-            self.end(key, &dead.name, Lost::Died);
-        }
-    }
-
-    fn end(&self, key: usize, by: &Name, reason: Lost) {
-        let mut lines = self.lines.borrow_mut();
-        let Some(line) = lines.get_mut(key).filter(|line| line.open) else { return };
-        let Some(at) = line.names.iter().position(|n| n == by) else { return };
-        line.open = false;
-        if let Some(peer) = self.find(&line.names[1 - at]) {
-            let lost = Event::Lost { key: key as u32, reason };
-            peer.events.borrow_mut().push_back(Ok(lost));
-        }
-    }
-
-    /// The region that `owner` wrote on the latest link between two nodes.
-    pub fn region(&self, owner: &str, peer: &str) -> Heap {
-        let (owner, peer) = (name(owner), name(peer));
-        let lines = self.lines.borrow();
-        let found = lines.iter().rev().find_map(|line| {
-            let at = line.names.iter().position(|n| *n == owner)?;
-            (line.names[1 - at] == peer).then(|| line.regions[at].clone())
-        });
-        found.expect("they are linked")
-    }
-
-    fn pass(&self, nanos: u64) {
-        self.clock.set(self.clock.get() + nanos);
+    /// The bell of the latest node of a name.
+    fn bell(&self, name: &Name) -> Rc<Cell<u32>> {
+        let states = self.states.borrow();
+        let found = states.iter().rev().find(|state| state.name == *name);
+        found.expect("it was made here").bell.clone()
     }
 }
 
@@ -199,12 +131,16 @@ impl Side {
     pub fn rings(&self) -> u32 {
         self.state.bell.get()
     }
+    fn fails(&self) -> bool {
+        self.state.engine_uses.set(self.state.engine_uses.get() + 1);
+        self.state.broken.get() || !self.state.engine.get()
+    }
 }
 
 impl Platform for Side {
-    type Own = Heap;
-    type Peer = Heap;
-    type Bell = Rc<Cell<u32>>;
+    type Own = <Ground as Platform>::Own;
+    type Peer = <Ground as Platform>::Peer;
+    type Bell = (<Ground as Platform>::Bell, Rc<Cell<u32>>);
     type Slice<T> = Box<[T]>;
     const LINE: u32 = 64;
 
@@ -215,23 +151,23 @@ impl Platform for Side {
 
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
-        S: Iterator<Item = Watch<'a, HeapWords>> + Clone,
+        S: Iterator<Item = Watch<'a, Words>> + Clone,
     {
         let state = &self.state;
         state.waits.set(state.waits.get() + 1);
         for _ in 0..PATIENCE {
-            self.world.pass(100);
-            if !state.events.borrow().is_empty() {
-                return Woken::Event;
+            let turn = Instant(self.ground.now().0 + TURN);
+            let until = deadline.map_or(turn, |deadline| deadline.min(turn));
+            match self.ground.wait(set.clone(), how, Some(until)) {
+                // Whose bell it was is counted here: the ground may have one for all.
+                Woken::Bell | Woken::Deadline => {}
+                woken => return woken,
             }
             // A sleeper sees bells and nothing else, so that a bell that is missing shows.
-            if how == Wait::Spin && set.clone().any(|watch| watch.changed()) {
-                return Woken::Word;
-            }
             if how == Wait::Bell && state.heard.replace(state.bell.get()) != state.bell.get() {
                 return Woken::Bell;
             }
-            if deadline.is_some_and(|d| self.now() >= d) {
+            if deadline.is_some_and(|deadline| self.ground.now() >= deadline) {
                 return Woken::Deadline;
             }
             let hook = state.hook.borrow_mut().take();
@@ -240,17 +176,18 @@ impl Platform for Side {
             *state.hook.borrow_mut() = Some(hook);
         }
         let deadline = deadline.unwrap_or_else(|| panic!("nothing wakes {}: {how:?}", state.name));
-        self.world.clock.set(self.world.clock.get().max(deadline.0));
-        Woken::Deadline
+        self.ground.wait(set, how, Some(deadline))
     }
 
-    fn fence(&self) {}
-    fn ring(&self, bell: &Rc<Cell<u32>>) {
-        bell.set(bell.get() + 1);
+    fn fence(&self) {
+        self.ground.fence();
+    }
+    fn ring(&self, (bell, count): &Self::Bell) {
+        count.set(count.get() + 1);
+        self.ground.ring(bell);
     }
     fn now(&self) -> Instant {
-        self.world.pass(10);
-        Instant(self.world.clock.get())
+        self.ground.now()
     }
     fn tracing(&self) -> bool {
         self.world.tracing.get()
@@ -260,163 +197,53 @@ impl Platform for Side {
         if self.tracing() {
             self.world.stamps.borrow_mut().push((self.state.name, span, edge, id));
         }
+        self.ground.stamp(span, edge, id);
     }
 
     fn hunt(&self, wanted: &Name) -> Result<(), HuntError> {
-        if *wanted == self.state.name {
-            return Err(HuntError::Own);
-        }
-        match self.world.find(wanted) {
-            Some(_) => self.world.connect(&self.state.name, wanted),
-            None => self.world.hunts.borrow_mut().push((self.state.name, *wanted)),
-        }
-        Ok(())
+        self.ground.hunt(wanted)
     }
     fn give_up(&self, wanted: &Name) {
-        self.world.hunts.borrow_mut().retain(|hunt| *hunt != (self.state.name, *wanted));
+        self.ground.give_up(wanted);
     }
-    fn event(&self) -> Option<News> {
-        self.state.events.borrow_mut().pop_front()
+    fn event(&self) -> Option<Result<Event<Side>, (Name, HuntError)>> {
+        Some(self.ground.event()?.map(|event| match event {
+            Event::Lost { key, reason } => Event::Lost { key, reason },
+            Event::Connected(Connected { key, name, incarnation, own, peer, bell }) => {
+                let bell = (bell, self.world.bell(&name));
+                Event::Connected(Connected { key, name, incarnation, own, peer, bell })
+            }
+        }))
     }
     fn close(&self, key: u32) {
-        self.world.end(key as usize, &self.state.name, Lost::Closed);
+        self.ground.close(key);
     }
 
     fn has_engine(&self) -> bool {
-        self.state.engine.get()
+        self.state.engine.get() && self.ground.has_engine()
     }
     fn engine_store(
         &self,
-        own: &Heap,
+        own: &Self::Own,
         offset: u32,
         from: &[u8],
         fragment: u32,
     ) -> Result<(), EngineError> {
-        self.engine(offset, from.len(), fragment, |at, part| {
-            own.write(at, &from[part]).map_err(|_| EngineError)
-        })
+        if self.fails() {
+            return Err(EngineError);
+        }
+        self.ground.engine_store(own, offset, from, fragment)
     }
     fn engine_fetch(
         &self,
-        peer: &Heap,
+        peer: &Self::Peer,
         offset: u32,
         to: &mut [u8],
         fragment: u32,
     ) -> Result<(), EngineError> {
-        self.engine(offset, to.len(), fragment, |at, part| {
-            peer.read(at, &mut to[part]).map_err(|_| EngineError)
-        })
-    }
-}
-
-impl Side {
-    fn engine(
-        &self,
-        offset: u32,
-        len: usize,
-        fragment: u32,
-        mut copy: impl FnMut(u32, std::ops::Range<usize>) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        if self.state.broken.get() || !self.state.engine.get() {
+        if self.fails() {
             return Err(EngineError);
         }
-        self.state.engine_uses.set(self.state.engine_uses.get() + 1);
-        for at in (0..len).step_by(fragment as usize) {
-            copy(offset + at as u32, at..len.min(at + fragment as usize))?;
-        }
-        Ok(())
+        self.ground.engine_fetch(peer, offset, to, fragment)
     }
-}
-
-pub type End = Rc<RefCell<Node<Side>>>;
-
-/// Two nodes with a link between them: `a`, which a test drives, and `b`, which serves.
-pub struct Pair {
-    pub world: Rc<World>,
-    pub a: Node<Side>,
-    pub b: End,
-    /// The link as `a` and as `b` name it.
-    pub to_b: LinkId,
-    pub to_a: LinkId,
-}
-
-pub fn pair() -> Pair {
-    pair_with(Limits::default(), Limits::default(), |_| {})
-}
-
-/// A pair of nodes of these limits; `prepare` sees each platform before they are linked.
-pub fn pair_with(a: Limits, b: Limits, prepare: impl Fn(&State)) -> Pair {
-    let world = World::new();
-    let (mut a, mut b) = (world.node("a", a), world.node("b", b));
-    prepare(&a.platform().state);
-    prepare(&b.platform().state);
-    let to_b = a.hunt(&name("b"), None).expect("b is there");
-    let to_a = b.hunt(&name("a"), None).expect("a is there");
-    let b = Rc::new(RefCell::new(b));
-    let end = b.clone();
-    a.platform().on_wait(move || {
-        serve(&mut end.borrow_mut());
-    });
-    Pair { world, a, b, to_b, to_a }
-}
-
-impl Pair {
-    pub fn flow(&mut self, function: &str, strategy: Strategy, longest: u32) -> FlowId {
-        let opened = self.a.flow(self.to_b, &name(function), strategy, longest, SECOND);
-        opened.expect("the function is there")
-    }
-
-    /// Nothing is lent or held on either side, once both have caught up.
-    pub fn check_empty(&mut self) {
-        for _ in 0..3 {
-            serve(&mut self.b.borrow_mut());
-            self.a.poll();
-            self.a.arm();
-            self.a.disarm();
-            let mut b = self.b.borrow_mut();
-            b.arm();
-            b.disarm();
-        }
-        assert_eq!(in_use(&mut self.a, self.to_b), (0, 0), "blocks of a");
-        assert_eq!(in_use(&mut self.b.borrow_mut(), self.to_a), (0, 0), "blocks of b");
-    }
-}
-
-/// Blocks lent and held, with what the peer has returned taken into account.
-pub fn in_use(node: &mut Node<Side>, link: LinkId) -> (u32, u32) {
-    node.reclaim(link);
-    node.blocks_in_use(link).expect("a link")
-}
-
-pub const SECOND: Option<Duration> = Some(Duration::from_secs(1));
-
-pub fn bytes(len: usize, seed: usize) -> Vec<u8> {
-    (0..len).map(|i| (i * 31 + seed * 7 + i / 256) as u8).collect()
-}
-
-pub fn all(source: &dyn Source) -> Vec<u8> {
-    let mut bytes = vec![0; source.len()];
-    source.read(0, &mut bytes).expect("all of it");
-    bytes
-}
-
-/// Serves what is there with the functions `echo`, `refuse`, `long` (as many bytes as the request's
-/// first word says) and `count` (how often it ran).
-pub fn serve(node: &mut Node<Side>) -> usize {
-    use narrows::endpoint::Failure;
-    let mut echo = |request: &dyn Source, response: &mut dyn Sink| response.write(0, &all(request));
-    let mut refuse = |_: &dyn Source, response: &mut dyn Sink| {
-        response.write(0, b"half")?;
-        Err(Failure::Refused)
-    };
-    let mut long = |request: &dyn Source, response: &mut dyn Sink| {
-        let mut word = [0; 4];
-        request.read(0, &mut word)?;
-        response.write(0, &bytes(u32::from_le_bytes(word) as usize, 5))
-    };
-    node.try_serve(&mut [
-        Function { name: name("echo"), run: &mut echo },
-        Function { name: name("refuse"), run: &mut refuse },
-        Function { name: name("long"), run: &mut long },
-    ])
 }

@@ -1,10 +1,13 @@
 //! Requests: test, wait, wait for any, cancel.
 
-use super::super::foreign::{Output, Variable};
+use std::time::Instant;
+
+use super::super::attribute::INFINITE;
+use super::super::foreign::{Output, Variable, Variables};
 use super::super::id::Handle;
 use super::super::node::Node;
 use super::super::process;
-use super::super::request::{Done, Named};
+use super::super::request::{Done, Named, Report};
 use super::super::status::{Outcome, Status};
 use super::{Verdict, ended, size_of};
 
@@ -79,11 +82,6 @@ pub unsafe extern "C" fn mcapi_test(request: *mut u32, size: *mut usize, status:
     }
 }
 
-/// Notes that this thread waits for a request.
-fn wait_for(node: &mut Node, request: Handle) -> Outcome<()> {
-    node.requests.wait(request).then_some(()).ok_or(Status::WaitPending)
-}
-
 /// Waits until a request is finished.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mcapi_wait(
@@ -103,8 +101,8 @@ pub unsafe extern "C" fn mcapi_wait(
             Named::Kept(handle) => handle,
         };
         let mut call = process::of_handle(handle, Status::RequestInvalid)?;
-        wait_for(call.node()?, handle)?;
-        let attempt = |node: &mut Node| node.ended_by_now(handle).map(Ok);
+        call.node()?.requests.wait(handle)?;
+        let attempt = |node: &mut Node| node.ended_by_now(handle).map(|done| Ok(was_there(done)));
         let done = call.until(timeout, attempt, |node| node.requests.wait_no_more(handle))?;
         Ok(asked.over(done))
     };
@@ -113,69 +111,86 @@ pub unsafe extern "C" fn mcapi_wait(
     if how == Status::Success { TRUE } else { FALSE }
 }
 
-/// Requests that are waited for together, those that were cancelled left out.
-struct Several {
-    all: Vec<(u32, Variable, Handle)>,
+/// How a request ended that was there when the wait for it began: if it is none any more, somebody
+/// cancelled it.
+fn was_there(done: Done) -> Done {
+    match done {
+        Err(Status::RequestInvalid) => Err(Status::RequestCancelled),
+        other => other,
+    }
 }
 
+/// What C's variable holds for a request that was cancelled.
+fn cancelled() -> u32 {
+    Named::ended(Err(Status::RequestCancelled))
+}
+
+/// Requests that are waited for together.
+#[derive(Clone, Copy)]
+struct Several(Variables);
+
 impl Several {
-    /// Takes note of what C gives; the one that has ended already, if one has.
-    fn gather(given: Vec<Variable>) -> Result<Several, (u32, Outcome<u64>)> {
-        let mut all = Vec::new();
-        for (index, variable) in (0..).zip(given) {
-            match Named::of(variable.get()) {
-                Named::None => return Err((index, Err(Status::RequestInvalid))),
-                Named::Ended(Err(Status::RequestCancelled)) => {}
-                Named::Ended(how) => return Err((index, how)),
-                Named::Kept(handle) => all.push((index, variable, handle)),
-            }
-        }
-        Ok(Several { all })
+    /// Those that are kept, with the nodes' slots they are kept in; those that were cancelled are left
+    /// out.
+    fn kept(self) -> impl Iterator<Item = (u32, Variable, Handle)> {
+        (0..).zip(self.0.iter()).filter_map(|(index, variable)| match Named::of(variable.get()) {
+            Named::Kept(handle) => Some((index, variable, handle)),
+            _ => None,
+        })
     }
 
-    fn of(&self, slot: Option<usize>) -> impl Iterator<Item = &(u32, Variable, Handle)> {
-        self.all.iter().filter(move |(_, _, handle)| handle.slot() == slot)
+    fn of(self, slot: Option<usize>) -> impl Iterator<Item = (u32, Variable, Handle)> {
+        self.kept().filter(move |(_, _, handle)| handle.slot() == slot)
     }
 
-    /// The first that has ended among those of one node; those that were cancelled are left out from
-    /// then on.
-    fn ended(&mut self, node: &mut Node, slot: Option<usize>) -> Option<(u32, Done)> {
-        let mut found = None;
-        self.all.retain(|(index, _, handle)| {
-            if found.is_some() || handle.slot() != slot {
-                return true;
-            }
-            match node.ended_by_now(*handle) {
-                None => true,
-                Some(Err(Status::RequestCancelled)) => false,
-                Some(done) => {
-                    found = Some((*index, done));
-                    true
-                }
-            }
-        });
-        found
-    }
-
-    /// Waits for the first of one node's, at most so long.
-    fn wait_in(&mut self, slot: Option<usize>, timeout: u32) -> Outcome<Option<(u32, Done)>> {
-        let Some(handle) = self.of(slot).next().map(|(_, _, handle)| *handle) else {
-            return Ok(None);
+    /// The first that is over without a look at its node.
+    fn over(self) -> Option<(u32, Done)> {
+        let ended = |variable: Variable| match Named::of(variable.get()) {
+            Named::None => Some(Err(Status::RequestInvalid)),
+            Named::Ended(Err(Status::RequestCancelled)) | Named::Kept(_) => None,
+            Named::Ended(how) => Some(how),
         };
-        let mut call = process::of_handle(handle, Status::RequestInvalid)?;
+        (0..).zip(self.0.iter()).find_map(|(index, variable)| Some((index, ended(variable)?)))
+    }
+
+    /// The first that has ended among those of one node.
+    fn ended(self, node: &mut Node, slot: Option<usize>) -> Option<(u32, Done)> {
+        self.of(slot).find_map(|(index, variable, handle)| match node.requests.report(handle) {
+            Report::Pending => None,
+            Report::Done(done) => Some((index, done)),
+            Report::Unknown => {
+                variable.put(cancelled());
+                None
+            }
+        })
+    }
+
+    /// Waits for the first of one node's, at most so long; none if none ended, or all were cancelled.
+    fn wait_in(self, slot: Option<usize>, timeout: u32) -> Outcome<Option<(u32, Done)>> {
+        let Some((first, _, handle)) = self.of(slot).next() else { return Ok(None) };
+        let mut call = match process::of_handle(handle, Status::RequestInvalid) {
+            Err(Status::RequestInvalid) => return Ok(Some((first, Err(Status::RequestInvalid)))),
+            other => other?,
+        };
         let node = call.node()?;
-        let handles: Vec<Handle> = self.of(slot).map(|(_, _, handle)| *handle).collect();
-        for (at, handle) in handles.iter().enumerate() {
-            if let Err(status) = wait_for(node, *handle) {
-                handles.iter().take(at).for_each(|handle| node.requests.wait_no_more(*handle));
-                return Err(status);
+        for (index, _, handle) in self.of(slot) {
+            if let Err(status) = node.requests.wait(handle) {
+                let before = self.of(slot).take_while(|(at, _, _)| *at < index);
+                before.for_each(|(_, _, handle)| node.requests.wait_no_more(handle));
+                return match status {
+                    Status::RequestInvalid => Ok(Some((index, Err(status)))),
+                    other => Err(other),
+                };
             }
         }
         let free = |node: &mut Node| {
-            handles.iter().for_each(|handle| node.requests.wait_no_more(*handle));
+            self.of(slot).for_each(|(_, _, handle)| node.requests.wait_no_more(handle));
         };
         let attempt = |node: &mut Node| {
-            let found = self.ended(node, slot);
+            let found = self.ended(node, slot).or_else(|| {
+                node.progress();
+                self.ended(node, slot)
+            });
             let over = found.is_some() || self.of(slot).next().is_none();
             over.then(|| {
                 free(node);
@@ -188,25 +203,30 @@ impl Several {
         }
     }
 
-    fn wait(&mut self, timeout: u32) -> Outcome<(u32, Done)> {
-        let start = std::time::Instant::now();
+    fn wait(self, timeout: u32) -> Outcome<(u32, Done)> {
+        let start = Instant::now();
         loop {
-            let Some(first) = self.all.first().map(|(_, _, handle)| handle.slot()) else {
+            if let Some(over) = self.over() {
+                return Ok(over);
+            }
+            let Some((_, _, first)) = self.kept().next() else {
+                self.0.iter().for_each(|variable| variable.put(Named::NONE));
                 return Err(Status::RequestCancelled);
             };
-            let of_one = self.all.iter().all(|(_, _, handle)| handle.slot() == first);
-            let slots: Vec<_> = match of_one {
-                true => vec![first],
-                false => (0..Handle::SLOTS as usize).map(Some).collect(),
-            };
-            for slot in slots {
-                let turn = if of_one { timeout } else { timeout.min(TURN) };
-                if let Some(found) = self.wait_in(slot, turn)? {
+            let slot = first.slot();
+            if self.kept().all(|(_, _, handle)| handle.slot() == slot) {
+                if let Some(found) = self.wait_in(slot, timeout)? {
                     return Ok(found);
+                }
+            } else {
+                for slot in 0..Handle::SLOTS as usize {
+                    if let Some(found) = self.wait_in(Some(slot), timeout.min(TURN))? {
+                        return Ok(found);
+                    }
                 }
             }
             let passed = start.elapsed().as_millis() >= u128::from(timeout);
-            if timeout != super::super::attribute::INFINITE && passed && !self.all.is_empty() {
+            if timeout != INFINITE && passed && self.kept().next().is_some() {
                 return Err(Status::Timeout);
             }
         }
@@ -229,17 +249,11 @@ pub unsafe extern "C" fn mcapi_wait_any(
         if process::is_empty() {
             return Err(Status::NodeNotInit);
         }
-        if number == 0 || requests.is_null() || size.is_null() {
-            return Err(Status::Parameter);
-        }
-        // SAFETY: so many pointers are there, each null or a request's.
-        let given = (0..number).map(|at| unsafe { Variable::new(*requests.add(at)) });
-        let given = given.collect::<Option<Vec<_>>>().ok_or(Status::Parameter)?;
-        let (index, done) = match Several::gather(given.clone()) {
-            Err(ended) => ended,
-            Ok(mut several) => several.wait(timeout)?,
-        };
-        let variable = *given.get(index as usize).ok_or(Status::General)?;
+        // SAFETY: as was promised.
+        let given = unsafe { Variables::new(requests, number) }.filter(|_| !size.is_null());
+        let given = given.ok_or(Status::Parameter)?;
+        let (index, done) = Several(given).wait(timeout)?;
+        let variable = given.iter().nth(index as usize).ok_or(Status::General)?;
         Ok((index, Asked { variable, size }, done))
     };
     match wait() {
@@ -270,11 +284,11 @@ pub unsafe extern "C" fn mcapi_cancel(request: *mut u32, status: *mut u32) {
         };
         let mut call = process::of_handle(handle, Status::RequestInvalid)?;
         let node = call.node()?;
-        let cancelled = node.cancel(handle).then_some(()).ok_or(Status::RequestInvalid);
-        if cancelled.is_ok() {
-            variable.put(Named::ended(Err(Status::RequestCancelled)));
+        let taken = node.cancel(handle).then_some(()).ok_or(Status::RequestInvalid);
+        if taken.is_ok() {
+            variable.put(cancelled());
         }
-        ended(call, cancelled)
+        ended(call, taken)
     };
     verdict.of(cancel(), ());
 }

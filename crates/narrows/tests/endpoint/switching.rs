@@ -1,12 +1,10 @@
 //! Strategies that change under load: every message and call is accounted for.
-#![cfg(not(loom))]
-
-mod common;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use common::world::{Pair, SECOND, all, bytes, pair_with, serve};
+use crate::common::ground::inside;
+use crate::common::world::{Pair, SECOND, all, bytes, pair_with, serve};
 use narrows::endpoint::{
     Address, Completed, FlowError, FlowId, Lent, Limits, Message, Payload, Select, SendError,
     Source,
@@ -259,32 +257,36 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_doubled_or_reordered(steps in steps(), engine: bool) {
-        let mut load = Load::new(engine);
-        steps.into_iter().for_each(|step| load.step(step));
-        load.end();
+        inside(|| {
+            let mut load = Load::new(engine);
+            steps.into_iter().for_each(|step| load.step(step));
+            load.end();
+        });
     }
 }
 
 #[test]
 fn a_change_that_cannot_be_proposed_in_time_is_forgotten() {
-    let mut load = Load::new(true);
-    load.pair.a.platform().off_wait();
-    load.send(0, 10, false);
-    let late = Some(Duration::from_millis(1));
-    let new = Strategy { transfer: Transfer::InPlace, ..Strategy::default() };
-    let flow = load.flows[0];
-    assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
-    assert!(!load.pair.a.is_switching(flow), "a call was outstanding, so nobody was asked");
-    load.send(0, 20, false);
-    serve(&mut load.pair.b.borrow_mut());
-    load.finish(0);
-    assert_eq!(load.pair.a.strategy_of(flow), Some(Strategy::default()));
+    inside(|| {
+        let mut load = Load::new(true);
+        load.pair.a.platform().off_wait();
+        load.send(0, 10, false);
+        let late = Some(Duration::from_millis(1));
+        let new = Strategy { transfer: Transfer::InPlace, ..Strategy::default() };
+        let flow = load.flows[0];
+        assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
+        assert!(!load.pair.a.is_switching(flow), "a call was outstanding, so nobody was asked");
+        load.send(0, 20, false);
+        serve(&mut load.pair.b.borrow_mut());
+        load.finish(0);
+        assert_eq!(load.pair.a.strategy_of(flow), Some(Strategy::default()));
 
-    assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
-    assert!(load.pair.a.is_switching(flow), "the peer has been asked");
-    assert_eq!(load.pair.a.start(flow, b"x"), Err(SendError::Switching));
-    serve(&mut load.pair.b.borrow_mut());
-    load.pair.a.poll();
-    assert_eq!(load.pair.a.strategy_of(flow), Some(new));
-    load.end();
+        assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
+        assert!(load.pair.a.is_switching(flow), "the peer has been asked");
+        assert_eq!(load.pair.a.start(flow, b"x"), Err(SendError::Switching));
+        serve(&mut load.pair.b.borrow_mut());
+        load.pair.a.poll();
+        assert_eq!(load.pair.a.strategy_of(flow), Some(new));
+        load.end();
+    });
 }

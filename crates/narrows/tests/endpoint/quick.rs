@@ -1,12 +1,10 @@
 //! The short way of a message makes no difference but to speed: by it as by the long way, whatever is
 //! sent comes out the most urgent first.
-#![cfg(not(loom))]
-
-mod common;
 
 use std::time::Duration;
 
-use common::world::{Pair, name, pair};
+use crate::common::ground::inside;
+use crate::common::world::{Pair, name, open};
 use narrows::endpoint::{Address, Limits, Message, Select, SendError, What};
 use narrows::strategy::{self, Acknowledgement};
 use proptest::prelude::*;
@@ -46,16 +44,6 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Messages on the way at a time: there is room for them whichever way they are taken.
 const MOST: usize = 8;
-
-/// Ports 1 to 3 open on both sides; 4 is not.
-fn open() -> Pair {
-    let mut pair = pair();
-    for port in 1..4 {
-        pair.a.open(port).expect("free");
-        pair.b.borrow_mut().open(port).expect("free");
-    }
-    pair
-}
 
 fn payload(tag: u16, len: usize) -> Vec<u8> {
     (0..len).map(|at| (at as u16 ^ tag) as u8).collect()
@@ -208,115 +196,125 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn the_short_way_differs_in_nothing(steps in prop::collection::vec(step(), 1..80)) {
-        let long = run(&steps, Way::Long);
-        prop_assert_eq!(&run(&steps, Way::Short), &long);
-        prop_assert_eq!(&run(&steps, Way::Together), &long);
+        let long = inside(|| run(&steps, Way::Long));
+        prop_assert_eq!(&inside(|| run(&steps, Way::Short)), &long);
+        prop_assert_eq!(&inside(|| run(&steps, Way::Together)), &long);
     }
 }
 
 #[test]
 fn as_many_are_sent_as_there_is_room_for_and_the_rest_is_the_callers() {
-    let mut pair = open();
-    let to = Address { link: pair.to_b, port: 1 };
-    let payloads: Vec<_> = (0..20).map(|tag| payload(tag, 30)).collect();
-    let mut messages: Vec<_> =
-        payloads.iter().zip(0..).map(|(bytes, tag)| Message::new(bytes).tag(tag)).collect();
-    let at_once = Some(Duration::ZERO);
-    // The ring has 16 slots.
-    assert_eq!(pair.a.send_all(1, to, &mut messages, at_once), Ok(16));
-    assert_eq!(pair.a.send_all(1, to, &mut messages[16..], at_once), Err(SendError::Deadline));
-    let tags = |pair: &Pair| receive_all(pair, 1, 30).iter().map(|seen| seen.4).collect::<Vec<_>>();
-    assert_eq!(tags(&pair), (0..16).collect::<Vec<_>>());
-    assert_eq!(pair.a.send_all(1, to, &mut messages[16..], at_once), Ok(4));
-    assert_eq!(tags(&pair), [16, 17, 18, 19]);
+    inside(|| {
+        let mut pair = open();
+        let to = Address { link: pair.to_b, port: 1 };
+        let payloads: Vec<_> = (0..20).map(|tag| payload(tag, 30)).collect();
+        let mut messages: Vec<_> =
+            payloads.iter().zip(0..).map(|(bytes, tag)| Message::new(bytes).tag(tag)).collect();
+        let at_once = Some(Duration::ZERO);
+        // The ring has 16 slots.
+        assert_eq!(pair.a.send_all(1, to, &mut messages, at_once), Ok(16));
+        assert_eq!(pair.a.send_all(1, to, &mut messages[16..], at_once), Err(SendError::Deadline));
+        let tags =
+            |pair: &Pair| receive_all(pair, 1, 30).iter().map(|seen| seen.4).collect::<Vec<_>>();
+        assert_eq!(tags(&pair), (0..16).collect::<Vec<_>>());
+        assert_eq!(pair.a.send_all(1, to, &mut messages[16..], at_once), Ok(4));
+        assert_eq!(tags(&pair), [16, 17, 18, 19]);
 
-    let long = [0; 1 << 20];
-    let too_long = || Message::new(&long);
-    let mut messages = [Message::new(b"a"), too_long(), Message::new(b"b")];
-    assert_eq!(pair.a.send_all(1, to, &mut messages, at_once), Ok(1));
-    let refused = pair.a.send_all(1, to, &mut messages[1..], at_once);
-    assert!(matches!(refused, Err(SendError::TooLong { .. })), "{refused:?}");
-    assert_eq!(pair.a.send_all(9, to, &mut messages, at_once), Err(SendError::Closed));
-    assert_eq!(tags(&pair), [0]);
+        let long = vec![0; 1 << 20];
+        let too_long = || Message::new(&long);
+        let mut messages = [Message::new(b"a"), too_long(), Message::new(b"b")];
+        assert_eq!(pair.a.send_all(1, to, &mut messages, at_once), Ok(1));
+        let refused = pair.a.send_all(1, to, &mut messages[1..], at_once);
+        assert!(matches!(refused, Err(SendError::TooLong { .. })), "{refused:?}");
+        assert_eq!(pair.a.send_all(9, to, &mut messages, at_once), Err(SendError::Closed));
+        assert_eq!(tags(&pair), [0]);
+    });
 }
 
 #[test]
 fn a_sleeper_is_rung_once_for_all_that_are_sent_together() {
-    let mut pair = open();
-    let to = Address { link: pair.to_b, port: 1 };
-    let rung = |pair: &Pair| pair.b.borrow().platform().rings();
-    let mut messages = [Message::new(b"a"), Message::new(b"b"), Message::new(b"c")];
-    assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(3));
-    assert_eq!(rung(&pair), 0, "it does not sleep");
-    assert_eq!(receive_all(&pair, 1, 9).len(), 3);
-    while pair.b.borrow_mut().arm() {}
-    assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(3));
-    assert_eq!(rung(&pair), 1);
+    inside(|| {
+        let mut pair = open();
+        let to = Address { link: pair.to_b, port: 1 };
+        let rung = |pair: &Pair| pair.b.borrow().platform().rings();
+        let mut messages = [Message::new(b"a"), Message::new(b"b"), Message::new(b"c")];
+        assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(3));
+        assert_eq!(rung(&pair), 0, "it does not sleep");
+        assert_eq!(receive_all(&pair, 1, 9).len(), 3);
+        while pair.b.borrow_mut().arm() {}
+        assert_eq!(pair.a.send_all(1, to, &mut messages, None), Ok(3));
+        assert_eq!(rung(&pair), 1);
+    });
 }
 
 #[test]
 fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
-    let mut pair = open();
-    let mut c = pair.world.node("c", Limits::default());
-    c.open(1).expect("free");
-    let link = c.hunt(&name("b"), None).expect("b is there");
-    pair.b.borrow_mut().poll();
-    let (from_a, from_c) = (pair.to_b, link);
-    // More than a ring, so that each place is used again while another link is the likeliest.
-    for round in 0..100 {
-        let of_c = [1, 17, 0][round % 3];
-        for n in 0..of_c {
-            let sent = c.try_send(1, Address { link: from_c, port: 1 }, Message::new(&[n]));
-            assert_eq!(sent.is_ok(), n < 16, "what was held back was given: {round} {n}");
-        }
-        if round % 2 == 0 {
-            let message = Message::new(b"a").priority(0);
-            pair.a.try_send(1, Address { link: from_a, port: 1 }, message).expect("room");
-            let first = receive(&pair, true, 1, 1).expect("it came");
-            assert_eq!(first.5, b"a", "the most urgent of all links");
-        }
-        for n in 0..of_c.min(16) {
-            assert_eq!(receive(&pair, true, 1, 1).expect("it came").5, [n]);
-        }
-        assert_eq!(receive(&pair, true, 1, 1), None);
-        pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
-        pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
-    }
-    let last = pair.b.borrow().links().find(|(_, peer)| *peer == name("c")).expect("it is up").0;
-    pair.b.borrow_mut().close(last);
-    pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
-    assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
-}
-
-#[test]
-fn before_a_wait_every_link_is_given_what_was_held_back() {
-    for short in [true, false] {
+    inside(|| {
         let mut pair = open();
         let mut c = pair.world.node("c", Limits::default());
         c.open(1).expect("free");
         let link = c.hunt(&name("b"), None).expect("b is there");
         pair.b.borrow_mut().poll();
         let (from_a, from_c) = (pair.to_b, link);
-        for round in 0..40 {
-            for _ in 0..3 {
-                let to = Address { link: from_c, port: 1 };
-                c.try_send(1, to, Message::new(b"c")).expect("room");
-                assert_eq!(receive(&pair, short, 1, 1).expect("it came").5, b"c");
+        // More than a ring, so that each place is used again while another link is the likeliest.
+        for round in 0..100 {
+            let of_c = [1, 17, 0][round % 3];
+            for n in 0..of_c {
+                let sent = c.try_send(1, Address { link: from_c, port: 1 }, Message::new(&[n]));
+                assert_eq!(sent.is_ok(), n < 16, "what was held back was given: {round} {n}");
             }
-            let to = Address { link: from_a, port: 1 };
-            pair.a.try_send(1, to, Message::new(b"a")).expect("room");
-            assert_eq!(receive(&pair, short, 1, 1).expect("it came").5, b"a");
-            pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
-            pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
-            for _ in 0..16 {
-                let sent = c.try_send(1, Address { link: from_c, port: 1 }, Message::new(b"c"));
-                assert_eq!(sent, Ok(()), "round {round}");
+            if round % 2 == 0 {
+                let message = Message::new(b"a").priority(0);
+                pair.a.try_send(1, Address { link: from_a, port: 1 }, message).expect("room");
+                let first = receive(&pair, true, 1, 1).expect("it came");
+                assert_eq!(first.5, b"a", "the most urgent of all links");
             }
-            for _ in 0..16 {
-                assert!(receive(&pair, short, 1, 1).is_some());
+            for n in 0..of_c.min(16) {
+                assert_eq!(receive(&pair, true, 1, 1).expect("it came").5, [n]);
             }
+            assert_eq!(receive(&pair, true, 1, 1), None);
             pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
             pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
         }
-    }
+        let last =
+            pair.b.borrow().links().find(|(_, peer)| *peer == name("c")).expect("it is up").0;
+        pair.b.borrow_mut().close(last);
+        pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
+        assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
+    });
+}
+
+#[test]
+fn before_a_wait_every_link_is_given_what_was_held_back() {
+    inside(|| {
+        for short in [true, false] {
+            let mut pair = open();
+            let mut c = pair.world.node("c", Limits::default());
+            c.open(1).expect("free");
+            let link = c.hunt(&name("b"), None).expect("b is there");
+            pair.b.borrow_mut().poll();
+            let (from_a, from_c) = (pair.to_b, link);
+            for round in 0..40 {
+                for _ in 0..3 {
+                    let to = Address { link: from_c, port: 1 };
+                    c.try_send(1, to, Message::new(b"c")).expect("room");
+                    assert_eq!(receive(&pair, short, 1, 1).expect("it came").5, b"c");
+                }
+                let to = Address { link: from_a, port: 1 };
+                pair.a.try_send(1, to, Message::new(b"a")).expect("room");
+                assert_eq!(receive(&pair, short, 1, 1).expect("it came").5, b"a");
+                pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+                pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+                for _ in 0..16 {
+                    let sent = c.try_send(1, Address { link: from_c, port: 1 }, Message::new(b"c"));
+                    assert_eq!(sent, Ok(()), "round {round}");
+                }
+                for _ in 0..16 {
+                    assert!(receive(&pair, short, 1, 1).is_some());
+                }
+                pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+                pair.b.borrow_mut().wait_any(Some(Duration::ZERO));
+            }
+        }
+    });
 }

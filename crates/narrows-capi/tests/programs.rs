@@ -1,0 +1,169 @@
+//! The C interface from C: each program of `tests/c` and of `examples/mcapi` is compiled as C11 and
+//! linked with the static library, and compiled as C++17 and linked with the shared one, warnings as
+//! errors; and run, in a directory of its own. A program says itself what is wrong.
+//!
+//! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Seconds that a program may run. Each of its processes ends itself after a minute.
+const LIMIT: &str = "300";
+
+/// A language, with the compiler for it and the library to link with.
+struct Language {
+    compiler: &'static str,
+    package: &'static str,
+    standard: [&'static str; 3],
+    library: &'static str,
+}
+
+const C11: Language = Language {
+    compiler: "cc",
+    package: "gcc",
+    standard: ["-x", "c", "-std=c11"],
+    library: "libnarrows_capi.a",
+};
+const CXX17: Language = Language {
+    compiler: "c++",
+    package: "g++",
+    standard: ["-x", "c++", "-std=c++17"],
+    library: "libnarrows_capi.so",
+};
+
+/// Where Cargo has put the libraries of this build: beside the test, which it links with them.
+fn libraries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    test.parent().expect("a test is in a directory").to_path_buf()
+}
+
+fn compile(source: &Path, language: &Language, program: &Path) {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let libraries = libraries();
+    let library = libraries.join(language.library);
+    assert!(library.is_file(), "{} is missing: Cargo builds it with the test", library.display());
+    let compiled = Command::new(language.compiler)
+        .args(language.standard)
+        .args(["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g", "-pthread", "-I"])
+        .arg(own.join("include"))
+        .arg("-o")
+        .arg(program)
+        .arg(source)
+        .args(["-x", "none"])
+        .arg(&library)
+        .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .args(["-ldl", "-lm"])
+        .output();
+    let compiled = compiled.unwrap_or_else(|error| {
+        panic!(
+            "cannot start the compiler {}: {error}; run ci/setup, or install Debian's package {}",
+            language.compiler, language.package
+        )
+    });
+    assert!(compiled.status.success(), "{}", said(&compiled));
+}
+
+fn said(output: &Output) -> String {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}{}{}", text(&output.stdout), text(&output.stderr), output.status)
+}
+
+/// Compiles and runs a program; what it printed.
+fn run(source: &Path, language: &Language) -> String {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let program = directory.path().join("program");
+    compile(source, language, &program);
+    let meeting = directory.path().join("nodes");
+    std::fs::create_dir(&meeting).expect("a directory for the nodes");
+    let ran = Command::new("timeout")
+        .args(["--kill-after=5", LIMIT])
+        .arg(&program)
+        .env("NARROWS_DIR", &meeting)
+        .output()
+        .expect("timeout, of Debian's package coreutils, can be started");
+    assert!(ran.status.success(), "{}:\n{}", source.display(), said(&ran));
+    print!("{}", said(&ran));
+    String::from_utf8(ran.stdout).expect("text")
+}
+
+fn test(name: &str, language: &Language) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
+    run(&source.with_extension("c"), language);
+}
+
+/// Runs an example and compares what it prints with the output that its header expects: the lines
+/// after " * Expected output:" that begin with " *     ". There, … stands for any text.
+fn example(name: &str, language: &Language) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mcapi").join(name);
+    let source = source.with_extension("c");
+    let printed = run(&source, language);
+    let text = std::fs::read_to_string(&source).expect("the example's source");
+    let header = text.lines().skip_while(|line| *line != " * Expected output:").skip(2);
+    let expected: Vec<_> = header.map_while(|line| line.strip_prefix(" *     ")).collect();
+    assert!(!expected.is_empty(), "{name}.c: its header has no expected output");
+    let printed: Vec<_> = printed.lines().collect();
+    assert_eq!(printed.len(), expected.len(), "{name}: {printed:#?}");
+    for (printed, expected) in printed.into_iter().zip(expected) {
+        assert!(matches(printed, expected), "{name} printed '{printed}', not '{expected}'");
+    }
+}
+
+fn matches(line: &str, pattern: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('…') else { return line == pattern };
+    let Some(rest) = line.strip_prefix(before) else { return false };
+    rest.char_indices().any(|(at, _)| matches(&rest[at..], after)) || matches("", after)
+}
+
+#[test]
+fn an_expected_line_may_leave_a_part_open() {
+    assert!(matches("one 17 us", "one … us") && matches("one", "…") && matches("", "…"));
+    assert!(matches("a b c", "a … c") && matches("a b", "a b") && matches("12 us", "… us"));
+    assert!(!matches("one 17 ms", "one … us") && !matches("one", "two") && !matches("", "x…"));
+}
+
+macro_rules! programs {
+    ($language:ident, $($kind:ident: $($name:ident)*;)*) => {
+        $($(
+            #[test]
+            fn $name() {
+                super::$kind(stringify!($name), &super::$language);
+            }
+        )*)*
+    };
+}
+
+macro_rules! in_each_language {
+    ($($programs:tt)*) => {
+        mod c11 {
+            programs! { C11, $($programs)* }
+        }
+        mod cxx17 {
+            programs! { CXX17, $($programs)* }
+        }
+        /// Every program that is there.
+        const ALL: &str = stringify!($($programs)*);
+    };
+}
+
+in_each_language! {
+    test: nodes endpoints attributes messages packets scalars channels requests threads errors crash;
+    example: pingpong pipeline sensors;
+}
+
+#[test]
+fn every_program_is_run() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let words: Vec<_> = ALL.split(|c: char| !c.is_alphanumeric()).collect();
+    let mut count = 0;
+    for directory in ["tests/c", "../../examples/mcapi"] {
+        for file in std::fs::read_dir(own.join(directory)).expect("a directory") {
+            let path = file.expect("a file").path();
+            if path.extension().is_some_and(|extension| extension == "c") {
+                let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+                assert!(words.contains(&name), "{} is run by no test", path.display());
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(count, words.iter().filter(|word| !["", "test", "example"].contains(word)).count());
+}

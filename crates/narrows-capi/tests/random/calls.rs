@@ -1,0 +1,347 @@
+//! The functions of `mcapi.h`, as a C program has them, and safe ways to call them.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use narrows_capi as _;
+
+use super::status::Status;
+
+type Transfer = unsafe extern "C" fn(u32, *mut u32, *mut u32);
+
+// SAFETY: as `mcapi.h` has them; an output of a type that ends in _t is a word, and so is a status.
+unsafe extern "C" {
+    fn mcapi_initialize(
+        domain: u32,
+        node: u32,
+        attributes: *const u32,
+        parameters: *const u32,
+        info: *mut [u32; 9],
+        status: *mut u32,
+    );
+    fn mcapi_finalize(status: *mut u32);
+    fn mcapi_endpoint_create(port: u32, status: *mut u32) -> u32;
+    fn mcapi_endpoint_get_i(d: u32, n: u32, p: u32, out: *mut u32, r: *mut u32, s: *mut u32);
+    fn mcapi_endpoint_release(endpoint: u32, status: *mut u32);
+    fn mcapi_endpoint_delete(endpoint: u32, status: *mut u32);
+    fn mcapi_endpoint_get_attribute(e: u32, n: u32, at: *mut c_void, size: usize, s: *mut u32);
+    fn mcapi_endpoint_set_attribute(e: u32, n: u32, at: *const c_void, size: usize, s: *mut u32);
+    fn mcapi_msg_send(f: u32, t: u32, at: *const c_void, len: usize, priority: u32, s: *mut u32);
+    fn mcapi_msg_send_i(
+        from: u32,
+        to: u32,
+        at: *const c_void,
+        len: usize,
+        priority: u32,
+        request: *mut u32,
+        status: *mut u32,
+    );
+    fn mcapi_msg_recv(e: u32, at: *mut c_void, room: usize, size: *mut usize, s: *mut u32);
+    fn mcapi_msg_recv_i(e: u32, at: *mut c_void, room: usize, request: *mut u32, s: *mut u32);
+    fn mcapi_msg_available(endpoint: u32, status: *mut u32) -> u32;
+    fn mcapi_pktchan_connect_i(from: u32, to: u32, request: *mut u32, status: *mut u32);
+    fn mcapi_sclchan_connect_i(from: u32, to: u32, request: *mut u32, status: *mut u32);
+    fn mcapi_pktchan_send_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
+    fn mcapi_pktchan_recv_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
+    fn mcapi_sclchan_send_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
+    fn mcapi_sclchan_recv_open_i(handle: *mut u32, e: u32, request: *mut u32, s: *mut u32);
+    fn mcapi_pktchan_send_close_i(handle: u32, request: *mut u32, status: *mut u32);
+    fn mcapi_pktchan_recv_close_i(handle: u32, request: *mut u32, status: *mut u32);
+    fn mcapi_sclchan_send_close_i(handle: u32, request: *mut u32, status: *mut u32);
+    fn mcapi_sclchan_recv_close_i(handle: u32, request: *mut u32, status: *mut u32);
+    fn mcapi_pktchan_send(handle: u32, at: *const c_void, size: usize, status: *mut u32);
+    fn mcapi_pktchan_recv(handle: u32, at: *mut *mut c_void, size: *mut usize, status: *mut u32);
+    fn mcapi_pktchan_recv_i(handle: u32, at: *mut *mut c_void, r: *mut u32, status: *mut u32);
+    fn mcapi_pktchan_available(handle: u32, status: *mut u32) -> u32;
+    fn mcapi_pktchan_release(at: *const c_void, status: *mut u32);
+    fn mcapi_sclchan_send_uint8(handle: u32, word: u8, status: *mut u32);
+    fn mcapi_sclchan_send_uint16(handle: u32, word: u16, status: *mut u32);
+    fn mcapi_sclchan_send_uint32(handle: u32, word: u32, status: *mut u32);
+    fn mcapi_sclchan_send_uint64(handle: u32, word: u64, status: *mut u32);
+    fn mcapi_sclchan_recv_uint8(handle: u32, status: *mut u32) -> u8;
+    fn mcapi_sclchan_recv_uint16(handle: u32, status: *mut u32) -> u16;
+    fn mcapi_sclchan_recv_uint32(handle: u32, status: *mut u32) -> u32;
+    fn mcapi_sclchan_recv_uint64(handle: u32, status: *mut u32) -> u64;
+    fn mcapi_sclchan_available(handle: u32, status: *mut u32) -> u32;
+    fn mcapi_test(request: *mut u32, size: *mut usize, status: *mut u32) -> u8;
+    fn mcapi_wait(request: *mut u32, size: *mut usize, timeout: u32, status: *mut u32) -> u8;
+    fn mcapi_wait_any(
+        number: usize,
+        requests: *mut *mut u32,
+        size: *mut usize,
+        timeout: u32,
+        status: *mut u32,
+    ) -> u32;
+    fn mcapi_cancel(request: *mut u32, status: *mut u32);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Packets,
+    Scalars,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Send,
+    Receive,
+}
+
+/// A request, with all the places that the library may write to until it has ended.
+pub struct Begun {
+    pub request: Box<u32>,
+    /// An endpoint or a handle.
+    pub word: Box<u32>,
+    pub packet: Box<usize>,
+    pub buffer: Box<[u8]>,
+}
+
+impl Begun {
+    fn new(buffer: Vec<u8>) -> Begun {
+        Begun {
+            request: Box::new(0xdead_beef),
+            word: Box::new(0xdead_beef),
+            packet: Box::new(0),
+            buffer: buffer.into(),
+        }
+    }
+
+    /// The bytes of the packet that was received.
+    pub fn packet(&self, len: usize) -> (usize, Vec<u8>) {
+        packet(std::ptr::with_exposed_provenance_mut(*self.packet), len)
+    }
+}
+
+/// The bytes of a packet that was received and not released.
+pub fn held(at: usize, len: usize) -> Vec<u8> {
+    packet(std::ptr::with_exposed_provenance_mut(at), len).1
+}
+
+fn packet(at: *mut c_void, len: usize) -> (usize, Vec<u8>) {
+    assert!(!at.is_null(), "a packet has a place, even if it is empty");
+    // SAFETY: a packet of that size that was not released.
+    (at as usize, unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len) }.to_vec())
+}
+
+fn status(call: impl FnOnce(*mut u32)) -> Status {
+    let mut status = 0;
+    call(&mut status);
+    Status::of(status)
+}
+
+pub fn initialize(domain: u32, node: u32) -> Status {
+    let mut info = [0; 9];
+    let none = std::ptr::null();
+    // SAFETY: the places are valid.
+    status(|s| unsafe { mcapi_initialize(domain, node, none, none, &mut info, s) })
+}
+
+pub fn finalize() -> Status {
+    // SAFETY: takes nothing.
+    status(|s| unsafe { mcapi_finalize(s) })
+}
+
+pub fn create(port: u32) -> (Status, u32) {
+    let mut endpoint = 0;
+    // SAFETY: takes only numbers.
+    (status(|s| endpoint = unsafe { mcapi_endpoint_create(port, s) }), endpoint)
+}
+
+pub fn get(domain: u32, node: u32, port: u32) -> (Status, Begun) {
+    let mut b = Begun::new(Vec::new());
+    // SAFETY: the places are the request's.
+    let said = status(|s| unsafe {
+        mcapi_endpoint_get_i(domain, node, port, &mut *b.word, &mut *b.request, s)
+    });
+    (said, b)
+}
+
+pub fn release(endpoint: u32) -> Status {
+    // SAFETY: takes only numbers.
+    status(|s| unsafe { mcapi_endpoint_release(endpoint, s) })
+}
+
+pub fn delete(endpoint: u32) -> Status {
+    // SAFETY: takes only numbers.
+    status(|s| unsafe { mcapi_endpoint_delete(endpoint, s) })
+}
+
+pub fn attribute(endpoint: u32, number: u32) -> (Status, u32) {
+    let mut value = 0u32;
+    let at = (&raw mut value).cast();
+    // SAFETY: a place of that size.
+    (status(|s| unsafe { mcapi_endpoint_get_attribute(endpoint, number, at, 4, s) }), value)
+}
+
+pub fn set_attribute(endpoint: u32, number: u32, value: u32, size: usize) -> Status {
+    let value = [value, 0, 0, 0];
+    assert!(size <= size_of_val(&value));
+    // SAFETY: a value of that size.
+    status(|s| unsafe {
+        mcapi_endpoint_set_attribute(endpoint, number, value.as_ptr().cast(), size, s)
+    })
+}
+
+pub fn send_message(from: u32, to: u32, bytes: &[u8], priority: u32) -> Status {
+    let at = bytes.as_ptr().cast();
+    // SAFETY: bytes that are there.
+    status(|s| unsafe { mcapi_msg_send(from, to, at, bytes.len(), priority, s) })
+}
+
+pub fn begin_sending(from: u32, to: u32, bytes: Vec<u8>, priority: u32) -> (Status, Begun) {
+    let mut b = Begun::new(bytes);
+    let (at, len) = (b.buffer.as_ptr().cast(), b.buffer.len());
+    // SAFETY: bytes of the request's.
+    let said =
+        status(|s| unsafe { mcapi_msg_send_i(from, to, at, len, priority, &mut *b.request, s) });
+    (said, b)
+}
+
+pub fn receive_message(endpoint: u32, buffer: &mut [u8]) -> (Status, usize) {
+    let mut size = usize::MAX;
+    let at = buffer.as_mut_ptr().cast();
+    // SAFETY: room that is there.
+    (status(|s| unsafe { mcapi_msg_recv(endpoint, at, buffer.len(), &mut size, s) }), size)
+}
+
+pub fn begin_receiving(endpoint: u32, room: usize) -> (Status, Begun) {
+    let mut b = Begun::new(vec![0xee; room]);
+    let at = b.buffer.as_mut_ptr().cast();
+    // SAFETY: room of the request's.
+    let said = status(|s| unsafe { mcapi_msg_recv_i(endpoint, at, room, &mut *b.request, s) });
+    (said, b)
+}
+
+pub fn messages(endpoint: u32) -> (Status, u32) {
+    let mut count = 0;
+    // SAFETY: takes only numbers.
+    (status(|s| count = unsafe { mcapi_msg_available(endpoint, s) }), count)
+}
+
+pub fn connect(kind: Kind, from: u32, to: u32) -> (Status, Begun) {
+    let call = match kind {
+        Kind::Packets => mcapi_pktchan_connect_i,
+        Kind::Scalars => mcapi_sclchan_connect_i,
+    };
+    let mut b = Begun::new(Vec::new());
+    // SAFETY: a place of the request's.
+    (status(|s| unsafe { call(from, to, &mut *b.request, s) }), b)
+}
+
+pub fn open(kind: Kind, way: Way, endpoint: u32) -> (Status, Begun) {
+    let call = match (kind, way) {
+        (Kind::Packets, Way::Send) => mcapi_pktchan_send_open_i,
+        (Kind::Packets, Way::Receive) => mcapi_pktchan_recv_open_i,
+        (Kind::Scalars, Way::Send) => mcapi_sclchan_send_open_i,
+        (Kind::Scalars, Way::Receive) => mcapi_sclchan_recv_open_i,
+    };
+    let mut b = Begun::new(Vec::new());
+    // SAFETY: the places are the request's.
+    (status(|s| unsafe { call(&mut *b.word, endpoint, &mut *b.request, s) }), b)
+}
+
+pub fn close(kind: Kind, way: Way, handle: u32) -> (Status, Begun) {
+    let call: Transfer = match (kind, way) {
+        (Kind::Packets, Way::Send) => mcapi_pktchan_send_close_i,
+        (Kind::Packets, Way::Receive) => mcapi_pktchan_recv_close_i,
+        (Kind::Scalars, Way::Send) => mcapi_sclchan_send_close_i,
+        (Kind::Scalars, Way::Receive) => mcapi_sclchan_recv_close_i,
+    };
+    let mut b = Begun::new(Vec::new());
+    // SAFETY: a place of the request's.
+    (status(|s| unsafe { call(handle, &mut *b.request, s) }), b)
+}
+
+pub fn send_packet(handle: u32, bytes: &[u8]) -> Status {
+    // SAFETY: bytes that are there.
+    status(|s| unsafe { mcapi_pktchan_send(handle, bytes.as_ptr().cast(), bytes.len(), s) })
+}
+
+/// The packet's address and bytes, if there is one.
+pub fn receive_packet(handle: u32) -> (Status, Option<(usize, Vec<u8>)>) {
+    let (mut at, mut size) = (null_mut(), usize::MAX);
+    // SAFETY: the places are valid.
+    let said = status(|s| unsafe { mcapi_pktchan_recv(handle, &mut at, &mut size, s) });
+    (said, (said == Status::Success).then(|| packet(at, size)))
+}
+
+pub fn begin_receiving_packet(handle: u32) -> (Status, Begun) {
+    let mut b = Begun::new(Vec::new());
+    // SAFETY: the places are the request's.
+    let at = (&raw mut *b.packet).cast();
+    let said = status(|s| unsafe { mcapi_pktchan_recv_i(handle, at, &mut *b.request, s) });
+    (said, b)
+}
+
+pub fn release_packet(at: usize) -> Status {
+    let at = std::ptr::without_provenance::<c_void>(at);
+    // SAFETY: an address that is only compared.
+    status(|s| unsafe { mcapi_pktchan_release(at, s) })
+}
+
+pub fn available(kind: Kind, handle: u32) -> (Status, u32) {
+    let call = match kind {
+        Kind::Packets => mcapi_pktchan_available,
+        Kind::Scalars => mcapi_sclchan_available,
+    };
+    let mut count = 0;
+    // SAFETY: takes only numbers.
+    (status(|s| count = unsafe { call(handle, s) }), count)
+}
+
+/// Sends a word cut to so many bytes.
+pub fn send_scalar(handle: u32, word: u64, bytes: u32) -> Status {
+    // SAFETY: takes only numbers.
+    status(|s| unsafe {
+        match bytes {
+            1 => mcapi_sclchan_send_uint8(handle, word as u8, s),
+            2 => mcapi_sclchan_send_uint16(handle, word as u16, s),
+            4 => mcapi_sclchan_send_uint32(handle, word as u32, s),
+            _ => mcapi_sclchan_send_uint64(handle, word, s),
+        }
+    })
+}
+
+pub fn receive_scalar(handle: u32, bytes: u32) -> (Status, u64) {
+    let mut word = 0;
+    // SAFETY: takes only numbers.
+    let said = status(|s| unsafe {
+        word = match bytes {
+            1 => mcapi_sclchan_recv_uint8(handle, s).into(),
+            2 => mcapi_sclchan_recv_uint16(handle, s).into(),
+            4 => mcapi_sclchan_recv_uint32(handle, s).into(),
+            _ => mcapi_sclchan_recv_uint64(handle, s),
+        }
+    });
+    (said, word)
+}
+
+pub fn test(request: &mut u32) -> (Status, bool, usize) {
+    let (mut size, mut ended) = (usize::MAX, 0);
+    // SAFETY: the places are valid.
+    let said = status(|s| ended = unsafe { mcapi_test(request, &mut size, s) });
+    (said, ended != 0, size)
+}
+
+pub fn wait(request: &mut u32, timeout: u32) -> (Status, bool, usize) {
+    let (mut size, mut ended) = (usize::MAX, 0);
+    // SAFETY: the places are valid.
+    let said = status(|s| ended = unsafe { mcapi_wait(request, &mut size, timeout, s) });
+    (said, ended != 0, size)
+}
+
+pub fn wait_any(requests: &mut [&mut u32], timeout: u32) -> (Status, u32, usize) {
+    let (mut size, mut which) = (usize::MAX, 0);
+    let mut all: Vec<*mut u32> = requests.iter_mut().map(|request| &raw mut **request).collect();
+    // SAFETY: so many places, each valid.
+    let said = status(|s| {
+        which = unsafe { mcapi_wait_any(all.len(), all.as_mut_ptr(), &mut size, timeout, s) }
+    });
+    (said, which, size)
+}
+
+pub fn cancel(request: &mut u32) -> Status {
+    // SAFETY: the place is valid.
+    status(|s| unsafe { mcapi_cancel(request, s) })
+}

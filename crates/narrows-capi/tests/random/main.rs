@@ -1,0 +1,102 @@
+//! Random operations of the C interface, valid and not, on three nodes of one process, compared one
+//! by one with a model of what `docs/MCAPI.md` says.
+//!
+//! `NARROWS_CASES=100000 cargo test --release -p narrows-capi --test random -- --nocapture` runs so
+//! many cases instead of a few, `NARROWS_SEED=7` the case of one seed.
+
+mod calls;
+mod case;
+mod channels;
+mod messages;
+mod model;
+mod requests;
+mod status;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Instant;
+
+use case::Case;
+use status::Status;
+
+/// Enough for every end of every operation to be met.
+const FEW: u64 = 60;
+/// Seconds that a run of so few may take.
+const LIMIT: u64 = 300;
+/// Set for the process that runs the cases: so it has a directory of its own.
+const INNER: &str = "NARROWS_RANDOM_INNER";
+
+/// How often an operation ended in each way.
+pub type Deeds = BTreeMap<(&'static str, Status), u64>;
+
+/// Numbers that follow from a seed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+    }
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+    pub fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not '{text}'")))
+}
+
+#[test]
+fn whatever_is_called_ends_as_the_model_says() {
+    if std::env::var_os(INNER).is_some() {
+        return run();
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let limit = LIMIT.max(number("NARROWS_CASES").unwrap_or(0) * 5);
+    let ended = Command::new("timeout")
+        .args(["--kill-after=5", &limit.to_string()])
+        .arg(std::env::current_exe().expect("a test has a path"))
+        .args(["--exact", "whatever_is_called_ends_as_the_model_says", "--nocapture"])
+        .env(INNER, "1")
+        .env("NARROWS_DIR", directory.path())
+        .status()
+        .expect("timeout, of Debian's package coreutils, can be started");
+    assert!(ended.success(), "{ended}");
+}
+
+fn run() {
+    let replayed = number("NARROWS_SEED");
+    let first = replayed.unwrap_or(0);
+    let count = if replayed.is_some() { 1 } else { number("NARROWS_CASES").unwrap_or(FEW) };
+    let start = Instant::now();
+    let mut deeds = Deeds::new();
+    for seed in first..first + count {
+        // What ends the process says no more: this is what to run again.
+        if replayed.is_none() {
+            eprint!("\rNARROWS_SEED={seed} ");
+        }
+        Case::new(seed, &mut deeds).run();
+    }
+    eprintln!();
+    println!("{count} cases in {:.1} s:", start.elapsed().as_secs_f64());
+    for ((operation, status), times) in &deeds {
+        println!("  {operation:16} {status:18?} {times:9}");
+    }
+    if replayed.is_none() {
+        for wanted in case::WANTED {
+            assert!(deeds.contains_key(wanted), "no case came to {wanted:?}");
+        }
+    }
+}

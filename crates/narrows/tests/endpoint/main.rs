@@ -1,0 +1,15 @@
+//! What the endpoint promises, two ends in one thread: here over regions on the heap, and the same
+//! files over a simulated chip in `crates/narrows-sim/tests/endpoint`. What that cannot do is in
+//! `lies.rs` and `wire.rs` beside this folder.
+#![cfg(not(loom))]
+
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+mod death;
+mod messages;
+mod outstanding;
+mod quick;
+mod room;
+mod switching;
+mod walk;
