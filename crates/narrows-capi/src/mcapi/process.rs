@@ -31,6 +31,8 @@ const LOOK: Duration = Duration::from_micros(50);
 const LOOK_VARIABLE: &str = "NARROWS_MCAPI_LOOK";
 /// How long it looks before it sees whether somebody wants the lock.
 const GLANCE: Duration = Duration::from_micros(2);
+/// How often a call looks before it makes a request: for about as long as an answer takes.
+const LOOKS: u32 = 64;
 
 /// A place for a node.
 pub(super) struct Slot {
@@ -230,6 +232,22 @@ impl<'a> Call<'a> {
     pub fn node(&mut self) -> Outcome<&mut Node> {
         let node = self.guard.as_deref_mut().filter(|node| node.life == self.life);
         node.ok_or(Status::NodeNotInit)
+    }
+
+    /// Tries at once, and then for a moment if the node looks before it sleeps: what comes that soon
+    /// needs no request.
+    #[inline]
+    pub fn soon<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Node) -> Option<T>,
+    ) -> Outcome<Option<T>> {
+        let node = self.node()?;
+        let looks = if node.look.is_zero() { 1 } else { LOOKS };
+        let mut look = || {
+            std::hint::spin_loop();
+            attempt(node)
+        };
+        Ok((0..looks).find_map(|_| look()))
     }
 
     /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
