@@ -25,6 +25,8 @@ const ROUNDS: u16 = 31;
 /// several cores, and not at all.
 const LOOKING: u32 = 50;
 const ASLEEP: u32 = 0;
+/// Bytes of a scalar, and of a message that travels in its slot.
+const WORD: usize = 8;
 const SHORT: usize = 48;
 /// Bytes of a packet, beside those of the source.
 const PACKETS: [usize; 4] = [SHORT, 1024, 16384, LONGEST];
@@ -100,16 +102,15 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure
     let needs = Needs { trials: &[], longest: LONGEST, steps: 3 * rounds };
     let mut task = begin(global, args, &needs)?;
 
-    let trip = |traffic, bytes, floor| Plan::new(name(traffic), traffic, bytes, floor);
-    let mut looking = vec![
-        trip(Traffic::Scalar, size_of::<u64>(), Kind::LineEachWay).most(1.2),
-        trip(Traffic::Message, SHORT, Kind::LineEachWay).most(1.35),
-    ];
-    looking.extend(PACKETS.map(|bytes| trip(Traffic::Packet, bytes, Kind::CopyBothWays)));
+    let scalar = Plan::new("scalar, looking", Traffic::Scalar, WORD, Kind::LineEachWay);
+    let message = Plan::new("message, looking", Traffic::Message, SHORT, Kind::LineEachWay);
+    let packet = |bytes| Plan::new("packet, looking", Traffic::Packet, bytes, Kind::CopyBothWays);
+    let mut looking = vec![scalar.most(1.2), message.most(1.35)];
+    looking.extend(PACKETS.map(packet));
     let asleep = Plan::new("message, asleep", Traffic::Message, SHORT, Kind::Eventfd).most(1.1);
-    let one_way = SIZES.map(|size| Plan::new("16 KiB", Traffic::Stream, size, Kind::CopyRate));
-    let trips = SIZES.map(|size| trip(Traffic::Packet, size, Kind::CopyBothWays));
-    let pingpong: Vec<Plan> = one_way.into_iter().chain(trips).collect();
+    let one_way =
+        SIZES.map(|size| Plan::new("16 KiB one way", Traffic::Stream, size, Kind::CopyRate));
+    let pingpong: Vec<Plan> = one_way.into_iter().chain(SIZES.map(packet)).collect();
 
     let (mut calls, source) = with_nodes(&mut task, LOOKING, |task, caller| {
         Ok((measure(task, caller, rounds, looking)?, measure(task, caller, rounds, pingpong)?))
@@ -119,15 +120,6 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure
     })?);
     let calls = Section { heading: "Round trips".into(), rows: calls, ..Section::default() };
     Ok(vec![calls.judged(), section(source)])
-}
-
-fn name(traffic: Traffic) -> &'static str {
-    match traffic {
-        Traffic::Scalar => "scalar, looking",
-        Traffic::Message => "message, looking",
-        Traffic::Packet => "packet, looking",
-        Traffic::Stream => "packets one way, looking",
-    }
 }
 
 /// Does something while both sides have a node.
