@@ -251,20 +251,9 @@ pub enum Which {
 
 impl Which {
     /// The name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Which::Limit => "limit",
-            Which::Bounds => "bounds",
-            Which::Pingpong => "pingpong",
-            Which::Throughput => "throughput",
-            Which::Phases => "phases",
-            Which::Sizes => "sizes",
-            Which::Storm => "storm",
-            Which::Soak => "soak",
-            Which::Scaling => "scaling",
-            Which::Mcapi => "mcapi",
-            Which::Sim => "sim",
-        }
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 
