@@ -6,7 +6,7 @@
 //! outlives its caller, however that ends.
 
 use crate::bench::limit::{Callee as LimitCallee, Limits, Served};
-use crate::bench::sink;
+use crate::bench::{mcapi, sink};
 use crate::failure::{Failure, Kind};
 use crate::flags::{Callee, Global};
 use crate::functions::{self, Entry, Refusal};
@@ -134,6 +134,7 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
         .filter_map(|(name, body)| Some(Function { name: name.parse().ok()?, run: &mut **body }))
         .collect();
     let mut mode = Mode::Calls;
+    let mut mcapi = mcapi::Callee::default();
     let mut linked = false;
     loop {
         match (mode, &mut limits) {
@@ -145,6 +146,14 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
             }
             (Mode::Sink(strategy) | Mode::SinkAll(strategy), _) => {
                 if !sink::serve(node, strategy, longest, matches!(mode, Mode::SinkAll(_))) {
+                    return;
+                }
+                mode = Mode::Calls;
+            }
+            (Mode::Mcapi(order), _) => {
+                if let Err(error) = mcapi.obey(order) {
+                    // The caller reads it when it sees that this process has left.
+                    eprintln!("narrows: {error}");
                     return;
                 }
                 mode = Mode::Calls;

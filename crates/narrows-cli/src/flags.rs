@@ -178,12 +178,14 @@ Examples:
   narrows bench throughput --placement internal,external --rounds 100
   narrows bench storm --rounds 1000
   narrows bench soak --for 1h
+  narrows bench mcapi --rounds 100
   narrows bench sizes --on nios2-dual
   narrows bench sim --systemc bench/systemc/pingpong
 
 Each bench but storm, soak and sim runs its limit interleaved with itself and
 prints its figure, the limit and the ratio of the two. A simulated chip has no
-limits, and limit, bounds, storm, soak and sim are for this machine only.
+limits, and limit, bounds, storm, soak, mcapi and sim are for this machine
+only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -241,25 +243,17 @@ pub enum Which {
     Soak,
     /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
     Scaling,
+    /// Scalars, messages and packets between two processes by the C library
+    Mcapi,
     /// What the simulator simulates in a second, beside SystemC
     Sim,
 }
 
 impl Which {
     /// The name on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Which::Limit => "limit",
-            Which::Bounds => "bounds",
-            Which::Pingpong => "pingpong",
-            Which::Throughput => "throughput",
-            Which::Phases => "phases",
-            Which::Sizes => "sizes",
-            Which::Storm => "storm",
-            Which::Soak => "soak",
-            Which::Scaling => "scaling",
-            Which::Sim => "sim",
-        }
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 

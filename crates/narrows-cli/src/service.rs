@@ -10,6 +10,7 @@
 //! An order takes effect after its answer and before the next request. All figures are
 //! little-endian.
 
+use crate::bench::mcapi::Order;
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
 use narrows_host::Record;
@@ -54,6 +55,8 @@ pub enum Mode {
     Sink(Strategy),
     /// As [`Mode::Sink`], with all messages that are there received at a time.
     SinkAll(Strategy),
+    /// An [order](Order) of `bench mcapi`, and calls when it is done.
+    Mcapi(Order),
     /// Batches of [`crate::bench::limit`], and calls when there is no batch for two milliseconds.
     Limits,
 }
@@ -67,6 +70,7 @@ impl fmt::Display for Mode {
             Mode::Late(strategy) => write!(f, "late {strategy}"),
             Mode::Sink(strategy) => write!(f, "sink {strategy}"),
             Mode::SinkAll(strategy) => write!(f, "sink-all {strategy}"),
+            Mode::Mcapi(order) => write!(f, "mcapi {order}"),
             Mode::Limits => f.write_str("limits"),
         }
     }
@@ -88,6 +92,7 @@ impl FromStr for Mode {
             Some(("late", strategy)) => strategy.parse().map(Mode::Late).map_err(|_| ()),
             Some(("sink", strategy)) => strategy.parse().map(Mode::Sink).map_err(|_| ()),
             Some(("sink-all", strategy)) => strategy.parse().map(Mode::SinkAll).map_err(|_| ()),
+            Some(("mcapi", order)) => order.parse().map(Mode::Mcapi),
             _ => Err(()),
         }
     }
@@ -194,6 +199,7 @@ fn record(bytes: &[u8; RECORD]) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::mcapi::{Batch, Traffic};
 
     #[test]
     fn orders_go_there_and_back() {
@@ -209,11 +215,19 @@ mod tests {
             Mode::Sink(strategy),
             Mode::SinkAll(strategy),
         ];
-        for mode in [Mode::Calls, Mode::Limits].into_iter().chain(of_messages) {
+        let of_mcapi = [
+            Order::Open { node: 4095, look: 50 },
+            Order::Batch(Batch { traffic: Traffic::Stream, bytes: 65536, count: 7 }),
+            Order::Close,
+        ];
+        let of_mcapi = of_mcapi.map(Mode::Mcapi);
+        for mode in [Mode::Calls, Mode::Limits].into_iter().chain(of_messages).chain(of_mcapi) {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
         for text in
             ["", "call", "messages", "messages x", "ports copy", "ports 0 copy", "ports 1025 copy"]
+                .into_iter()
+                .chain(["mcapi", "mcapi open 1", "mcapi packet 65537 1", "mcapi stream 0 1"])
         {
             assert_eq!(text.parse::<Mode>(), Err(()), "{text}");
         }

@@ -17,6 +17,11 @@ fn stderr(output: &Output) -> String {
 
 /// The rows of a bench of one round, each checked against the documented object.
 fn rows(arguments: &[&str]) -> Vec<Value> {
+    report(arguments).0
+}
+
+/// As [`rows`], with the notes.
+fn report(arguments: &[&str]) -> (Vec<Value>, Vec<Value>) {
     let output = bench(arguments).args(["--rounds", "1", "--json"]).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -35,7 +40,7 @@ fn rows(arguments: &[&str]) -> Vec<Value> {
         assert_eq!(row["limit"].is_null(), row["ratio"].is_null(), "{row}");
         judged(row);
     }
-    rows
+    (rows, report["notes"].as_array().unwrap().clone())
 }
 
 /// Whether a bound is met is what its figure says.
@@ -144,6 +149,27 @@ fn every_bound_stands_beside_its_ratio() {
     assert_eq!(bound("batches"), [&json!({"least": 0.95}); 2]);
     assert_eq!(bound("asleep"), [&json!({"most": 1.05})]);
     assert_eq!(bound("hybrid"), [&json!({"most": 1.1}), &json!({"most": 1.5})]);
+}
+
+#[test]
+fn calls_of_the_c_library_stand_beside_their_limits() {
+    let (rows, notes) = report(&["mcapi"]);
+    compared(&rows);
+    let bounds = |name: &str| -> Vec<&Value> {
+        named(&rows, name).into_iter().map(|row| &row["bound"]).collect()
+    };
+    assert_eq!(bounds("scalar, looking"), [&json!({"most": 1.2})]);
+    assert_eq!(bounds("message, looking"), [&json!({"most": 1.35})]);
+    assert_eq!(bounds("message, asleep"), [&json!({"most": 1.1})]);
+    // Packets of their own, and those of the ping-pong, there and back and one way.
+    assert_eq!(bounds("packet, looking"), [&Value::Null; 4 + 7]);
+    let streams = named(&rows, "16 KiB one way");
+    let sizes: Vec<u64> = streams.iter().map(|row| row["bytes"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [4, 16, 64, 256, 1024, 4096, 16384]);
+    assert!(streams.iter().all(|row| row["unit"] == "Mbit/s" && row["bound"].is_null()));
+    assert_eq!(rows.len(), 3 + 4 + 7 + 7);
+    let note = notes.iter().map(|note| note.as_str().unwrap()).collect::<String>();
+    assert!(note.contains("29 Mbit/s") && note.contains("1780"), "{note}");
 }
 
 #[test]

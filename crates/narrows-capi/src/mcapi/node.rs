@@ -1,6 +1,7 @@
 //! A node of MCAPI: its state, and how it moves on.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError, What};
 use narrows::link::{LinkId, Name};
@@ -42,6 +43,8 @@ pub(super) struct Node {
     pub id: NodeId,
     /// Tells it from the one that has the slot after it.
     pub life: u64,
+    /// How long who waits in it looks before it sleeps.
+    pub look: Duration,
     pub stack: Stack<Host>,
     pub endpoints: Endpoints,
     pub peers: Peers,
@@ -72,7 +75,13 @@ fn layout() -> Option<Layout> {
 
 impl Node {
     /// Opens a node; `bell` wakes whoever waits in it.
-    pub fn open(id: NodeId, slot: u32, life: u64, bell: &Bell) -> Result<Node, Status> {
+    pub fn open(
+        id: NodeId,
+        slot: u32,
+        life: u64,
+        bell: &Bell,
+        look: Duration,
+    ) -> Result<Node, Status> {
         let layout = layout().ok_or(Status::NodeInitFailed)?;
         let options = Options::new(id.to_string()).domain("mcapi").layout(layout);
         let host = options.open().map_err(|_| Status::NodeInitFailed)?;
@@ -91,6 +100,7 @@ impl Node {
         Ok(Node {
             id,
             life,
+            look,
             stack,
             endpoints: Endpoints::new(id),
             peers: Peers::new(),

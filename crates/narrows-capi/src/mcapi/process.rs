@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
@@ -24,10 +25,14 @@ use super::status::{Outcome, Status};
 const SLOTS: usize = Handle::SLOTS as usize;
 /// A slot without a node.
 const NOBODY: u32 = u32::MAX;
-/// How long a thread looks before it sleeps.
+/// How long a thread usually looks before it sleeps.
 const LOOK: Duration = Duration::from_micros(50);
+/// The variable of the environment that says otherwise, in microseconds.
+const LOOK_VARIABLE: &str = "NARROWS_MCAPI_LOOK";
 /// How long it looks before it sees whether somebody wants the lock.
 const GLANCE: Duration = Duration::from_micros(2);
+/// How often a call looks before it makes a request: for about as long as an answer takes.
+const LOOKS: u32 = 64;
 
 /// A place for a node.
 pub(super) struct Slot {
@@ -199,10 +204,12 @@ impl Slot {
     }
 }
 
-/// Whether a thread that looks takes nobody's core away.
-fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+/// How long threads look before they sleep in a node that is opened now, by a thread that may use so
+/// many cores: what the environment says, or else no time where looking takes the other side's core.
+fn look(said: Option<&OsStr>, cores: usize) -> Outcome<Duration> {
+    let Some(said) = said else { return Ok(if cores > 1 { LOOK } else { Duration::ZERO }) };
+    let micros = said.to_str().and_then(|text| text.parse().ok());
+    micros.map(Duration::from_micros).ok_or(Status::NodeInitFailed)
 }
 
 /// A node that a call has locked.
@@ -225,6 +232,22 @@ impl<'a> Call<'a> {
     pub fn node(&mut self) -> Outcome<&mut Node> {
         let node = self.guard.as_deref_mut().filter(|node| node.life == self.life);
         node.ok_or(Status::NodeNotInit)
+    }
+
+    /// Tries at once, and then for a moment if the node looks before it sleeps: what comes that soon
+    /// needs no request.
+    #[inline]
+    pub fn soon<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Node) -> Option<T>,
+    ) -> Outcome<Option<T>> {
+        let node = self.node()?;
+        let looks = if node.look.is_zero() { 1 } else { LOOKS };
+        let mut look = || {
+            std::hint::spin_loop();
+            attempt(node)
+        };
+        Ok((0..looks).find_map(|_| look()))
     }
 
     /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
@@ -262,7 +285,7 @@ impl<'a> Call<'a> {
         let start = Instant::now();
         let until =
             (timeout != INFINITE).then(|| start + Duration::from_millis(u64::from(timeout)));
-        let look = if cores() > 1 { LOOK } else { Duration::ZERO };
+        let look = self.node()?.look;
         let mut leads = false;
         let outcome = loop {
             let node = self.node()?;
@@ -450,8 +473,10 @@ pub(super) fn initialize(id: NodeId) -> Outcome<()> {
             slot.bell.get_or_init(|| bell)
         }
     };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), cores)?;
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
-    let node = Node::open(id, at as u32, life, bell)?;
+    let node = Node::open(id, at as u32, life, bell, look)?;
     *slot.lock() = Some(Box::new(node));
     slot.id.store(id.0, Ordering::Relaxed);
     process.nodes.fetch_add(1, Ordering::Relaxed);
@@ -471,4 +496,20 @@ pub(super) fn finalize() -> Outcome<()> {
     slot.tell();
     drop(node);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_how_long_to_look() {
+        let of = |said: &str, cores| look(Some(OsStr::new(said)), cores);
+        assert_eq!((look(None, 2), look(None, 1)), (Ok(LOOK), Ok(Duration::ZERO)));
+        assert_eq!((of("0", 2), of("0", 1)), (Ok(Duration::ZERO), Ok(Duration::ZERO)));
+        assert_eq!(of("250", 1), Ok(Duration::from_micros(250)));
+        for nonsense in ["", "-1", "1.5", "50us", "99999999999999999999"] {
+            assert_eq!(of(nonsense, 2), Err(Status::NodeInitFailed), "{nonsense}");
+        }
+    }
 }

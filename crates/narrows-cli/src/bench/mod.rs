@@ -14,6 +14,7 @@ pub(crate) mod crowd;
 mod floors;
 mod idle;
 pub mod limit;
+pub mod mcapi;
 mod messages;
 pub mod pair;
 mod parts;
@@ -56,6 +57,8 @@ struct Section {
     rows: Vec<BenchRow>,
     /// What can be read in them, computed from them.
     reading: String,
+    /// What else is to be known when reading them, in sentences.
+    notes: Vec<String>,
 }
 
 impl Section {
@@ -192,11 +195,14 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Soak => return soak::run(global, args),
         Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
+        Which::Mcapi => mcapi::run(global, args)?,
     };
     let machine = asked.machine();
     if global.json {
+        let notes = sections.iter().flat_map(|section| section.notes.clone()).collect();
         let rows = sections.into_iter().flat_map(|section| section.rows).collect();
-        return Report::new(&format!("bench {}", args.which.name()), machine, rows).print();
+        let report = Report::new(&format!("bench {}", args.which.name()), machine, rows);
+        return Report { notes, ..report }.print();
     }
     let heading = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
     output::print((heading + &text(&sections)).as_bytes())
@@ -241,6 +247,7 @@ fn only_here(which: Which) -> Option<&'static str> {
         Which::Storm => Some("kills processes of this machine"),
         Which::Soak => Some("looks for what grows in processes of this machine"),
         Which::Sim => Some("times the simulator with a chip of its own"),
+        Which::Mcapi => Some("measures the C library, which is for this machine"),
         Which::Pingpong | Which::Throughput | Which::Phases | Which::Sizes | Which::Scaling => None,
     }
 }
@@ -248,10 +255,10 @@ fn only_here(which: Which) -> Option<&'static str> {
 /// What the figures say, each under its heading, and then the tables they are taken from.
 fn text(sections: &[Section]) -> String {
     let wrapped = |indent: &str, text: &str| crate::table::wrap(indent, text);
-    let readings = sections
-        .iter()
-        .filter(|section| !section.reading.is_empty())
-        .map(|section| wrapped("", &section.heading) + &wrapped("  ", &section.reading));
+    let readings = sections.iter().filter(|section| !section.reading.is_empty()).map(|section| {
+        let said = [&section.reading].into_iter().chain(&section.notes);
+        said.fold(wrapped("", &section.heading), |text, said| text + &wrapped("  ", said))
+    });
     let readings: String = readings.collect();
     let tables = sections.iter().map(|section| {
         let heading = match section.heading.as_str() {

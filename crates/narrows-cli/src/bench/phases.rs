@@ -116,7 +116,7 @@ fn one<P: Place>(
         ),
         _ => String::new(),
     };
-    Ok(Section { heading, rows, reading })
+    Ok(Section { heading, rows, reading, ..Section::default() })
 }
 
 /// What a stamp costs on this core, and what spans cost a round trip between two threads.

@@ -205,11 +205,11 @@ fn receive_in_turn(id: EndpointId, mut buffer: Buffer, (room, wanted): (usize, b
         return Err(Status::Parameter);
     }
     let (inner, timeout) = receiver(node, id)?;
-    if let Some(taken) = node.receive_message(inner, buffer.get()) {
-        node.turn();
+    if let Some(taken) = call.soon(|node| node.receive_message(inner, buffer.get()))? {
+        call.node()?.turn();
         return ended(call, taken.and_then(|len| received(len, room)));
     }
-    let request = node.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
+    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
     call.until_ended(request, timeout)
 }
 

@@ -246,11 +246,11 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
 fn receive_in_turn(handle: u32, out: Output<*mut c_void>, wanted: bool) -> Outcome<u64> {
     given(wanted)?;
     let (mut call, handle) = channel(handle)?;
-    let node = call.node()?;
-    if let Some(received) = node.receive_packet(handle, out) {
-        node.turn();
+    if let Some(received) = call.soon(|node| node.receive_packet(handle, out))? {
+        call.node()?.turn();
         return ended(call, received);
     }
+    let node = call.node()?;
     let (timeout, _) = waits(node.channels.get(handle));
     let request = node.begin(Operation::ReceivePacket { channel: handle, out }, true)?;
     call.until_ended(request, timeout)

@@ -90,11 +90,11 @@ fn receive(handle: u32, len: u32) -> Outcome<u64> {
 #[inline(never)]
 fn receive_in_turn(handle: u32, len: u32) -> Outcome<u64> {
     let (mut call, handle) = channel(handle)?;
-    let node = call.node()?;
-    if let Some(received) = node.receive_scalar(handle, len) {
-        node.turn();
+    if let Some(received) = call.soon(|node| node.receive_scalar(handle, len))? {
+        call.node()?.turn();
         return ended(call, received);
     }
+    let node = call.node()?;
     let (timeout, _) = waits(node.channels.get(handle));
     let request = node.begin(Operation::ReceiveScalar { channel: handle, len }, true)?;
     call.until_ended(request, timeout)

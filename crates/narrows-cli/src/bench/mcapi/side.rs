@@ -1,0 +1,251 @@
+//! Both sides: a node each, and the batches between them.
+
+use super::calls::{self, Outcome};
+use super::order::{Batch, LONGEST, Order, Traffic};
+use crate::bench::limit::Laps;
+use crate::bench::pair::{Pair, corrupted, defect, mark};
+use crate::bench::sink;
+use crate::failure::{Failure, Kind};
+use crate::place::Other;
+use crate::service::Mode;
+use std::time::Duration;
+
+/// Ports of either node. A channel leads from the sender's `_OUT` to the receiver's `_IN`.
+const MESSAGES: u32 = 1;
+const SCALARS_OUT: u32 = 2;
+const SCALARS_IN: u32 = 3;
+const PACKETS_OUT: u32 = 4;
+const PACKETS_IN: u32 = 5;
+/// The first message of the other side, which says that it is ready.
+const READY: &[u8] = b"ready";
+/// How long the other side's process has to end, if it is what a call failed for.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Endpoints and handles of one side.
+struct Ends {
+    messages: u32,
+    /// Where the other side receives messages.
+    theirs: u32,
+    scalars_out: u32,
+    scalars_in: u32,
+    packets_out: u32,
+    packets_in: u32,
+}
+
+impl Ends {
+    /// Makes the endpoints of this thread's node, and opens them with the help of whoever connects
+    /// them: `connect` is called when they are there, with those of scalars and of packets, out and in.
+    fn open(peer: u32, connect: impl FnOnce([[u32; 2]; 2]) -> Outcome<()>) -> Outcome<Ends> {
+        let messages = calls::create(MESSAGES)?;
+        let [scalars_out, scalars_in] = [calls::create(SCALARS_OUT)?, calls::create(SCALARS_IN)?];
+        let [packets_out, packets_in] = [calls::create(PACKETS_OUT)?, calls::create(PACKETS_IN)?];
+        let theirs = calls::get(peer, MESSAGES)?;
+        connect([[scalars_out, scalars_in], [packets_out, packets_in]])?;
+        Ok(Ends {
+            messages,
+            theirs,
+            scalars_out: calls::open_scalars_out(scalars_out)?,
+            scalars_in: calls::open_scalars_in(scalars_in)?,
+            packets_out: calls::open_packets_out(packets_out)?,
+            packets_in: calls::open_packets_in(packets_in)?,
+        })
+    }
+
+    /// Has everything that comes in a batch sent back.
+    fn answer(&self, batch: &Batch, buffer: &mut [u8]) -> Outcome<()> {
+        match batch.traffic {
+            Traffic::Scalar => {
+                for _ in 0..batch.count {
+                    calls::send_scalar(self.scalars_out, calls::receive_scalar(self.scalars_in)?)?;
+                }
+            }
+            Traffic::Message => {
+                for _ in 0..batch.count {
+                    let len = calls::receive_message(self.messages, buffer)?;
+                    let bytes = buffer.get(..len).unwrap_or_default();
+                    calls::send_message(self.messages, self.theirs, bytes)?;
+                }
+            }
+            Traffic::Packet => {
+                for _ in 0..batch.count {
+                    calls::return_packet(self.packets_in, self.packets_out)?;
+                }
+            }
+            Traffic::Stream => {
+                let mut last = 0;
+                for number in 0..batch.count {
+                    for _ in 0..batch.packets() {
+                        last = calls::receive_packet(self.packets_in, buffer)?;
+                    }
+                    calls::send_scalar(self.scalars_out, number)?;
+                }
+                let sum = sink::sum(buffer.get(..last).unwrap_or_default());
+                calls::send_scalar(self.scalars_out, sum)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One exchange, from this side: whether what came back is what was sent, as far as it has to be
+    /// looked at anyway.
+    #[inline(always)]
+    fn exchange(&self, batch: &Batch, number: u64, pair: &mut Pair) -> Outcome<bool> {
+        let Pair { out, back, .. } = pair;
+        let out = out.get_mut(..batch.bytes).unwrap_or_default();
+        mark(number, out);
+        match batch.traffic {
+            Traffic::Scalar => {
+                calls::send_scalar(self.scalars_out, number)?;
+                Ok(calls::receive_scalar(self.scalars_in)? == number)
+            }
+            Traffic::Message => {
+                calls::send_message(self.messages, self.theirs, out)?;
+                Ok(calls::receive_message(self.messages, back)? == batch.bytes)
+            }
+            Traffic::Packet => {
+                calls::send_packet(self.packets_out, out)?;
+                Ok(calls::receive_packet(self.packets_in, back)? == batch.bytes)
+            }
+            Traffic::Stream => {
+                for _ in 0..batch.packets() {
+                    calls::send_packet(self.packets_out, out)?;
+                }
+                Ok(calls::receive_scalar(self.scalars_in)? == number)
+            }
+        }
+    }
+
+    /// Whether the last payload of a batch arrived as it was sent.
+    fn intact(&self, batch: &Batch, pair: &Pair) -> Outcome<bool> {
+        match batch.traffic {
+            Traffic::Scalar => Ok(true),
+            Traffic::Message | Traffic::Packet => Ok(pair.intact(batch.bytes).is_ok()),
+            Traffic::Stream => {
+                let sum = calls::receive_scalar(self.scalars_in)?;
+                Ok(sum == sink::sum(pair.payload(batch.bytes)))
+            }
+        }
+    }
+}
+
+/// The side that measures.
+pub struct Caller {
+    ends: Ends,
+}
+
+impl Caller {
+    /// Opens a node on each side, in which waits look for so many microseconds before they sleep,
+    /// and the channels between the two.
+    ///
+    /// # Errors
+    /// A call failed, or the other side is gone.
+    pub fn open(pair: &mut Pair, look: u32) -> Result<Caller, Failure> {
+        let node = own_node();
+        calls::initialize(node, look).map_err(|refused| explain(pair, refused))?;
+        order(pair, Order::Open { node, look })?;
+        let peer = peer_of(node);
+        let ends = Ends::open(peer, |[scalars, packets]| {
+            calls::connect_scalars(scalars[0], calls::get(peer, SCALARS_IN)?)?;
+            calls::connect_scalars(calls::get(peer, SCALARS_OUT)?, scalars[1])?;
+            calls::connect_packets(packets[0], calls::get(peer, PACKETS_IN)?)?;
+            calls::connect_packets(calls::get(peer, PACKETS_OUT)?, packets[1])
+        });
+        let ends = ends.map_err(|refused| explain(pair, refused))?;
+        let mut ready = [0; READY.len()];
+        let said = calls::receive_message(ends.messages, &mut ready);
+        said.map_err(|refused| explain(pair, refused))?;
+        match ready == READY {
+            true => Ok(Caller { ends }),
+            false => Err(defect("the other side's first message is another")),
+        }
+    }
+
+    /// A batch, in laps of so many exchanges: nanoseconds of one, the median.
+    ///
+    /// # Errors
+    /// A call failed, the other side is gone, or something is not as it was sent.
+    pub fn batch(&self, pair: &mut Pair, batch: Batch, lap: u64) -> Result<f64, Failure> {
+        order(pair, Order::Batch(batch))?;
+        let mut laps = Laps::new(batch.count);
+        let mut whole = true;
+        laps.begin();
+        for number in 0..batch.count {
+            laps.iteration(lap);
+            let exchanged = self.ends.exchange(&batch, number, pair);
+            whole &= exchanged.map_err(|refused| explain(pair, refused))?;
+        }
+        laps.finish();
+        whole &= self.ends.intact(&batch, pair).map_err(|refused| explain(pair, refused))?;
+        match whole {
+            true => Ok(laps.middle().unwrap_or_default()),
+            false => Err(corrupted()),
+        }
+    }
+
+    /// Ends both nodes.
+    ///
+    /// # Errors
+    /// As [`Caller::batch`].
+    pub fn close(self, pair: &mut Pair) -> Result<(), Failure> {
+        order(pair, Order::Close)?;
+        calls::finalize().map_err(|refused| explain(pair, refused))
+    }
+}
+
+/// A number that benches of different processes hardly share; the other side's is the next.
+fn own_node() -> u32 {
+    const NODES: u32 = 4096;
+    std::process::id() * 2 % NODES
+}
+
+fn peer_of(node: u32) -> u32 {
+    node + 1
+}
+
+fn order(pair: &mut Pair, order: Order) -> Result<(), Failure> {
+    pair.limit_mode(false)?;
+    pair.peer.mode(Mode::Mcapi(order))
+}
+
+/// What it means that a call failed: the other side is gone, or what the call says.
+fn explain(pair: &mut Pair, refused: calls::Refused) -> Failure {
+    match pair.peer.other.ended(FAREWELL) {
+        Some(how) => Failure::new(Kind::Peer, format!("the other core's process {how}")),
+        None => Failure::new(Kind::Internal, refused.to_string()),
+    }
+}
+
+/// The side that answers.
+#[derive(Default)]
+pub struct Callee {
+    ends: Option<Ends>,
+    buffer: Vec<u8>,
+}
+
+impl Callee {
+    /// Does what the caller says.
+    ///
+    /// # Errors
+    /// A call failed.
+    pub fn obey(&mut self, order: Order) -> Outcome<()> {
+        match order {
+            Order::Open { node, look } => {
+                calls::initialize(peer_of(node), look)?;
+                let ends = Ends::open(node, |_| Ok(()))?;
+                self.buffer.resize(LONGEST, 0);
+                calls::send_message(ends.messages, ends.theirs, READY)?;
+                self.ends = Some(ends);
+            }
+            Order::Batch(batch) => {
+                if let Some(ends) = &self.ends {
+                    ends.answer(&batch, &mut self.buffer)?;
+                }
+            }
+            Order::Close => {
+                self.ends = None;
+                calls::finalize()?;
+            }
+        }
+        Ok(())
+    }
+}
