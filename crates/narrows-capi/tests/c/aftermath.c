@@ -1,4 +1,4 @@
-/* What a peer that was killed leaves: pending gets, what it had sent, and room for the next. */
+/* What a peer that was killed leaves: gets and opens, what it had sent, and room for the next. */
 #include "kill.h"
 
 static char bytes[3000];
@@ -46,24 +46,77 @@ static void is_got(void)
     finalize();
 }
 
-static void getting_goes_on(void)
+/* Runs a survivor and a peer that is killed while the survivor waits, and then that peer again. */
+static void twice(const char *name, side_t survivor, side_t peer)
 {
     pid_t first, second, survives;
     int well;
     if (getenv("CASE"))
         return;
     make_board();
-    survives = start(gets);
-    first = start(is_got);
+    survives = start(survivor);
+    first = start(peer);
     kill_when_blocked(survives, first);
     while (!look(AGAIN) && !gone(survives))
         sched_yield();
-    second = start(is_got);
-    well = ended_well("getting", 1, survives);
-    well &= ended_well("getting", 2, second);
-    printf("getting %s\n", well ? "ok" : "FAILED");
+    second = start(peer);
+    well = ended_well(name, 1, survives);
+    well &= ended_well(name, 2, second);
+    printf("%s %s\n", name, well ? "ok" : "FAILED");
     cases_run++;
     cases_failed += !well;
+}
+
+/* An open waits for whoever connects its endpoint: not for one peer, and so not for its life. */
+static void opens(void)
+{
+    mcapi_status_t status;
+    mcapi_request_t opening;
+    mcapi_pktchan_recv_hndl_t handle;
+    void *packet;
+    size_t size;
+
+    initialize(1);
+    create(1);
+    mcapi_pktchan_recv_open_i(&handle, OWN(1), &opening, &status);
+    EXPECT(MCAPI_PENDING);
+    get(2, 1);
+    post(PREPARED);
+    serve(READY);
+    post(BLOCKING);
+    mcapi_endpoint_get(DOMAIN, 2, 7, SOON, &status);
+    EXPECT(MCAPI_ERR_TRANSMISSION);
+    CHECK(mcapi_test(&opening, &size, &status) == MCAPI_FALSE);
+    EXPECT(MCAPI_PENDING);
+    post(AGAIN);
+    EXPECT_IS(MCAPI_SUCCESS, end_of(&opening));
+    mcapi_pktchan_recv(handle, &packet, &size, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(size == 6 && strcmp((char *)packet, "again") == 0);
+    post(DONE);
+    finalize();
+}
+
+static void connects(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t to;
+    mcapi_pktchan_send_hndl_t handle;
+
+    initialize(2);
+    create(1);
+    get(2, 1);
+    to = get(1, 1);
+    serve(PREPARED);
+    post(READY);
+    while (!look(AGAIN))
+        serve_once();
+    EXPECT_IS(MCAPI_SUCCESS, connect_ends(&packets, FAR(1), to));
+    handle = open_send(&packets, FAR(1));
+    mcapi_pktchan_send(handle, "again", 6, &status);
+    EXPECT(MCAPI_SUCCESS);
+    serve(DONE);
+    finalize();
 }
 
 /* What a dead peer had sent over a channel is there, and what was received stays readable. */
@@ -281,8 +334,9 @@ static void storm(void)
 
 int main(void)
 {
-    getting_goes_on();
+    twice("getting", gets, is_got);
+    twice("opening", opens, connects);
     inheritance();
     storm();
-    return verdict(3);
+    return verdict(4);
 }
