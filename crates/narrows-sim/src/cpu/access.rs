@@ -73,9 +73,6 @@ impl Cpu {
     /// A transfer of a word over the bus of a memory; what a load brought.
     #[inline]
     pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) -> u32 {
-        if self.machine().routes[memory].streams() {
-            self.shared.runs.set(Default::default());
-        }
         let mut word = 0;
         if self.inside(memory, address, 4) {
             self.transfer(
@@ -105,6 +102,12 @@ impl Cpu {
         before: impl FnOnce(&mut Transfer),
         mut behind: impl FnMut(&mut State, usize),
     ) {
+        // A word ends a stretch, whichever memory it is in.
+        if self.machine().streams
+            && matches!(act, Act::Store(_) | Act::Claim(_) | Act::Load | Act::Look(_))
+        {
+            self.shared.runs.set(Default::default());
+        }
         let route = &self.machine().routes[memory];
         let time = match act {
             Act::Read | Act::Write if route.streams() => {

@@ -38,6 +38,8 @@ pub(crate) struct Machine {
     pub state: RefCell<State>,
     rates: Vec<Rates>,
     routes: Vec<Route>,
+    /// Whether it matters of any memory what a transfer goes on from.
+    streams: bool,
     registry: RefCell<Registry>,
     jobs: RefCell<Jobs>,
     pub kernel: RefCell<Kernel>,
@@ -61,11 +63,14 @@ impl Machine {
             state.cores[core].tick_service = facts.system.tick_service.at(facts.clock);
             state.cores[core].tick = facts.system.tick.at(facts.clock);
         }
+        let routes: Vec<Route> =
+            chip.memories.iter().map(|memory| Route::new(chip, memory)).collect();
         Machine {
             chip: chip.clone(),
             state: RefCell::new(state),
             rates,
-            routes: chip.memories.iter().map(|memory| Route::new(chip, memory)).collect(),
+            streams: routes.iter().any(Route::streams),
+            routes,
             registry: RefCell::new(Registry::new(ends)),
             jobs: RefCell::new(Jobs::new(chip)),
             kernel: RefCell::default(),
