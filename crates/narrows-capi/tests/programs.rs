@@ -146,7 +146,8 @@ macro_rules! in_each_language {
 }
 
 in_each_language! {
-    test: nodes endpoints attributes messages packets scalars channels requests threads errors crash;
+    test: nodes endpoints attributes messages packets scalars channels closing requests threads errors crash
+        aftermath;
     example: pingpong pipeline sensors;
 }
 

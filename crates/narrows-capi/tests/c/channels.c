@@ -1,38 +1,7 @@
-/* Connecting, opening and closing, which packet and scalar channels have in common. */
-#include "check.h"
+/* Connecting and opening, which packet and scalar channels have in common. */
+#include "value.h"
 
-enum { READY, DONE, MADE, CONNECTED, CLOSED, SENT, FULL };
-
-static const kind_t *const kinds[] = {&packets, &scalars};
-
-/* One value over a channel of either type. */
-static mcapi_status_t send_one(const kind_t *kind, mcapi_uint32_t handle, mcapi_uint32_t value)
-{
-    mcapi_status_t status;
-    if (kind == &packets)
-        mcapi_pktchan_send(handle, &value, sizeof value, &status);
-    else
-        mcapi_sclchan_send_uint32(handle, value, &status);
-    return status;
-}
-
-static mcapi_status_t recv_one(const kind_t *kind, mcapi_uint32_t handle, mcapi_uint32_t *value)
-{
-    mcapi_status_t status, released;
-    void *packet;
-    size_t size;
-    if (kind == &scalars) {
-        *value = mcapi_sclchan_recv_uint32(handle, &status);
-        return status;
-    }
-    mcapi_pktchan_recv(handle, &packet, &size, &status);
-    if (status == MCAPI_SUCCESS) {
-        memcpy(value, packet, sizeof *value);
-        mcapi_pktchan_release(packet, &released);
-        EXPECT_IS(MCAPI_SUCCESS, released);
-    }
-    return status;
-}
+enum { DONE, MADE, CONNECTED, SENT };
 
 static mcapi_status_t available(const kind_t *kind, mcapi_uint32_t handle)
 {
@@ -42,17 +11,6 @@ static mcapi_status_t available(const kind_t *kind, mcapi_uint32_t handle)
     else
         mcapi_sclchan_available(handle, &status);
     return status;
-}
-
-/* Endpoints 1 and 2 of node 1, which it has got itself. */
-static void two(mcapi_endpoint_t *a, mcapi_endpoint_t *b)
-{
-    *a = create(1);
-    *b = create(2);
-    get(1, 1);
-    get(1, 2);
-    set_uint(*a, MCAPI_ENDP_ATTR_TIMEOUT, SOON);
-    set_uint(*b, MCAPI_ENDP_ATTR_TIMEOUT, SOON);
 }
 
 /* The order of connecting and opening does not matter; a handle is valid when its open is done. */
@@ -360,199 +318,6 @@ static void cancelled_open(void)
     finalize();
 }
 
-/* Closing: what was sent can be received, what was not received is discarded, and then anew. */
-static void closing(void)
-{
-    mcapi_endpoint_t a, b;
-    mcapi_uint32_t send, receive, value = 0;
-    int i;
-
-    initialize(1);
-    two(&a, &b);
-    for (i = 0; i < 6; i++) {
-        const kind_t *kind = kinds[i % 2];
-        /* The sender closes first; it may even have sent before the receiver opened. */
-        EXPECT_IS(MCAPI_SUCCESS, connect_ends(kind, a, b));
-        send = open_send(kind, a);
-        EXPECT_IS(MCAPI_SUCCESS, send_one(kind, send, 1));
-        EXPECT_IS(MCAPI_SUCCESS, send_one(kind, send, 2));
-        EXPECT_IS(MCAPI_SUCCESS, close_send(kind, send));
-        receive = open_recv(kind, b);
-        EXPECT_IS(MCAPI_SUCCESS, recv_one(kind, receive, &value));
-        CHECK(value == 1);
-        EXPECT_IS(MCAPI_SUCCESS, recv_one(kind, receive, &value));
-        CHECK(value == 2);
-        EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, recv_one(kind, receive, &value));
-        EXPECT_IS(MCAPI_SUCCESS, close_recv(kind, receive));
-        /* The receiver closes first. */
-        EXPECT_IS(MCAPI_SUCCESS, connect_ends(kind, a, b));
-        send = open_send(kind, a);
-        receive = open_recv(kind, b);
-        EXPECT_IS(MCAPI_SUCCESS, send_one(kind, send, 3));
-        EXPECT_IS(MCAPI_SUCCESS, close_recv(kind, receive));
-        EXPECT_IS(MCAPI_ERR_CHAN_INVALID, recv_one(kind, receive, &value));
-        EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, send_one(kind, send, 4));
-        EXPECT_IS(MCAPI_ERR_CHAN_NOTOPEN, close_recv(kind, receive));
-        EXPECT_IS(MCAPI_SUCCESS, close_send(kind, send));
-        /* The other way round; what was discarded does not turn up. */
-        EXPECT_IS(MCAPI_SUCCESS, connect_ends(kind, b, a));
-        send = open_send(kind, b);
-        receive = open_recv(kind, a);
-        EXPECT_IS(MCAPI_SUCCESS, send_one(kind, send, 5));
-        EXPECT_IS(MCAPI_SUCCESS, recv_one(kind, receive, &value));
-        CHECK(value == 5);
-        EXPECT_IS(MCAPI_SUCCESS, close_recv(kind, receive));
-        EXPECT_IS(MCAPI_SUCCESS, close_send(kind, send));
-    }
-    finalize();
-}
-
-/* Between two processes, many times, and one side finalises instead of closing. */
-enum { TIMES = 40 };
-
-/* Opens as soon as the sender, too, has closed the one before. */
-static mcapi_uint32_t open_when_closed(const kind_t *kind, mcapi_endpoint_t endpoint)
-{
-    mcapi_status_t status, end;
-    mcapi_request_t request;
-    mcapi_uint32_t handle;
-    do {
-        kind->open_recv(&handle, endpoint, &request, &status);
-        end = end_of_call(&request, status);
-    } while (end == MCAPI_ERR_CHAN_TYPE || end == MCAPI_ERR_CHAN_CLOSEPENDING);
-    EXPECT_IS(MCAPI_SUCCESS, end);
-    return handle;
-}
-
-static void closes_as_receiver(void)
-{
-    mcapi_status_t status;
-    mcapi_endpoint_t to;
-    mcapi_uint32_t receive, value = 0, i;
-    initialize(1);
-    to = create(1);
-    for (i = 0; i < TIMES; i++) {
-        const kind_t *kind = kinds[i % 2];
-        receive = open_when_closed(kind, to);
-        EXPECT_IS(MCAPI_SUCCESS, recv_one(kind, receive, &value));
-        CHECK(value == i);
-        if (i % 3)
-            EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, recv_one(kind, receive, &value));
-        EXPECT_IS(MCAPI_SUCCESS, close_recv(kind, receive));
-    }
-    receive = open_when_closed(&packets, to);
-    EXPECT_IS(MCAPI_SUCCESS, recv_one(&packets, receive, &value));
-    CHECK(value == 99);
-    EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, recv_one(&packets, receive, &value));
-    EXPECT_IS(MCAPI_SUCCESS, close_recv(&packets, receive));
-    CHECK(get_uint(to, MCAPI_ENDP_ATTR_STATUS) == 0);
-    mcapi_endpoint_delete(to, &status);
-    EXPECT(MCAPI_SUCCESS);
-    finalize();
-}
-
-static void closes_as_sender(void)
-{
-    mcapi_endpoint_t from, to;
-    mcapi_uint32_t send, i;
-    initialize(2);
-    from = create(1);
-    get(2, 1);
-    to = get(1, 1);
-    for (i = 0; i < TIMES + 1; i++) {
-        const kind_t *kind = i == TIMES ? &packets : kinds[i % 2];
-        mcapi_status_t end;
-        /* Until the receiver has closed the one before. */
-        do
-            end = connect_ends(kind, from, to);
-        while (end == MCAPI_ERR_CHAN_CONNECTED);
-        EXPECT_IS(MCAPI_SUCCESS, end);
-        send = open_send(kind, from);
-        EXPECT_IS(MCAPI_SUCCESS, send_one(kind, send, i == TIMES ? 99 : i));
-        if (i < TIMES)
-            EXPECT_IS(MCAPI_SUCCESS, close_send(kind, send));
-    }
-    finalize();
-}
-
-/* A sender that is told: its receiver closes, then its receiver's node ends. */
-static void goes_away(void)
-{
-    mcapi_uint32_t receive;
-    initialize(1);
-    receive = open_recv(&packets, create(1));
-    create(2);
-    open_recv(&scalars, (unsigned)DOMAIN << 24 | 1u << 12 | 2);
-    EXPECT_IS(MCAPI_SUCCESS, close_recv(&packets, receive));
-    post(CLOSED);
-    serve(READY);
-    finalize();
-    post(DONE);
-}
-
-static void is_told(void)
-{
-    mcapi_endpoint_t a, b;
-    mcapi_uint32_t one, two_;
-    initialize(2);
-    a = create(1);
-    b = create(2);
-    EXPECT_IS(MCAPI_SUCCESS, connect_ends(&packets, a, get(1, 1)));
-    EXPECT_IS(MCAPI_SUCCESS, connect_ends(&scalars, b, get(1, 2)));
-    one = open_send(&packets, a);
-    two_ = open_send(&scalars, b);
-    serve(CLOSED);
-    serve_once();
-    EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, send_one(&packets, one, 1));
-    EXPECT_IS(MCAPI_SUCCESS, close_send(&packets, one));
-    EXPECT_IS(MCAPI_SUCCESS, send_one(&scalars, two_, 1));
-    post(READY);
-    await(DONE);
-    serve_once();
-    EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, send_one(&scalars, two_, 1));
-    EXPECT_IS(MCAPI_SUCCESS, close_send(&scalars, two_));
-    CHECK(get_uint(b, MCAPI_ENDP_ATTR_STATUS) == 0);
-    finalize();
-}
-
-/* All channels from one node to another are used, and one more. */
-static void far_ends(void)
-{
-    mcapi_port_t port;
-    initialize(1);
-    for (port = 0; port <= MCAPI_MAX_CHANNELS; port++)
-        create(port);
-    post(READY);
-    serve(DONE);
-    finalize();
-}
-
-static void too_many(void)
-{
-    mcapi_port_t port;
-    mcapi_endpoint_t own[MCAPI_MAX_CHANNELS + 1], far[MCAPI_MAX_CHANNELS + 1];
-    mcapi_uint32_t handles[MCAPI_MAX_CHANNELS];
-    initialize(2);
-    for (port = 0; port <= MCAPI_MAX_CHANNELS; port++) {
-        own[port] = create(port);
-        get(2, port);
-        far[port] = get(1, port);
-    }
-    for (port = 0; port < MCAPI_MAX_CHANNELS; port++) {
-        EXPECT_IS(MCAPI_SUCCESS, connect_ends(kinds[port % 2], own[port], far[port]));
-        handles[port] = open_send(kinds[port % 2], own[port]);
-    }
-    EXPECT_IS(MCAPI_ERR_MEM_LIMIT, connect_ends(&packets, own[port], far[port]));
-    CHECK(get_uint(own[port], MCAPI_ENDP_ATTR_STATUS) == 0);
-    CHECK(get_uint(far[port], MCAPI_ENDP_ATTR_STATUS) == 0);
-    /* The other direction has its own. */
-    EXPECT_IS(MCAPI_SUCCESS, connect_ends(&packets, far[port], own[port]));
-    for (port = 0; port < MCAPI_MAX_CHANNELS; port++)
-        EXPECT_IS(MCAPI_SUCCESS, send_one(kinds[port % 2], handles[port], port));
-    post(DONE);
-    finalize();
-}
-
 int main(void)
 {
     ALONE(any_order);
@@ -561,9 +326,5 @@ int main(void)
     ALONE(open_errors);
     TOGETHER(remote, remote_end, remote_errors);
     ALONE(cancelled_open);
-    ALONE(closing);
-    TOGETHER(many_times, closes_as_receiver, closes_as_sender);
-    TOGETHER(other_side, goes_away, is_told);
-    TOGETHER(limit, far_ends, too_many);
-    return verdict(10);
+    return verdict(6);
 }

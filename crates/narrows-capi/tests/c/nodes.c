@@ -464,6 +464,62 @@ static void display_status(void)
     CHECK(strcmp(text, "MCAPI") == 0 && text[6] == '#');
 }
 
+/* Four nodes of two domains; a node's number says nothing without its domain. */
+static void in_domain(mcapi_domain_t domain, mcapi_node_t node)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t inbox, to;
+    mcapi_uint_t i, got[3] = {0, 0, 0}, seen = 0;
+    size_t size;
+
+    initialize_in(domain, node);
+    inbox = create(1);
+    for (i = 0; i < 4; i++) {
+        mcapi_domain_t other_domain = i / 2 ? 200 : 0;
+        mcapi_node_t other_node = i % 2;
+        mcapi_uint_t word[3] = {0, 0, 0};
+        word[0] = domain;
+        word[1] = node;
+        word[2] = i;
+        to = mcapi_endpoint_get(other_domain, other_node, 1, SOON, &status);
+        EXPECT(MCAPI_SUCCESS);
+        CHECK(to == (other_domain << 24 | other_node << 12 | 1));
+        mcapi_msg_send(inbox, to, word, sizeof word, 0, &status);
+        EXPECT(MCAPI_SUCCESS);
+    }
+    for (i = 0; i < 4; i++) {
+        mcapi_msg_recv(inbox, got, sizeof got, &size, &status);
+        EXPECT(MCAPI_SUCCESS);
+        CHECK(got[2] == (domain ? 2 : 0) + node);
+        seen |= 1u << ((got[0] ? 2 : 0) + got[1]);
+    }
+    CHECK(seen == 15);
+    __atomic_add_fetch(&board[DONE], 1, __ATOMIC_SEQ_CST);
+    while (look(DONE) < 4)
+        serve_once();
+    finalize();
+}
+
+static void domain_0_node_0(void)
+{
+    in_domain(0, 0);
+}
+
+static void domain_0_node_1(void)
+{
+    in_domain(0, 1);
+}
+
+static void domain_200_node_0(void)
+{
+    in_domain(200, 0);
+}
+
+static void domain_200_node_1(void)
+{
+    in_domain(200, 1);
+}
+
 int main(void)
 {
     ALONE(lifecycle);
@@ -475,6 +531,7 @@ int main(void)
     ALONE(forked);
     ALONE(sixteen_nodes);
     ALONE(unbound_thread);
+    TOGETHER(two_domains, domain_0_node_0, domain_0_node_1, domain_200_node_0, domain_200_node_1);
     ALONE(display_status);
-    return verdict(10);
+    return verdict(11);
 }

@@ -465,6 +465,61 @@ static void is_done_to(void)
     finalize();
 }
 
+/* Requests of two nodes of one process, of which another thread made one. */
+static void *second_node(void *unused)
+{
+    (void)unused;
+    initialize(2);
+    create(1);
+    get(1, 1);
+    return NULL;
+}
+
+static void of_two_nodes(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t own, other = (unsigned)DOMAIN << 24 | 2u << 12 | 1;
+    mcapi_request_t requests[2];
+    mcapi_request_t *all[2];
+    pthread_t thread;
+    size_t size;
+    int i;
+
+    initialize(1);
+    own = create(1);
+    CHECK(pthread_create(&thread, NULL, second_node, NULL) == 0);
+    /* Until that get is answered. */
+    while (get_uint(own, MCAPI_ENDP_ATTR_GET_COUNT) == 0)
+        serve_once();
+    CHECK(pthread_join(thread, NULL) == 0);
+    for (i = 0; i < 2; i++) {
+        all[i] = &requests[i];
+        mcapi_msg_recv_i(i ? other : own, room[i], sizeof room[i], &requests[i], &status);
+        EXPECT(MCAPI_PENDING);
+    }
+    CHECK(mcapi_wait_any(2, all, &size, 1, &status) == MCAPI_RETURN_VALUE_INVALID);
+    EXPECT(MCAPI_TIMEOUT);
+    /* From the one to the other, by this thread, and back to oneself. */
+    mcapi_msg_send(other, own, "one", 4, 0, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(mcapi_wait_any(2, all, &size, SOON, &status) == 0);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(size == 4 && strcmp(room[0], "one") == 0);
+    mcapi_msg_send(other, other, "two", 4, 0, &status);
+    EXPECT(MCAPI_SUCCESS);
+    mcapi_msg_recv_i(own, room[0], sizeof room[0], &requests[0], &status);
+    EXPECT(MCAPI_PENDING);
+    CHECK(mcapi_wait_any(2, all, &size, SOON, &status) == 1);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(size == 4 && strcmp(room[1], "two") == 0);
+    all[1] = &requests[0];
+    mcapi_cancel(&requests[0], &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(mcapi_wait_any(1, all, &size, SOON, &status) == MCAPI_RETURN_VALUE_INVALID);
+    EXPECT(MCAPI_ERR_REQUEST_CANCELLED);
+    finalize();
+}
+
 int main(void)
 {
     ALONE(testing);
@@ -475,5 +530,6 @@ int main(void)
     ALONE(any_cancelled);
     ALONE(limit);
     TOGETHER(of_all_sorts, does, is_done_to);
-    return verdict(8);
+    ALONE(of_two_nodes);
+    return verdict(9);
 }

@@ -270,6 +270,7 @@ pub fn begin_receiving_packet(handle: u32) -> (Status, Begun) {
     let mut b = Begun::new(Vec::new());
     // SAFETY: the places are the request's.
     let at = (&raw mut *b.packet).cast();
+    // SAFETY: the places are the request's.
     let said = status(|s| unsafe { mcapi_pktchan_recv_i(handle, at, &mut *b.request, s) });
     (said, b)
 }
@@ -334,8 +335,8 @@ pub fn wait(request: &mut u32, timeout: u32) -> (Status, bool, usize) {
 pub fn wait_any(requests: &mut [&mut u32], timeout: u32) -> (Status, u32, usize) {
     let (mut size, mut which) = (usize::MAX, 0);
     let mut all: Vec<*mut u32> = requests.iter_mut().map(|request| &raw mut **request).collect();
-    // SAFETY: so many places, each valid.
     let said = status(|s| {
+        // SAFETY: so many places, each valid.
         which = unsafe { mcapi_wait_any(all.len(), all.as_mut_ptr(), &mut size, timeout, s) }
     });
     (said, which, size)

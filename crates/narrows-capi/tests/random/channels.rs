@@ -31,11 +31,15 @@ impl Case<'_> {
         self.random.pick(&[Way::Send, Way::Receive])
     }
 
-    /// A handle, mostly one of a channel that is there.
-    fn handle(&mut self) -> u32 {
-        let live = !self.random.one_in(10);
-        let channels = self.model.channels.iter().filter(|channel| !live || !channel.over);
-        let ends = channels.flat_map(|channel| &channel.ends);
+    /// A handle, mostly one of a channel that is there and of this type and direction.
+    fn handle(&mut self, kind: Kind, way: Way) -> u32 {
+        let right = !self.random.one_in(8);
+        let fits = |channel: &&Channel| !right || !channel.over && channel.kind == kind;
+        let ends = self.model.channels.iter().filter(fits).flat_map(|channel| match (right, way) {
+            (false, _) => &channel.ends[..],
+            (true, Way::Send) => &channel.ends[..1],
+            (true, Way::Receive) => &channel.ends[1..],
+        });
         let handles: Vec<_> = ends.filter_map(|end| end.handle).collect();
         match self.random.one_in(30) || handles.is_empty() {
             true => self.random.pick(&[0x3fff_fff0, u32::MAX, 1 << 31]),
@@ -43,8 +47,41 @@ impl Case<'_> {
         }
     }
 
+    /// Two endpoints to connect, mostly two that can be.
+    fn pair(&mut self, kind: Kind) -> (u32, u32) {
+        let can = |way| {
+            let all = self.model.endpoints.iter();
+            let of = all.filter(move |(_, endpoint)| endpoint.refuses(kind, way).is_none());
+            of.map(|(id, _)| *id).collect::<Vec<_>>()
+        };
+        let (senders, receivers) = (can(Way::Send), can(Way::Receive));
+        if senders.is_empty() || self.random.one_in(3) {
+            return (self.any_id(), self.any_id());
+        }
+        let from = self.random.pick(&senders);
+        let known = receivers.into_iter().filter(|to| self.knows(node_of(from), *to));
+        let known: Vec<_> = known.filter(|to| *to != from).collect();
+        let to = if known.is_empty() { self.any_id() } else { self.random.pick(&known) };
+        (from, to)
+    }
+
+    /// What to open and how, mostly what is connected and not open.
+    fn opening(&mut self) -> (Kind, Way, u32) {
+        let live = self.model.channels.iter().filter(|channel| !channel.over);
+        let ends = live.flat_map(|channel| {
+            [Way::Send, Way::Receive].map(|way| (channel.kind, way, &channel.ends[way as usize]))
+        });
+        let shut = ends.filter(|(_, _, end)| !end.open && !end.closed);
+        let shut: Vec<_> = shut.map(|(kind, way, end)| (kind, way, end.endpoint)).collect();
+        match shut.is_empty() || self.random.one_in(3) {
+            true => (self.kind(), self.way(), self.any_id()),
+            false => self.random.pick(&shut),
+        }
+    }
+
     fn connect(&mut self) {
-        let (kind, from, to) = (self.kind(), self.any_id(), self.any_id());
+        let kind = self.kind();
+        let (from, to) = self.pair(kind);
         let model = &self.model;
         let mut errors = Vec::new();
         match (model.endpoints.get(&from), model.endpoints.get(&to)) {
@@ -71,6 +108,7 @@ impl Case<'_> {
             queue: VecDeque::new(),
             receiving: VecDeque::new(),
             over: false,
+            lost: false,
         });
         for (id, way) in [(from, Way::Send), (to, Way::Receive)] {
             let Some(endpoint) = self.model.endpoints.get_mut(&id) else { continue };
@@ -92,7 +130,7 @@ impl Case<'_> {
     }
 
     fn open(&mut self) {
-        let (kind, way, id) = (self.kind(), self.way(), self.any_id());
+        let (kind, way, id) = self.opening();
         let Some(endpoint) = self.model.endpoints.get(&id) else {
             let (said, begun) = calls::open(kind, way, id);
             let (status, _, _) = self.same_end(said, begun);
@@ -128,7 +166,8 @@ impl Case<'_> {
     }
 
     fn close(&mut self) {
-        let (mut kind, mut way, handle) = (self.kind(), self.way(), self.handle());
+        let (mut kind, mut way) = (self.kind(), self.way());
+        let handle = self.handle(kind, way);
         let found = self.model.find(handle);
         if let (Some((at, real)), false) = (found, self.random.one_in(5)) {
             (kind, way) = (self.model.channels[at].kind, real);
@@ -155,15 +194,7 @@ impl Case<'_> {
         } else {
             self.model.hand_over(at);
         }
-        let channel = &mut self.model.channels[at];
-        if channel.ends.iter().all(|end| end.closed) {
-            channel.over = true;
-            for id in [channel.ends[0].endpoint, channel.ends[1].endpoint] {
-                if let Some(endpoint) = self.model.endpoints.get_mut(&id) {
-                    endpoint.channel = None;
-                }
-            }
-        }
+        self.model.disconnect_if_over(at);
         self.came_to("close", &[Status::Success], status);
     }
 
@@ -176,7 +207,7 @@ impl Case<'_> {
     }
 
     fn send_packet(&mut self) {
-        let handle = self.handle();
+        let handle = self.handle(Kind::Packets, Way::Send);
         let Some(bytes) = self.bytes() else { return };
         let status = calls::send_packet(handle, &bytes);
         let Some(at) = self.usable(handle, Kind::Packets, Way::Send) else {
@@ -199,12 +230,12 @@ impl Case<'_> {
             };
             let (place, bytes) = request.begun.packet(content.len());
             assert!(bytes == *content, "a packet comes as it was sent");
-            assert!(self.model.held.insert(place, bytes).is_none());
+            self.model.hold(place, at, bytes);
         }
     }
 
     fn receive_packet(&mut self) {
-        let handle = self.handle();
+        let handle = self.handle(Kind::Packets, Way::Receive);
         let (status, packet) = calls::receive_packet(handle);
         let Some(at) = self.usable(handle, Kind::Packets, Way::Receive) else {
             return self.came_to("receive_packet", &[Status::ChanInvalid], status);
@@ -215,7 +246,7 @@ impl Case<'_> {
                 self.came_to("receive_packet", &[Status::Success], status);
                 let (place, got) = packet.expect("a packet");
                 assert!(got == bytes, "a packet comes as it was sent");
-                assert!(self.model.held.insert(place, bytes).is_none());
+                self.model.hold(place, at, bytes);
             }
             _ if channel.ends[0].closed => {
                 self.came_to("receive_packet", &[Status::ChanClosePending], status);
@@ -225,7 +256,7 @@ impl Case<'_> {
     }
 
     fn begin_receiving_packet(&mut self) {
-        let handle = self.handle();
+        let handle = self.handle(Kind::Packets, Way::Receive);
         let (status, begun) = calls::begin_receiving_packet(handle);
         let Some(at) = self.usable(handle, Kind::Packets, Way::Receive) else {
             let (status, _, _) = self.same_end(status, begun);
@@ -236,7 +267,7 @@ impl Case<'_> {
             Some(Item::Packet(bytes)) => {
                 let (place, got) = begun.packet(bytes.len());
                 assert!(got == bytes, "a packet comes as it was sent");
-                assert!(self.model.held.insert(place, got).is_none());
+                self.model.hold(place, at, got);
                 let size = bytes.len();
                 Ended { size, content: Some(bytes), ..Ended::with(Status::Success) }
             }
@@ -266,7 +297,7 @@ impl Case<'_> {
 
     fn release_at(&mut self, at: usize) {
         let held = self.model.held.remove(&at);
-        if let Some(bytes) = &held {
+        if let Some((_, bytes)) = &held {
             assert!(calls::held(at, bytes.len()) == *bytes, "a packet stays what it was");
             self.model.released.push(at);
         }
@@ -283,7 +314,7 @@ impl Case<'_> {
     }
 
     fn send_scalar(&mut self) {
-        let (handle, word) = (self.handle(), self.random.next());
+        let (handle, word) = (self.handle(Kind::Scalars, Way::Send), self.random.next());
         let bytes = self.random.pick(&[1, 4, 4, 8, 2]);
         let usable = self.usable(handle, Kind::Scalars, Way::Send);
         if usable.is_some_and(|at| self.model.channels[at].queue.len() > 40) {
@@ -303,7 +334,8 @@ impl Case<'_> {
     }
 
     fn receive_scalar(&mut self) {
-        let (handle, bytes) = (self.handle(), self.random.pick(&[1, 4, 4, 8, 2]));
+        let (handle, bytes) =
+            (self.handle(Kind::Scalars, Way::Receive), self.random.pick(&[1, 4, 4, 8, 2]));
         let (status, word) = calls::receive_scalar(handle, bytes);
         let Some(at) = self.usable(handle, Kind::Scalars, Way::Receive) else {
             return self.came_to("receive_scalar", &[Status::ChanInvalid], status);
@@ -324,7 +356,8 @@ impl Case<'_> {
     }
 
     fn available(&mut self) {
-        let (handle, kind) = (self.handle(), self.kind());
+        let kind = self.kind();
+        let handle = self.handle(kind, Way::Receive);
         let (status, count) = calls::available(kind, handle);
         let Some(at) = self.usable(handle, kind, Way::Receive) else {
             return self.came_to("available", &[Status::ChanInvalid], status);

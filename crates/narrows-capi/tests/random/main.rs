@@ -2,7 +2,7 @@
 //! by one with a model of what `docs/MCAPI.md` says.
 //!
 //! `NARROWS_CASES=100000 cargo test --release -p narrows-capi --test random -- --nocapture` runs so
-//! many cases instead of a few, `NARROWS_SEED=7` the case of one seed.
+//! many cases instead of a few, `NARROWS_SEED=7` the case of one seed, or those from it on.
 
 mod calls;
 mod case;
@@ -13,6 +13,7 @@ mod requests;
 mod status;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -25,30 +26,32 @@ const FEW: u64 = 60;
 const LIMIT: u64 = 300;
 /// Set for the process that runs the cases: so it has a directory of its own.
 const INNER: &str = "NARROWS_RANDOM_INNER";
+/// The file in which that process notes the seed of its case.
+const SEED: &str = "seed";
 
 /// How often an operation ended in each way.
-pub type Deeds = BTreeMap<(&'static str, Status), u64>;
+type Deeds = BTreeMap<(&'static str, Status), u64>;
 
 /// Numbers that follow from a seed.
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
-    pub fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ mixed >> 31
     }
-    pub fn below(&mut self, bound: usize) -> usize {
+    fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound.max(1) as u64) as usize
     }
-    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
-    pub fn one_in(&mut self, count: usize) -> bool {
+    fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 }
@@ -73,23 +76,22 @@ fn whatever_is_called_ends_as_the_model_says() {
         .env("NARROWS_DIR", directory.path())
         .status()
         .expect("timeout, of Debian's package coreutils, can be started");
-    assert!(ended.success(), "{ended}");
+    let seed = std::fs::read_to_string(directory.path().join(SEED)).unwrap_or_default();
+    assert!(ended.success(), "{ended}: NARROWS_SEED={seed} replays the case that was run last");
 }
 
 fn run() {
     let replayed = number("NARROWS_SEED");
     let first = replayed.unwrap_or(0);
-    let count = if replayed.is_some() { 1 } else { number("NARROWS_CASES").unwrap_or(FEW) };
+    let count = number("NARROWS_CASES").unwrap_or(if replayed.is_some() { 1 } else { FEW });
+    let note = Path::new(&std::env::var_os("NARROWS_DIR").unwrap_or_default()).join(SEED);
     let start = Instant::now();
     let mut deeds = Deeds::new();
     for seed in first..first + count {
         // What ends the process says no more: this is what to run again.
-        if replayed.is_none() {
-            eprint!("\rNARROWS_SEED={seed} ");
-        }
+        std::fs::write(&note, seed.to_string()).expect("a file in the directory of the nodes");
         Case::new(seed, &mut deeds).run();
     }
-    eprintln!();
     println!("{count} cases in {:.1} s:", start.elapsed().as_secs_f64());
     for ((operation, status), times) in &deeds {
         println!("  {operation:16} {status:18?} {times:9}");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::calls::{Begun, Kind, Way};
+use super::case::node_of;
 use super::status::Status;
 
 /// Attributes that are set here, by their numbers.
@@ -32,8 +33,9 @@ pub struct Endpoint {
     pub channel: Option<usize>,
     /// An open that is pending, and its request.
     pub opening: Option<(Kind, Way, usize)>,
-    /// How often each node has got it.
+    /// How often each node has got it, and nodes that are gone had.
     pub gets: BTreeMap<usize, u32>,
+    pub gets_of_gone: u32,
 }
 
 impl Endpoint {
@@ -48,6 +50,7 @@ impl Endpoint {
             channel: None,
             opening: None,
             gets: BTreeMap::new(),
+            gets_of_gone: 0,
         }
     }
 
@@ -97,6 +100,8 @@ pub struct Channel {
     pub receiving: VecDeque<usize>,
     /// Both ends have closed.
     pub over: bool,
+    /// A node of it is gone.
+    pub lost: bool,
 }
 
 impl Channel {
@@ -151,8 +156,8 @@ pub struct Model {
     pub channels: Vec<Channel>,
     pub requests: BTreeMap<usize, Request>,
     pub made: usize,
-    /// Packets by their addresses.
-    pub held: BTreeMap<usize, Vec<u8>>,
+    /// Packets by their addresses, with the node that has them.
+    pub held: BTreeMap<usize, (usize, Vec<u8>)>,
     pub released: Vec<usize>,
 }
 
@@ -191,10 +196,8 @@ impl Model {
         loop {
             let at = &mut self.channels[channel];
             let closed = at.ends[0].closed;
-            let (Some(request), front) = (at.receiving.front().copied(), at.queue.pop_front())
-            else {
-                return done;
-            };
+            let Some(request) = at.receiving.front().copied() else { return done };
+            let front = at.queue.pop_front();
             let ended = match front {
                 Some(Item::Packet(bytes)) => {
                     done.push(request);
@@ -209,6 +212,68 @@ impl Model {
             };
             at.receiving.pop_front();
             self.end(request, ended);
+        }
+    }
+
+    /// Notes a packet that was received from a channel.
+    pub fn hold(&mut self, place: usize, channel: usize, bytes: Vec<u8>) {
+        let node = node_of(self.channels[channel].ends[1].endpoint);
+        assert!(self.held.insert(place, (node, bytes)).is_none(), "a packet has its own place");
+    }
+
+    /// Ends what is over: both ends have closed, or are gone.
+    pub fn disconnect_if_over(&mut self, at: usize) {
+        let channel = &mut self.channels[at];
+        if channel.ends.iter().all(|end| end.closed) {
+            channel.over = true;
+            for id in [channel.ends[0].endpoint, channel.ends[1].endpoint] {
+                // One of that number may be another by now.
+                let endpoint = self.endpoints.get_mut(&id);
+                if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.channel == Some(at)) {
+                    endpoint.channel = None;
+                }
+            }
+        }
+    }
+
+    /// A node and all that it has is gone.
+    pub fn finalized(&mut self, node: usize) {
+        let gone = |id: &u32| node_of(*id) == node;
+        let receiver = |at: usize| self.channels[at].ends[1].endpoint;
+        self.requests.retain(|_, request| match request.what {
+            What::Get(by, _) => by != node,
+            What::Open(id) | What::Message(id) => !gone(&id),
+            What::Packet(at) => !gone(&receiver(at)),
+            What::Other => true,
+        });
+        self.held.retain(|_, (holder, _)| *holder != node);
+        self.gone.retain(|(by, _)| *by != node);
+        for (id, endpoint) in &mut self.endpoints {
+            endpoint.gets_of_gone += endpoint.gets.remove(&node).unwrap_or(0);
+            let had = endpoint.gets.iter().filter(|(_, gets)| gone(id) && **gets > 0);
+            self.gone.extend(had.map(|(by, _)| (*by, *id)));
+        }
+        self.endpoints.retain(|id, _| !gone(id));
+        for at in 0..self.channels.len() {
+            let channel = &mut self.channels[at];
+            if channel.over || !channel.ends.iter().any(|end| gone(&end.endpoint)) {
+                continue;
+            }
+            channel.lost = true;
+            if gone(&channel.ends[1].endpoint) {
+                channel.receiving.clear();
+            }
+            for end in &mut channel.ends {
+                // Nobody would close what nobody has opened.
+                if gone(&end.endpoint) {
+                    end.handle = None;
+                    end.closed = true;
+                }
+                end.closed |= !end.open;
+                end.open &= !end.closed;
+            }
+            self.hand_over(at);
+            self.disconnect_if_over(at);
         }
     }
 
@@ -231,7 +296,7 @@ impl Model {
             Item::Packet(bytes) => bytes.len(),
             Item::Scalar(..) => 0,
         });
-        let held = self.held.values().map(Vec::len);
+        let held = self.held.values().map(|(_, bytes)| bytes.len());
         let all = messages.chain(packets).chain(held);
         all.fold((0, 0), |(count, long), len| (count + 1, long + usize::from(len > 1000)))
     }

@@ -18,7 +18,9 @@ pub fn parts() -> Result<Vec<Memory>, Failure> {
     let layout = Layout::standard(Host::LINE)
         .map_err(|error| Failure::new(Kind::Internal, format!("the default layout: {error}")))?;
     let tables = Limits::default();
-    let shared = layout.parts().map(|(name, bytes)| (format!("shared: {name}"), bytes as usize));
+    // The default layout has no channels.
+    let shared = layout.parts().into_iter().filter(|(_, bytes)| *bytes > 0);
+    let shared = shared.map(|(name, bytes)| (format!("shared: {name}"), bytes as usize));
     let private = [
         ("books of the pool", layout.blocks() as usize * size_of::<u16>()),
         ("messages that wait", tables.inbox * size_of::<Entry>()),
@@ -27,7 +29,7 @@ pub fn parts() -> Result<Vec<Memory>, Failure> {
     ];
     let private = private.map(|(name, bytes)| (format!("private: {name}"), bytes));
     let part = |(name, bytes)| Memory { name, bytes: bytes as u64 };
-    Ok(shared.into_iter().chain(private).map(part).collect())
+    Ok(shared.chain(private).map(part).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,147 @@
+//! Several threads of one node at a time: sending from one endpoint, waiting at one endpoint, cancelling,
+//! and a node that ends under those that wait in it. What each waits for comes, once.
+#![allow(unsafe_code, reason = "the C functions")]
+
+use std::collections::BTreeSet;
+use std::ptr::null;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use narrows_capi::mcapi::ffi::*;
+
+const SUCCESS: u32 = 1;
+const PENDING: u32 = 2;
+const NODE_NOTINIT: u32 = 9;
+const CANCELLED: u32 = 40;
+const WITHIN: u32 = 20_000;
+const FOREVER: u32 = u32::MAX;
+/// Messages of each sending thread.
+const MESSAGES: u32 = 400;
+const SENDERS: u32 = 3;
+const RECEIVERS: u32 = 3;
+
+/// Makes a call; its status and what it returns.
+macro_rules! call {
+    ($function:ident($($argument:expr),*)) => {{
+        let mut status = 0;
+        // SAFETY: what the arguments point to outlives the call, and the request if there is one.
+        let value = unsafe { $function($($argument,)* &mut status) };
+        (status, value)
+    }};
+}
+
+/// Makes a call that ends well.
+macro_rules! well {
+    ($function:ident($($argument:expr),*)) => {{
+        let (status, value) = call!($function($($argument),*));
+        assert!(matches!(status, SUCCESS | PENDING), "{}: {status}", stringify!($function));
+        value
+    }};
+}
+
+fn initialize(domain: u32, node: u32) {
+    let mut info = Info::default();
+    well!(mcapi_initialize(domain, node, null(), null(), &mut info));
+}
+
+/// A directory for the nodes of all tests of this program.
+fn directory() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let directory = tempfile::tempdir().expect("a directory").keep();
+        // SAFETY: nothing of this program reads or writes the environment but nodes, which are
+        // opened behind this.
+        unsafe { std::env::set_var("NARROWS_DIR", directory) };
+    });
+}
+
+fn send(from: u32, to: u32, number: u32) {
+    let bytes = number.to_ne_bytes();
+    well!(mcapi_msg_send(from, to, bytes.as_ptr().cast(), 4, number % 8));
+}
+
+fn receive(at: u32) -> u32 {
+    let (mut bytes, mut size) = ([0; 4], 0);
+    well!(mcapi_msg_recv(at, bytes.as_mut_ptr().cast(), 4, &mut size));
+    assert_eq!(size, 4);
+    u32::from_ne_bytes(bytes)
+}
+
+#[test]
+fn every_message_comes_once_whoever_sends_and_whoever_waits() {
+    directory();
+    let (from, to) = (AtomicU32::new(0), AtomicU32::new(0));
+    let got = Mutex::new(BTreeSet::new());
+    std::thread::scope(|scope| {
+        // Nodes are threads' that stay until all is done.
+        let receiver = scope.spawn(|| {
+            initialize(11, 2);
+            let own = well!(mcapi_endpoint_create(1));
+            to.store(own, Ordering::Release);
+            let peer = well!(mcapi_endpoint_get(11, 1, 1, WITHIN));
+            std::thread::scope(|scope| {
+                for _ in 0..RECEIVERS {
+                    scope.spawn(|| {
+                        for _ in 0..MESSAGES * SENDERS / RECEIVERS {
+                            let number = receive(own);
+                            assert!(got.lock().unwrap().insert(number), "{number} came twice");
+                        }
+                    });
+                }
+            });
+            send(own, peer, 0);
+            receive(own);
+            well!(mcapi_finalize());
+        });
+        let sender = scope.spawn(|| {
+            initialize(11, 1);
+            let own = well!(mcapi_endpoint_create(1));
+            from.store(own, Ordering::Release);
+            let peer = well!(mcapi_endpoint_get(11, 2, 1, WITHIN));
+            std::thread::scope(|scope| {
+                for sender in 0..SENDERS {
+                    scope.spawn(move || {
+                        (0..MESSAGES).for_each(|n| send(own, peer, sender * MESSAGES + n));
+                    });
+                }
+            });
+            receive(own);
+            send(own, peer, 0);
+            well!(mcapi_finalize());
+        });
+        sender.join().unwrap();
+        receiver.join().unwrap();
+    });
+    assert_eq!(got.into_inner().unwrap().len() as u32, MESSAGES * SENDERS);
+}
+
+#[test]
+fn who_waits_is_told_that_its_request_was_cancelled_and_that_its_node_ended() {
+    directory();
+    std::thread::scope(|scope| {
+        let node = scope.spawn(|| {
+            initialize(12, 1);
+            let (one, other) = (well!(mcapi_endpoint_create(1)), well!(mcapi_endpoint_create(2)));
+            let (mut bytes, mut request) = ([0_u8; 4], 0_u32);
+            well!(mcapi_msg_recv_i(one, bytes.as_mut_ptr().cast(), 4, &mut request));
+            let mut same = request;
+            std::thread::scope(|scope| {
+                let waits = scope.spawn(move || {
+                    let mut size = 0;
+                    call!(mcapi_wait(&mut request, &mut size, FOREVER)).0
+                });
+                let receives = scope.spawn(move || {
+                    let (mut bytes, mut size) = ([0_u8; 4], 0);
+                    call!(mcapi_msg_recv(other, bytes.as_mut_ptr().cast(), 4, &mut size)).0
+                });
+                // Whether they wait already or not, they end the same way.
+                well!(mcapi_cancel(&mut same));
+                let ended = waits.join().unwrap();
+                assert!(ended == CANCELLED || ended == 38, "{ended}");
+                well!(mcapi_finalize());
+                assert_eq!(receives.join().unwrap(), NODE_NOTINIT);
+            });
+        });
+        node.join().unwrap();
+    });
+}
