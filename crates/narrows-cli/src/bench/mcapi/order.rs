@@ -17,7 +17,7 @@ pub enum Traffic {
     Message,
     /// A packet there, read where it is and sent back from there.
     Packet,
-    /// Packets one way, [`TOTAL`] bytes of them, and a scalar back when the last has been read.
+    /// Packets one way, 16 KiB of them, and a scalar back when the last has been read.
     Stream,
 }
 
