@@ -2,9 +2,9 @@
 //! and a node that ends under those that wait in it. What each waits for comes, once.
 #![allow(unsafe_code, reason = "the C functions")]
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::ptr::null;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use narrows_capi::mcapi::ffi::*;
