@@ -1,7 +1,9 @@
 //! The memory layer beside a peer that writes anything anywhere in its region: header, slots,
 //! credit, returned blocks.
 
-use narrows::memory::{Ack, Arrival, Class, Corrupt, Descriptor, Kind, Layout, Placed, Shared, Taken};
+use narrows::memory::{
+    Ack, Arrival, Class, Corrupt, Descriptor, Kind, Layout, Placed, Shared, Taken,
+};
 use narrows::platform::Memory;
 use narrows::strategy::Placement;
 
