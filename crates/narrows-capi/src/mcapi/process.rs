@@ -539,6 +539,10 @@ pub(super) fn of_endpoint(id: EndpointId) -> Outcome<Call<'static>> {
 /// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
 #[inline(never)]
 pub(super) fn of_handle(handle: Handle, otherwise: Status) -> Outcome<Call<'static>> {
+    if is_empty() {
+        // In a child that was forked, `NOTHING` may be as another thread of its parent left it.
+        return Err(Status::NodeNotInit);
+    }
     let slot = handle.slot().and_then(|at| process().slots.get(at));
     match slot.map(Call::new) {
         Some(Ok(call)) => Ok(call),
