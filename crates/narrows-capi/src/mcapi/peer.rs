@@ -220,6 +220,17 @@ impl Peers {
 }
 
 impl Node {
+    /// The stack's port of an endpoint that has to be this node's own.
+    #[inline(never)]
+    pub fn own_endpoint(&self, id: EndpointId) -> Outcome<u16> {
+        let remote = || self.peers.find(id).is_some_and(|remote| remote.end.is_none());
+        match self.endpoints.find(id) {
+            Some(inner) => Ok(inner),
+            None if remote() => Err(Status::EndpRemote),
+            None => Err(Status::EndpInvalid),
+        }
+    }
+
     /// Gets an endpoint. Returns the request that goes on if it is not known at once.
     pub fn get_endpoint(
         &mut self,

@@ -433,20 +433,24 @@ pub(super) fn any<T>(mut ask: impl FnMut(&mut Node) -> Option<T>) -> Option<T> {
     })
 }
 
-/// A call for the node that this thread initialised, or for the only one there is.
-pub(super) fn current() -> Outcome<Call<'static>> {
-    let process = process();
-    if let Some((slot, life)) = BOUND.get() {
-        let call = process.slots.get(slot).ok_or(Status::NodeNotInit).and_then(Call::new);
-        if let Ok(call) = call
-            && call.life == life
-        {
-            return Ok(call);
-        }
+/// A call for the node that this thread initialised, if it has not ended.
+fn bound() -> Option<Call<'static>> {
+    let (slot, life) = BOUND.get()?;
+    let call = process().slots.get(slot).and_then(|slot| Call::new(slot).ok());
+    let call = call.filter(|call| call.life == life);
+    if call.is_none() {
         BOUND.set(None);
     }
+    call
+}
+
+/// A call for the node that this thread initialised, or for the only one there is.
+pub(super) fn current() -> Outcome<Call<'static>> {
+    if let Some(call) = bound() {
+        return Ok(call);
+    }
     let there = |slot: &&Slot| slot.id.load(Ordering::Relaxed) != NOBODY;
-    let mut nodes = process.slots.iter().filter(there);
+    let mut nodes = process().slots.iter().filter(there);
     match (nodes.next(), nodes.next()) {
         (Some(slot), None) => Call::new(slot),
         _ => Err(Status::NodeNotInit),
@@ -456,7 +460,7 @@ pub(super) fn current() -> Outcome<Call<'static>> {
 /// Opens a node and binds this thread to it.
 pub(super) fn initialize(id: NodeId) -> Outcome<()> {
     let process = process();
-    if BOUND.get().is_some() && current().is_ok() && BOUND.get().is_some() {
+    if bound().is_some() {
         return Err(Status::NodeInitialized);
     }
     let _alone = process.opening.lock();

@@ -315,7 +315,11 @@ impl Node {
 
     fn attempt(&mut self, handle: Handle, stuck: &mut Stuck) -> Attempt<u64> {
         let operation = self.requests.pending(handle)?;
-        match operation {
+        let channel = operation.channel();
+        if channel.is_some_and(|channel| stuck.has_channel(channel)) {
+            return None;
+        }
+        let done = match operation {
             Operation::Get { node, asked: None, .. } => {
                 let node = *node;
                 match self.link_to(node) {
@@ -367,42 +371,27 @@ impl Node {
             }
             Operation::SendPacket { channel, bytes } => {
                 let (channel, bytes) = (*channel, *bytes);
-                if stuck.has_channel(channel) {
-                    return None;
-                }
-                let done = self.put_packet(channel, bytes.get());
-                stuck.channel_unless(channel, done.is_some());
-                done.map(|sent| sent.map(|()| bytes.get().len() as u64))
+                let sent = self.put_packet(channel, bytes.get());
+                sent.map(|sent| sent.map(|()| bytes.get().len() as u64))
             }
             Operation::ReceivePacket { channel, out } => {
                 let (channel, out) = (*channel, *out);
-                if stuck.has_channel(channel) {
-                    return None;
-                }
-                let done = self.take_packet(channel, out);
-                stuck.channel_unless(channel, done.is_some());
-                done
+                self.take_packet(channel, out)
             }
             Operation::SendScalar { channel, value, len } => {
                 let (channel, value, len) = (*channel, *value, *len);
-                if stuck.has_channel(channel) {
-                    return None;
-                }
-                let done = self.put_scalar(channel, value, len);
-                stuck.channel_unless(channel, done.is_some());
-                done.map(|sent| sent.map(|()| 0))
+                self.put_scalar(channel, value, len).map(|sent| sent.map(|()| 0))
             }
             Operation::ReceiveScalar { channel, len } => {
                 let (channel, len) = (*channel, *len);
-                if stuck.has_channel(channel) {
-                    return None;
-                }
-                let done = self.take_scalar(channel, len);
-                stuck.channel_unless(channel, done.is_some());
-                done
+                self.take_scalar(channel, len)
             }
             _ => None,
+        };
+        if let Some(channel) = channel.filter(|_| done.is_none()) {
+            stuck.channel(channel);
         }
+        done
     }
 
     /// Counts a call that found what it wanted. Whether everything is to be seen to once more.
@@ -601,9 +590,9 @@ impl Stuck {
         let place = channel.place();
         self.channels.get(place / 64).is_some_and(|bits| bits & 1 << (place % 64) != 0)
     }
-    fn channel_unless(&mut self, channel: Handle, done: bool) {
+    fn channel(&mut self, channel: Handle) {
         let place = channel.place();
-        if let Some(bits) = self.channels.get_mut(place / 64).filter(|_| !done) {
+        if let Some(bits) = self.channels.get_mut(place / 64) {
             *bits |= 1 << (place % 64);
         }
     }

@@ -9,9 +9,10 @@ use crate::platform::{Instant, Platform, Woken};
 use crate::strategy::Notification;
 
 impl<P: Platform> Node<P> {
-    /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this thread waits in a loop of its own on the
-    /// platform's descriptor. True if something is there already, or came since the last time this
-    /// was asked: look at everything once more then, and do not wait.
+    /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this
+    /// thread waits in a loop of its own on the platform's descriptor. True if something is there
+    /// already, or came since the last time this was asked: look at everything once more then, and do
+    /// not wait.
     pub fn arm(&mut self) -> bool {
         self.links.flush(&self.platform);
         if self.prepare(self.blocked) {

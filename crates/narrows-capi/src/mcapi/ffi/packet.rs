@@ -40,13 +40,7 @@ pub(super) fn open(
     if handle.is_null() {
         return Err(Status::Parameter);
     }
-    let inner = match node.endpoints.find(id).filter(|_| id.node() == node.id) {
-        Some(inner) => inner,
-        None if node.peers.find(id).is_some_and(|remote| remote.end.is_none()) => {
-            return Err(Status::EndpRemote);
-        }
-        None => return Err(Status::EndpInvalid),
-    };
+    let inner = node.own_endpoint(id)?;
     node.progress();
     let opened = node.open_channel(inner, kind, direction, handle);
     ended(call, opened.map(Begun::from))
