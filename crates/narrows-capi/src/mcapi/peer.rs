@@ -221,7 +221,7 @@ impl Peers {
 
 impl Node {
     /// The stack's port of an endpoint that has to be this node's own.
-    #[inline(never)]
+    #[inline]
     pub fn own_endpoint(&self, id: EndpointId) -> Outcome<u16> {
         let remote = || self.peers.find(id).is_some_and(|remote| remote.end.is_none());
         match self.endpoints.find(id) {
