@@ -147,9 +147,14 @@ pub unsafe extern "C" fn mcapi_msg_send_i(
 /// The stack's port of an endpoint that receives, and how long it may wait.
 #[inline(never)]
 fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
-    let inner = node.own_endpoint(id)?;
-    let timeout = node.endpoints.get(inner).map(|endpoint| endpoint.attributes.timeout);
-    Ok((inner, timeout.ok_or(Status::EndpInvalid)?))
+    let inner = node.endpoints.find(id).filter(|_| id.node() == node.id);
+    match inner.and_then(|inner| Some((inner, node.endpoints.get(inner)?))) {
+        Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
+        None if node.peers.find(id).is_some_and(|remote| remote.end.is_none()) => {
+            Err(Status::EndpRemote)
+        }
+        None => Err(Status::EndpInvalid),
+    }
 }
 
 /// Receives a message, waiting for it.
