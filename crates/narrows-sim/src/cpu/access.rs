@@ -81,9 +81,15 @@ impl Cpu {
                 4,
                 act,
                 |_| {},
-                |state, process| {
+                |state, process, at_once| {
                     state.counts.words += 1;
-                    word = state.processes[process].latch.take().unwrap_or(0);
+                    match act {
+                        Act::Store(value) if at_once => {
+                            state.store(process, memory, address, value)
+                        }
+                        _ if at_once => word = state.word(memory, address),
+                        _ => word = state.processes[process].latch.take().unwrap_or(0),
+                    }
                 },
             );
         }
@@ -91,7 +97,7 @@ impl Cpu {
     }
 
     /// A transfer over the bus of a memory, inside it. What is `before` it, and `behind` it, takes no
-    /// time.
+    /// time. If nothing comes between, what is behind has to load or store as well.
     #[inline]
     fn transfer(
         &self,
@@ -100,7 +106,7 @@ impl Cpu {
         len: u32,
         act: Act,
         before: impl FnOnce(&mut Transfer),
-        mut behind: impl FnMut(&mut State, usize),
+        mut behind: impl FnMut(&mut State, usize, bool),
     ) {
         // A word ends a stretch, whichever memory it is in.
         if self.machine().streams
@@ -119,21 +125,27 @@ impl Cpu {
         };
         let bus = route.bus;
         let mut done = false;
+        let plain = !matches!(act, Act::Look(_) | Act::Claim(_));
         self.act(|state, process| {
+            if plain && state.plan.spares(process) && state.passes(process, bus, time) {
+                behind(state, process, true);
+                done = true;
+                return false;
+            }
             let transfer = &mut state.processes[process].transfer;
             (transfer.memory, transfer.bus, transfer.time) = (memory, bus, time);
             (transfer.address, transfer.len, transfer.act) = (address, len, act);
             before(transfer);
             let leave = state.request(process);
             if !leave {
-                behind(state, process);
+                behind(state, process, false);
                 done = true;
             }
             leave
         });
         if !done {
             self.act(|state, process| {
-                behind(state, process);
+                behind(state, process, false);
                 false
             });
         }
@@ -199,9 +211,13 @@ impl Cpu {
                 len as u32,
                 Act::Read,
                 |_| {},
-                |state, process| {
+                |state, process, at_once| {
                     state.counts.words += words(len);
-                    part.copy_from_slice(&state.processes[process].transfer.bytes[..len]);
+                    part.copy_from_slice(if at_once {
+                        state.bytes(memory, at, len)
+                    } else {
+                        &state.processes[process].transfer.bytes[..len]
+                    });
                 },
             );
         }
@@ -216,8 +232,11 @@ impl Cpu {
             let (part, behind) = rest.split_at(len);
             rest = behind;
             let fill = |transfer: &mut Transfer| transfer.bytes[..len].copy_from_slice(part);
-            self.transfer(memory, at, len as u32, Act::Write, fill, |state, _| {
+            self.transfer(memory, at, len as u32, Act::Write, fill, |state, process, at_once| {
                 state.counts.words += words(len);
+                if at_once {
+                    state.put(process, memory, at, part);
+                }
             });
         }
     }
@@ -229,7 +248,7 @@ impl Cpu {
         }
         let burst = self.machine().routes[memory].burst;
         for (at, len) in pieces(address, len as usize, burst) {
-            self.transfer(memory, at, len as u32, Act::Nothing, |_| {}, |_, _| {});
+            self.transfer(memory, at, len as u32, Act::Nothing, |_| {}, |_, _, _| {});
         }
     }
 
@@ -299,7 +318,7 @@ impl Cpu {
                 4,
                 Act::Look(watch),
                 |_| {},
-                |state, process| {
+                |state, process, _| {
                     state.counts.words += 1;
                     latch = state.processes[process].latch.take();
                 },

@@ -137,35 +137,43 @@ impl State {
     /// The running process wants what its `transfer` says. True if it has to leave until that is
     /// done.
     pub(crate) fn request(&mut self, process: usize) -> bool {
-        let one = &self.processes[process];
-        let (number, time, core) = (one.transfer.bus, one.transfer.time, one.core);
-        self.counts.transfers += 1;
-        let bus = &self.buses[number];
-        let alone = bus.owner.is_none() && bus.count == 0 && !bus.choosing;
-        if self.mode == Mode::Fast
-            && alone
-            && self.queue.clear(self.now)
-            && !self.outranked(process)
-        {
-            let shared = bus.spinner.is_some();
-            let granted = if shared { self.free_from(number, core) } else { self.now };
-            let done = granted + time;
-            if self.queue.clear(done) {
-                if shared {
-                    self.settle_turns(number, granted);
-                    self.spin_behind(number, granted, done);
-                }
-                self.buses[number].granted(core);
-                self.set_clock(done);
-                self.perform(process);
-                return self.goes_on_looking(process) || self.plan.dying.is_some();
-            }
+        let transfer = &self.processes[process].transfer;
+        if self.passes(process, transfer.bus, transfer.time) {
+            self.perform(process);
+            return self.goes_on_looking(process) || self.plan.dying.is_some();
         }
+        self.counts.transfers += 1;
         if self.looks_on_its_turn(process) {
             return true;
         }
         self.processes[process].interruptible = false;
         self.queue_up(process);
+        true
+    }
+
+    /// Whether a transfer of the running process is over before anything else happens but another's
+    /// looks. If so it has had the bus for so long, and now is its end.
+    #[inline]
+    pub(crate) fn passes(&mut self, process: usize, number: usize, time: Time) -> bool {
+        let bus = &self.buses[number];
+        let alone = bus.owner.is_none() && bus.count == 0 && !bus.choosing;
+        if self.mode != Mode::Fast || !alone || self.outranked(process) {
+            return false;
+        }
+        let core = self.processes[process].core;
+        let shared = bus.spinner.is_some();
+        let granted = if shared { self.free_from(number, core) } else { self.now };
+        let done = granted + time;
+        if !self.queue.clear(done) {
+            return false;
+        }
+        self.counts.transfers += 1;
+        if shared {
+            self.settle_turns(number, granted);
+            self.spin_behind(number, granted, done);
+        }
+        self.buses[number].granted(core);
+        self.set_clock(done);
         true
     }
 
@@ -269,19 +277,27 @@ impl State {
         }
     }
 
+    #[inline]
     pub fn word(&self, memory: usize, address: u32) -> u32 {
         let bytes = self.memories[memory].get(address as usize..).and_then(|b| b.first_chunk());
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
+    /// Bytes of a memory.
+    #[inline]
+    pub(crate) fn bytes(&self, memory: usize, address: u32, len: usize) -> &[u8] {
+        &self.memories[memory][address as usize..][..len]
+    }
+
     /// A process stores a word, unless it dies before.
-    fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
+    #[inline]
+    pub(crate) fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
         let spared = self.plan.spares(process);
         if spared || self.plan.stores(process) {
             let start = address as usize;
             self.memories[memory][start..start + 4].copy_from_slice(&word.to_le_bytes());
             self.note(process, memory, address, |add| add(word.into()));
-            self.show(process, memory, address, 4);
+            self.show(memory, address, 4);
             if !spared {
                 self.perhaps_lie(process, memory, address);
             }
@@ -289,7 +305,7 @@ impl State {
     }
 
     /// Bytes reach memory.
-    pub(super) fn put(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
         let start = address as usize;
         self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
         self.stored(process, memory, address, bytes.len());
@@ -308,7 +324,7 @@ impl State {
             }
         });
         self.memories = memories;
-        self.show(process, memory, address, len as u32);
+        self.show(memory, address, len as u32);
     }
 
     /// Adds a store to the hash of all, with what it stored.

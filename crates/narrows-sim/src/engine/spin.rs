@@ -37,6 +37,7 @@ pub(super) struct Look {
 
 impl Spinner {
     /// When the last look that began at or before `now` began, which is not before `base`.
+    #[inline]
     fn began(&self, now: Time) -> Time {
         let since = now.since(self.base).0;
         if since < self.step.0 {
@@ -123,6 +124,7 @@ impl State {
     }
 
     /// Notes whose turn was the last, if looks were made before `now`.
+    #[inline]
     pub(super) fn settle_turns(&mut self, number: usize, now: Time) {
         let bus = &mut self.buses[number];
         if let Some(spinner) = bus.spinner.filter(|spinner| now > spinner.base) {
@@ -130,6 +132,7 @@ impl State {
         }
     }
 
+    #[inline]
     pub(super) fn look_at(&self, number: usize, now: Time) -> Look {
         let Some(spinner) = &self.buses[number].spinner else { return Look::default() };
         if now < spinner.base {
@@ -149,6 +152,7 @@ impl State {
     }
 
     /// From when a core that asks now, alone, has the bus.
+    #[inline]
     pub(super) fn free_from(&self, number: usize, core: usize) -> Time {
         let Some(spinner) = &self.buses[number].spinner else { return self.now };
         let look = self.look_at(number, self.now);
@@ -166,6 +170,7 @@ impl State {
     }
 
     /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
+    #[inline]
     pub(super) fn spin_behind(&mut self, number: usize, from: Time, until: Time) {
         let Some(spinner) = &mut self.buses[number].spinner else { return };
         let since = from.since(spinner.base).0;
@@ -185,11 +190,10 @@ impl State {
         }
     }
 
-    /// Bytes of a memory have changed that a process stored to: a spinner that would find something
-    /// looks for itself.
+    /// Bytes of a memory have changed: a spinner that would find something looks for itself.
     #[inline]
-    pub(super) fn show(&mut self, process: usize, memory: usize, address: u32, len: u32) {
-        let bus = self.processes[process].transfer.bus;
+    pub(super) fn show(&mut self, memory: usize, address: u32, len: u32) {
+        let bus = self.ways[memory];
         if self.buses[bus].spinner.is_some() {
             self.show_spinner(bus, memory, address, len);
         }

@@ -143,6 +143,8 @@ pub(crate) struct State {
     pub cores: Vec<Core>,
     pub(crate) buses: Vec<Bus>,
     pub memories: Vec<Vec<u8>>,
+    /// The bus of each memory.
+    pub(super) ways: Vec<usize>,
     /// Those of memories.
     pub names: Vec<String>,
     pub(crate) hash: u64,
@@ -193,6 +195,7 @@ impl State {
             cores: cores.chain(engines).collect(),
             buses: chip.buses.iter().map(|bus| Bus::new(bus, masters)).collect(),
             memories: chip.memories.iter().map(|memory| vec![0; memory.size as usize]).collect(),
+            ways: chip.memories.iter().map(|memory| memory.bus).collect(),
             names: chip.memories.iter().map(|memory| memory.name.clone()).collect(),
             hash: 0xcbf2_9ce4_8422_2325,
             counts: Counts::default(),
