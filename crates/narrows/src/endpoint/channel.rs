@@ -204,7 +204,7 @@ impl<P: Platform> Node<P> {
     /// The link of a channel that there is.
     fn channel_link(&mut self, channel: Channel) -> Result<&mut Link<P>, LinkError> {
         let link = self.links.get_mut(channel.link);
-        link.filter(|link| channel.ring < link.shared.channels()).ok_or(LinkError::Unknown)
+        link.filter(|link| link.shared.has_inlet(channel.ring)).ok_or(LinkError::Unknown)
     }
 
     /// Whether something is there to be taken from a channel.
@@ -228,9 +228,15 @@ impl<P: Platform> Node<P> {
         Some((shared.peer(), shared.theirs().block(block)?.0))
     }
 
+    /// The peer's region of a link.
+    #[must_use]
+    pub fn peer_region(&self, link: LinkId) -> Option<&P::Peer> {
+        Some(self.links.get(link)?.shared.peer())
+    }
+
     /// Gives the block of a received packet back to its sender. It is not checked whether it is
     /// held: whoever gives back what is not ends the link, as seen from its sender.
-    #[inline]
+    #[inline(always)]
     pub fn release_block(&mut self, link: LinkId, block: Block) {
         if let Some(link) = self.links.with_channels(link) {
             link.shared.give_block(&self.platform, block);
