@@ -321,6 +321,11 @@ impl<P: Platform> Shared<P> {
         self.channels.inlet(ring).is_some()
     }
 
+    /// Whether there is such a channel and its sender's side has not been taken out.
+    pub fn has_outlet(&self, ring: u16) -> bool {
+        self.channels.outlets.get(usize::from(ring)).is_some_and(Option::is_some)
+    }
+
     /// Takes the next entry of an inlet that was taken out, if one is there and it is a packet: its
     /// block, where in the peer's region that begins, and the packet's length; and whether a batch
     /// of credit has gathered.
