@@ -3,8 +3,9 @@
 
 enum { READY, DONE, FILLED, LET_GO, ROUND };
 enum { MANY = 3000, HELD = 8 };
-/* Rounds of packets, and how many a channel has slots for. */
-enum { FLOODS = 50, FLOOD = 200, FULL = 64 };
+/* Rounds of packets, how many each has, and after how many a channel may be full: of its slots, a
+   quarter can be held back by a receiver that does not wait. */
+enum { FLOODS = 20, FLOOD = 200, NEARLY_FULL = 48 };
 
 static unsigned char out[65537];
 
@@ -466,7 +467,7 @@ static void floods(void)
     both_open(1, 2, &send, &receive);
     for (round = 1; round <= FLOODS; round++) {
         for (i = 0; i < FLOOD; i++) {
-            if (i == FULL)
+            if (i == NEARLY_FULL)
                 put(ROUND, round);
             give(send, i);
         }
