@@ -234,6 +234,28 @@ impl Words for PeerWords {
         [load(&words[1]), load(&words[2]), load(&words[3])]
     }
     #[inline(always)]
+    fn slot_of(
+        &self,
+        slot: u32,
+        _line: u32,
+        sequence: u32,
+        wanted: impl FnOnce(u32) -> bool,
+    ) -> Option<([u32; 2], [u8; 8])> {
+        let words = self.0.slot(slot);
+        if words[0].load(Ordering::Relaxed) != sequence {
+            return None;
+        }
+        fence(Ordering::Acquire);
+        let word = words[1].load(Ordering::Relaxed);
+        if !wanted(word) {
+            return None;
+        }
+        let mut first = [0; 8];
+        // SAFETY: behind the first four words of a slot are `IN_SLOT` bytes, which are more than 8.
+        unsafe { copy_out(NonNull::from(words).cast().add(SLOT * 4 - IN_SLOT), &mut first) };
+        Some(([word, words[3].load(Ordering::Relaxed)], first))
+    }
+    #[inline(always)]
     fn read_slot(&self, slot: u32, _line: u32, to: &mut [u8]) {
         let len = to.len().min(IN_SLOT);
         // SAFETY: no more than the payload of a slot.

@@ -76,6 +76,16 @@ impl OwnMemory for Region {
         unsafe { copy_in(from, to) };
         Ok(())
     }
+    #[inline(always)]
+    fn write_short(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
+        if from.len() > 64 {
+            return self.write(offset, from);
+        }
+        let to = self.0.range(offset, from.len())?;
+        // SAFETY: as in `write`.
+        unsafe { copy_in(from, to) };
+        Ok(())
+    }
     #[inline]
     fn prefetch_to_write(&self, offset: u32) {
         if let Ok(line) = self.0.range(offset, 1) {

@@ -44,6 +44,24 @@ pub trait Words {
         let at = slot.wrapping_mul(line);
         [1, 2, 3].map(|i| self.load(at.wrapping_add(i)))
     }
+    /// The first and the last of the words behind the sequence number of a slot, and the first bytes
+    /// of its payload, if that number is `sequence` and the first word is `wanted`.
+    #[inline]
+    fn slot_of(
+        &self,
+        slot: u32,
+        line: u32,
+        sequence: u32,
+        wanted: impl FnOnce(u32) -> bool,
+    ) -> Option<([u32; 2], [u8; 8])> {
+        if self.sequence(slot, line) != sequence {
+            return None;
+        }
+        let [first, _, last] = self.load_slot(slot, line);
+        let mut bytes = [0; 8];
+        wanted(first).then(|| self.read_slot(slot, line, &mut bytes))?;
+        Some(([first, last], bytes))
+    }
     /// Copies the payload in a slot.
     #[inline]
     fn read_slot(&self, slot: u32, line: u32, to: &mut [u8]) {
@@ -102,6 +120,14 @@ pub trait OwnMemory: Memory<Words: WordsMut> {
     /// # Errors
     /// The range is not inside the region.
     fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange>;
+    /// As [`OwnMemory::write`], of at most 64 bytes.
+    ///
+    /// # Errors
+    /// The range is not inside the region.
+    #[inline(always)]
+    fn write_short(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
+        self.write(offset, from)
+    }
     /// Writes cached changes of a range back before a peer reads it. Nothing to do on coherent
     /// machines.
     fn clean(&self, _offset: u32, _len: u32) {}

@@ -55,8 +55,6 @@ pub(super) struct Channel {
     closed: bool,
     closed_there: bool,
     lost: Option<Lost>,
-    /// What can be done with it the short way, if anything.
-    pub ready: Option<(Kind, Direction)>,
     /// Requests that wait for it.
     pub pending: u16,
     /// A scalar that was taken off the ring and is of another size than was asked for.
@@ -91,15 +89,14 @@ impl Channel {
         }
     }
 
-    /// Notes what can be done the short way, after anything has changed that it depends on.
-    pub fn settle(&mut self) {
+    /// Whether it can be used the short way.
+    pub fn is_ready(&self) -> bool {
         let usable = match self.direction {
             Direction::Send => self.check().is_ok(),
             // What is there can be received, whatever became of the sender.
-            Direction::Receive => self.stash.is_none(),
+            Direction::Receive => self.stash.is_none() && self.lost.is_none(),
         };
-        let ready = self.open && self.pending == 0 && usable;
-        self.ready = ready.then_some((self.kind, self.direction));
+        self.open && self.pending == 0 && usable
     }
 
     pub fn is_open(&self) -> bool {
@@ -133,7 +130,6 @@ impl Node {
             closed: false,
             closed_there: false,
             lost: None,
-            ready: None,
             pending: 0,
             stash: None,
             timeout: attributes.timeout,
@@ -281,7 +277,7 @@ impl Node {
         let endpoint = self.endpoints.get_mut(channel.inner);
         let Some(opening) = endpoint.and_then(|endpoint| endpoint.opening.take()) else { return };
         channel.open = true;
-        channel.settle();
+        self.shorten(handle);
         if let Some(Operation::Open { out, .. }) = self.requests.pending(opening.request) {
             out.put(handle.0);
         }
@@ -314,7 +310,7 @@ impl Node {
             }
             if channel.connected() {
                 channel.open = true;
-                channel.settle();
+                self.shorten(handle);
                 out.put(handle.0);
                 return Ok(None);
             }
@@ -337,9 +333,9 @@ impl Node {
         }
         channel.closed = true;
         channel.open = false;
-        channel.settle();
         let (theirs, lost, ring) = (channel.theirs, channel.lost, channel.ring);
         let both = channel.closed_there || lost.is_some();
+        self.lengthen(handle);
         self.fail_pending(handle, Status::ChanClosePending);
         if way == Direction::Receive {
             self.discard(handle);
@@ -360,8 +356,8 @@ impl Node {
             return;
         }
         channel.closed_there = true;
-        channel.settle();
         let (closed, direction) = (channel.closed, channel.direction);
+        self.lengthen(handle);
         if direction == Direction::Send {
             self.fail_pending(handle, Status::ChanClosePending);
         }
@@ -410,7 +406,7 @@ impl Node {
         let Some(channel) = self.channels.get_mut(handle) else { return };
         channel.stash = None;
         let Some(ring) = channel.ring else { return };
-        while let Ok(Some(arrival)) = self.stack.take_from_channel(ring) {
+        while let Ok(Some(arrival)) = self.take_entry(ring) {
             if let Some(block) = arrival.block {
                 self.stack.release_block(ring.link, block);
             }
@@ -444,10 +440,10 @@ impl Node {
                 }
                 Stage::Connected => {
                     channel.lost = Some(reason);
-                    channel.settle();
                     let (closed, open, direction) =
                         (channel.closed, channel.open, channel.direction);
                     let status = channel.check().err().unwrap_or(Status::Transmission);
+                    self.lengthen(handle);
                     if direction == Direction::Send {
                         self.fail_pending(handle, status);
                     }

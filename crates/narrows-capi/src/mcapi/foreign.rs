@@ -65,6 +65,13 @@ impl Bytes {
         self.from.is_none() && self.len > 0
     }
 
+    /// The bytes, unless there is no address.
+    #[inline(always)]
+    pub fn there(&self) -> Option<&[u8]> {
+        // SAFETY: as in `get`.
+        self.from.map(|from| unsafe { std::slice::from_raw_parts(from.as_ptr(), self.len) })
+    }
+
     #[inline]
     pub fn get(&self) -> &[u8] {
         match self.from {
@@ -97,6 +104,17 @@ impl Buffer {
     #[inline]
     pub fn missing(&self) -> bool {
         self.to.is_none() && self.len > 0
+    }
+
+    pub fn room(&self) -> usize {
+        self.len
+    }
+
+    /// The room, unless there is no address.
+    #[inline(always)]
+    pub fn there(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: as in `get`.
+        self.to.map(|to| unsafe { std::slice::from_raw_parts_mut(to.as_ptr(), self.len) })
     }
 
     #[inline]

@@ -55,6 +55,8 @@ impl EndpointId {
 pub(super) struct Handle(pub u32);
 
 impl Handle {
+    /// What no handle is.
+    pub const NONE: Handle = Handle(u32::MAX);
     pub const SLOTS: u32 = 16;
     pub const PLACES: usize = 1024;
     const LIVES: u32 = 1 << 16;

@@ -4,7 +4,8 @@
 //! `process` finds the node that a call is for, locks it and waits; `node` is a node's state, and
 //! what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
 //! their endpoints), `channel`, `request`, `transfer` (messages, packets and scalars), `control`
-//! (what nodes say to each other) and `held` (packets that were received and not released).
+//! (what nodes say to each other), `short` (the sides of open channels that the short way has) and
+//! `held` (packets that were received and not released).
 
 pub mod ffi;
 
@@ -19,6 +20,7 @@ mod node;
 mod peer;
 mod process;
 mod request;
+mod short;
 mod status;
 mod transfer;
 

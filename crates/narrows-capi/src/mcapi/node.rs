@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError, What};
 use narrows::link::{LinkId, Name};
-use narrows::memory::{Class, Layout};
+use narrows::memory::{Block, Class, Layout};
 use narrows::platform::{Lost, Platform};
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::{Bell, Host, Options};
@@ -18,6 +18,7 @@ use super::held::Held;
 use super::id::{EndpointId, Handle, NodeId, Table};
 use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
 use super::request::{Operation, Requests};
+use super::short::Shorts;
 use super::status::Status;
 
 /// The stack's port for what nodes say to each other.
@@ -49,16 +50,18 @@ pub(super) struct Node {
     pub endpoints: Endpoints,
     pub peers: Peers,
     pub channels: Table<Channel>,
+    /// Sides of channels, for the short way.
+    pub shorts: Shorts,
     pub requests: Requests,
-    pub held: Held,
+    pub held: Held<(LinkId, Block)>,
     /// Channels whose link is looked for.
     pub hunting: u16,
     /// A thread waits that has the lock unless somebody asks for it.
     pub led: bool,
     /// Something ended that a thread may wait for.
     pub news: bool,
-    /// Calls that found what they wanted.
-    pub turns: u32,
+    /// Calls that may find what they want before the next that sees to everything; behind 0 is 255.
+    pub turns: u8,
     wanted: Vec<Wanted>,
     unsaid: VecDeque<(LinkId, Control)>,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
@@ -103,10 +106,11 @@ impl Node {
             look,
             stack,
             endpoints: Endpoints::new(id),
-            peers: Peers::new(),
+            peers: Peers::new().ok_or(Status::NodeInitFailed)?,
             channels: Table::new(slot, Handle::PLACES),
+            shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
             requests: Requests::new(slot),
-            held: Held::new(),
+            held: Held::new().ok_or(Status::NodeInitFailed)?,
             hunting: 0,
             led: false,
             news: false,

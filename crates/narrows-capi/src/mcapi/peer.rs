@@ -71,21 +71,19 @@ impl Remote {
 /// The peers of a node.
 pub(super) struct Peers {
     places: Box<[Option<Peer>]>,
-    remotes: Box<[Option<Remote>]>,
+    remotes: Box<[Option<Remote>; REMOTES]>,
     /// Memory of peers that are gone, while packets are in it.
     kept: Vec<PeerRegion>,
-    /// A link whose peer's memory is kept: the last for which that was asked.
-    last_kept: Option<LinkId>,
 }
 
 impl Peers {
-    pub fn new() -> Peers {
-        Peers {
+    pub fn new() -> Option<Peers> {
+        let remotes = vec![None; REMOTES].into_boxed_slice();
+        Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
-            remotes: vec![None; REMOTES].into_boxed_slice(),
+            remotes: remotes.try_into().ok()?,
             kept: Vec::new(),
-            last_kept: None,
-        }
+        })
     }
 
     /// The place of the peer that a link leads to.
@@ -135,17 +133,10 @@ impl Peers {
         }
     }
 
-    /// Whether the memory of the peer behind a link is kept for the packets in it.
-    #[inline]
-    pub fn keeps(&self, link: LinkId) -> bool {
-        self.last_kept == Some(link)
-    }
-    /// Keeps it.
-    #[cold]
-    pub fn keep(&mut self, link: LinkId, region: PeerRegion) {
-        self.last_kept = Some(link);
+    /// Keeps the memory of the peer behind a link for the packets in it.
+    pub fn keep(&mut self, link: LinkId, region: &PeerRegion) {
         if let Some(peer) = self.of(link).and_then(|place| self.get_mut(place)) {
-            peer.region.get_or_insert(region);
+            peer.region.get_or_insert_with(|| region.clone());
         }
     }
 
@@ -158,12 +149,18 @@ impl Peers {
         })
     }
 
+    #[inline(always)]
     fn first(id: EndpointId) -> usize {
         (id.0 ^ id.0 >> 12).wrapping_mul(0x9e37_79b1) as usize >> 16 & (REMOTES - 1)
     }
 
+    /// An endpoint that was got, if it is where it is looked for first.
+    #[inline(always)]
+    pub fn find_first(&self, id: EndpointId) -> Option<&Remote> {
+        self.remotes.get(Peers::first(id))?.as_ref().filter(|remote| remote.id == id)
+    }
+
     /// An endpoint that was got.
-    #[inline]
     pub fn find(&self, id: EndpointId) -> Option<&Remote> {
         let first = Peers::first(id);
         for i in 0..REMOTES {

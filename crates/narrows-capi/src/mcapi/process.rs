@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use narrows::strategy::Notification;
 use narrows_host::Bell;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::lock_api::{self, RawMutex as _};
+use parking_lot::{Condvar, Mutex};
 
 use super::attribute::INFINITE;
 use super::id::{EndpointId, Handle, NodeId};
@@ -21,8 +22,9 @@ use super::node::Node;
 use super::request::Done;
 use super::status::{Outcome, Status};
 
-/// Nodes of one process.
-const SLOTS: usize = Handle::SLOTS as usize;
+/// Places for nodes, of which the first [`Handle::SLOTS`] are used: whatever number the upper bits of
+/// a handle are is a place.
+const SLOTS: usize = 1 << 6;
 /// A slot without a node.
 const NOBODY: u32 = u32::MAX;
 /// How long a thread usually looks before it sleeps.
@@ -34,11 +36,12 @@ const GLANCE: Duration = Duration::from_micros(2);
 /// How often a call looks before it makes a request: for about as long as an answer takes.
 const LOOKS: u32 = 64;
 
-/// A place for a node.
+/// A place for a node, in lines of its own: the locks of two do not share one.
+#[repr(align(128))]
 pub(super) struct Slot {
     /// The node that is there.
     id: AtomicU32,
-    node: Mutex<Option<Box<Node>>>,
+    node: lock_api::Mutex<Lock, Option<Box<Node>>>,
     /// Threads that want the lock.
     wanting: AtomicU32,
     /// Whether the leader sleeps with the lock.
@@ -51,19 +54,90 @@ pub(super) struct Slot {
 }
 
 /// A locked slot.
-pub(super) type Guard<'a> = MutexGuard<'a, Option<Box<Node>>>;
+pub(super) type Guard<'a> = lock_api::MutexGuard<'a, Lock, Option<Box<Node>>>;
+
+/// A node's lock, whose ways in and out are as short as can be if nobody waits for it.
+pub(super) struct Lock {
+    /// [`FREE`], [`TAKEN`], or [`AWAITED`]: taken, and somebody may wait for it.
+    state: AtomicU32,
+    waiting: Mutex<()>,
+    free: Condvar,
+}
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const AWAITED: u32 = 2;
+
+// SAFETY: only who changes the state from FREE has it, and it is FREE again when that one unlocks.
+unsafe impl lock_api::RawMutex for Lock {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Lock =
+        Lock { state: AtomicU32::new(FREE), waiting: Mutex::new(()), free: Condvar::new() };
+    type GuardMarker = lock_api::GuardNoSend;
+
+    #[inline(never)]
+    fn lock(&self) {
+        let mut waiting = self.waiting.lock();
+        // Who unlocks from now on asks for `waiting`, and so finds this thread behind `wait`.
+        while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
+            self.free.wait(&mut waiting);
+        }
+    }
+
+    #[inline(always)]
+    fn try_lock(&self) -> bool {
+        let (new, old) = (Ordering::Acquire, Ordering::Relaxed);
+        self.state.compare_exchange(FREE, TAKEN, new, old).is_ok()
+    }
+
+    #[inline(always)]
+    unsafe fn unlock(&self) {
+        if self.is_passed_on() {
+            self.pass_on();
+        }
+    }
+}
+
+impl Lock {
+    /// Unlocks. True if it is to be passed on to somebody who waits.
+    #[inline(always)]
+    fn is_passed_on(&self) -> bool {
+        self.state.swap(FREE, Ordering::Release) != TAKEN
+    }
+
+    #[cold]
+    #[inline(never)]
+    extern "C" fn pass_on(&self) {
+        drop(self.waiting.lock());
+        self.free.notify_one();
+    }
+}
 
 struct Process {
     slots: [Slot; SLOTS],
     lives: AtomicU64,
     nodes: AtomicU32,
+    /// The slot of the node that last gave a packet back the long way.
+    releasing: AtomicU32,
     /// One node is opened at a time.
     opening: Mutex<()>,
 }
 
 /// The process's nodes. A child that was forked has none: it starts with a new one of these, since
 /// the locks of the old are as other threads left them.
-static PROCESS: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new((&raw const NOTHING).cast_mut());
+
+/// What there is before the first node.
+static NOTHING: Process = Process::new();
+
+impl Process {
+    const fn new() -> Process {
+        let slots = [const { Slot::new() }; SLOTS];
+        let (lives, nodes) = (AtomicU64::new(1), AtomicU32::new(0));
+        let releasing = AtomicU32::new(0);
+        Process { slots, lives, nodes, releasing, opening: Mutex::new(()) }
+    }
+}
 
 thread_local! {
     /// The node that this thread initialised: its slot and its life.
@@ -74,14 +148,18 @@ thread_local! {
 fn process() -> &'static Process {
     // Acquire: pairs with the release in `make`. What it points to is made.
     let at = PROCESS.load(Ordering::Acquire);
-    // SAFETY: what was stored there was leaked, and nobody ever has it mutably.
-    unsafe { at.as_ref() }.unwrap_or_else(make)
+    // SAFETY: `NOTHING`, or what was leaked; and nobody ever has it mutably.
+    unsafe {
+        std::hint::assert_unchecked(!at.is_null());
+        &*at
+    }
 }
 
+/// The process's nodes, made if there never was one.
 #[cold]
 fn make() -> &'static Process {
     extern "C" fn in_child() {
-        PROCESS.store(std::ptr::null_mut(), Ordering::Release);
+        PROCESS.store((&raw const NOTHING).cast_mut(), Ordering::Release);
         BOUND.set(None);
     }
     static FORKS: std::sync::Once = std::sync::Once::new();
@@ -90,39 +168,33 @@ fn make() -> &'static Process {
     FORKS.call_once(|| unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
     });
-    let slot = || Slot {
-        id: AtomicU32::new(NOBODY),
-        node: Mutex::new(None),
-        wanting: AtomicU32::new(0),
-        asleep: AtomicBool::new(false),
-        bell: OnceLock::new(),
-        ended: Mutex::new(0),
-        told: Condvar::new(),
-        followers: AtomicU32::new(0),
-    };
-    let slots = std::array::from_fn(|_| slot());
-    let new = Box::into_raw(Box::new(Process {
-        slots,
-        lives: AtomicU64::new(1),
-        nodes: AtomicU32::new(0),
-        opening: Mutex::new(()),
-    }));
-    let null = std::ptr::null_mut();
-    // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was first.
-    match PROCESS.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: leaked just now.
-        Ok(_) => unsafe { &*new },
-        Err(first) => {
-            // SAFETY: nobody has seen it; and what is there was leaked by whoever was first.
-            unsafe {
-                drop(Box::from_raw(new));
-                &*first
-            }
-        }
+    let nothing = (&raw const NOTHING).cast_mut();
+    if !std::ptr::eq(process(), nothing) {
+        return process();
     }
+    let new = Box::into_raw(Box::new(Process::new()));
+    // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was first.
+    if PROCESS.compare_exchange(nothing, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        // SAFETY: made just now, and nobody has seen it.
+        drop(unsafe { Box::from_raw(new) });
+    }
+    process()
 }
 
 impl Slot {
+    const fn new() -> Slot {
+        Slot {
+            id: AtomicU32::new(NOBODY),
+            node: lock_api::Mutex::new(None),
+            wanting: AtomicU32::new(0),
+            asleep: AtomicBool::new(false),
+            bell: OnceLock::new(),
+            ended: Mutex::new(0),
+            told: Condvar::new(),
+            followers: AtomicU32::new(0),
+        }
+    }
+
     /// Locks the slot.
     #[inline]
     pub fn lock(&self) -> Guard<'_> {
@@ -188,6 +260,7 @@ impl Slot {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let wanted = || self.wanting.load(Ordering::SeqCst) > 0;
         if let Some(node) = guard.as_mut().filter(|node| !wanted() && !node.unheard) {
+            node.credit_shorts();
             if look {
                 let glance = left.map_or(GLANCE, |left| left.min(GLANCE));
                 node.stack.wait_by(Notification::Spin, Some(glance));
@@ -339,55 +412,99 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Has the node in a slot do something, if nobody has its lock: the short way of calls that usually
-/// find what they want. None if that is not so, or the node has more to do.
-#[inline(always)]
-fn quickly<T>(slot: Option<&Slot>, act: impl FnOnce(&mut Node) -> Option<T>) -> Option<T> {
-    let slot = slot?;
-    let mut guard = slot.node.try_lock()?;
-    let node = guard.as_deref_mut()?;
-    let done = act(node)?;
-    if node.is_due() {
-        see_to_all(slot, node);
-    }
-    Some(done)
-}
+/// A node that nobody had locked, for the short way of calls that usually find what they want. It
+/// has the slot's lock, as a guard would: one pointer less than with a guard.
+pub(super) struct Quickly(&'static Slot);
 
-/// Sees to everything now and then, for who finds all that it wants at once.
-#[cold]
-fn see_to_all(slot: &Slot, node: &mut Node) {
-    node.progress();
-    if std::mem::take(&mut node.news) {
-        slot.tell();
+impl Drop for Quickly {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: `new` has locked it.
+        unsafe { self.0.node.force_unlock() };
     }
 }
 
-/// [`quickly`], for the node that a handle belongs to.
-#[inline(always)]
-pub(super) fn quickly_for<T>(
-    handle: Handle,
-    act: impl FnOnce(&mut Node) -> Option<T>,
-) -> Option<T> {
-    quickly(process().slots.get(handle.slot()?), act)
+impl Quickly {
+    #[inline(always)]
+    fn new(slot: &'static Slot) -> Option<Quickly> {
+        // SAFETY: what it locks `drop` unlocks.
+        let locked = unsafe { slot.node.raw() }.try_lock();
+        if locked { Some(Quickly(slot)) } else { None }
+    }
+
+    /// The node, if there is one.
+    #[inline(always)]
+    pub fn node(&mut self) -> Option<&mut Node> {
+        // SAFETY: this has the lock, and lends what is behind it to one at a time.
+        unsafe { &mut *self.0.node.data_ptr() }.as_deref_mut()
+    }
+
+    /// Ends it, handing on what it came to: a value that need not outlive a call then.
+    #[inline(always)]
+    pub fn end_with(self, value: u64) -> u64 {
+        #[cold]
+        #[inline(never)]
+        extern "C" fn pass_on(lock: &Lock, value: u64) -> u64 {
+            lock.pass_on();
+            // Not seen to be what it was, it is not kept by the caller either.
+            std::hint::black_box(value)
+        }
+        // SAFETY: it is unlocked as `drop` would, which is left out.
+        let lock = unsafe { self.0.node.raw() };
+        std::mem::forget(self);
+        if lock.is_passed_on() { pass_on(lock, value) } else { value }
+    }
+
+    /// Sees to what else there was to do when something was done with a handle, or none.
+    #[inline(always)]
+    pub fn follow_up(mut self, handle: Handle) {
+        let slot = self.0;
+        let Some(node) = self.node() else { return };
+        node.follow_up(handle);
+        // Everything is seen to now and then, for who finds all that it wants at once.
+        if node.turns == 0 {
+            node.turns = u8::MAX;
+            node.progress();
+            if std::mem::take(&mut node.news) {
+                slot.tell();
+            }
+        }
+    }
 }
 
-/// [`quickly`], for the node of an endpoint.
+/// The node that a handle belongs to.
 #[inline(always)]
-pub(super) fn quickly_at<T>(
-    endpoint: EndpointId,
-    act: impl FnOnce(&mut Node) -> Option<T>,
-) -> Option<T> {
-    quickly(slot_of(endpoint.node()), act)
+pub(super) fn quickly_for(handle: u32) -> Option<Quickly> {
+    Quickly::new(process().slots.get((handle >> 26) as usize)?)
 }
 
-/// [`quickly`], for the first node that has an answer.
+/// The node of an endpoint.
 #[inline(always)]
-pub(super) fn quickly_any<T>(mut act: impl FnMut(&mut Node) -> Option<T>) -> Option<T> {
-    process().slots.iter().find_map(|slot| {
-        // Relaxed: the lock orders what is behind it.
-        let used = slot.id.load(Ordering::Relaxed) != NOBODY;
-        quickly(Some(slot).filter(|_| used), &mut act)
-    })
+pub(super) fn quickly_at(endpoint: EndpointId) -> Option<Quickly> {
+    Quickly::new(slot_of(endpoint.node())?)
+}
+
+/// The node that a packet may be of that is given back.
+#[inline(always)]
+pub(super) fn quickly_releasing() -> Option<Quickly> {
+    let process = process();
+    // Relaxed: whichever it is, the packet is looked for there.
+    let at = process.releasing.load(Ordering::Relaxed);
+    Quickly::new(process.slots.get(at as usize)?)
+}
+
+/// Has a node give a packet back that it may have.
+pub(super) fn release(mut give_back: impl FnMut(&mut Node) -> Option<()>) -> Option<()> {
+    let process = process();
+    let at = (0..Handle::SLOTS).find(|at| {
+        let call = process.slots.get(*at as usize).map(Call::new);
+        let Some(Ok(mut call)) = call else { return false };
+        let given = call.node().ok().and_then(&mut give_back);
+        call.end();
+        given.is_some()
+    })?;
+    process.releasing.store(at, Ordering::Relaxed);
+    Some(())
 }
 
 /// Whether the process has no node at all.
@@ -400,7 +517,14 @@ pub(super) fn is_empty() -> bool {
 #[inline]
 fn slot_of(id: NodeId) -> Option<&'static Slot> {
     // Relaxed: the lock orders what is behind it.
-    process().slots.iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
+    let slots: &[Slot] = process().slots.get(..Handle::SLOTS as usize)?;
+    slots.iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
+}
+
+/// The slots that nodes can have.
+#[inline(always)]
+fn used_slots() -> impl Iterator<Item = &'static Slot> {
+    process().slots.first_chunk::<{ Handle::SLOTS as usize }>().into_iter().flatten()
 }
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
@@ -415,6 +539,10 @@ pub(super) fn of_endpoint(id: EndpointId) -> Outcome<Call<'static>> {
 /// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
 #[inline(never)]
 pub(super) fn of_handle(handle: Handle, otherwise: Status) -> Outcome<Call<'static>> {
+    if is_empty() {
+        // In a child that was forked, `NOTHING` may be as another thread of its parent left it.
+        return Err(Status::NodeNotInit);
+    }
     let slot = handle.slot().and_then(|at| process().slots.get(at));
     match slot.map(Call::new) {
         Some(Ok(call)) => Ok(call),
@@ -425,7 +553,7 @@ pub(super) fn of_handle(handle: Handle, otherwise: Status) -> Outcome<Call<'stat
 
 /// A call for each node of the process in turn, until one has an answer.
 pub(super) fn any<T>(mut ask: impl FnMut(&mut Node) -> Option<T>) -> Option<T> {
-    process().slots.iter().find_map(|slot| {
+    used_slots().find_map(|slot| {
         let mut call = Call::new(slot).ok()?;
         let answer = ask(call.node().ok()?);
         call.end();
@@ -450,7 +578,7 @@ pub(super) fn current() -> Outcome<Call<'static>> {
         return Ok(call);
     }
     let there = |slot: &&Slot| slot.id.load(Ordering::Relaxed) != NOBODY;
-    let mut nodes = process().slots.iter().filter(there);
+    let mut nodes = used_slots().filter(there);
     match (nodes.next(), nodes.next()) {
         (Some(slot), None) => Call::new(slot),
         _ => Err(Status::NodeNotInit),
@@ -459,7 +587,7 @@ pub(super) fn current() -> Outcome<Call<'static>> {
 
 /// Opens a node and binds this thread to it.
 pub(super) fn initialize(id: NodeId) -> Outcome<()> {
-    let process = process();
+    let process = make();
     if bound().is_some() {
         return Err(Status::NodeInitialized);
     }
@@ -468,7 +596,7 @@ pub(super) fn initialize(id: NodeId) -> Outcome<()> {
         return Err(Status::NodeInitialized);
     }
     let free = |(_, slot): &(usize, &Slot)| slot.id.load(Ordering::Relaxed) == NOBODY;
-    let free = process.slots.iter().enumerate().find(free);
+    let free = used_slots().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
     let bell = match slot.bell.get() {
         Some(bell) => bell,

@@ -5,9 +5,10 @@
 
 use std::ffi::c_void;
 
-use narrows::endpoint::{Address, Channel as Ring, LinkError, Message, SendError, What};
+use narrows::endpoint::{Address, Channel as Ring, InPlace, LinkError, Message, SendError, What};
 use narrows::memory::Arrival;
 
+use super::attribute::PRIORITIES;
 use super::control::Kind;
 use super::endpoint::Direction;
 use super::foreign::{Bytes, Output};
@@ -16,8 +17,13 @@ use super::node::{CONTROL, Node, PLACEMENT};
 use super::request::{Done, Operation, Report, TRUNCATED};
 use super::status::{Outcome, Status};
 
-/// Calls of which one sees to everything.
-const TURNS: u32 = 256;
+/// What the short way came to.
+pub(super) enum Quick<T> {
+    Done(T),
+    /// It was done, and there is something else to do.
+    More(T),
+    Not,
+}
 
 /// What an attempt came to: none if it has to wait.
 type Attempt<T> = Option<Outcome<T>>;
@@ -31,54 +37,148 @@ impl Node {
         Ok((remote.peer, remote.address(), remote.place.tag))
     }
 
-    /// The ring of a channel for which the short way can be taken.
-    #[inline(always)]
-    fn ready(&self, handle: Handle, wanted: (Kind, Direction)) -> Option<Ring> {
-        self.channels.get(handle).filter(|channel| channel.ready == Some(wanted))?.ring
-    }
-
     /// Sends a scalar the short way.
     #[inline(always)]
-    pub fn put_word(&mut self, handle: Handle, value: u64, len: u32) -> Option<()> {
-        let ring = self.ready(handle, (Kind::Scalar, Direction::Send))?;
-        self.stack.try_send_word(ring, value, len, 0).ok()
+    pub fn put_word(&mut self, handle: Handle, value: u64, len: u32) -> Quick<()> {
+        let Some(outlet) = self.shorts.send_words(handle) else { return Quick::Not };
+        let sent = self.stack.post_word(outlet, value, len, 0);
+        self.quick(sent.map(|armed| ((), armed)))
     }
 
     /// Receives a scalar the short way.
     #[inline(always)]
-    pub fn take_word(&mut self, handle: Handle, len: u32) -> Option<u64> {
-        let ring = self.ready(handle, (Kind::Scalar, Direction::Receive))?;
-        let arrival = self.stack.take_from_channel(ring).ok()??;
-        if arrival.len != len || arrival.block.is_some() {
-            return self.wrong_scalar(handle, arrival);
-        }
-        Some(arrival.word)
+    pub fn take_word(&mut self, handle: Handle, len: u32) -> Quick<u64> {
+        let Some(inlet) = self.shorts.receive_words(handle) else { return Quick::Not };
+        let taken = self.stack.take_word(inlet, len);
+        self.quick(taken)
+    }
+
+    /// Sends a packet the short way, if it is short.
+    #[inline(always)]
+    pub fn put_short(&mut self, handle: Handle, bytes: &Bytes) -> Quick<()> {
+        let Some((outlet, longest)) = self.shorts.send_packets(handle) else { return Quick::Not };
+        let Some(bytes) = bytes.there().filter(|bytes| bytes.len() <= longest as usize) else {
+            return Quick::Not;
+        };
+        let sent = self.stack.post_short_packet(outlet, bytes, PLACEMENT, 0);
+        self.quick(sent.map(|armed| ((), armed)))
     }
 
     /// Sends a packet the short way.
-    #[inline(always)]
-    pub fn put_block(&mut self, handle: Handle, bytes: &Bytes) -> Option<()> {
-        let channel = self.channels.get(handle)?;
-        let ready = channel.ready == Some((Kind::Packet, Direction::Send));
-        if !ready || bytes.missing() || bytes.get().len() > channel.longest as usize {
-            return None;
+    pub fn put_block(&mut self, handle: Handle, bytes: &Bytes) -> Quick<()> {
+        let (Some((outlet, longest)), Some(bytes)) =
+            (self.shorts.send_packets(handle), bytes.there())
+        else {
+            return Quick::Not;
+        };
+        if bytes.len() > longest as usize {
+            return Quick::Not;
         }
-        self.stack.try_send_packet(channel.ring?, bytes.get(), PLACEMENT, 0).ok()
+        let sent = self.stack.post_packet(outlet, bytes, PLACEMENT, 0);
+        self.quick(sent.map(|armed| ((), armed)))
     }
 
     /// Receives a packet the short way: where it is and how long.
     #[inline(always)]
-    pub fn take_block(&mut self, handle: Handle) -> Option<(*mut c_void, usize)> {
-        let ring = self.ready(handle, (Kind::Packet, Direction::Receive))?;
+    pub fn take_block(&mut self, handle: Handle) -> Quick<(*mut c_void, usize)> {
+        let taken = self.take_where_it_is(handle);
+        self.quick(taken)
+    }
+
+    #[inline(always)]
+    fn take_where_it_is(&mut self, handle: Handle) -> Option<((*mut c_void, usize), bool)> {
+        let inlet = self.shorts.receive_packets(handle)?;
+        let link = inlet.link();
         if !self.held.room() {
             return None;
         }
-        let arrival = self.stack.take_from_channel(ring).ok()??;
-        self.hold(ring, &arrival)
+        let InPlace { region, offset, len, block, due } = self.stack.take_packet(inlet)?;
+        let at = region.at(offset, len)?;
+        self.held.insert(at.addr(), (link, block));
+        Some(((at.cast_mut().cast(), len as usize), due))
+    }
+
+    /// What became of an attempt to do something the short way, which has counted.
+    #[inline(always)]
+    fn quick<T>(&mut self, done: Option<(T, bool)>) -> Quick<T> {
+        match done {
+            None => Quick::Not,
+            Some((value, true)) => Quick::More(value),
+            Some((value, false)) if self.is_due() => Quick::More(value),
+            Some((value, false)) => Quick::Done(value),
+        }
+    }
+
+    /// What can be said of a message before it is sent: how long its sender may wait, and whether it
+    /// fails where there is no room.
+    #[inline(never)]
+    pub fn sender(&self, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcome<(u32, bool)> {
+        if bytes.missing() {
+            return Err(Status::Parameter);
+        }
+        let own = self.endpoints.find(from).and_then(|inner| self.endpoints.get(inner));
+        let own = own.ok_or(Status::EndpInvalid)?;
+        if bytes.get().len() > own.attributes.max_payload as usize {
+            return Err(Status::MsgSize);
+        }
+        if priority >= PRIORITIES {
+            return Err(Status::Priority);
+        }
+        Ok((own.attributes.timeout, own.attributes.fails_at_limit()))
+    }
+
+    /// Sends a message the short way.
+    #[inline(always)]
+    pub fn put_message(
+        &mut self,
+        (from, to): (EndpointId, EndpointId),
+        bytes: &Bytes,
+        priority: u32,
+    ) -> Quick<()> {
+        let done = self.post_message((from, to), bytes.there(), priority);
+        self.quick(done.map(|()| ((), false)))
+    }
+
+    #[inline(always)]
+    fn post_message(
+        &mut self,
+        (from, to): (EndpointId, EndpointId),
+        bytes: Option<&[u8]>,
+        priority: u32,
+    ) -> Option<()> {
+        let bytes = bytes?;
+        let own = self.endpoints.get(self.endpoints.find(from)?)?;
+        if bytes.len() > own.attributes.max_payload as usize || priority >= PRIORITIES {
+            return None;
+        }
+        let remote = self.peers.find_first(to).filter(|remote| remote.end.is_none())?;
+        if self.peers.get(remote.peer)?.queued > 0 {
+            return None;
+        }
+        let (address, tag) = (remote.address(), remote.place.tag);
+        let sent = self.stack.post_short(CONTROL, address, (priority as u8, tag), bytes);
+        sent.then_some(())
+    }
+
+    /// Receives a message the short way: how long it was.
+    #[inline(always)]
+    pub fn collect_message(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Quick<usize> {
+        let done = self.take_first(id, buffer);
+        self.quick(done.map(|len| (len, false)))
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<usize> {
+        let (inner, buffer) = (self.endpoints.find(id)?, buffer?);
+        let endpoint = self.endpoints.get(inner).filter(|endpoint| endpoint.receiving == 0)?;
+        let tag = endpoint.tag;
+        let received = self.stack.take_first(inner, buffer)?;
+        // What is not meant for it is for an endpoint that had this place before.
+        (received.what == What::Message && received.tag == tag).then_some(received.len)
     }
 
     /// Sends a message if there is room and nothing waits before it.
-    #[inline]
+    #[inline(never)]
     pub fn send_message(&mut self, to: EndpointId, bytes: &[u8], priority: u8) -> Attempt<()> {
         let (peer, address, tag) = match self.target(to) {
             Ok(target) => target,
@@ -93,7 +193,7 @@ impl Node {
     }
 
     /// Receives a message if one is there and nobody waits for it: how long it was.
-    #[inline]
+    #[inline(never)]
     pub fn receive_message(&mut self, inner: u16, buffer: &mut [u8]) -> Attempt<usize> {
         let endpoint = self.endpoints.get(inner)?;
         if endpoint.receiving > 0 {
@@ -131,16 +231,21 @@ impl Node {
     }
 
     /// Sends a scalar if there is room and nothing waits before it.
-    #[inline]
+    #[inline(never)]
     pub fn send_scalar(&mut self, handle: Handle, value: u64, len: u32) -> Attempt<()> {
+        self.lengthen(handle);
         match self.channel(handle, Kind::Scalar, Direction::Send) {
             Err(status) => Some(Err(status)),
             Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => self.put_scalar(handle, value, len),
+            Ok(_) => {
+                let sent = self.put_scalar(handle, value, len)?;
+                self.shorten(handle);
+                Some(sent)
+            }
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn put_scalar(&mut self, handle: Handle, value: u64, len: u32) -> Attempt<()> {
         let channel = match self.channel(handle, Kind::Scalar, Direction::Send) {
             Ok(channel) => channel,
@@ -154,16 +259,32 @@ impl Node {
     }
 
     /// Receives a scalar if one is there and nobody waits for it.
-    #[inline]
+    #[inline(never)]
     pub fn receive_scalar(&mut self, handle: Handle, len: u32) -> Attempt<u64> {
+        if let Some(inlet) = self.shorts.receive_words(handle) {
+            if inlet.is_empty() {
+                return None;
+            }
+            if let Some((word, due)) = self.stack.take_word(inlet, len) {
+                if due {
+                    self.stack.credit(inlet);
+                }
+                return Some(Ok(word));
+            }
+        }
+        self.lengthen(handle);
         match self.channel(handle, Kind::Scalar, Direction::Receive) {
             Err(status) => Some(Err(status)),
             Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => self.take_scalar(handle, len),
+            Ok(_) => {
+                let received = self.take_scalar(handle, len)?;
+                self.shorten(handle);
+                Some(received)
+            }
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn take_scalar(&mut self, handle: Handle, len: u32) -> Attempt<u64> {
         let channel = match self.channel(handle, Kind::Scalar, Direction::Receive) {
             Ok(channel) => channel,
@@ -171,11 +292,8 @@ impl Node {
         };
         let ring = channel.ring?;
         let arrival = match channel.stash.take() {
-            Some(arrival) => {
-                channel.settle();
-                arrival
-            }
-            None => match self.stack.take_from_channel(ring) {
+            Some(arrival) => arrival,
+            None => match self.take_entry(ring) {
                 Ok(Some(arrival)) => arrival,
                 nothing => return self.nothing(handle, nothing),
             },
@@ -187,6 +305,12 @@ impl Node {
         Some(Err(Status::SclSize))
     }
 
+    /// Takes the next entry off a ring.
+    #[inline(never)]
+    pub fn take_entry(&mut self, ring: Ring) -> Result<Option<Arrival>, LinkError> {
+        self.stack.take_from_channel(ring)
+    }
+
     /// Keeps a scalar of another size than was asked for, for who asks for its own.
     #[cold]
     fn wrong_scalar<T>(&mut self, handle: Handle, arrival: Arrival) -> Option<T> {
@@ -194,10 +318,7 @@ impl Node {
         match (arrival.block, channel.ring) {
             // No scalar at all: its sender does not keep the rules.
             (Some(block), Some(ring)) => self.stack.release_block(ring.link, block),
-            _ => {
-                channel.stash = Some(arrival);
-                channel.settle();
-            }
+            _ => channel.stash = Some(arrival),
         }
         None
     }
@@ -223,17 +344,22 @@ impl Node {
     }
 
     /// Sends a packet if there is room and nothing waits before it.
-    #[inline]
+    #[inline(never)]
     pub fn send_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
+        self.lengthen(handle);
         match self.channel(handle, Kind::Packet, Direction::Send) {
             Err(status) => Some(Err(status)),
             Ok(channel) if bytes.len() > channel.longest as usize => Some(Err(Status::PktSize)),
             Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => self.put_packet(handle, bytes),
+            Ok(_) => {
+                let sent = self.put_packet(handle, bytes)?;
+                self.shorten(handle);
+                Some(sent)
+            }
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn put_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
         let channel = match self.channel(handle, Kind::Packet, Direction::Send) {
             Ok(channel) => channel,
@@ -247,16 +373,31 @@ impl Node {
     }
 
     /// Receives a packet if one is there and nobody waits for it: its size.
-    #[inline]
+    #[inline(never)]
     pub fn receive_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
+        if self.shorts.receive_packets(handle).is_some_and(|inlet| inlet.is_empty()) {
+            return None;
+        }
+        if let Some(((at, len), due)) = self.take_where_it_is(handle) {
+            if due {
+                self.follow_up(handle);
+            }
+            out.put(at);
+            return Some(Ok(len as u64));
+        }
+        self.lengthen(handle);
         match self.channel(handle, Kind::Packet, Direction::Receive) {
             Err(status) => Some(Err(status)),
             Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => self.take_packet(handle, out),
+            Ok(_) => {
+                let received = self.take_packet(handle, out)?;
+                self.shorten(handle);
+                Some(received)
+            }
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn take_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
         let channel = match self.channel(handle, Kind::Packet, Direction::Receive) {
             Ok(channel) => channel,
@@ -266,7 +407,7 @@ impl Node {
         if !self.held.room() {
             return Some(Err(Status::MemLimit));
         }
-        let arrival = match self.stack.take_from_channel(ring) {
+        let arrival = match self.take_entry(ring) {
             Ok(Some(arrival)) => arrival,
             nothing => return self.nothing(handle, nothing),
         };
@@ -285,17 +426,22 @@ impl Node {
         let block = arrival.block?;
         let (region, offset) = self.stack.place_of(ring.link, block)?;
         let at = region.at(offset, arrival.len)?;
-        if !self.peers.keeps(ring.link) {
-            self.peers.keep(ring.link, region.clone());
-        }
-        self.held.insert(at.addr(), ring.link, block);
+        self.peers.keep(ring.link, region);
+        self.held.insert(at.addr(), (ring.link, block));
         Some((at.cast_mut().cast(), arrival.len as usize))
     }
 
+    /// Gives a received packet back the short way.
+    #[inline(always)]
+    pub fn put_back(&mut self, at: usize) -> Quick<()> {
+        let Some((link, block)) = self.held.remove(at) else { return Quick::Not };
+        self.stack.release_block(link, block);
+        self.quick(Some(((), false)))
+    }
+
     /// Gives a received packet back, if it is one.
-    #[inline]
     pub fn release_packet(&mut self, at: usize) -> Option<()> {
-        let (link, block) = self.held.remove(at)?;
+        let (link, block) = self.held.remove_any(at)?;
         self.stack.release_block(link, block);
         Some(())
     }
@@ -397,8 +543,8 @@ impl Node {
     /// Counts a call that found what it wanted. Whether everything is to be seen to once more.
     #[inline]
     pub fn is_due(&mut self) -> bool {
-        self.turns = self.turns.wrapping_add(1);
-        self.turns.is_multiple_of(TURNS)
+        self.turns = self.turns.wrapping_sub(1);
+        self.turns == 0
     }
 
     /// As [`Node::is_due`], and sees to it.
@@ -457,17 +603,17 @@ impl Node {
             }
             Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {
                 let channel = *channel;
+                self.lengthen(channel);
                 if let Some(channel) = self.channels.get_mut(channel) {
                     channel.pending += 1;
-                    channel.settle();
                     let _ = channel.ring.map(|ring| self.stack.want_room(ring, true));
                 }
             }
             Operation::ReceivePacket { channel, .. } | Operation::ReceiveScalar { channel, .. } => {
                 let channel = *channel;
+                self.lengthen(channel);
                 if let Some(channel) = self.channels.get_mut(channel) {
                     channel.pending += 1;
-                    channel.settle();
                     let _ = channel.ring.map(|ring| self.stack.watch_channel(ring, true));
                 }
             }
@@ -539,7 +685,6 @@ impl Node {
     fn pends_no_more(&mut self, channel: Handle) -> Option<Ring> {
         let channel = self.channels.get_mut(channel)?;
         channel.pending = channel.pending.saturating_sub(1);
-        channel.settle();
         channel.ring.filter(|_| channel.pending == 0)
     }
 }

@@ -1,8 +1,11 @@
 /* Packet channels: what is transferred, whose the buffers are, and order. */
 #include "check.h"
 
-enum { READY, DONE, FILLED, LET_GO };
+enum { READY, DONE, FILLED, LET_GO, ROUND };
 enum { MANY = 3000, HELD = 8 };
+/* Rounds of packets, how many each has, and after how many a channel may be full: of its slots, a
+   quarter can be held back by a receiver that does not wait. */
+enum { FLOODS = 20, FLOOD = 200, NEARLY_FULL = 48 };
 
 static unsigned char out[65537];
 
@@ -375,29 +378,38 @@ static void sends_all(void)
     finalize();
 }
 
-/* Both ways between two processes, each over a channel of its own. */
-static void exchange(mcapi_node_t here, mcapi_node_t there)
+/* Opens a channel to another process and one from it. */
+static void both_open(mcapi_node_t here, mcapi_node_t there, mcapi_pktchan_send_hndl_t *send,
+                      mcapi_pktchan_recv_hndl_t *receive)
 {
     mcapi_status_t status;
     mcapi_endpoint_t from, to;
-    mcapi_pktchan_send_hndl_t send;
-    mcapi_pktchan_recv_hndl_t receive;
     mcapi_request_t requests[2];
-    mcapi_uint_t i;
-    size_t size;
-    void *packet;
 
     initialize(here);
     from = create(1);
     to = create(2);
     get(here, 1);
-    packets.open_recv(&receive, to, &requests[0], &status);
+    packets.open_recv(receive, to, &requests[0], &status);
     CHECK(status == MCAPI_PENDING || status == MCAPI_SUCCESS);
-    packets.open_send(&send, from, &requests[1], &status);
+    packets.open_send(send, from, &requests[1], &status);
     CHECK(status == MCAPI_PENDING || status == MCAPI_SUCCESS);
     EXPECT_IS(MCAPI_SUCCESS, connect_ends(&packets, from, get(there, 2)));
     EXPECT_IS(MCAPI_SUCCESS, end_of(&requests[1]));
     EXPECT_IS(MCAPI_SUCCESS, end_of(&requests[0]));
+}
+
+/* Both ways between two processes, each over a channel of its own. */
+static void exchange(mcapi_node_t here, mcapi_node_t there)
+{
+    mcapi_status_t status;
+    mcapi_pktchan_send_hndl_t send;
+    mcapi_pktchan_recv_hndl_t receive;
+    mcapi_uint_t i;
+    size_t size;
+    void *packet;
+
+    both_open(here, there, &send, &receive);
     for (i = 0; i < 500; i++) {
         fill(out, 200, i + here);
         mcapi_pktchan_send(send, out, 200, &status);
@@ -421,6 +433,68 @@ static void exchange_1(void)
 static void exchange_2(void)
 {
     exchange(2, 1);
+}
+
+static void take(mcapi_pktchan_recv_hndl_t receive, unsigned seed)
+{
+    mcapi_status_t status;
+    size_t size;
+    void *packet;
+    mcapi_pktchan_recv(receive, &packet, &size, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(size == 48 && filled(packet, size, seed));
+    mcapi_pktchan_release(packet, &status);
+    EXPECT(MCAPI_SUCCESS);
+}
+
+static void give(mcapi_pktchan_send_hndl_t send, unsigned seed)
+{
+    mcapi_status_t status;
+    fill(out, 48, seed);
+    mcapi_pktchan_send(send, out, 48, &status);
+    EXPECT(MCAPI_SUCCESS);
+}
+
+/* More packets than there is room for, and one back when all were received: the sender sleeps while
+   there is no room, the receiver when it has got all there are. */
+static void floods(void)
+{
+    mcapi_pktchan_send_hndl_t send;
+    mcapi_pktchan_recv_hndl_t receive;
+    unsigned round, i;
+
+    setenv("NARROWS_MCAPI_LOOK", "0", 1);
+    both_open(1, 2, &send, &receive);
+    for (round = 1; round <= FLOODS; round++) {
+        for (i = 0; i < FLOOD; i++) {
+            if (i == NEARLY_FULL)
+                put(ROUND, round);
+            give(send, i);
+        }
+        take(receive, round);
+    }
+    finalize();
+}
+
+static void is_flooded(void)
+{
+    mcapi_pktchan_send_hndl_t send;
+    mcapi_pktchan_recv_hndl_t receive;
+    unsigned round, i;
+
+    setenv("NARROWS_MCAPI_LOOK", "0", 1);
+    both_open(2, 1, &send, &receive);
+    for (round = 1; round <= FLOODS; round++) {
+        while (look(ROUND) != round)
+            sched_yield();
+        /* The sender is about to find no room. */
+        for (i = 0; i < 50; i++)
+            sched_yield();
+        for (i = 0; i < FLOOD; i++)
+            take(receive, i);
+        give(send, round);
+    }
+    finalize();
 }
 
 /* The buffer is the sender's memory: who writes to it ends, with a signal. */
@@ -478,6 +552,7 @@ int main(void)
     TOGETHER(full, holds, fills);
     TOGETHER(stream, takes_all, sends_all);
     TOGETHER(both_ways, exchange_1, exchange_2);
+    TOGETHER(flood, floods, is_flooded);
     TOGETHER(reading_only, overwrites, is_overwritten);
-    return verdict(9);
+    return verdict(10);
 }

@@ -188,7 +188,7 @@ impl<P: Platform> Node<P> {
     /// Takes from a channel whose link has ended, or ends it because of what is there.
     #[inline(never)]
     fn take_what_is_left(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
-        let link = self.channel_link(from)?;
+        let link = self.inlet_link(from)?;
         let Some(reason) = link.lost else {
             let what = link.shared.fault(from.ring);
             self.fail(from.link, what);
@@ -201,10 +201,16 @@ impl<P: Platform> Node<P> {
         arrival.map(Some).ok_or(LinkError::Gone(reason))
     }
 
-    /// The link of a channel that there is.
-    fn channel_link(&mut self, channel: Channel) -> Result<&mut Link<P>, LinkError> {
-        let link = self.links.get_mut(channel.link);
-        link.filter(|link| channel.ring < link.shared.channels()).ok_or(LinkError::Unknown)
+    /// The link of a channel to receive on.
+    fn inlet_link(&mut self, from: Channel) -> Result<&mut Link<P>, LinkError> {
+        let link = self.links.get_mut(from.link);
+        link.filter(|link| link.shared.has_inlet(from.ring)).ok_or(LinkError::Unknown)
+    }
+
+    /// The link of a channel to send on.
+    fn outlet_link(&mut self, to: Channel) -> Result<&mut Link<P>, LinkError> {
+        let link = self.links.get_mut(to.link);
+        link.filter(|link| link.shared.has_outlet(to.ring)).ok_or(LinkError::Unknown)
     }
 
     /// Whether something is there to be taken from a channel.
@@ -228,9 +234,15 @@ impl<P: Platform> Node<P> {
         Some((shared.peer(), shared.theirs().block(block)?.0))
     }
 
+    /// The peer's region of a link.
+    #[must_use]
+    pub fn peer_region(&self, link: LinkId) -> Option<&P::Peer> {
+        Some(self.links.get(link)?.shared.peer())
+    }
+
     /// Gives the block of a received packet back to its sender. It is not checked whether it is
     /// held: whoever gives back what is not ends the link, as seen from its sender.
-    #[inline]
+    #[inline(always)]
     pub fn release_block(&mut self, link: LinkId, block: Block) {
         if let Some(link) = self.links.with_channels(link) {
             link.shared.give_block(&self.platform, block);
@@ -252,7 +264,7 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel.
     pub fn watch_channel(&mut self, from: Channel, on: bool) -> Result<(), LinkError> {
-        self.channel_link(from)?.shared.watch_channel(from.ring, on);
+        self.inlet_link(from)?.shared.watch_channel(from.ring, on);
         Ok(())
     }
 
@@ -262,7 +274,7 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel.
     pub fn want_room(&mut self, to: Channel, on: bool) -> Result<(), LinkError> {
-        self.channel_link(to)?.shared.want_channel_room(to.ring, on);
+        self.outlet_link(to)?.shared.want_channel_room(to.ring, on);
         self.starving |= on;
         Ok(())
     }
@@ -288,13 +300,13 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
     ) -> Result<(), LinkError> {
         self.up(to.link)?;
-        let wanted = self.channel_link(to)?.shared.want_channel_room(to.ring, true);
+        let wanted = self.outlet_link(to)?.shared.want_channel_room(to.ring, true);
         self.starving = true;
         let deadline = self.deadline(within);
         self.poll();
         self.wait(self.agreed(), deadline, None);
         self.attend();
-        self.channel_link(to)?.shared.want_channel_room(to.ring, wanted);
+        self.outlet_link(to)?.shared.want_channel_room(to.ring, wanted);
         self.up(to.link)?;
         if self.passed(deadline) { Err(LinkError::Deadline) } else { Ok(()) }
     }

@@ -43,6 +43,26 @@ impl<P: Platform> Ready<'_, P> {
 }
 
 impl<P: Platform> Node<P> {
+    /// As [`Node::try_send`], if the bytes fit a slot that is known to be free. False if they do not,
+    /// or there is something else to do: nothing was sent.
+    #[inline(always)]
+    pub fn post_short(
+        &mut self,
+        from: Port,
+        to: Address,
+        (priority, tag): (u8, u16),
+        bytes: &[u8],
+    ) -> bool {
+        self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
+    }
+
+    /// As [`Node::try_receive_into`], if there is one message and nothing else to do. None does not
+    /// say that there is none.
+    #[inline(always)]
+    pub fn take_first(&mut self, port: Port, buffer: &mut [u8]) -> Option<Received> {
+        self.look(port, buffer).ok()?
+    }
+
     /// Sends a message that fits a slot which is known to be free. False if it did not.
     #[inline(always)]
     pub(super) fn post_in_slot(

@@ -48,20 +48,70 @@ fn set(bits: &mut u64, ring: u16, on: bool) {
 }
 
 /// The sender's side of a channel.
-struct Outlet<P: Platform> {
-    tx: Producer<P::Own, P::Peer>,
+pub struct Outlet<P: Platform> {
+    pub(super) tx: Producer<P::Own, P::Peer>,
     /// What the receiver says it took.
     taken: <P::Peer as Memory>::Words,
 }
 
 /// The receiver's side of a channel.
-struct Inlet<P: Platform> {
-    rx: Consumer<P::Own, P::Peer>,
+pub struct Inlet<P: Platform> {
+    pub(super) rx: Consumer<P::Own, P::Peer>,
     /// Entries taken when the link ended.
     ended: u32,
 }
 
+impl<P: Platform> Outlet<P> {
+    /// Whether a slot is known to be free.
+    #[inline(always)]
+    pub fn known_room(&self) -> bool {
+        self.tx.known_room()
+    }
+
+    /// Publishes a word where a slot is known to be free. True if the receiver is armed.
+    #[inline(always)]
+    pub fn put_word(&mut self, platform: &P, (value, len): (u64, u32), tag: u16) -> bool {
+        self.put(platform, &entry(len, tag, None), &value.to_le_bytes())
+    }
+
+    #[inline(always)]
+    fn put(&mut self, platform: &P, entry: &Descriptor, payload: &[u8]) -> bool {
+        self.tx.put(entry, payload);
+        platform.fence();
+        self.tx.armed()
+    }
+}
+
 impl<P: Platform> Inlet<P> {
+    /// Whether nothing is there to be taken.
+    pub fn is_empty(&self) -> bool {
+        !self.rx.ready()
+    }
+
+    /// Takes the next entry if one is there and it is a word of `len` bytes; whether a batch of
+    /// credit has gathered comes with it.
+    #[inline(always)]
+    pub fn take_word(&mut self, len: u32) -> Option<(u64, bool)> {
+        let slot = self.rx.next();
+        let wanted = |first| len <= WORD && Descriptor::is_usual(first, len);
+        let ([_, last], word) = self.rx.behind(slot, wanted)?;
+        if !Descriptor::is_bare(last) {
+            return None;
+        }
+        self.rx.pass(slot);
+        Some((word, self.rx.is_due(slot.wrapping_add(1))))
+    }
+
+    /// Gives all credit that is held back. True if the sender may wait for it and is to be rung.
+    pub fn give_credit(&mut self, platform: &P) -> bool {
+        if self.rx.owed() == 0 {
+            return false;
+        }
+        self.rx.give_credit();
+        platform.fence();
+        self.rx.wanted()
+    }
+
     /// Whether something can be taken though the link has ended: a ring holds no more than its
     /// slots, whatever a peer that is alive in truth writes on.
     fn left(&self) -> bool {
@@ -173,9 +223,7 @@ impl<P: Platform> Shared<P> {
         let Some(outlet) = self.channels.outlet(ring).filter(|o| o.tx.known_room()) else {
             return false;
         };
-        outlet.tx.put(&entry(len, tag, None), &value.to_le_bytes());
-        platform.fence();
-        if outlet.tx.must_ring() {
+        if outlet.put_word(platform, (value, len), tag) && outlet.tx.must_ring() {
             platform.ring(&self.bell);
         }
         true
@@ -196,12 +244,105 @@ impl<P: Platform> Shared<P> {
         }
         let Some(block) = self.bring(placement, bytes) else { return false };
         let Some(outlet) = self.channels.outlet(ring) else { return false };
-        outlet.tx.put(&entry(bytes.len() as u32, tag, Some(block)), &[]);
-        platform.fence();
-        if outlet.tx.must_ring() {
+        let armed = outlet.put(platform, &entry(bytes.len() as u32, tag, Some(block)), &[]);
+        if armed && outlet.tx.must_ring() {
             platform.ring(&self.bell);
         }
         true
+    }
+
+    /// As [`Shared::post_packet`], on an outlet that was taken out, of a packet that is `SHORT` or of
+    /// any. Whether the receiver is armed; none if nothing was sent.
+    #[inline(always)]
+    pub fn post_packet_to<const SHORT: bool>(
+        &mut self,
+        platform: &P,
+        outlet: &mut Outlet<P>,
+        bytes: &[u8],
+        placement: Placement,
+        tag: u16,
+    ) -> Option<bool> {
+        if !outlet.known_room() {
+            return None;
+        }
+        let block = match SHORT {
+            true => self.bring_short(placement, bytes)?,
+            false => self.bring(placement, bytes)?,
+        };
+        Some(outlet.put(platform, &entry(bytes.len() as u32, tag, Some(block)), &[]))
+    }
+
+    /// Rings the peer, if that is due behind what an outlet that was taken out has sent.
+    pub fn ring_for(&self, platform: &P, outlet: &Outlet<P>) {
+        if outlet.tx.must_ring() {
+            platform.ring(&self.bell);
+        }
+    }
+
+    /// Gives the credit of an inlet that was taken out.
+    pub fn credit(&self, platform: &P, inlet: &mut Inlet<P>) {
+        if inlet.give_credit(platform) {
+            platform.ring(&self.bell);
+        }
+    }
+
+    /// Takes the sender's side of a channel out, until it is put back.
+    pub fn take_outlet(&mut self, ring: u16) -> Option<Outlet<P>> {
+        self.channels.outlets.get_mut(usize::from(ring))?.take()
+    }
+
+    /// Puts back what was taken out.
+    pub fn put_outlet(&mut self, ring: u16, outlet: Outlet<P>) {
+        if let Some(place) = self.channels.outlets.get_mut(usize::from(ring)) {
+            *place = Some(outlet);
+        }
+    }
+
+    /// Takes the receiver's side of a channel out, until it is put back.
+    pub fn take_inlet(&mut self, ring: u16) -> Option<Inlet<P>> {
+        self.channels.inlets.get_mut(usize::from(ring))?.take()
+    }
+
+    /// Puts back what was taken out; `over` if the link ended meanwhile.
+    pub fn put_inlet(&mut self, ring: u16, mut inlet: Inlet<P>, over: bool) {
+        if over {
+            inlet.ended = inlet.rx.taken();
+        }
+        if inlet.rx.owed() != 0 {
+            self.channels.owing |= bit(ring);
+        }
+        if let Some(place) = self.channels.inlets.get_mut(usize::from(ring)) {
+            *place = Some(inlet);
+        }
+    }
+
+    /// Whether there is such a channel and its receiver's side has not been taken out.
+    pub fn has_inlet(&self, ring: u16) -> bool {
+        self.channels.inlet(ring).is_some()
+    }
+
+    /// Whether there is such a channel and its sender's side has not been taken out.
+    pub fn has_outlet(&self, ring: u16) -> bool {
+        self.channels.outlets.get(usize::from(ring)).is_some_and(Option::is_some)
+    }
+
+    /// Takes the next entry of an inlet that was taken out, if one is there and it is a packet: its
+    /// block, where in the peer's region that begins, and the packet's length; and whether a batch
+    /// of credit has gathered.
+    #[inline(always)]
+    pub fn take_packet_from(&mut self, inlet: &mut Inlet<P>) -> Option<((Block, u32, u32), bool)> {
+        let slot = inlet.rx.next();
+        let ([first, last], _) = inlet.rx.behind(slot, |_| true)?;
+        let Descriptor { len, block, .. } = Descriptor::usual([first, 0, last])?;
+        let block = block?;
+        let (offset, limit) = self.theirs.block(block)?;
+        if len > limit {
+            return None;
+        }
+        self.peer.invalidate(offset, len);
+        self.channels.held += 1;
+        inlet.rx.pass(slot);
+        Some(((block, offset, len), inlet.rx.is_due(slot.wrapping_add(1))))
     }
 
     /// Whether a slot of a channel to send on is free, looking at the peer's credit if need be; none

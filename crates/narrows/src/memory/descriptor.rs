@@ -91,9 +91,22 @@ impl Descriptor {
     /// Reads the words of the usual message back: one whose credit may gather. None for others.
     #[inline(always)]
     pub(crate) fn usual(words: [u32; 3]) -> Option<Descriptor> {
-        const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
-        let usual = words[0] & (7 << 5 | 3) == USUAL;
+        let usual = words[0] & (7 << 5 | 3) == Self::USUAL;
         usual.then(|| Descriptor::with(Kind::Message, Ack::Batched, words))
+    }
+
+    const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
+
+    /// Whether the first word is of the usual message, of so many bytes.
+    #[inline(always)]
+    pub(crate) fn is_usual(first: u32, len: u32) -> bool {
+        first & !(7 << 2) == len << 8 | Self::USUAL
+    }
+
+    /// Whether the last word is of a message without a block.
+    #[inline(always)]
+    pub(crate) fn is_bare(last: u32) -> bool {
+        (last >> 16) as u16 == Block::NONE
     }
 
     /// What the words say besides kind and acknowledgement.

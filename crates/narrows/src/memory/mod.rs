@@ -12,7 +12,7 @@ mod returns;
 mod ring;
 mod shared;
 
-pub use channel::{Arrival, WORD};
+pub use channel::{Arrival, Inlet, Outlet, WORD};
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
 pub use pool::{Pool, PoolError};

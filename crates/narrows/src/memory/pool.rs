@@ -121,6 +121,29 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         Ok(taken)
     }
 
+    /// As [`Pool::take_to_lend`], if a block of the first class will do and is free.
+    #[inline(always)]
+    pub(super) fn take_quickly(
+        &mut self,
+        placement: Placement,
+        len: u32,
+    ) -> Option<(Block, u32, u32)> {
+        let list = self.lists.first_mut()?;
+        if u32::from(list.placement) != placement.code() || list.size < len {
+            return None;
+        }
+        // NIL is the number of no block.
+        let index = list.first;
+        let entry = self.books.get_mut(usize::from(index))?;
+        list.first = core::mem::replace(entry, LENT);
+        if list.first == NIL {
+            list.last = NIL;
+        }
+        self.lent += 1;
+        let index = u32::from(index);
+        Some((Block::new(0, index), list.offset + index * list.stride, list.size))
+    }
+
     #[inline(always)]
     fn take_as(
         &mut self,

@@ -6,6 +6,9 @@ use super::{Block, Descriptor, PoolError, Shared};
 use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
+/// Bytes of a payload that is short.
+const SHORT: usize = 64;
+
 impl<P: Platform> Shared<P> {
     /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
     /// is separate.
@@ -48,6 +51,27 @@ impl<P: Platform> Shared<P> {
     #[inline(never)]
     fn credited(&mut self) -> bool {
         self.tx.room() == Ok(true)
+    }
+
+    /// As [`Shared::bring`], of so few bytes that it is a matter of some moves.
+    #[inline(always)]
+    pub(super) fn bring_short(&mut self, pool: Placement, payload: &[u8]) -> Option<Block> {
+        if payload.len() > SHORT || self.pool.lent() >= self.most_lent {
+            return None;
+        }
+        let (block, offset, _) = self.pool.take_quickly(pool, payload.len() as u32)?;
+        if self.own.write_short(offset, payload).is_err() {
+            return self.not_lent(block);
+        }
+        self.own.clean(offset, payload.len() as u32);
+        Some(block)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_lent(&mut self, block: Block) -> Option<Block> {
+        let _ = self.pool.reclaim(block);
+        None
     }
 
     /// Copies a payload to a free block and lends that to the peer.

@@ -140,6 +140,13 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.slots.write_slot(slot, self.line, next, descriptor.pack(), payload);
     }
 
+    /// Whether the receiver has said when it wants to be rung: if not, it need not be. Where
+    /// [`Producer::must_ring`] is.
+    #[inline(always)]
+    pub(super) fn armed(&self) -> bool {
+        self.armed.load(0) != 0
+    }
+
     /// Whether the receiver sleeps and wants to be rung by now. Behind a full fence after
     /// [`Producer::publish`].
     #[inline]
@@ -387,6 +394,18 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     pub(super) fn is_behind(&self, slot: u32) -> bool {
         // Acquire: as in `Consumer::ready`.
         self.slots.sequence(slot, self.line) == slot.wrapping_add(1)
+    }
+
+    /// First and last word and the first bytes of the message behind number `slot`, if it is there
+    /// and the first is `wanted`.
+    #[inline(always)]
+    pub(super) fn behind(
+        &self,
+        slot: u32,
+        wanted: impl FnOnce(u32) -> bool,
+    ) -> Option<([u32; 2], u64)> {
+        let (words, first) = self.slots.slot_of(slot, self.line, slot.wrapping_add(1), wanted)?;
+        Some((words, u64::from_le_bytes(first)))
     }
 
     /// Whether a batch of credit has gathered.

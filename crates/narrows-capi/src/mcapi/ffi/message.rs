@@ -2,33 +2,14 @@
 
 use std::ffi::c_void;
 
-use super::super::attribute::PRIORITIES;
 use super::super::foreign::{Buffer, Bytes, Output};
-use super::super::id::EndpointId;
+use super::super::id::{EndpointId, Handle};
 use super::super::node::Node;
-use super::super::process::{self, Call};
+use super::super::process::{self, Call, Quickly};
 use super::super::request::{Done, Operation};
 use super::super::status::{Outcome, Status};
-use super::super::transfer::received;
-use super::{Begun, Verdict, begin, ended, size_of};
-
-/// What can be said of a message before it is sent: how long its sender may wait, and whether it
-/// fails where there is no room.
-#[inline]
-fn sender(node: &Node, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcome<(u32, bool)> {
-    if bytes.missing() {
-        return Err(Status::Parameter);
-    }
-    let own = node.endpoints.find(from).and_then(|inner| node.endpoints.get(inner));
-    let own = own.ok_or(Status::EndpInvalid)?;
-    if bytes.get().len() > own.attributes.max_payload as usize {
-        return Err(Status::MsgSize);
-    }
-    if priority >= PRIORITIES {
-        return Err(Status::Priority);
-    }
-    Ok((own.attributes.timeout, own.attributes.fails_at_limit()))
-}
+use super::super::transfer::{Quick, received};
+use super::{Begun, Verdict, begin, ended, sent_more, size_of};
 
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
@@ -39,7 +20,7 @@ fn send_now(
     priority: u32,
 ) -> Outcome<Option<(u32, bool)>> {
     let node = call.node()?;
-    let said = match sender(node, from, bytes, priority) {
+    let said = match node.sender(from, bytes, priority) {
         // The receiver is looked at before what is sent to it.
         Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
             return Err(Status::EndpInvalid);
@@ -94,14 +75,39 @@ pub unsafe extern "C" fn mcapi_msg_send(
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
     let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let put = |node: &mut Node| {
-        sender(node, from, &bytes, priority).ok()?;
-        node.send_message(to, bytes.get(), priority as u8)?.ok()
+    let Some(mut quickly) = process::quickly_at(from) else {
+        return send_long(verdict, (from, to), bytes, priority);
     };
-    match process::quickly_at(from, put) {
-        Some(()) => verdict.say(Status::Success),
-        None => verdict.of(send_in_turn((from, to), bytes, priority), ()),
+    let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
+    match sent {
+        Some(Quick::Done(())) => verdict.say(Status::Success),
+        Some(Quick::More(())) => sent_more(verdict, quickly, Handle::NONE.0),
+        Some(Quick::Not) | None => send_after(quickly, verdict, (from, to), bytes, priority),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn send_after(
+    quickly: Quickly,
+    verdict: Verdict,
+    ends: (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+) {
+    drop(quickly);
+    send_long(verdict, ends, bytes, priority);
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn send_long(
+    verdict: Verdict,
+    ends: (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+) {
+    verdict.of(send_in_turn(ends, bytes, priority), ());
 }
 
 #[inline(never)]
@@ -172,29 +178,58 @@ pub unsafe extern "C" fn mcapi_msg_recv(
     };
     let Some(verdict) = verdict else { return };
     let id = EndpointId(receive_endpoint);
-    let wanted = !buffer.missing() && !size.is_null();
-    let take = |node: &mut Node| {
-        let inner = node.endpoints.find(id).filter(|_| wanted)?;
-        node.receive_message(inner, buffer.get())?.ok()
+    let quickly = match process::quickly_at(id) {
+        Some(quickly) if !size.is_null() => Some(quickly),
+        _ => None,
     };
-    match process::quickly_at(id, take) {
-        Some(len) if len <= buffer_size => {
+    let Some(mut quickly) = quickly else {
+        return receive_long(verdict, id, buffer, size);
+    };
+    let taken = quickly.node().map(|node| node.collect_message(id, buffer.there()));
+    match taken {
+        Some(Quick::Done(len)) if len <= buffer_size => {
             size.put(len);
             verdict.say(Status::Success);
         }
-        Some(_) => {
-            size.put(buffer_size);
-            verdict.say(Status::MsgTruncated);
+        Some(Quick::Done(len) | Quick::More(len)) => {
+            size.put(len.min(buffer_size));
+            received_more(verdict, quickly, len > buffer_size);
         }
-        None => {
-            let done = receive_in_turn(id, buffer, (buffer_size, wanted));
-            let (status, len) = size_of(done);
-            if done.is_ok() {
-                size.put(len);
-            }
-            verdict.say(status);
-        }
+        Some(Quick::Not) | None => receive_after(quickly, verdict, id, buffer, size),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn received_more(verdict: Verdict, quickly: Quickly, truncated: bool) {
+    quickly.follow_up(Handle::NONE);
+    verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn receive_after(
+    quickly: Quickly,
+    verdict: Verdict,
+    id: EndpointId,
+    buffer: Buffer,
+    size: Output<usize>,
+) {
+    drop(quickly);
+    receive_long(verdict, id, buffer, size);
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn receive_long(verdict: Verdict, id: EndpointId, buffer: Buffer, size: Output<usize>) {
+    let wanted = !buffer.missing() && !size.is_null();
+    let room = buffer.room();
+    let done = receive_in_turn(id, buffer, (room, wanted));
+    let (status, len) = size_of(done);
+    if done.is_ok() {
+        size.put(len);
+    }
+    verdict.say(status);
 }
 
 #[inline(never)]

@@ -6,7 +6,9 @@
 //! Of every function here: a pointer is null or valid for what the function does with it, for as long
 //! as the call lasts; buffers and places for results that are given to a function ending in `_i`, for
 //! as long as its request does.
-#![allow(unsafe_code, clippy::missing_safety_doc)]
+// What calls have besides their short way is in functions that do not unwind either, so that it is
+// jumped to.
+#![allow(unsafe_code, clippy::missing_safety_doc, improper_ctypes_definitions)]
 
 mod endpoint;
 mod message;
@@ -25,7 +27,7 @@ pub use scalar::*;
 use super::endpoint::Direction;
 use super::foreign::{Output, Variable};
 use super::id::Handle;
-use super::process::{self, Call};
+use super::process::{self, Call, Quickly};
 use super::request::{Done, Named, TRUNCATED};
 use super::status::{Outcome, Status};
 
@@ -102,6 +104,14 @@ unsafe fn begin(status: *mut u32, request: *mut u32, act: &dyn Fn() -> Outcome<B
             verdict.say(status);
         }
     }
+}
+
+/// Ends a call that went the short way, with something else to do.
+#[cold]
+#[inline(never)]
+extern "C" fn sent_more(verdict: Verdict, quickly: Quickly, handle: u32) {
+    quickly.follow_up(Handle(handle));
+    verdict.say(Status::Success);
 }
 
 /// How an operation ended, and its size.

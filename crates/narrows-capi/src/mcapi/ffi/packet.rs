@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use super::super::control::Kind;
 use super::super::foreign::{Bytes, Output};
 use super::super::id::{EndpointId, Handle};
-use super::super::node::Node;
-use super::super::process;
+use super::super::process::{self, Quickly};
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::{Begun, Direction, Verdict, begin, channel, ended, given};
+use super::super::transfer::Quick;
+use super::{Begun, Direction, Verdict, begin, channel, ended, given, sent_more};
 
 /// Connects two endpoints by a channel.
 pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
@@ -63,8 +63,10 @@ pub(super) fn available(handle: u32, kind: Kind) -> Outcome<u32> {
     let node = call.node()?;
     let channel = node.channels.get(handle).filter(|channel| channel.is(kind, Direction::Receive));
     let channel = channel.ok_or(Status::ChanInvalid)?;
-    let kept = u32::from(channel.stash.is_some());
-    let ring = channel.ring.map_or(0, |ring| node.stack.channel_available(ring));
+    let (kept, ring) = (u32::from(channel.stash.is_some()), channel.ring);
+    node.lengthen(handle);
+    let ring = ring.map_or(0, |ring| node.stack.channel_available(ring));
+    node.shorten(handle);
     node.turn();
     ended(call, Ok(kept + ring))
 }
@@ -152,11 +154,34 @@ pub unsafe extern "C" fn mcapi_pktchan_send(
     // SAFETY: as was promised.
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
-    let put = |node: &mut Node| node.put_block(Handle(send_handle), &bytes);
-    match process::quickly_for(Handle(send_handle), put) {
-        Some(()) => verdict.say(Status::Success),
-        None => verdict.of(send_in_turn(send_handle, bytes), ()),
+    let Some(mut quickly) = process::quickly_for(send_handle) else {
+        return send_long(verdict, send_handle, bytes);
+    };
+    let sent = quickly.node().map(|node| node.put_short(Handle(send_handle), &bytes));
+    match sent {
+        Some(Quick::Done(())) => verdict.say(Status::Success),
+        Some(Quick::More(())) => sent_more(verdict, quickly, send_handle),
+        Some(Quick::Not) | None => send_after(quickly, verdict, send_handle, bytes),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn send_after(mut quickly: Quickly, verdict: Verdict, handle: u32, bytes: Bytes) {
+    match quickly.node().map(|node| node.put_block(Handle(handle), &bytes)) {
+        Some(Quick::Done(())) => verdict.say(Status::Success),
+        Some(Quick::More(())) => sent_more(verdict, quickly, handle),
+        Some(Quick::Not) | None => {
+            drop(quickly);
+            send_long(verdict, handle, bytes);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn send_long(verdict: Verdict, handle: u32, bytes: Bytes) {
+    verdict.of(send_in_turn(handle, bytes), ());
 }
 
 #[inline(never)]
@@ -218,22 +243,58 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
     let (verdict, out, size) =
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
-    let wanted = !out.is_null() && !size.is_null();
-    let take = |node: &mut Node| wanted.then(|| node.take_block(Handle(receive_handle)))?;
-    match process::quickly_for(Handle(receive_handle), take) {
-        Some((at, len)) => {
-            out.put(at);
-            size.put(len);
+    let quickly = match process::quickly_for(receive_handle) {
+        Some(quickly) if !out.is_null() && !size.is_null() => Some(quickly),
+        _ => None,
+    };
+    let Some(mut quickly) = quickly else {
+        return receive_long(verdict, receive_handle, out, size);
+    };
+    let taken = quickly.node().map(|node| node.take_block(Handle(receive_handle)));
+    let (at, len) = match taken {
+        Some(Quick::Done(packet)) => {
             verdict.say(Status::Success);
+            packet
         }
-        None => {
-            let received = receive_in_turn(receive_handle, out, wanted);
-            if let Ok(len) = received {
-                size.put(len as usize);
-            }
-            verdict.of(received.map(|_| ()), ());
+        Some(Quick::More(packet)) => {
+            out.put(packet.0);
+            size.put(packet.1);
+            return sent_more(verdict, quickly, receive_handle);
         }
+        Some(Quick::Not) | None => {
+            return receive_after(quickly, verdict, receive_handle, out, size);
+        }
+    };
+    out.put(at);
+    size.put(len);
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn receive_after(
+    quickly: Quickly,
+    verdict: Verdict,
+    handle: u32,
+    out: Output<*mut c_void>,
+    size: Output<usize>,
+) {
+    drop(quickly);
+    receive_long(verdict, handle, out, size);
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn receive_long(
+    verdict: Verdict,
+    handle: u32,
+    out: Output<*mut c_void>,
+    size: Output<usize>,
+) {
+    let received = receive_in_turn(handle, out, !out.is_null() && !size.is_null());
+    if let Ok(len) = received {
+        size.put(len as usize);
     }
+    verdict.of(received.map(|_| ()), ());
 }
 
 #[inline(never)]
@@ -264,9 +325,24 @@ pub unsafe extern "C" fn mcapi_pktchan_release(buffer: *const c_void, status: *m
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
-    if process::quickly_any(|node| node.release_packet(at)).is_some() {
-        return verdict.say(Status::Success);
+    let Some(mut quickly) = process::quickly_releasing() else { return release_long(verdict, at) };
+    match quickly.node().map(|node| node.put_back(at)) {
+        Some(Quick::Done(())) => verdict.say(Status::Success),
+        Some(Quick::More(())) => sent_more(verdict, quickly, Handle::NONE.0),
+        Some(Quick::Not) | None => release_after(quickly, verdict, at),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn release_after(quickly: Quickly, verdict: Verdict, at: usize) {
+    drop(quickly);
+    release_long(verdict, at);
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn release_long(verdict: Verdict, at: usize) {
     verdict.of(release_in_turn(at), ());
 }
 
@@ -278,7 +354,7 @@ fn release_in_turn(at: usize) -> Outcome<()> {
     if at == 0 {
         return Err(Status::Parameter);
     }
-    process::any(|node| node.release_packet(at)).ok_or(Status::BufInvalid)
+    process::release(|node| node.release_packet(at)).ok_or(Status::BufInvalid)
 }
 
 /// Whether a received packet was given back.

@@ -3,12 +3,12 @@
 use super::super::control::Kind;
 use super::super::foreign::Output;
 use super::super::id::Handle;
-use super::super::node::Node;
-use super::super::process;
+use super::super::process::{self, Quickly};
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
+use super::super::transfer::Quick;
 use super::packet::{available, close, connect, open, waits};
-use super::{Direction, Verdict, begin, channel, ended};
+use super::{Direction, Verdict, begin, channel, ended, sent_more};
 
 /// Connects two endpoints by a scalar channel.
 #[unsafe(no_mangle)]
@@ -54,12 +54,29 @@ pub unsafe extern "C" fn mcapi_sclchan_send_open_i(
 }
 
 #[inline(always)]
-fn send(handle: u32, value: u64, len: u32) -> Outcome<()> {
-    let put = |node: &mut Node| node.put_word(Handle(handle), value, len);
-    match process::quickly_for(Handle(handle), put) {
-        Some(()) => Ok(()),
-        None => send_in_turn(handle, value, len),
+fn send(verdict: Verdict, handle: u32, value: u64, len: u32) {
+    let Some(mut quickly) = process::quickly_for(handle) else {
+        return send_long(verdict, handle, value, len);
+    };
+    let sent = quickly.node().map(|node| node.put_word(Handle(handle), value, len));
+    match sent {
+        Some(Quick::Done(())) => verdict.say(Status::Success),
+        Some(Quick::More(())) => sent_more(verdict, quickly, handle),
+        Some(Quick::Not) | None => send_after(quickly, verdict, handle, value, len),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn send_after(quickly: Quickly, verdict: Verdict, handle: u32, value: u64, len: u32) {
+    drop(quickly);
+    send_long(verdict, handle, value, len);
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn send_long(verdict: Verdict, handle: u32, value: u64, len: u32) {
+    verdict.of(send_in_turn(handle, value, len), ());
 }
 
 #[inline(never)]
@@ -79,12 +96,41 @@ fn send_in_turn(handle: u32, value: u64, len: u32) -> Outcome<()> {
 }
 
 #[inline(always)]
-fn receive(handle: u32, len: u32) -> Outcome<u64> {
-    let take = |node: &mut Node| node.take_word(Handle(handle), len);
-    match process::quickly_for(Handle(handle), take) {
-        Some(word) => Ok(word),
-        None => receive_in_turn(handle, len),
+fn receive(verdict: Verdict, handle: u32, len: u32) -> u64 {
+    let Some(mut quickly) = process::quickly_for(handle) else {
+        return receive_long(verdict, handle, len);
+    };
+    let taken = quickly.node().map(|node| node.take_word(Handle(handle), len));
+    match taken {
+        Some(Quick::Done(word)) => {
+            verdict.say(Status::Success);
+            quickly.end_with(word)
+        }
+        Some(Quick::More(word)) => received_more(verdict, quickly, handle, word),
+        Some(Quick::Not) | None => receive_after(quickly, verdict, handle, len),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn received_more(verdict: Verdict, quickly: Quickly, handle: u32, word: u64) -> u64 {
+    quickly.follow_up(Handle(handle));
+    verdict.say(Status::Success);
+    // As in `Quickly::end_with`.
+    std::hint::black_box(word)
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn receive_after(quickly: Quickly, verdict: Verdict, handle: u32, len: u32) -> u64 {
+    drop(quickly);
+    receive_long(verdict, handle, len)
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn receive_long(verdict: Verdict, handle: u32, len: u32) -> u64 {
+    verdict.of(receive_in_turn(handle, len), 0)
 }
 
 #[inline(never)]
@@ -109,7 +155,7 @@ macro_rules! scalars {
                 // SAFETY: as was promised.
                 let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
                 let len = size_of::<$word>() as u32;
-                verdict.of(send(send_handle, u64::from(dataword), len), ());
+                send(verdict, send_handle, u64::from(dataword), len);
             }
 
             #[doc = concat!("Receives a scalar of ", $bits, " bits, waiting for it.")]
@@ -118,7 +164,7 @@ macro_rules! scalars {
                 // SAFETY: as was promised.
                 let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
                 let len = size_of::<$word>() as u32;
-                verdict.of(receive(receive_handle, len), 0) as $word
+                receive(verdict, receive_handle, len) as $word
             }
         )*
     };

@@ -1,0 +1,157 @@
+//! The sides of open channels that the short way has: taken out of the stack's tables, so that a
+//! handle leads to its ring by one look. Whatever takes longer has them put back first.
+
+use narrows::endpoint::{Channel as Ring, Inlet, Outlet};
+use narrows_host::Host;
+
+use super::control::Kind;
+use super::endpoint::Direction;
+use super::id::Handle;
+use super::node::Node;
+
+/// What the short way can do with a channel.
+enum Way {
+    None,
+    SendWords(Outlet<Host>),
+    SendPackets(Outlet<Host>),
+    ReceiveWords(Inlet<Host>),
+    ReceivePackets(Inlet<Host>),
+}
+
+struct Place {
+    handle: u32,
+    /// The longest packet.
+    longest: u32,
+    way: Way,
+}
+
+/// The sides by their handles.
+pub(super) struct Shorts {
+    places: Box<[Place; Handle::PLACES]>,
+    /// The places of receivers' sides.
+    inlets: Vec<u16>,
+}
+
+impl Shorts {
+    pub fn new() -> Option<Shorts> {
+        let place = |_| Place { handle: Handle::NONE.0, longest: 0, way: Way::None };
+        let places: Box<[Place]> = (0..Handle::PLACES).map(place).collect();
+        Some(Shorts { places: places.try_into().ok()?, inlets: Vec::with_capacity(Handle::PLACES) })
+    }
+
+    #[inline(always)]
+    fn get(&mut self, handle: Handle) -> Option<&mut Place> {
+        self.places.get_mut(handle.place()).filter(|place| place.handle == handle.0)
+    }
+
+    #[inline(always)]
+    pub fn send_words(&mut self, handle: Handle) -> Option<&mut Outlet<Host>> {
+        match &mut self.get(handle)?.way {
+            Way::SendWords(outlet) => Some(outlet),
+            _ => None,
+        }
+    }
+    /// With the longest packet.
+    #[inline(always)]
+    pub fn send_packets(&mut self, handle: Handle) -> Option<(&mut Outlet<Host>, u32)> {
+        match self.get(handle)? {
+            Place { way: Way::SendPackets(outlet), longest, .. } => Some((outlet, *longest)),
+            _ => None,
+        }
+    }
+    #[inline(always)]
+    pub fn receive_words(&mut self, handle: Handle) -> Option<&mut Inlet<Host>> {
+        match &mut self.get(handle)?.way {
+            Way::ReceiveWords(inlet) => Some(inlet),
+            _ => None,
+        }
+    }
+    #[inline(always)]
+    pub fn receive_packets(&mut self, handle: Handle) -> Option<&mut Inlet<Host>> {
+        match &mut self.get(handle)?.way {
+            Way::ReceivePackets(inlet) => Some(inlet),
+            _ => None,
+        }
+    }
+
+    fn put(&mut self, handle: Handle, longest: u32, way: Way) {
+        if matches!(way, Way::ReceiveWords(_) | Way::ReceivePackets(_)) {
+            self.inlets.push(handle.place() as u16);
+        }
+        if let Some(place) = self.places.get_mut(handle.place()) {
+            *place = Place { handle: handle.0, longest, way };
+        }
+    }
+
+    fn take(&mut self, handle: Handle) -> Way {
+        let Some(place) = self.get(handle) else { return Way::None };
+        place.handle = Handle::NONE.0;
+        let way = std::mem::replace(&mut place.way, Way::None);
+        self.inlets.retain(|inlet| usize::from(*inlet) != handle.place());
+        way
+    }
+}
+
+impl Node {
+    /// Has the short way for a channel from now on, if it can be taken.
+    #[inline(never)]
+    pub fn shorten(&mut self, handle: Handle) {
+        let Some(channel) = self.channels.get(handle).filter(|channel| channel.is_ready()) else {
+            return;
+        };
+        let (Some(ring), longest) = (channel.ring, channel.longest) else { return };
+        if self.shorts.get(handle).is_some() {
+            return;
+        }
+        if let Some(way) = self.way(ring, (channel.kind, channel.direction)) {
+            self.shorts.put(handle, longest, way);
+        }
+    }
+
+    fn way(&mut self, ring: Ring, what: (Kind, Direction)) -> Option<Way> {
+        Some(match what {
+            (Kind::Scalar, Direction::Send) => Way::SendWords(self.stack.take_outlet(ring)?),
+            (Kind::Packet, Direction::Send) => Way::SendPackets(self.stack.take_outlet(ring)?),
+            (Kind::Scalar, Direction::Receive) => Way::ReceiveWords(self.stack.take_inlet(ring)?),
+            (Kind::Packet, Direction::Receive) => {
+                self.peers.keep(ring.link, self.stack.peer_region(ring.link)?);
+                Way::ReceivePackets(self.stack.take_inlet(ring)?)
+            }
+        })
+    }
+
+    /// Has the short way for a channel no longer: before anything else is done with it.
+    #[inline(never)]
+    pub fn lengthen(&mut self, handle: Handle) {
+        match self.shorts.take(handle) {
+            Way::None => {}
+            Way::SendWords(outlet) | Way::SendPackets(outlet) => self.stack.put_outlet(outlet),
+            Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet) => self.stack.put_inlet(inlet),
+        }
+    }
+
+    /// Does what is to be done besides after something went the short way: rings, or gives credit.
+    #[inline(always)]
+    pub fn follow_up(&mut self, handle: Handle) {
+        match self.shorts.get(handle).map(|place| &mut place.way) {
+            Some(Way::SendWords(outlet) | Way::SendPackets(outlet)) => self.stack.ring_for(outlet),
+            Some(Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet)) => {
+                self.stack.credit(inlet);
+            }
+            Some(Way::None) | None => {}
+        }
+    }
+
+    /// Gives credit for all that was received the short way.
+    pub fn credit_shorts(&mut self) {
+        let Shorts { places, inlets } = &mut self.shorts;
+        for at in inlets {
+            if let Some(Place {
+                way: Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet), ..
+            }) = places.get_mut(usize::from(*at))
+            {
+                self.stack.credit(inlet);
+            }
+        }
+    }
+}

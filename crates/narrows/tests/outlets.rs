@@ -1,0 +1,181 @@
+//! Sides of channels that are taken out of their link.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::time::Duration;
+
+use common::world::{Pair, Side, bytes, pair_with, small};
+use narrows::endpoint::{Channel, Limits, LinkError, Node, SendError};
+use narrows::platform::Lost;
+use narrows::strategy::Placement;
+
+const SLOTS: u32 = 8;
+const BRIEFLY: Option<Duration> = Some(Duration::from_micros(5));
+
+/// A pair with channels; nothing drives the other end while one waits.
+fn linked() -> Pair {
+    let limits = Limits { links: 2, ..Limits::default() };
+    let layout = || small().with_channels(3, SLOTS).expect("possible");
+    let mut pair = pair_with(limits, limits, |state| state.layout.set(layout()));
+    pair.a.platform().off_wait();
+    settle(&mut pair.a);
+    settle(&mut pair.b.borrow_mut());
+    pair
+}
+
+/// Gives back all that is held back for a batch.
+fn settle(node: &mut Node<Side>) {
+    node.arm();
+    node.disarm();
+}
+
+/// Channel `ring` from `a` to `b`, as each names it.
+fn ends(pair: &Pair, ring: u16) -> (Channel, Channel) {
+    (Channel { link: pair.to_b, ring }, Channel { link: pair.to_a, ring })
+}
+
+#[test]
+fn what_was_taken_out_is_no_channel_until_it_is_put_back() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 1);
+    let outlet = pair.a.take_outlet(to).expect("a channel");
+    let inlet = pair.b.borrow_mut().take_inlet(from).expect("a channel");
+    assert!(pair.a.take_outlet(to).is_none());
+    assert!(pair.b.borrow_mut().take_inlet(from).is_none());
+    assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Err(SendError::Unknown));
+    assert_eq!(pair.b.borrow_mut().take_from_channel(from), Err(LinkError::Unknown));
+    pair.a.put_outlet(outlet);
+    pair.b.borrow_mut().put_inlet(inlet);
+    assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Ok(()));
+    let taken = pair.b.borrow_mut().take_from_channel(from);
+    assert!(taken.is_ok_and(|taken| taken.is_some_and(|arrival| arrival.word == 1)));
+    let nowhere = Channel { ring: 3, ..to };
+    assert!(pair.a.take_outlet(nowhere).is_none() && pair.a.take_inlet(nowhere).is_none());
+}
+
+#[test]
+fn words_and_packets_go_from_outlet_to_inlet_as_far_as_there_is_room() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 0);
+    let mut outlet = pair.a.take_outlet(to).expect("a channel");
+    let mut b = pair.b.borrow_mut();
+    let mut inlet = b.take_inlet(from).expect("a channel");
+    assert!(inlet.is_empty() && b.take_word(&mut inlet, 8).is_none());
+    for n in 0..u64::from(SLOTS) {
+        assert_eq!(pair.a.post_word(&mut outlet, n, 8, 0), Some(false));
+    }
+    assert_eq!(pair.a.post_word(&mut outlet, 9, 8, 0), None, "no slot is free");
+    assert_eq!(b.take_word(&mut inlet, 4), None, "it is longer");
+    assert!(b.take_packet(&mut inlet).is_none(), "it is none");
+    // Credit is due when a quarter of the ring was taken.
+    for n in 0..u64::from(SLOTS) {
+        assert_eq!(b.take_word(&mut inlet, 8), Some((n, n > 0)));
+    }
+    assert!(inlet.is_empty());
+    b.credit(&mut inlet);
+    assert_eq!(pair.a.post_word(&mut outlet, 9, 8, 0), None, "room that is not known of");
+    pair.a.put_outlet(outlet);
+    assert_eq!(pair.a.try_send_packet(to, b"short", Placement::Internal, 0), Ok(()));
+    let mut outlet = pair.a.take_outlet(to).expect("a channel");
+    let (short, long) = (bytes(64, 1), bytes(65, 2));
+    let place = Placement::Internal;
+    assert_eq!(pair.a.post_short_packet(&mut outlet, &long, place, 0), None);
+    assert_eq!(pair.a.post_short_packet(&mut outlet, &short, place, 0), Some(false));
+    assert_eq!(pair.a.post_packet(&mut outlet, &long, place, 0), Some(false));
+    assert_eq!(pair.a.post_packet(&mut outlet, &[0; 1 << 20], place, 0), None);
+    assert_eq!(b.take_word(&mut inlet, 5), None, "it is a packet");
+    for sent in [&b"short"[..], &short, &long] {
+        let packet = b.take_packet(&mut inlet).expect("sent");
+        let (at, len, block) = (packet.offset as usize, packet.len as usize, packet.block);
+        let region = pair.world.region("a", "b").bytes();
+        assert_eq!(region.get(at..at + len), Some(sent));
+        b.release_block(pair.to_a, block);
+    }
+    assert!(b.take_packet(&mut inlet).is_none());
+}
+
+/// A channel's number is one of each direction: that one's receiver took its side out is nothing to
+/// who waits for room in the other's.
+#[test]
+fn room_is_waited_for_whether_or_not_the_other_direction_is_taken_out() {
+    for out in [false, true] {
+        let mut pair = linked();
+        let (to, from) = ends(&pair, 0);
+        let inlet = if out { pair.a.take_inlet(to) } else { None };
+        (0..SLOTS).for_each(|_| pair.a.try_send_word(to, 1, 8, 0).expect("room"));
+        assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Err(SendError::RingFull));
+        assert_eq!(pair.a.wait_for_room(to, BRIEFLY), Err(LinkError::Deadline));
+        assert_eq!(pair.a.want_room(to, true), Ok(()));
+        assert!(!pair.a.arm(), "nothing has come");
+        let rings = pair.a.platform().rings();
+        {
+            let mut b = pair.b.borrow_mut();
+            let mut inlet = b.take_inlet(from).expect("a channel");
+            assert!(b.take_word(&mut inlet, 8).is_some());
+            b.credit(&mut inlet);
+        }
+        assert_eq!(pair.a.platform().rings(), rings + 1, "who waits for room is rung");
+        pair.a.disarm();
+        assert!(pair.a.arm(), "there is room");
+        pair.a.disarm();
+        assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Ok(()));
+        assert_eq!(pair.a.want_room(to, false), Ok(()));
+        let _ = inlet.map(|inlet| pair.a.put_inlet(inlet));
+    }
+}
+
+#[test]
+fn who_sleeps_is_rung_for_what_an_outlet_sends() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 2);
+    let mut outlet = pair.a.take_outlet(to).expect("a channel");
+    let mut b = pair.b.borrow_mut();
+    b.watch_channel(from, true).expect("a channel");
+    assert!(!b.arm());
+    let rings = b.platform().rings();
+    assert_eq!(pair.a.post_word(&mut outlet, 1, 8, 0), Some(true), "the receiver is armed");
+    assert_eq!(b.platform().rings(), rings);
+    pair.a.ring_for(&outlet);
+    assert_eq!(b.platform().rings(), rings + 1);
+    b.disarm();
+    assert_eq!(pair.a.post_word(&mut outlet, 1, 8, 0), Some(false));
+}
+
+#[test]
+fn what_a_dead_peer_sent_can_be_taken_when_its_channel_is_put_back() {
+    let mut pair = linked();
+    let (from, to) = ends(&pair, 0);
+    (0..3).for_each(|n| pair.b.borrow_mut().try_send_word(to, n, 8, 0).expect("room"));
+    let inlet = pair.a.take_inlet(from).expect("a channel");
+    let mut outlet = pair.a.take_outlet(from).expect("a channel");
+    pair.world.kill("b");
+    pair.a.poll();
+    assert_eq!(pair.a.post_word(&mut outlet, 1, 8, 0), Some(false), "it does not look");
+    let packet = pair.a.post_packet(&mut outlet, b"x", Placement::Internal, 0);
+    assert_eq!(packet, None, "the link has ended");
+    pair.a.put_outlet(outlet);
+    pair.a.put_inlet(inlet);
+    for n in 0..3 {
+        let word = pair.a.take_from_channel(from).map(|taken| taken.map(|arrival| arrival.word));
+        assert_eq!(word, Ok(Some(n)));
+    }
+    let gone = Lost::Died;
+    assert_eq!(pair.a.take_from_channel(from), Err(LinkError::Gone(gone)));
+    assert_eq!(pair.a.try_send_word(from, 1, 8, 0), Err(SendError::Gone(gone)));
+}
+
+#[test]
+fn what_is_put_back_after_its_link_was_closed_is_forgotten() {
+    let mut pair = linked();
+    let (to, _) = ends(&pair, 0);
+    let (outlet, inlet) = (pair.a.take_outlet(to), pair.a.take_inlet(to));
+    let (outlet, mut inlet) = (outlet.expect("a channel"), inlet.expect("a channel"));
+    pair.a.close(pair.to_b);
+    assert!(pair.a.take_packet(&mut inlet).is_none());
+    pair.a.credit(&mut inlet);
+    pair.a.ring_for(&outlet);
+    pair.a.put_outlet(outlet);
+    pair.a.put_inlet(inlet);
+    assert!(pair.a.take_outlet(to).is_none() && pair.a.take_inlet(to).is_none());
+}
