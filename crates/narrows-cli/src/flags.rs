@@ -179,13 +179,14 @@ Examples:
   narrows bench storm --rounds 1000
   narrows bench soak --for 1h
   narrows bench mcapi --rounds 100
+  narrows bench tune
   narrows bench sizes --on nios2-dual
   narrows bench sim --systemc bench/systemc/pingpong
 
-Each bench but storm, soak and sim runs its limit interleaved with itself and
-prints its figure, the limit and the ratio of the two. A simulated chip has no
-limits, and limit, bounds, storm, soak, mcapi and sim are for this machine
-only.
+Each bench but storm, soak, sim and tune runs its limit interleaved with itself
+and prints its figure, the limit and the ratio of the two. A simulated chip has
+no limits, and limit, bounds, storm, soak, mcapi, sim and tune are for this
+machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -247,6 +248,8 @@ pub enum Which {
     Mcapi,
     /// What the simulator simulates in a second, beside SystemC
     Sim,
+    /// What choosing a strategy for each of many flows takes
+    Tune,
 }
 
 impl Which {

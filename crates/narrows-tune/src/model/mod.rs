@@ -293,7 +293,7 @@ struct HowTold {
 }
 
 fn told(costs: &Costs, strategy: &Strategy) -> HowTold {
-    let by_interrupt = HowTold { busy: costs.callee.interrupt, late: costs.caller.ring };
+    let by_interrupt = HowTold { busy: costs.callee.interrupt, late: costs.wake };
     if costs.told == Told::Interrupt {
         return by_interrupt;
     }
@@ -301,28 +301,31 @@ fn told(costs: &Costs, strategy: &Strategy) -> HowTold {
         Notification::Interrupt => by_interrupt,
         // It may look, and it may sleep.
         Notification::Hybrid { .. } => by_interrupt,
-        Notification::Spin => HowTold { busy: costs.callee.poll, late: 0 },
-        Notification::Poll { every } => HowTold { busy: costs.callee.poll, late: picos(every) },
-        Notification::Coalesced { within, .. } => {
-            HowTold { busy: costs.callee.interrupt, late: picos(within) }
+        Notification::Spin => HowTold { busy: costs.callee.look, late: 0 },
+        Notification::Poll { every } => {
+            HowTold { busy: costs.callee.poll, late: sum(&[picos(every), costs.callee.tick]) }
         }
+        Notification::Coalesced { within, .. } => HowTold {
+            busy: costs.callee.interrupt,
+            late: sum(&[picos(within), costs.callee.tick, costs.wake]),
+        },
     }
 }
 
 /// Time of the calling core for learning of a response that takes so long to come.
 fn waited(costs: &Costs, flow: &Flow, strategy: &Strategy, turnaround: u64) -> u64 {
-    let Side { interrupt, poll, .. } = costs.caller;
+    let Side { interrupt, poll, look, .. } = costs.caller;
     // Pipelined, the core prepares the next request instead.
     let idle = if flow.depth > 1 { 0 } else { turnaround };
     match strategy.notification {
         Notification::Interrupt => interrupt,
-        Notification::Spin => sum(&[idle, poll]),
+        Notification::Spin => sum(&[idle, look]),
         Notification::Poll { .. } if costs.polling == Polling::Always => 0,
         Notification::Poll { every } => {
             poll.saturating_mul(turnaround.div_ceil(picos(every)).max(1))
         }
         Notification::Hybrid { longest } => match picos(longest) {
-            longest if turnaround <= longest => sum(&[idle, poll]),
+            longest if turnaround <= longest => sum(&[idle, look]),
             longest if turnaround <= PROMPT * longest => sum(&[idle.min(longest), interrupt]),
             _ => sum(&[idle.min(SHORTEST_LOOK), interrupt]),
         },
@@ -338,12 +341,15 @@ fn waited(costs: &Costs, flow: &Flow, strategy: &Strategy, turnaround: u64) -> u
 
 /// What the way back adds at most: time of the core, and time in all.
 fn notice(costs: &Costs, strategy: &Strategy) -> (u64, u64) {
-    let Side { interrupt, poll, .. } = costs.caller;
+    let Side { interrupt, poll, look, tick, .. } = costs.caller;
+    let wake = costs.wake;
     match strategy.notification {
-        Notification::Interrupt | Notification::Hybrid { .. } => (interrupt, interrupt),
-        Notification::Spin => (poll, poll),
-        Notification::Poll { every } => (poll, poll + picos(every)),
-        Notification::Coalesced { within, .. } => (interrupt, interrupt + picos(within)),
+        Notification::Interrupt | Notification::Hybrid { .. } => (interrupt, interrupt + wake),
+        Notification::Spin => (look, look),
+        Notification::Poll { every } => (poll, sum(&[poll, picos(every), tick])),
+        Notification::Coalesced { within, .. } => {
+            (interrupt, sum(&[interrupt, wake, picos(within), tick]))
+        }
     }
 }
 

@@ -20,10 +20,12 @@ pub struct Side<T> {
     pub request: T,
     /// Being told by an interrupt (O_I).
     pub interrupt: T,
-    /// A look (O_P).
+    /// A look of a core that sleeps in between (O_P).
     pub poll: T,
-    /// Ringing the other side's bell.
-    pub ring: T,
+    /// A look of a core that does nothing else.
+    pub look: T,
+    /// Timers end on multiples of this; zero if they end at any moment.
+    pub tick: T,
     /// Copying into and out of internal memory (R_I).
     pub internal: Access<T>,
     /// Copying into and out of external memory (R_E).
@@ -98,6 +100,8 @@ pub struct Parameters<T> {
     pub callee: Side<T>,
     /// The copy engine.
     pub engine: Engine<T>,
+    /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's time.
+    pub wake: T,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// Lazy acknowledgement: likewise.
@@ -151,7 +155,8 @@ impl<T: Copy> Side<T> {
             request: time(self.request)?,
             interrupt: time(self.interrupt)?,
             poll: time(self.poll)?,
-            ring: time(self.ring)?,
+            look: time(self.look)?,
+            tick: time(self.tick)?,
             internal: self.internal.convert(time, rate)?,
             external: self.external.convert(time, rate)?,
         })
@@ -175,6 +180,7 @@ impl Parameters<f64> {
                 byte: rate(self.engine.byte)?,
                 completion: time(self.engine.completion)?,
             },
+            wake: time(self.wake)?,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,

@@ -15,6 +15,7 @@ fn published() -> Costs {
             request: 500e-6,
             interrupt: 76.3e-6,
             poll: 2.3e-6,
+            look: 2.3e-6,
             internal,
             external,
             ..Side::default()
@@ -185,7 +186,8 @@ fn nothing_overflows_at_the_largest_figures() {
         request: 3600.0,
         interrupt: 3600.0,
         poll: 3600.0,
-        ring: 3600.0,
+        look: 3600.0,
+        tick: 3600.0,
         internal: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
         external: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
     };

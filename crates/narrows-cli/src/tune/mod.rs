@@ -1,0 +1,2 @@
+//! Chooses a strategy for each flow of a workload.
+pub(crate) mod rooms;
