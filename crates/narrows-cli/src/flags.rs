@@ -5,7 +5,7 @@ use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
-use crate::{calibrate, strategy, sweep};
+use crate::{calibrate, strategy, sweep, tune};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
 use std::path::PathBuf;
@@ -93,6 +93,8 @@ pub enum Command {
     Calibrate(calibrate::flags::Calibrate),
     /// Simulate a grid of chips, strategies and traffic, and write a table
     Sweep(sweep::flags::Sweep),
+    /// Choose the strategy of every flow of a workload, by a model of what each costs
+    Tune(tune::flags::Tune),
     /// Put published figures beside those of the simulator
     Papers(Papers),
     /// Write the manual pages
@@ -378,7 +380,7 @@ fn bytes(text: &str) -> Result<usize, String> {
     }
 }
 
-fn strategy_name(text: &str) -> Result<Choice, String> {
+pub(crate) fn strategy_name(text: &str) -> Result<Choice, String> {
     strategy::expand(text).map(Choice).map_err(|error| error.to_string())
 }
 

@@ -115,6 +115,8 @@ pub struct Estimate {
     pub period: u64,
     /// Time of the calling core for a message, in picoseconds.
     pub caller: u64,
+    /// Of that, what keeps it from other flows: all but looking while it waits, in picoseconds.
+    pub blocks: u64,
     /// Time of the other core for a message, in picoseconds.
     pub callee: u64,
     /// From handing a message over until the other core has worked it off, in picoseconds.
@@ -238,6 +240,7 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
         latency,
         period,
         caller,
+        blocks: sum(&[own, notice(costs, strategy).0]),
         callee,
         turnaround,
     })
