@@ -1,10 +1,11 @@
-//! The stack with `core` alone: this library has its own panic handler and no allocator, so it does
-//! not build if anything in it brings `std` or `alloc` along. Run, it uses every layer once.
+//! The stack and the tuner with `core` alone: this library has its own panic handler and no allocator, so it does
+//! not build if anything in it brings `std` or `alloc` along. Run, it uses every layer once, and then chooses strategies.
 #![no_std]
 
 mod board;
 mod halves;
 mod nodes;
+mod tune;
 
 use core::panic::PanicInfo;
 
@@ -20,8 +21,8 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     }
 }
 
-/// Has two memories and then two nodes at work. 0 if all went well, otherwise the step that did
-/// not: 1 for the memories, [`nodes::Step`] from there on.
+/// Has two memories, two nodes and the tuner at work. 0 if all went well, otherwise the step that did
+/// not: 1 for the memories, [`nodes::Step`] from there on, [`TUNER`] for the tuner.
 // SAFETY: no other symbol of this name exists in the library, and the program it is linked with
 // calls it, in one thread, and defines none.
 #[allow(unsafe_code)]
@@ -31,8 +32,14 @@ pub extern "C" fn narrows_core_only() -> u32 {
         return 1;
     }
     let mut step = nodes::Step::Open;
-    if nodes::exchange(&mut step).is_none() { step as u32 } else { 0 }
+    if nodes::exchange(&mut step).is_none() {
+        return step as u32;
+    }
+    if tune::choose().is_none() { TUNER } else { 0 }
 }
+
+/// The step of the tuner.
+const TUNER: u32 = 20;
 
 /// A layout for lines of the board's length, which leaves a region half empty.
 fn layout() -> Option<Layout> {

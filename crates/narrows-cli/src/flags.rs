@@ -5,7 +5,7 @@ use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
-use crate::{calibrate, strategy, sweep};
+use crate::{calibrate, strategy, sweep, tune};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
 use std::path::PathBuf;
@@ -93,6 +93,8 @@ pub enum Command {
     Calibrate(calibrate::flags::Calibrate),
     /// Simulate a grid of chips, strategies and traffic, and write a table
     Sweep(sweep::flags::Sweep),
+    /// Choose the strategy of every flow of a workload, by a model of what each costs
+    Tune(tune::flags::Tune),
     /// Put published figures beside those of the simulator
     Papers(Papers),
     /// Write the manual pages
@@ -179,13 +181,14 @@ Examples:
   narrows bench storm --rounds 1000
   narrows bench soak --for 1h
   narrows bench mcapi --rounds 100
+  narrows bench tune
   narrows bench sizes --on nios2-dual
   narrows bench sim --systemc bench/systemc/pingpong
 
-Each bench but storm, soak and sim runs its limit interleaved with itself and
-prints its figure, the limit and the ratio of the two. A simulated chip has no
-limits, and limit, bounds, storm, soak, mcapi and sim are for this machine
-only.
+Each bench but storm, soak, sim and tune runs its limit interleaved with itself
+and prints its figure, the limit and the ratio of the two. A simulated chip has
+no limits, and limit, bounds, storm, soak, mcapi, sim and tune are for this
+machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -247,6 +250,8 @@ pub enum Which {
     Mcapi,
     /// What the simulator simulates in a second, beside SystemC
     Sim,
+    /// What choosing a strategy for each of many flows takes
+    Tune,
 }
 
 impl Which {
@@ -375,7 +380,7 @@ fn bytes(text: &str) -> Result<usize, String> {
     }
 }
 
-fn strategy_name(text: &str) -> Result<Choice, String> {
+pub(crate) fn strategy_name(text: &str) -> Result<Choice, String> {
     strategy::expand(text).map(Choice).map_err(|error| error.to_string())
 }
 

@@ -35,5 +35,6 @@ pub mod statistics;
 pub mod strategy;
 pub mod sweep;
 pub mod table;
+pub mod tune;
 pub mod wav;
 pub mod workload;

@@ -6,7 +6,9 @@ use narrows_cli::failure::{Failure, Kind};
 use narrows_cli::flags::{Command, Doctor, Flags, Global};
 use narrows_cli::machine::{Machine, Root};
 use narrows_cli::report::Report;
-use narrows_cli::{bench, calibrate, callee, doctor, manual, output, papers, platform, run, sweep};
+use narrows_cli::{
+    bench, calibrate, callee, doctor, manual, output, papers, platform, run, sweep, tune,
+};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -42,6 +44,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Platform { what } => platform::run(&flags.global, what),
         Command::Calibrate(args) => calibrate::run(&flags.global, args),
         Command::Sweep(args) => sweep::run(&flags.global, args),
+        Command::Tune(args) => tune::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),

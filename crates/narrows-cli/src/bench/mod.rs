@@ -30,6 +30,7 @@ mod spans;
 mod storm;
 mod throughput;
 pub mod traffic;
+mod tune;
 
 use narrows::strategy::{Placement, Strategy, Transfer};
 use narrows_host::Host;
@@ -196,6 +197,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
         Which::Mcapi => mcapi::run(global, args)?,
+        Which::Tune => tune::run(global, args)?,
     };
     let machine = asked.machine();
     if global.json {
@@ -212,6 +214,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
 fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
     let sim = args.which == Which::Sim;
+    let tune = args.which == Which::Tune;
     if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some()) {
         let which = args.which.name();
         let sentence = format!("bench {which} {why}: leave --on out, or choose another bench");
@@ -221,13 +224,13 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
         ("--seed", args.seed.is_some(), storm),
         ("--for", args.time.is_some(), soak),
         ("--systemc", args.systemc.is_some(), sim),
-        ("--transfer", !args.transfer.is_empty(), !sim),
-        ("--notify", !args.notify.is_empty(), !sim),
-        ("--placement", !args.placement.is_empty(), !sim),
+        ("--transfer", !args.transfer.is_empty(), !sim && !tune),
+        ("--notify", !args.notify.is_empty(), !sim && !tune),
+        ("--placement", !args.placement.is_empty(), !sim && !tune),
         ("--rounds", args.rounds.is_some(), !soak),
-        ("--bytes", !args.bytes.is_empty(), !storm && !soak),
-        ("--priority", global.priority.is_some(), !soak),
-        ("--lock-memory", global.lock_memory, !storm && !soak),
+        ("--bytes", !args.bytes.is_empty(), !storm && !soak && !tune),
+        ("--priority", global.priority.is_some(), !soak && !tune),
+        ("--lock-memory", global.lock_memory, !storm && !soak && !tune),
     ];
     match flags.iter().find(|(_, given, sense)| *given && !sense) {
         None => Ok(()),
@@ -247,6 +250,7 @@ fn only_here(which: Which) -> Option<&'static str> {
         Which::Storm => Some("kills processes of this machine"),
         Which::Soak => Some("looks for what grows in processes of this machine"),
         Which::Sim => Some("times the simulator with a chip of its own"),
+        Which::Tune => Some("times the choosing of strategies on this machine"),
         Which::Mcapi => Some("measures the C library, which is for this machine"),
         Which::Pingpong | Which::Throughput | Which::Phases | Which::Sizes | Which::Scaling => None,
     }

@@ -1,0 +1,43 @@
+//! Storage of the optimiser, of any size.
+
+use narrows_tune::optimise::{
+    Found, GroupState, HullStep, KeptChoice, Needs, Pick, Problem, SearchFrame, Storage, Unsolved,
+    optimise,
+};
+
+/// What a search works in, and what it found.
+#[derive(Debug, Default)]
+pub(crate) struct Rooms {
+    groups: Vec<GroupState>,
+    kept: Vec<KeptChoice>,
+    steps: Vec<HullStep>,
+    frames: Vec<SearchFrame>,
+    trial: Vec<Pick>,
+    /// A pick for each flow, in the order of the groups.
+    pub picks: Vec<Pick>,
+}
+
+impl Rooms {
+    /// Has room for a problem.
+    pub fn fit(&mut self, problem: &Problem<'_>) {
+        let needs = Needs::of(problem);
+        self.groups.resize(needs.groups, GroupState::default());
+        self.kept.resize(needs.choices, KeptChoice::default());
+        self.steps.resize(needs.choices, HullStep::default());
+        self.frames.resize(needs.flows, SearchFrame::default());
+        self.trial.resize(needs.flows, Pick::default());
+        self.picks.resize(needs.flows, Pick::default());
+    }
+
+    /// Solves a problem that there is room for.
+    pub fn solve(&mut self, problem: &Problem<'_>, limit: u32) -> Result<Found, Unsolved> {
+        let mut storage = Storage {
+            groups: &mut self.groups,
+            kept: &mut self.kept,
+            steps: &mut self.steps,
+            frames: &mut self.frames,
+            trial: &mut self.trial,
+        };
+        optimise(problem, &mut storage, &mut self.picks, limit)
+    }
+}

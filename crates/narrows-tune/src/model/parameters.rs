@@ -1,0 +1,193 @@
+//! What a chip or a host takes for the parts of a request.
+
+use super::ModelError;
+
+/// What copying takes, in a memory of some kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Access<T> {
+    /// A byte written.
+    pub write: T,
+    /// A byte read.
+    pub read: T,
+    /// A payload, whatever its length.
+    pub block: T,
+}
+
+/// One of the two sides of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Side<T> {
+    /// A request and its response, beside all that follows (the source's O^R).
+    pub request: T,
+    /// Being told by an interrupt (O_I).
+    pub interrupt: T,
+    /// A look of a core that sleeps in between (O_P).
+    pub poll: T,
+    /// A look of a core that does nothing else.
+    pub look: T,
+    /// Timers end on multiples of this; zero if they end at any moment.
+    pub tick: T,
+    /// Copying into and out of internal memory (R_I).
+    pub internal: Access<T>,
+    /// Copying into and out of external memory (R_E).
+    pub external: Access<T>,
+}
+
+/// The copy engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Engine<T> {
+    /// Setting up a descriptor: time of the core.
+    pub descriptor: T,
+    /// A byte, while the core does something else.
+    pub byte: T,
+    /// From its end until the core goes on.
+    pub completion: T,
+}
+
+/// How long a polling core goes on looking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Polling {
+    /// Without end, whether or not a response is awaited, as the source has it.
+    Always,
+    /// While a response is awaited, as the stack does.
+    #[default]
+    WhileWaiting,
+}
+
+/// How many buffers a flow needs whose responses are polled for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buffers {
+    /// ceil(P / T), at least one: enough if looks and requests keep step. What the layouts of the
+    /// source's gateway need.
+    InStep,
+    /// ceil(P / T) + 1, and ceil(D / T) more where requests queue: enough whenever looks come.
+    #[default]
+    Any,
+}
+
+/// Where responses go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Results {
+    /// Where the request was, as the source has it: a buffer is the longer of the two.
+    Shared,
+    /// Into memory of the other side's, as in the stack: a buffer is both.
+    #[default]
+    Own,
+}
+
+/// How the side that is called learns of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Told {
+    /// By an interrupt, whatever the strategy, as the source has it.
+    Interrupt,
+    /// As the caller learns of responses, as in the stack.
+    #[default]
+    Alike,
+}
+
+/// What the model knows of a machine.
+///
+/// As `Parameters<f64>` in SI units: seconds, and for copying and the engine's bytes seconds a byte. As
+/// [`Costs`] in picoseconds, and picoseconds for 1024 bytes: what the model computes with, so that a
+/// board without a floating point unit needs none.
+///
+/// Where each comes from: a platform file's constants or a calibrating simulation, `narrows calibrate`
+/// on a host, S1 section 3.2 and S0 section 3.6 for the source's own chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parameters<T> {
+    /// The core that calls (GPP).
+    pub caller: Side<T>,
+    /// The core that is called (DSP), without the function's own time.
+    pub callee: Side<T>,
+    /// The copy engine.
+    pub engine: Engine<T>,
+    /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's time.
+    pub wake: T,
+    /// Acknowledgement by interrupt: time of the calling core for each request.
+    pub ack_interrupt: T,
+    /// Lazy acknowledgement: likewise.
+    pub ack_lazy: T,
+    /// Acknowledgement in batches: likewise.
+    pub ack_batched: T,
+    /// How long a polling core goes on looking.
+    pub polling: Polling,
+    /// How many buffers polling needs.
+    pub buffers: Buffers,
+    /// Where responses go.
+    pub results: Results,
+    /// How the side that is called learns of requests.
+    pub told: Told,
+}
+
+/// Parameters in picoseconds, and picoseconds for 1024 bytes.
+pub type Costs = Parameters<u64>;
+
+/// Picoseconds of a second.
+const PICOS: f64 = 1e12;
+/// The longest time, in seconds: an hour.
+const LONGEST: f64 = 3600.0;
+
+/// A time as picoseconds.
+fn picos(seconds: f64, times: f64) -> Result<u64, ModelError> {
+    if !(0.0..=LONGEST).contains(&seconds) {
+        return Err(ModelError::Parameter);
+    }
+    // In range, so nothing is cut off but the fraction.
+    Ok((seconds * times * PICOS + 0.5) as u64)
+}
+
+impl<T: Copy> Access<T> {
+    fn convert<U>(
+        &self,
+        time: impl Fn(T) -> Result<U, ModelError>,
+        rate: impl Fn(T) -> Result<U, ModelError>,
+    ) -> Result<Access<U>, ModelError> {
+        Ok(Access { write: rate(self.write)?, read: rate(self.read)?, block: time(self.block)? })
+    }
+}
+
+impl<T: Copy> Side<T> {
+    fn convert<U>(
+        &self,
+        time: impl Fn(T) -> Result<U, ModelError> + Copy,
+        rate: impl Fn(T) -> Result<U, ModelError> + Copy,
+    ) -> Result<Side<U>, ModelError> {
+        Ok(Side {
+            request: time(self.request)?,
+            interrupt: time(self.interrupt)?,
+            poll: time(self.poll)?,
+            look: time(self.look)?,
+            tick: time(self.tick)?,
+            internal: self.internal.convert(time, rate)?,
+            external: self.external.convert(time, rate)?,
+        })
+    }
+}
+
+impl Parameters<f64> {
+    /// The same in picoseconds.
+    ///
+    /// # Errors
+    /// [`ModelError::Parameter`] for one that is not a number, below zero or over an hour. Nothing but
+    /// other parameters helps.
+    pub fn costs(&self) -> Result<Costs, ModelError> {
+        let time = |seconds| picos(seconds, 1.0);
+        let rate = |seconds| picos(seconds, 1024.0);
+        Ok(Parameters {
+            caller: self.caller.convert(time, rate)?,
+            callee: self.callee.convert(time, rate)?,
+            engine: Engine {
+                descriptor: time(self.engine.descriptor)?,
+                byte: rate(self.engine.byte)?,
+                completion: time(self.engine.completion)?,
+            },
+            wake: time(self.wake)?,
+            ack_interrupt: time(self.ack_interrupt)?,
+            ack_lazy: time(self.ack_lazy)?,
+            ack_batched: time(self.ack_batched)?,
+            polling: self.polling,
+            buffers: self.buffers,
+            results: self.results,
+            told: self.told,
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! The equations against figures worked out by hand, and the queue against what is known of it.
+
+use super::*;
+
+const US: u64 = 1_000_000;
+const MS: u64 = 1000 * US;
+
+/// The source's chip as it published it: MODEL.md, "the source's chip".
+fn published() -> Costs {
+    let rate = |us: f64| us * 1e-6 / 32640.0;
+    let external = Access { write: rate(3972.85), read: rate(3957.93), block: 0.0 };
+    let internal = Access { write: 0.06 * external.write, read: 0.06 * external.read, block: 0.0 };
+    let parameters = Parameters {
+        caller: Side {
+            request: 500e-6,
+            interrupt: 76.3e-6,
+            poll: 2.3e-6,
+            look: 2.3e-6,
+            internal,
+            external,
+            ..Side::default()
+        },
+        polling: Polling::Always,
+        buffers: Buffers::InStep,
+        results: Results::Shared,
+        told: Told::Interrupt,
+        ..Parameters::default()
+    };
+    parameters.costs().unwrap()
+}
+
+fn audio() -> Flow {
+    Flow {
+        period: Some(Duration::from_millis(20)),
+        request: 320,
+        response: 160,
+        work: Duration::from_millis(6),
+        burst: 1,
+        depth: 1,
+        ..Flow::default()
+    }
+}
+
+fn of(strategy: &str) -> Estimate {
+    estimate(&published(), &audio(), &strategy.parse().unwrap()).unwrap()
+}
+
+#[test]
+fn load_is_what_the_source_says() {
+    // O = (O^R + t O_I + B / R) / T + (1 - t) O_P / P, worked out by hand.
+    let copied = (320.0 * 3972.85 + 160.0 * 3957.93) / 32640.0;
+    for (strategy, us, looks) in [
+        ("copy/interrupt/external", 500.0 + 76.3 + copied, 0.0),
+        ("copy/interrupt/internal", 500.0 + 76.3 + 0.06 * copied, 0.0),
+        ("copy/poll=5ms/external", 500.0 + copied, 2.3 / 5000.0),
+        ("copy/poll=40ms/internal", 500.0 + 0.06 * copied, 2.3 / 40000.0),
+    ] {
+        let expected = (us / 20_000.0 + looks) * 1e6;
+        let found = f64::from(of(strategy).load);
+        assert!((found - expected).abs() < 2.0, "{strategy}: {found} {expected}");
+    }
+}
+
+#[test]
+fn memory_is_a_buffer_or_as_many_as_looks_leave_full() {
+    assert_eq!(of("copy/interrupt/internal").memory, 320);
+    assert_eq!(of("copy/interrupt/external").memory, 0);
+    assert_eq!(of("copy/poll=20ms/internal").memory, 320);
+    assert_eq!(of("copy/poll=50ms/internal").memory, 3 * 320);
+    assert_eq!(of("copy/poll=50ms/internal/granularity=2").memory, 2 * 640);
+    let safe = Costs { buffers: Buffers::Any, results: Results::Own, ..published() };
+    let memory = |flow: Flow, strategy: &str| {
+        estimate(&safe, &flow, &strategy.parse().unwrap()).unwrap().memory
+    };
+    assert_eq!(memory(audio(), "copy/poll=50ms/internal"), 4 * 480);
+    assert_eq!(memory(audio(), "copy/interrupt/internal"), 480);
+    // Two under way: two buffers by interrupt; polled one more for the request that is worked on.
+    let pipelined = Flow { depth: 2, ..audio() };
+    assert_eq!(memory(pipelined, "copy/interrupt/internal"), 2 * 480);
+    assert_eq!(memory(pipelined, "copy/poll=50ms/internal"), 5 * 480);
+}
+
+#[test]
+fn latency_has_three_forms_of_which_the_bound_is_the_longest() {
+    let by_interrupt = of("copy/interrupt/internal").latency;
+    assert_eq!(by_interrupt.source, by_interrupt.bound);
+    assert!(by_interrupt.bound > 6 * MS && by_interrupt.bound < 7 * MS);
+    let worked = by_interrupt.bound - published().caller.interrupt;
+    for every in [5, 10, 15, 20] {
+        let latency = of(&format!("copy/poll={every}ms/internal")).latency;
+        assert_eq!(latency.source, worked + published().caller.poll);
+        assert_eq!(latency.aligned, if every == 5 { 10 * MS } else { every * MS });
+        assert_eq!(latency.bound, worked + published().caller.poll + every * MS);
+    }
+    // Looks rarer than requests.
+    let rare = of("copy/poll=50ms/internal").latency;
+    assert!(rare.source > 50 * MS && rare.source < 51 * MS && rare.bound > rare.source);
+    // Of two requests in a message the first waits for the second.
+    let gathered = of("copy/interrupt/internal/granularity=2").latency;
+    assert!(gathered.bound > by_interrupt.bound + 26 * MS);
+}
+
+#[test]
+fn other_transfers_copy_less() {
+    let load = |strategy: &str| of(strategy).load;
+    assert!(load("single_copy/interrupt/external") < load("copy/interrupt/external"));
+    assert!(load("in_place/interrupt/external") < load("single_copy/interrupt/external"));
+    assert_eq!(of("in_place/interrupt/external").caller, 576_300_000);
+    let mut costs = published();
+    costs.engine = Engine { descriptor: 5 * US, byte: 1024 * 100, completion: US };
+    let long = Flow { request: 20_000, response: 1, ..audio() };
+    let engine = "copy_engine/interrupt/external/fragment=8192".parse().unwrap();
+    let made = estimate(&costs, &long, &engine).unwrap();
+    // Three descriptors there and one back; the bytes delay, but take no time of the core.
+    assert_eq!(made.caller, (576 + 20) * US + 300_000);
+    assert_eq!(made.callee, 6000 * US + 20 * US);
+    assert_eq!(made.turnaround, made.callee + 2 * (20_001 * 100 + 2 * US));
+}
+
+#[test]
+fn waiting_takes_what_the_notification_says() {
+    let mut costs = Costs { polling: Polling::WhileWaiting, ..published() };
+    costs.ack_interrupt = 7 * US;
+    let of =
+        |flow: Flow, strategy: &str| estimate(&costs, &flow, &strategy.parse().unwrap()).unwrap();
+    let caller = |strategy| of(audio(), strategy).caller;
+    let copied = caller("copy_lazy/interrupt/external") - 76_300_000;
+    assert_eq!(caller("copy/interrupt/external"), copied + 76_300_000 + 7 * US);
+    assert_eq!(caller("copy_lazy/spin/external"), copied + 6000 * US + 2_300_000);
+    // 6 ms are two looks 5 ms apart, and one 10 ms apart.
+    assert_eq!(caller("copy_lazy/poll=5ms/external"), copied + 2 * 2_300_000);
+    assert_eq!(caller("copy_lazy/poll=10ms/external"), copied + 2_300_000);
+    assert_eq!(caller("copy_lazy/hybrid=7ms/external"), copied + 6000 * US + 2_300_000);
+    assert_eq!(caller("copy_lazy/hybrid=3ms/external"), copied + 3000 * US + 76_300_000);
+    assert_eq!(caller("copy_lazy/hybrid=1ms/external"), copied + 2 * US + 76_300_000);
+    assert_eq!(caller("copy_lazy/coalesced=8:2ms/external"), copied + 3 * 76_300_000);
+    let deep = Flow { depth: 8, ..audio() };
+    assert_eq!(of(deep, "copy_lazy/coalesced=8:2ms/external").caller, copied + 76_300_000 / 8);
+}
+
+#[test]
+fn pipelined_calls_hide_the_other_cores_time() {
+    let costs = Costs { polling: Polling::WhileWaiting, ..published() };
+    let of = |depth| {
+        let flow = Flow { period: None, depth, ..audio() };
+        estimate(&costs, &flow, &"copy/interrupt/external".parse().unwrap()).unwrap()
+    };
+    let (alone, two) = (of(1), of(2));
+    assert!(alone.period > alone.callee + alone.caller - 1000);
+    assert_eq!(two.period, two.callee);
+    assert_eq!(two.work, WHOLE);
+}
+
+#[test]
+fn what_is_impossible_is_refused() {
+    let strategy = "copy/interrupt/external".parse().unwrap();
+    let zero = Duration::ZERO;
+    let long = DAY + Duration::from_nanos(1);
+    let tries = [
+        (Flow { period: Some(zero), ..audio() }, ModelError::Period),
+        (Flow { period: Some(long), ..audio() }, ModelError::Period),
+        (Flow { deadline: Some(zero), ..audio() }, ModelError::Deadline),
+        (Flow { work: long, ..audio() }, ModelError::Time),
+        (Flow { jitter: long, ..audio() }, ModelError::Time),
+        (Flow { burst: 0, ..audio() }, ModelError::Count),
+        (Flow { depth: 0, ..audio() }, ModelError::Count),
+        (Flow { request: u32::MAX, ..audio() }, ModelError::Bytes),
+    ];
+    for (flow, error) in tries {
+        assert_eq!(estimate(&published(), &flow, &strategy), Err(error));
+    }
+    let region = Strategy { placement: Placement::Region(1), ..strategy };
+    assert_eq!(estimate(&published(), &audio(), &region), Err(ModelError::Region));
+    let none = Strategy { granularity: 0, ..strategy };
+    assert_eq!(estimate(&published(), &audio(), &none), Err(ModelError::Strategy));
+    for wrong in [f64::NAN, f64::INFINITY, -1e-9, 3601.0] {
+        let mut parameters = Parameters::<f64>::default();
+        parameters.callee.external.read = wrong;
+        assert_eq!(parameters.costs(), Err(ModelError::Parameter), "{wrong}");
+    }
+}
+
+#[test]
+fn nothing_overflows_at_the_largest_figures() {
+    let most = Side {
+        request: 3600.0,
+        interrupt: 3600.0,
+        poll: 3600.0,
+        look: 3600.0,
+        tick: 3600.0,
+        internal: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
+        external: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
+    };
+    let costs = Parameters { caller: most, callee: most, ..Parameters::default() };
+    let costs = costs.costs().unwrap();
+    let flow = Flow {
+        period: Some(Duration::from_nanos(1)),
+        request: 1 << 14,
+        response: 1 << 14,
+        work: DAY / 65535,
+        deadline: Some(DAY),
+        jitter: DAY,
+        burst: u16::MAX,
+        depth: u16::MAX,
+    };
+    for how in ["interrupt", "spin", "poll=1ns", "hybrid=3600s", "coalesced=9:1ns"] {
+        let strategy = format!("copy/{how}/internal/granularity=65535").parse().unwrap();
+        let made = estimate(&costs, &flow, &strategy).unwrap();
+        assert_eq!(made.load, u32::MAX, "{how}");
+    }
+}
+
+fn stream(period: u64, service: u64) -> Stream {
+    Stream { period, burst: 1, service, ..Stream::default() }
+}
+
+#[test]
+fn alone_a_request_never_waits() {
+    let mut times = [0; 1000];
+    let mut one = [Stream { before: 3, after: 4, ..stream(100, 10) }];
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    assert!(times.iter().all(|time| *time == 17), "{times:?}");
+    // The third of a burst waits for two.
+    one[0].burst = 3;
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    assert_eq!((times[0], times[999]), (17, 37));
+    assert_eq!(times.iter().filter(|time| **time == 27).count().abs_diff(333) < 20, true);
+}
+
+#[test]
+fn looks_and_jitter_spread_latency_evenly() {
+    let mut times = [0; 10_000];
+    let mut one = [Stream { poll: 1000, ..stream(10_000, 10) }];
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    let p99 = times[9899];
+    assert!((980..1010).contains(&p99) && times[9999] <= 1010, "{p99}");
+    one[0] = Stream { jitter: 1000, ..stream(10_000, 10) };
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    assert!((980..1010).contains(&times[9899]) && times[9999] <= 1010);
+}
+
+#[test]
+fn many_flows_queue_as_random_arrivals_do() {
+    // Fifty flows with a fiftieth of 80 % each: nearly arrivals at random, whose mean wait with a
+    // service that is always the same is u S / (2 (1 - u)) = 2 S; periodic ones wait less.
+    let mut streams = [stream(62_500, 1000); 50];
+    let mut times = [0; 20_000];
+    assert!(latencies(&mut streams, 7, Phases::Random, 1, &mut times));
+    let mean = times.iter().sum::<u64>() as f64 / 20_000.0 - 1000.0;
+    assert!((1000.0..2000.0).contains(&mean), "{mean}");
+    // All at once, the last waits for all.
+    assert!(latencies(&mut streams, 49, Phases::Together, 1, &mut times));
+    assert_eq!((times[0], times[19_999]), (50_000, 50_000));
+}
+
+#[test]
+fn a_queue_that_grows_has_no_distribution() {
+    let mut times = [0; 10];
+    assert!(!latencies(&mut [stream(100, 60), stream(100, 50)], 0, Phases::Random, 1, &mut times));
+    assert!(!latencies(&mut [stream(0, 60)], 0, Phases::Random, 1, &mut times));
+    assert!(!latencies(&mut [stream(100, 60)], 1, Phases::Random, 1, &mut times));
+    assert!(latencies(&mut [stream(100, 50), stream(100, 50)], 0, Phases::Random, 1, &mut times));
+}
