@@ -6,6 +6,7 @@
 //!
 //! A connection that cuts signals into frames asks for less: [`Frames`].
 
+pub mod area;
 mod copy;
 mod copy_engine;
 mod frames;
