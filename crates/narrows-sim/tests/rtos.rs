@@ -3,7 +3,7 @@
 
 mod common;
 
-use narrows_sim::chip::Chip;
+use narrows_sim::chip::{CallCost, Chip};
 use narrows_sim::engine::{Mode, Settings, Simulation};
 use narrows_sim::rtos::{Call, Unknown};
 use narrows_sim::time::{Cost, Time};
@@ -33,7 +33,8 @@ fn chip() -> Chip {
     ];
     for core in &mut chip.cores {
         core.instructions = None;
-        core.system.calls = calls.map(|(call, nanos)| (call, Cost::Time(ns(nanos)))).into();
+        let takes = |nanos| CallCost { takes: Cost::Time(ns(nanos)), words: 0 };
+        core.system.calls = calls.map(|(call, nanos)| (call, takes(nanos))).into();
     }
     chip
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use narrows_sim::chip::Chip;
+use narrows_sim::chip::{CallCost, Chip};
 use narrows_sim::engine::{Mode, Outcome, Settings, Simulation, Swap};
 use narrows_sim::time::{Cost, Time};
 use std::cell::RefCell;
@@ -248,7 +248,8 @@ fn the_swap_hook_sees_each_switch_and_takes_its_time() {
     const HOOK: u64 = 130;
     let mut chip = chip();
     let calls = &mut chip.cores[0].system.calls;
-    calls.push((narrows_sim::rtos::Call::SwapHook, Cost::Time(ns(HOOK))));
+    let hook = CallCost { takes: Cost::Time(ns(HOOK)), words: 0 };
+    calls.push((narrows_sim::rtos::Call::SwapHook, hook));
     for mode in [Mode::Fast, Mode::Reference] {
         let swaps = RefCell::new(Vec::new());
         let ends = RefCell::new(Vec::new());

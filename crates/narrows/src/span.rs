@@ -27,11 +27,19 @@ pub enum Span {
     Driver = 8,
     /// Region, pool and ring.
     Memory = 9,
+    /// A frame driver's service routine, when a frame has come.
+    Interrupt = 10,
+    /// The connection layer, when it receives.
+    Receive = 11,
+    /// The link layer, when it delivers a signal.
+    Deliver = 12,
+    /// The service routine and the connection, when a frame was acknowledged.
+    Acknowledge = 13,
 }
 
 impl Span {
     /// All spans, in the order of their numbers.
-    pub const ALL: [Span; 10] = [
+    pub const ALL: [Span; 14] = [
         Span::PhaseA,
         Span::PhaseB,
         Span::PhaseC,
@@ -42,6 +50,10 @@ impl Span {
         Span::Connection,
         Span::Driver,
         Span::Memory,
+        Span::Interrupt,
+        Span::Receive,
+        Span::Deliver,
+        Span::Acknowledge,
     ];
 
     /// The span's name in traces, tables and platform files.
@@ -58,6 +70,10 @@ impl Span {
             Span::Connection => "connection",
             Span::Driver => "driver",
             Span::Memory => "memory",
+            Span::Interrupt => "interrupt",
+            Span::Receive => "receive",
+            Span::Deliver => "deliver",
+            Span::Acknowledge => "acknowledge",
         }
     }
 }

@@ -10,15 +10,16 @@ mod read;
 mod shipped;
 #[cfg(test)]
 mod shipped_tests;
+mod system;
 #[cfg(test)]
 mod tests;
 mod units;
 
 pub use mistake::{Mistake, Problem};
 pub use shipped::{SHIPPED, shipped};
+pub use system::{CallCost, System};
 
-use crate::rtos::Call;
-use crate::time::{Cost, Frequency};
+use crate::time::{Cost, Frequency, Time};
 use narrows::memory::{Class, Layout, LayoutError};
 use narrows::span::Span;
 use narrows::strategy::Placement;
@@ -200,23 +201,6 @@ pub struct Interrupt {
     pub code: u32,
 }
 
-/// The operating system of a core.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct System {
-    /// From one process to another.
-    pub switch: Cost,
-    /// What going to sleep takes.
-    pub sleep: Cost,
-    /// Its clock ticks on multiples of this, and timers end with a tick; nothing: they end at any
-    /// moment.
-    pub tick: Cost,
-    /// What each tick takes of the core, whoever runs, its interrupt's entry included; without
-    /// ticks, what the end of a timer takes.
-    pub tick_service: Cost,
-    /// What system calls take ([`crate::rtos`]); one that is left out takes nothing.
-    pub calls: Vec<(Call, Cost)>,
-}
-
 /// What a stretch of the way takes beside its accesses to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanCost {
@@ -309,11 +293,17 @@ impl Link {
     }
 }
 
-impl System {
-    /// What a system call takes.
-    #[must_use]
-    pub fn call(&self, call: Call) -> Cost {
-        self.calls.iter().find(|(of, _)| *of == call).map_or(Cost::NONE, |(_, cost)| *cost)
+impl Chip {
+    /// What words of a core's own data take more than in the data cache, alone on the bus, where it
+    /// has none.
+    pub(crate) fn words(&self, core: &Core, words: u32) -> Time {
+        let memory = self.memories.get(core.home).filter(|_| core.data.is_none());
+        let Some(memory) = memory else { return Time::ZERO };
+        let bus = &self.buses[memory.bus];
+        let at = |cost: Cost| cost.at(bus.clock);
+        let beats = u64::from(4_u32.div_ceil(memory.width));
+        let word = at(bus.overhead) + at(memory.read) + at(memory.beat) * beats;
+        word.since(core.hit.at(core.clock)) * u64::from(words)
     }
 }
 

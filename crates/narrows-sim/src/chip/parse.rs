@@ -4,9 +4,8 @@ use super::mistake::{Mistake, Problem};
 use super::read::{Table, Value, listed};
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
-    Stream, System, Timer, check,
+    Stream, System, Timer, check, system,
 };
-use crate::rtos::Call;
 use crate::time::Cost;
 use narrows::memory::{Class, MAX_CHANNELS};
 use narrows::span::Span;
@@ -62,7 +61,6 @@ pub(super) const LINK: [&str; 7] =
 pub(super) const COPY: [&str; 3] = ["start", "word", "private"];
 pub(super) const TIMER: [&str; 3] = ["resolution", "read", "read_user"];
 pub(super) const INTERRUPT: [&str; 5] = ["ring", "latency", "entry", "service", "code"];
-pub(super) const SYSTEM: [&str; 5] = ["switch", "sleep", "tick", "tick_service", "calls"];
 pub(super) const SPAN: [&str; 3] = ["enter", "leave", "code"];
 pub(super) const CLASS: [&str; 3] = ["placement", "size", "count"];
 const INSTRUCTION_CACHE: [&str; 3] = ["size", "line", "ways"];
@@ -215,7 +213,6 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
     let copy = table.subtable("copy", &COPY)?;
     let timer = table.subtable("timer", &TIMER)?;
     let interrupt = table.subtable("interrupt", &INTERRUPT)?;
-    let system = table.subtable("system", &SYSTEM)?;
     Ok(Core {
         name: table.name()?,
         clock: table.frequency("clock")?,
@@ -246,13 +243,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
             service: interrupt.cost("service")?,
             code: interrupt.bytes("code", 0..=MOST_CODE)?,
         },
-        system: System {
-            switch: system.cost("switch")?,
-            sleep: system.cost("sleep")?,
-            tick: system.cost("tick")?,
-            tick_service: system.cost("tick_service")?,
-            calls: calls(&system)?,
-        },
+        system: System::read(&table.subtable("system", &system::KEYS)?)?,
         spans: spans(table)?,
         functions: functions(table)?,
     })
@@ -276,14 +267,6 @@ fn cache(table: &Table<'_>, least: u32, written: bool) -> Result<Cache, Mistake>
     }
     let rule = |key| if written { table.flag(key) } else { Ok(false) };
     Ok(Cache { size, line, ways, write_back: rule("write_back")?, allocate: rule("allocate")? })
-}
-
-fn calls(system: &Table<'_>) -> Result<Vec<(Call, Cost)>, Mistake> {
-    let Some(value) = system.find("calls") else { return Ok(Vec::new()) };
-    let names = Call::ALL.map(Call::name);
-    let table = value.table(&names)?;
-    let known = Call::ALL.into_iter().filter(|call| table.find(call.name()).is_some());
-    known.map(|call| Ok((call, table.cost(call.name())?))).collect()
 }
 
 fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {

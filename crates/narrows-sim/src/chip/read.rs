@@ -233,6 +233,10 @@ impl<'a> Value<'a> {
         Table::new(self.text, &self.key, self.span.clone(), table, &keys)
     }
 
+    pub fn is_table(&self) -> bool {
+        self.value.as_table().is_some()
+    }
+
     fn integer(&self) -> Option<u64> {
         let digits = self.value.as_integer()?;
         u64::from_str_radix(digits.as_str(), digits.radix()).ok()

@@ -60,6 +60,8 @@ fn figures_that_are_quoted_are_inputs() {
         "S0.voip.workload",
         "S1.notification",
         "S4.collision",
+        "S4.log.128",
+        "S4.tableA1",
         "S4.instrument",
         "S4.t0.cpu128",
     ];

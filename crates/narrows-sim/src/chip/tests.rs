@@ -77,8 +77,14 @@ fn everything_is_read_as_it_is_written() {
         Copying { start: Cost::Cycles(3), word: Cost::Cycles(1), private: false }
     );
     assert_eq!(core.system.tick_service, Cost::Time(Time::nanos(2500)));
-    assert_eq!(core.system.calls, [(Call::Send, Cost::Cycles(372))]);
-    assert_eq!(core.system.call(Call::Receive), Cost::NONE);
+    let send = CallCost { takes: Cost::Cycles(372), words: 0 };
+    assert_eq!(core.system.calls, [(Call::Send, send)]);
+    assert_eq!(core.system.call(Call::Receive), CallCost::NONE);
+    assert_eq!(
+        core.system.swapping(Call::Send),
+        send,
+        "where it is not known to be something else"
+    );
     let enter = Cost::Time(Time::nanos(133_200));
     assert_eq!(core.span(Span::PhaseA), Some(&SpanCost { enter, ..SpanCost::NONE }));
     let driver = SpanCost { leave: Cost::Cycles(7), code: 32, ..SpanCost::NONE };
@@ -372,7 +378,7 @@ fn every_key_is_described() {
         &parse::COPY,
         &parse::TIMER,
         &parse::INTERRUPT,
-        &parse::SYSTEM,
+        &system::KEYS,
         &parse::SPAN,
         &parse::ENGINE,
         &parse::LINK,

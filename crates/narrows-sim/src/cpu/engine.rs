@@ -1,6 +1,7 @@
 //! Copy engines: a job is a chain of descriptors; the core that gave it sleeps until its bell.
 
 use super::Cpu;
+use super::chain::Chain;
 use crate::chip::{Chip, Engine};
 use crate::engine::state::{ENGINE, WokenBy};
 use crate::time::{Cost, Time};
@@ -27,15 +28,18 @@ struct Job {
 pub(super) struct Jobs {
     waiting: Vec<VecDeque<Job>>,
     done: Vec<Job>,
+    /// Chains that nobody waits for.
+    pub(super) chains: Vec<VecDeque<Chain>>,
     /// Engines that sleep, for want of work.
-    idle: Vec<Option<usize>>,
+    pub(super) idle: Vec<Option<usize>>,
 }
 
 impl Jobs {
     pub fn new(chip: &Chip) -> Jobs {
         let engines = chip.engines.len();
         let waiting = (0..engines).map(|_| VecDeque::new()).collect();
-        Jobs { waiting, done: Vec::new(), idle: vec![None; engines] }
+        let chains = (0..engines).map(|_| VecDeque::new()).collect();
+        Jobs { waiting, done: Vec::new(), chains, idle: vec![None; engines] }
     }
 }
 
@@ -123,6 +127,11 @@ pub(crate) fn run(cpu: &Cpu, number: usize) {
     let at = |cost: Cost| cost.at(engine.clock);
     let (fetch, completion) = (at(engine.fetch), at(engine.completion));
     loop {
+        let chain = cpu.machine().jobs.borrow_mut().chains[number].pop_front();
+        if let Some(chain) = chain {
+            cpu.work_through(&engine, &chain);
+            continue;
+        }
         let job = cpu.machine().jobs.borrow_mut().waiting[number].pop_front();
         let Some(mut job) = job else {
             cpu.machine().jobs.borrow_mut().idle[number] = Some(cpu.shared.process);

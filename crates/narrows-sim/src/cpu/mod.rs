@@ -2,16 +2,20 @@
 
 mod access;
 mod cached;
+mod chain;
 mod engine;
 mod mutex;
 mod rates;
 mod region;
 mod rendezvous;
+mod stretch;
 mod wait;
 
+pub use chain::{Piece, Place};
 pub(crate) use engine::{run as run_engine, service as service_engine};
 pub use region::{PeerRegion, Region, RegionWords};
 pub use rendezvous::{Bell, NodeName};
+pub use stretch::{Hands, Stretch, StretchWords};
 pub(crate) use wait::{service_bell, service_tick};
 
 use crate::chip::Chip;
@@ -52,14 +56,15 @@ impl Machine {
         let mut ends: Vec<u32> = vec![0; chip.memories.len()];
         let cores = chip.cores.iter().map(|core| {
             let mut nowhere = 0;
-            Rates::new(core, ends.get_mut(core.home).unwrap_or(&mut nowhere))
+            Rates::new(chip, core, ends.get_mut(core.home).unwrap_or(&mut nowhere))
         });
         // Engines only move bytes.
         let engines = chip.engines.iter().map(Rates::engine);
         let rates = cores.chain(engines).collect();
         let mut state = State::new(chip, settings);
         for (core, facts) in chip.cores.iter().enumerate() {
-            state.cores[core].entry = facts.interrupt.entry.at(facts.clock);
+            state.cores[core].entry =
+                facts.interrupt.entry.at(facts.clock) + chip.words(facts, facts.system.entry_words);
             state.cores[core].tick_service = facts.system.tick_service.at(facts.clock);
             state.cores[core].tick = facts.system.tick.at(facts.clock);
         }

@@ -1,6 +1,6 @@
 //! What things take on each core, worked out once from the chip's facts.
 
-use crate::chip::{self, Chip, SpanCost};
+use crate::chip::{self, CallCost, Chip, SpanCost};
 use crate::rtos::Call;
 use crate::time::Time;
 use narrows::span::Span;
@@ -38,6 +38,8 @@ pub(crate) struct Rates {
     pub tick: Time,
     pub tick_service: Time,
     pub calls: [Time; Call::ALL.len()],
+    /// Of calls that give the core away.
+    pub swapping: [Time; Call::ALL.len()],
     pub spans: [SpanTime; Span::ALL.len()],
 }
 
@@ -49,8 +51,9 @@ impl Rates {
     }
 
     /// Those of a core. `code` is where its code begins in its home memory; it is moved behind it.
-    pub fn new(core: &chip::Core, code: &mut u32) -> Rates {
+    pub fn new(chip: &Chip, core: &chip::Core, code: &mut u32) -> Rates {
         let at = |cost: crate::time::Cost| cost.at(core.clock);
+        let taking = |cost: CallCost| at(cost.takes) + chip.words(core, cost.words);
         let mut place = |len: u32| {
             let start = *code;
             *code = start.saturating_add(len.next_multiple_of(32));
@@ -80,7 +83,8 @@ impl Rates {
             sleep: at(core.system.sleep),
             tick: at(core.system.tick),
             tick_service: at(core.system.tick_service),
-            calls: Call::ALL.map(|call| at(core.system.call(call))),
+            calls: Call::ALL.map(|call| taking(core.system.call(call))),
+            swapping: Call::ALL.map(|call| taking(core.system.swapping(call))),
             spans,
         }
     }

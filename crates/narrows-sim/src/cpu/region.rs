@@ -54,7 +54,7 @@ pub struct RegionWords {
 
 impl Cpu {
     /// Whether drivers forget that.
-    fn forgets(&self, what: Upkeep) -> bool {
+    pub(super) fn forgets(&self, what: Upkeep) -> bool {
         self.machine().state.borrow().plan.faults.forgotten == Some(what)
     }
 }

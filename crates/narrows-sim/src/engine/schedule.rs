@@ -77,7 +77,7 @@ impl State {
         core.used.busy += now.since(core.since);
     }
 
-    pub(super) fn rank(&mut self, core: usize) {
+    pub(crate) fn rank(&mut self, core: usize) {
         let all = self.cores[core].processes.iter().map(|&p| &self.processes[p]);
         self.cores[core].waiting = all.filter(|p| p.could_run()).map(|p| p.priority).max();
     }

@@ -96,6 +96,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Whether it would run if it were woken and urgent enough.
+    pub(crate) fn could_wake(&self) -> bool {
+        self.progress == Progress::Asleep && self.stops == 0
+    }
+
     pub(crate) fn could_run(&self) -> bool {
         self.progress == Progress::Ready && self.stops == 0
     }
@@ -177,8 +182,8 @@ const STILL: u32 = 1_000_000;
 impl State {
     pub fn new(chip: &Chip, settings: &Settings) -> State {
         let cores = chip.cores.iter().map(|core| Core {
-            switch: core.system.switch.at(core.clock),
-            hook: core.system.call(Call::SwapHook).at(core.clock),
+            switch: core.system.switch.at(core.clock) + chip.words(core, core.system.switch_words),
+            hook: core.system.call(Call::SwapHook).takes.at(core.clock),
             data: core.data.map(Cache::new),
             instructions: core.instructions.map(Cache::new),
             second: core.second.map(Cache::new),

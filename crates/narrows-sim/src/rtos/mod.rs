@@ -158,7 +158,20 @@ impl Os {
     /// # Errors
     /// See [`Unknown`].
     pub fn set_priority(&self, process: Pid, priority: u32) -> Result<(), Unknown> {
-        self.charge(Call::SetPri);
+        let swaps = {
+            let state = self.cpu.machine().state.borrow();
+            let own = &state.processes[self.cpu.process()];
+            let waiting = state.cores[own.core].waiting;
+            match state.processes.get(process.0) {
+                Some(_) if process == self.own() => waiting.is_some_and(|one| one > priority),
+                Some(other) => {
+                    let here = other.core == own.core && other.could_run();
+                    here && priority > own.priority
+                }
+                None => false,
+            }
+        };
+        self.charge_swapping(Call::SetPri, swaps);
         let set = self.with(process, |state, process| {
             if state.processes[process].priority < INTERRUPT {
                 state.set_priority(process, priority.min(INTERRUPT - 1));
@@ -190,10 +203,32 @@ impl Os {
     /// # Errors
     /// See [`Unknown`].
     pub fn start(&self, process: Pid) -> Result<(), Unknown> {
-        self.charge(Call::Start);
+        self.charge_waking(Call::Start, process, |state, _, process| {
+            let process = &state.processes[process];
+            process.progress == Progress::Ready && process.stops == 1
+        });
         let started = self.with(process, State::start_again);
         self.cpu.act(State::give_way);
         started
+    }
+
+    /// Masks an interrupt process of this core, as software does with an interrupt's enable bit, or
+    /// unmasks it; of any other nothing comes. What triggers it meanwhile makes it run once when it is
+    /// unmasked as often as it was masked. It takes nothing.
+    pub fn mask(&self, interrupt: Pid, masked: bool) {
+        let _ = self.with(interrupt, |state, process| {
+            let is_one = state.processes[process].priority >= INTERRUPT;
+            match (is_one, masked) {
+                (false, _) => {}
+                (true, true) => {
+                    state.processes[process].stops += 1;
+                    let core = state.processes[process].core;
+                    state.rank(core);
+                }
+                (true, false) => state.start_again(process),
+            }
+        });
+        self.cpu.act(State::give_way);
     }
 
     /// Triggers an interrupt process of any core, as hardware does: ringing takes what it takes to
@@ -213,6 +248,32 @@ impl Os {
     /// What a call takes.
     fn charge(&self, call: Call) {
         self.cpu.compute(self.cpu.rates().calls[call as usize]);
+    }
+
+    /// What a call takes that may give the core away to a process that it wakes: one that waits for
+    /// that, and is more urgent.
+    fn charge_waking(
+        &self,
+        call: Call,
+        wakes: Pid,
+        waits: impl FnOnce(&State, &mut Kernel, usize) -> bool,
+    ) {
+        let swaps = {
+            let state = self.cpu.machine().state.borrow();
+            let own = &state.processes[self.cpu.process()];
+            state.processes.get(wakes.0).is_some_and(|woken| {
+                let urgent = woken.priority > own.priority && woken.priority < INTERRUPT;
+                (woken.core == own.core && urgent)
+                    && waits(&state, &mut self.cpu.machine().kernel.borrow_mut(), wakes.0)
+            })
+        };
+        self.charge_swapping(call, swaps);
+    }
+
+    /// What a call takes, if it gives the core away or if not.
+    fn charge_swapping(&self, call: Call, swaps: bool) {
+        let rates = self.cpu.rates();
+        self.cpu.compute(if swaps { rates.swapping } else { rates.calls }[call as usize]);
     }
 
     /// Whether this is an interrupt process.

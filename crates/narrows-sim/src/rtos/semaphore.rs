@@ -74,7 +74,11 @@ impl Os {
     /// # Errors
     /// See [`Unknown`].
     pub fn signal_fsem(&self, process: Pid) -> Result<(), Unknown> {
-        self.charge(Call::SignalFsem);
+        self.charge_waking(Call::SignalFsem, process, |state, kernel, process| {
+            let mail = kernel.mail(process);
+            let enough = mail.needed > 0 && mail.fast + 1 >= mail.needed;
+            enough && state.processes[process].could_wake()
+        });
         let signalled = self.with(process, |state, process| {
             let mut kernel = self.cpu.machine().kernel.borrow_mut();
             let mail = kernel.mail(process);
@@ -129,7 +133,17 @@ impl Os {
     /// # Errors
     /// See [`Unknown`].
     pub fn signal_sem(&self, semaphore: Semaphore) -> Result<(), Unknown> {
-        self.charge(Call::SignalSem);
+        let first = {
+            let kernel = self.cpu.machine().kernel.borrow();
+            let counting = kernel.semaphores.get(semaphore.0);
+            counting.and_then(|counting| counting.waiting.front().copied())
+        };
+        match first {
+            None => self.charge(Call::SignalSem),
+            Some(first) => self.charge_waking(Call::SignalSem, Pid(first), |state, _, process| {
+                state.processes[process].could_wake()
+            }),
+        }
         let signalled = self.semaphore(semaphore, |state, counting| {
             // One that was killed while it waited takes nothing.
             let lives = |process: &usize| state.processes[*process].progress != Progress::Done;

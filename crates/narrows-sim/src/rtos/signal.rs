@@ -69,7 +69,11 @@ impl Os {
     /// # Errors
     /// See [`Unknown`]; the signal is lost with its buffer.
     pub fn send(&self, signal: Signal, to: Pid) -> Result<(), Unknown> {
-        self.charge(Call::Send);
+        self.charge_waking(Call::Send, to, |state, kernel, process| {
+            let wanted = kernel.mail(process).wanted.as_ref();
+            wanted.is_some_and(|all| wants(all, signal.number))
+                && state.processes[process].could_wake()
+        });
         let signal = Signal { sender: self.own(), ..signal };
         let sent = self.with(to, |state, process| {
             let mut kernel = self.cpu.machine().kernel.borrow_mut();

@@ -45,10 +45,13 @@ pub fn core(name: &str) -> Core {
         },
         system: System {
             switch: Cost::Cycles(60),
+            switch_words: 0,
+            entry_words: 0,
             sleep: Cost::Cycles(50),
             tick: Cost::NONE,
             tick_service: Cost::NONE,
             calls: Vec::new(),
+            swapping: Vec::new(),
         },
         spans: Vec::new(),
         functions: Vec::new(),

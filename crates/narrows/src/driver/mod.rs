@@ -3,14 +3,19 @@
 //! One trait, a file a driver. Which driver a message takes is its flow's
 //! [`Transfer`]; how it is acknowledged is the flow's
 //! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
+//!
+//! A connection that cuts signals into frames asks for less: [`Frames`].
 
+pub mod area;
 mod copy;
 mod copy_engine;
+mod frames;
 mod in_place;
 mod single_copy;
 
 pub use copy::Copy;
 pub use copy_engine::CopyEngine;
+pub use frames::{Frames, NoFrame, NotSent, NotThere};
 pub use in_place::InPlace;
 pub use single_copy::SingleCopy;
 

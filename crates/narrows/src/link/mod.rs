@@ -1,5 +1,6 @@
 //! Links: names, hunting, attaching, and what is left when a peer dies.
 
+pub mod handler;
 mod inbox;
 mod table;
 

@@ -1,9 +1,10 @@
 //! What several test programs use.
 #![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
-use narrows::{link, platform, span};
+use narrows::{driver, link, platform, span};
 
 pub mod forge;
+pub mod frames;
 pub mod ground;
 pub mod heap;
 pub mod pair;
