@@ -88,6 +88,7 @@ fn plans() -> Result<Vec<Plan>, Failure> {
         row("spinning", Figure::Trip(Kind::LineEachWay), spin, 8, most(1.15)),
         row("spinning", Figure::Trip(Kind::LineEachWay), spin, SHORT, most(1.15)),
         row("line both write", Figure::Floor(Kind::SharedLine), spin, 0, None),
+        row("slots by hand", Figure::Floor(Kind::SlotEachWay), spin, SHORT, None),
         row("thinking", Figure::Thinking, spin, SHORT, most(1.1)),
         row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
