@@ -65,6 +65,8 @@ pub(super) struct Endpoints {
     ports: Box<[u16]>,
     next: usize,
     tag: u16,
+    /// How often one of them may have changed, its receives that wait apart.
+    pub changes: u64,
 }
 
 impl Endpoints {
@@ -75,6 +77,7 @@ impl Endpoints {
             ports: vec![0; MAX_PORT as usize + 1].into_boxed_slice(),
             next: 0,
             tag: 0,
+            changes: 1,
         }
     }
 
@@ -94,6 +97,7 @@ impl Endpoints {
         let place = (0..count).map(|i| (self.next + i) % count).find(free);
         let place = place.ok_or(Status::EndpLimit)?;
         self.next = place + 1;
+        self.changes += 1;
         self.tag = self.tag.wrapping_add(1);
         let inner = place as u16 + 1;
         if let (Some(entry), Some(number)) = (self.places.get_mut(place), self.ports.get_mut(port))
@@ -128,13 +132,21 @@ impl Endpoints {
     }
     #[inline]
     pub fn get_mut(&mut self, inner: u16) -> Option<&mut Endpoint> {
+        self.changes += 1;
         self.places.get_mut(usize::from(inner).wrapping_sub(1))?.as_mut()
+    }
+    /// How many receives wait at an endpoint.
+    #[inline]
+    pub fn receiving(&mut self, inner: u16) -> Option<&mut u16> {
+        let place = self.places.get_mut(usize::from(inner).wrapping_sub(1))?;
+        Some(&mut place.as_mut()?.receiving)
     }
     /// The endpoint that others know by this port and mark.
     pub fn marked(&mut self, inner: u16, tag: u16) -> Option<&mut Endpoint> {
         self.get_mut(inner).filter(|endpoint| endpoint.tag == tag)
     }
     pub fn remove(&mut self, inner: u16) -> Option<Endpoint> {
+        self.changes += 1;
         let endpoint = self.places.get_mut(usize::from(inner).wrapping_sub(1))?.take()?;
         if let Some(number) = self.ports.get_mut(usize::from(endpoint.id.port())) {
             *number = 0;
@@ -142,6 +154,7 @@ impl Endpoints {
         Some(endpoint)
     }
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut Endpoint)> {
+        self.changes += 1;
         (1..).zip(&mut self.places).filter_map(|(inner, entry)| Some((inner, entry.as_mut()?)))
     }
 }

@@ -81,19 +81,29 @@ impl Handle {
 /// Things that have a [`Handle`].
 pub(super) struct Table<T> {
     slot: u32,
+    /// The life that all places began with.
+    first: u16,
     places: Box<[(u16, Option<T>)]>,
     free: VecDeque<u16>,
 }
 
 impl<T> Table<T> {
-    /// A table of `count` places for the node in `slot`.
-    pub fn new(slot: u32, count: usize) -> Table<T> {
+    /// A table of `count` places for the node in `slot`, whose handles have this life or later ones.
+    pub fn new(slot: u32, first: u16, count: usize) -> Table<T> {
         let count = count.min(Handle::PLACES);
         Table {
             slot,
-            places: (0..count).map(|_| (0, None)).collect(),
+            first,
+            places: (0..count).map(|_| (first, None)).collect(),
             free: (0..count as u16).collect(),
         }
+    }
+    /// How many lives its places have had, of whichever it was most.
+    pub fn lives(&self) -> u16 {
+        let lives = |(life, entry): &(u16, Option<T>)| {
+            life.wrapping_sub(self.first).saturating_add(u16::from(entry.is_some()))
+        };
+        self.places.iter().map(lives).max().unwrap_or(0)
     }
     pub fn insert(&mut self, value: T) -> Option<Handle> {
         let place = self.free.pop_front()?;

@@ -20,6 +20,7 @@ mod node;
 mod peer;
 mod process;
 mod request;
+mod route;
 mod short;
 mod status;
 mod transfer;

@@ -18,6 +18,7 @@ use super::held::Held;
 use super::id::{EndpointId, Handle, NodeId, Table};
 use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
 use super::request::{Operation, Requests};
+use super::route::Routes;
 use super::short::Shorts;
 use super::status::Status;
 
@@ -50,6 +51,8 @@ pub(super) struct Node {
     pub endpoints: Endpoints,
     pub peers: Peers,
     pub channels: Table<Channel>,
+    /// Ways of messages, for the short way.
+    pub routes: Routes,
     /// Sides of channels, for the short way.
     pub shorts: Shorts,
     pub requests: Requests,
@@ -77,10 +80,11 @@ fn layout() -> Option<Layout> {
 }
 
 impl Node {
-    /// Opens a node; `bell` wakes whoever waits in it.
+    /// Opens a node; `bell` wakes whoever waits in it. Its handles have the life `first` or later
+    /// ones, which those of the node before it in the slot do not have.
     pub fn open(
         id: NodeId,
-        slot: u32,
+        (slot, first): (u32, u16),
         life: u64,
         bell: &Bell,
         look: Duration,
@@ -107,9 +111,10 @@ impl Node {
             stack,
             endpoints: Endpoints::new(id),
             peers: Peers::new().ok_or(Status::NodeInitFailed)?,
-            channels: Table::new(slot, Handle::PLACES),
+            channels: Table::new(slot, first, Handle::PLACES),
+            routes: Routes::default(),
             shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
-            requests: Requests::new(slot),
+            requests: Requests::new(slot, first),
             held: Held::new().ok_or(Status::NodeInitFailed)?,
             hunting: 0,
             led: false,
@@ -119,6 +124,11 @@ impl Node {
             unsaid: VecDeque::with_capacity(64),
             unheard: false,
         })
+    }
+
+    /// How many lives its handles have had at most.
+    pub fn lives(&self) -> u16 {
+        self.channels.lives().max(self.requests.lives())
     }
 
     /// Does all that can be done without waiting.

@@ -74,6 +74,8 @@ pub(super) struct Peers {
     remotes: Box<[Option<Remote>; REMOTES]>,
     /// Memory of peers that are gone, while packets are in it.
     kept: Vec<PeerRegion>,
+    /// How often one of the peers or of their endpoints may have changed.
+    pub changes: u64,
 }
 
 impl Peers {
@@ -83,6 +85,7 @@ impl Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
             remotes: remotes.try_into().ok()?,
             kept: Vec::new(),
+            changes: 0,
         })
     }
 
@@ -93,6 +96,7 @@ impl Peers {
     }
     #[inline]
     pub fn get_mut(&mut self, place: u8) -> Option<&mut Peer> {
+        self.changes += 1;
         self.places.get_mut(usize::from(place))?.as_mut()
     }
     #[inline]
@@ -102,6 +106,7 @@ impl Peers {
 
     /// Notes a link to a node. None if there are too many.
     pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
+        self.changes += 1;
         let free = self.places.iter().position(Option::is_none)?;
         *self.places.get_mut(free)? = Some(Peer { id, link, rings: 0, queued: 0, region: None });
         Some(free as u8)
@@ -109,6 +114,7 @@ impl Peers {
 
     /// Forgets a peer whose link has ended. Its endpoints are as `end` says.
     pub fn remove(&mut self, place: u8, end: End) {
+        self.changes += 1;
         let Some(peer) = self.places.get_mut(usize::from(place)).and_then(Option::take) else {
             return;
         };
@@ -154,12 +160,6 @@ impl Peers {
         (id.0 ^ id.0 >> 12).wrapping_mul(0x9e37_79b1) as usize >> 16 & (REMOTES - 1)
     }
 
-    /// An endpoint that was got, if it is where it is looked for first.
-    #[inline(always)]
-    pub fn find_first(&self, id: EndpointId) -> Option<&Remote> {
-        self.remotes.get(Peers::first(id))?.as_ref().filter(|remote| remote.id == id)
-    }
-
     /// An endpoint that was got.
     pub fn find(&self, id: EndpointId) -> Option<&Remote> {
         let first = Peers::first(id);
@@ -173,6 +173,7 @@ impl Peers {
         None
     }
     pub fn find_mut(&mut self, id: EndpointId) -> Option<&mut Remote> {
+        self.changes += 1;
         let first = Peers::first(id);
         for i in 0..REMOTES {
             let place = (first + i) & (REMOTES - 1);
@@ -187,6 +188,7 @@ impl Peers {
 
     /// Notes an endpoint that was got, once more perhaps.
     pub fn got(&mut self, id: EndpointId, peer: u8, link: LinkId, place: Place) -> Outcome<()> {
+        self.changes += 1;
         if let Some(known) = self.find_mut(id) {
             let gets = if known.end.is_none() && known.place == place { known.gets } else { 0 };
             *known = Remote { id, peer, link, place, gets: gets + 1, end: None };
@@ -209,6 +211,7 @@ impl Peers {
 
     /// Notes that an endpoint is no more.
     pub fn deleted(&mut self, link: LinkId, place: Place) {
+        self.changes += 1;
         let it = |remote: &&mut Remote| remote.link == link && remote.place == place;
         for remote in self.remotes.iter_mut().flatten().filter(it) {
             remote.end.get_or_insert(End::Deleted);

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use narrows::strategy::Notification;
@@ -41,6 +41,9 @@ const LOOKS: u32 = 64;
 pub(super) struct Slot {
     /// The node that is there.
     id: AtomicU32,
+    /// The first life of the next node's handles: whatever a handle of an earlier node is kept for, it
+    /// is none of this one's.
+    first: AtomicU16,
     node: lock_api::Mutex<Lock, Option<Box<Node>>>,
     /// Threads that want the lock.
     wanting: AtomicU32,
@@ -115,6 +118,8 @@ impl Lock {
 
 struct Process {
     slots: [Slot; SLOTS],
+    /// The slot of the node that was initialised last of those whose numbers end in the same bits.
+    near: [AtomicU32; SLOTS],
     lives: AtomicU64,
     nodes: AtomicU32,
     /// The slot of the node that last gave a packet back the long way.
@@ -134,8 +139,8 @@ impl Process {
     const fn new() -> Process {
         let slots = [const { Slot::new() }; SLOTS];
         let (lives, nodes) = (AtomicU64::new(1), AtomicU32::new(0));
-        let releasing = AtomicU32::new(0);
-        Process { slots, lives, nodes, releasing, opening: Mutex::new(()) }
+        let (near, releasing) = ([const { AtomicU32::new(0) }; SLOTS], AtomicU32::new(0));
+        Process { slots, near, lives, nodes, releasing, opening: Mutex::new(()) }
     }
 }
 
@@ -185,6 +190,7 @@ impl Slot {
     const fn new() -> Slot {
         Slot {
             id: AtomicU32::new(NOBODY),
+            first: AtomicU16::new(0),
             node: lock_api::Mutex::new(None),
             wanting: AtomicU32::new(0),
             asleep: AtomicBool::new(false),
@@ -478,10 +484,23 @@ pub(super) fn quickly_for(handle: u32) -> Option<Quickly> {
     Quickly::new(process().slots.get((handle >> 26) as usize)?)
 }
 
-/// The node of an endpoint.
+/// The node of an endpoint, if it is found at once.
 #[inline(always)]
 pub(super) fn quickly_at(endpoint: EndpointId) -> Option<Quickly> {
-    Quickly::new(slot_of(endpoint.node())?)
+    let (process, id) = (process(), endpoint.node());
+    // Relaxed: the lock orders what is behind it.
+    let at = process.near.get(near(id))?.load(Ordering::Relaxed);
+    let slot = process.slots.get(at as usize & (SLOTS - 1))?;
+    if slot.id.load(Ordering::Relaxed) != id.0 {
+        return None;
+    }
+    Quickly::new(slot)
+}
+
+/// Where [`Process::near`] has the slot of a node.
+#[inline(always)]
+fn near(id: NodeId) -> usize {
+    id.0 as usize & (SLOTS - 1)
 }
 
 /// The node that a packet may be of that is given back.
@@ -595,7 +614,8 @@ pub(super) fn initialize(id: NodeId) -> Outcome<()> {
     if slot_of(id).is_some() {
         return Err(Status::NodeInitialized);
     }
-    let free = |(_, slot): &(usize, &Slot)| slot.id.load(Ordering::Relaxed) == NOBODY;
+    // Acquire: pairs with the release in `finalize`.
+    let free = |(_, slot): &(usize, &Slot)| slot.id.load(Ordering::Acquire) == NOBODY;
     let free = used_slots().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
     let bell = match slot.bell.get() {
@@ -608,9 +628,13 @@ pub(super) fn initialize(id: NodeId) -> Outcome<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), cores)?;
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
-    let node = Node::open(id, at as u32, life, bell, look)?;
+    let first = slot.first.load(Ordering::Relaxed);
+    let node = Node::open(id, (at as u32, first), life, bell, look)?;
     *slot.lock() = Some(Box::new(node));
     slot.id.store(id.0, Ordering::Relaxed);
+    if let Some(near) = process.near.get(near(id)) {
+        near.store(at as u32, Ordering::Relaxed);
+    }
     process.nodes.fetch_add(1, Ordering::Relaxed);
     BOUND.set(Some((at, life)));
     Ok(())
@@ -619,7 +643,10 @@ pub(super) fn initialize(id: NodeId) -> Outcome<()> {
 /// Ends a node.
 pub(super) fn finalize() -> Outcome<()> {
     let mut call = current()?;
-    call.slot.id.store(NOBODY, Ordering::Relaxed);
+    let lives = call.node()?.lives();
+    call.slot.first.fetch_add(lives, Ordering::Relaxed);
+    // Release: who takes the slot next takes the handles from where they are now.
+    call.slot.id.store(NOBODY, Ordering::Release);
     process().nodes.fetch_sub(1, Ordering::Relaxed);
     let node = call.guard.take();
     BOUND.set(None);

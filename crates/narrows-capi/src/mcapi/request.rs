@@ -133,12 +133,17 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub fn new(slot: u32) -> Requests {
+    pub fn new(slot: u32, life: u16) -> Requests {
         Requests {
-            table: Table::new(slot, Handle::PLACES),
+            table: Table::new(slot, life, Handle::PLACES),
             tried: VecDeque::with_capacity(Handle::PLACES),
             kept: 0,
         }
+    }
+
+    /// How many lives the places of requests have had at most.
+    pub fn lives(&self) -> u16 {
+        self.table.lives()
     }
 
     /// A new request.
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_request_is_reported_once_and_there_are_so_many() {
-        let mut all = Requests::new(3);
+        let mut all = Requests::new(3, 0);
         let some: Vec<_> = (0..MAX_REQUESTS).map(|_| all.add(scalar(), false).unwrap()).collect();
         assert!(matches!(all.add(scalar(), false), Err(Status::RequestLimit)));
         assert!(all.add(scalar(), true).is_ok(), "a call still has one");
@@ -273,7 +278,7 @@ mod tests {
 
     #[test]
     fn one_waits_and_is_told_of_a_cancel() {
-        let mut all = Requests::new(0);
+        let mut all = Requests::new(0, 0);
         let one = all.add(scalar(), false).unwrap();
         assert_eq!((all.wait(one), all.wait(one)), (Ok(()), Err(Status::WaitPending)));
         assert!(all.cancel(one).is_some() && all.cancel(one).is_none());

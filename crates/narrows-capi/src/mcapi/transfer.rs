@@ -100,7 +100,7 @@ impl Node {
 
     /// What became of an attempt to do something the short way, which has counted.
     #[inline(always)]
-    fn quick<T>(&mut self, done: Option<(T, bool)>) -> Quick<T> {
+    pub fn quick<T>(&mut self, done: Option<(T, bool)>) -> Quick<T> {
         match done {
             None => Quick::Not,
             Some((value, true)) => Quick::More(value),
@@ -125,39 +125,6 @@ impl Node {
             return Err(Status::Priority);
         }
         Ok((own.attributes.timeout, own.attributes.fails_at_limit()))
-    }
-
-    /// Sends a message the short way.
-    #[inline(always)]
-    pub fn put_message(
-        &mut self,
-        (from, to): (EndpointId, EndpointId),
-        bytes: &Bytes,
-        priority: u32,
-    ) -> Quick<()> {
-        let done = self.post_message((from, to), bytes.there(), priority);
-        self.quick(done.map(|()| ((), false)))
-    }
-
-    #[inline(always)]
-    fn post_message(
-        &mut self,
-        (from, to): (EndpointId, EndpointId),
-        bytes: Option<&[u8]>,
-        priority: u32,
-    ) -> Option<()> {
-        let bytes = bytes?;
-        let own = self.endpoints.get(self.endpoints.find(from)?)?;
-        if bytes.len() > own.attributes.max_payload as usize || priority >= PRIORITIES {
-            return None;
-        }
-        let remote = self.peers.find_first(to).filter(|remote| remote.end.is_none())?;
-        if self.peers.get(remote.peer)?.queued > 0 {
-            return None;
-        }
-        let (address, tag) = (remote.address(), remote.place.tag);
-        let sent = self.stack.post_short(CONTROL, address, (priority as u8, tag), bytes);
-        sent.then_some(())
     }
 
     /// Receives a message the short way: how long it was.
@@ -597,8 +564,8 @@ impl Node {
             }
             Operation::ReceiveMessage { inner, .. } => {
                 let inner = *inner;
-                if let Some(endpoint) = self.endpoints.get_mut(inner) {
-                    endpoint.receiving += 1;
+                if let Some(receiving) = self.endpoints.receiving(inner) {
+                    *receiving += 1;
                 }
             }
             Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {
@@ -663,8 +630,8 @@ impl Node {
                 }
             }
             Operation::ReceiveMessage { inner, .. } => {
-                if let Some(endpoint) = self.endpoints.get_mut(*inner) {
-                    endpoint.receiving = endpoint.receiving.saturating_sub(1);
+                if let Some(receiving) = self.endpoints.receiving(*inner) {
+                    *receiving = receiving.saturating_sub(1);
                 }
             }
             Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {

@@ -414,6 +414,85 @@ static void collects(void)
     finalize();
 }
 
+static mcapi_status_t send_eight(mcapi_endpoint_t from, mcapi_endpoint_t to)
+{
+    mcapi_status_t status;
+    mcapi_msg_send(from, to, "12345678", 8, 1, &status);
+    return status;
+}
+
+/* What was so for one message need not be so for the next. */
+static void own_ends_change(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t a, b;
+    size_t size;
+    int i;
+
+    initialize(1);
+    a = create(1);
+    b = create(2);
+    for (i = 0; i < 3; i++)
+        EXPECT_IS(MCAPI_SUCCESS, send_eight(a, b));
+    set_uint(a, MCAPI_ENDP_ATTR_MAX_PAYLOAD_SIZE, 7);
+    EXPECT_IS(MCAPI_ERR_MSG_SIZE, send_eight(a, b));
+    set_uint(a, MCAPI_ENDP_ATTR_MAX_PAYLOAD_SIZE, 8);
+    for (i = 0; i < 3; i++)
+        EXPECT_IS(MCAPI_SUCCESS, send_eight(a, b));
+    mcapi_endpoint_delete(b, &status);
+    EXPECT(MCAPI_SUCCESS);
+    EXPECT_IS(MCAPI_ERR_ENDP_INVALID, send_eight(a, b));
+    CHECK(create(2) == b);
+    for (i = 0; i < 3; i++)
+        EXPECT_IS(MCAPI_SUCCESS, send_eight(a, b));
+    CHECK(mcapi_msg_available(b, &status) == 3);
+    mcapi_msg_recv(b, in, sizeof in, &size, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(size == 8 && memcmp(in, "12345678", 8) == 0);
+    mcapi_endpoint_delete(a, &status);
+    EXPECT(MCAPI_SUCCESS);
+    EXPECT_IS(MCAPI_ERR_ENDP_INVALID, send_eight(a, b));
+    finalize();
+}
+
+static void gets_and_gives_back(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t from, to;
+    int round, i;
+
+    initialize(2);
+    from = create(1);
+    for (round = 0; round < 3; round++) {
+        to = get(1, 1);
+        for (i = 0; i < 3; i++)
+            EXPECT_IS(MCAPI_SUCCESS, send_eight(from, to));
+        mcapi_endpoint_release(to, &status);
+        EXPECT(MCAPI_SUCCESS);
+        EXPECT_IS(MCAPI_ERR_ENDP_INVALID, send_eight(from, to));
+    }
+    post(READY);
+    finalize();
+}
+
+static void is_got(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t inbox;
+    size_t size;
+    int i;
+
+    initialize(1);
+    inbox = create(1);
+    for (i = 0; i < 9; i++) {
+        mcapi_msg_recv(inbox, in, sizeof in, &size, &status);
+        EXPECT(MCAPI_SUCCESS);
+    }
+    serve(READY);
+    CHECK(mcapi_msg_available(inbox, &status) == 0);
+    finalize();
+}
+
 int main(void)
 {
     TOGETHER(echo, echoes, calls);
@@ -424,5 +503,7 @@ int main(void)
     TOGETHER(full, drains, fills);
     TOGETHER(stream, takes_all, sends_all);
     TOGETHER(fan_in, collects, sender_2, sender_3, sender_4);
-    return verdict(8);
+    ALONE(own_ends_change);
+    TOGETHER(given_back, gets_and_gives_back, is_got);
+    return verdict(10);
 }

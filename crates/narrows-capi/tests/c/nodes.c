@@ -500,6 +500,48 @@ static void in_domain(mcapi_domain_t domain, mcapi_node_t node)
     finalize();
 }
 
+/* What a node's numbers were kept for is nothing to the node that comes after it. */
+static void old_numbers(void)
+{
+    mcapi_status_t status;
+    mcapi_sclchan_send_hndl_t send, old_send = 0;
+    mcapi_sclchan_recv_hndl_t receive, old_receive = 0;
+    mcapi_request_t request, old, old_request = 0;
+    mcapi_endpoint_t a, b;
+    char byte;
+    size_t size;
+    int life;
+
+    for (life = 0; life < 3; life++) {
+        initialize(1);
+        a = create(1);
+        b = create(2);
+        mcapi_msg_recv_i(a, &byte, 1, &request, &status);
+        EXPECT(MCAPI_PENDING);
+        get(1, 1);
+        get(1, 2);
+        EXPECT_IS(MCAPI_SUCCESS, connect_ends(&scalars, a, b));
+        send = open_send(&scalars, a);
+        receive = open_recv(&scalars, b);
+        if (life > 0) {
+            CHECK(request != old_request && send != old_send && receive != old_receive);
+            old = old_request;
+            mcapi_cancel(&old, &status);
+            EXPECT(MCAPI_ERR_REQUEST_INVALID);
+            mcapi_sclchan_send_uint8(old_send, 1, &status);
+            EXPECT(MCAPI_ERR_CHAN_INVALID);
+            mcapi_sclchan_recv_uint8(old_receive, &status);
+            EXPECT(MCAPI_ERR_CHAN_INVALID);
+        }
+        CHECK(!mcapi_test(&request, &size, &status));
+        EXPECT(MCAPI_PENDING);
+        old_request = request;
+        old_send = send;
+        old_receive = receive;
+        finalize();
+    }
+}
+
 static void domain_0_node_0(void)
 {
     in_domain(0, 0);
@@ -528,10 +570,11 @@ int main(void)
     TOGETHER(names_are_taken, holder, rival);
     TOGETHER(sent_before_finalize, sends_and_ends, receives_afterwards);
     ALONE(finalize_in_use);
+    ALONE(old_numbers);
     ALONE(forked);
     ALONE(sixteen_nodes);
     ALONE(unbound_thread);
     TOGETHER(two_domains, domain_0_node_0, domain_0_node_1, domain_200_node_0, domain_200_node_1);
     ALONE(display_status);
-    return verdict(11);
+    return verdict(12);
 }

@@ -44,7 +44,8 @@ impl<P: Platform> Ready<'_, P> {
 
 impl<P: Platform> Node<P> {
     /// As [`Node::try_send`], if the bytes fit a slot that is known to be free. False if they do not,
-    /// or there is something else to do: nothing was sent.
+    /// or there is something else to do: nothing was sent. Whether `from` is open is the caller's to
+    /// know: what is refused of a port that is not is told to nobody.
     #[inline(always)]
     pub fn post_short(
         &mut self,
@@ -53,7 +54,12 @@ impl<P: Platform> Node<P> {
         (priority, tag): (u8, u16),
         bytes: &[u8],
     ) -> bool {
-        self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
+        if self.platform.tracing() {
+            return false;
+        }
+        let Some(link) = self.links.up_mut(to.link) else { return false };
+        let descriptor = descriptor(&self.strategy, from, to.port, priority, tag);
+        link::post_in_slot(&self.platform, link, descriptor, bytes)
     }
 
     /// As [`Node::try_receive_into`], if there is one message and nothing else to do. None does not

@@ -29,6 +29,7 @@ fn send_now(
     };
     match node.send_message(to, bytes.get(), priority as u8) {
         Some(Ok(())) => {
+            node.remember((from, to));
             node.turn();
             Ok(None)
         }
