@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(drawn.matches(r#"class="chosen""#).count(), 1);
         assert_eq!(drawn.matches(r#"class="budget""#).count(), 1);
         assert!(drawn.contains("a &lt; b") && !drawn.contains("NaN"), "{drawn}");
-        assert_eq!([1.0, 1.1, 97.0, 0.3].map(round_up), [1.0, 1.5, 100.0, 0.3]);
+        assert_eq!([1.0, 1.1, 97.0, 0.25].map(round_up), [1.0, 1.5, 100.0, 0.25]);
         let none = draw(&Chart { front: &[], chosen: (0.0, 0.0), ..chart });
         assert!(!none.contains("NaN") && !none.contains("inf"), "{none}");
     }

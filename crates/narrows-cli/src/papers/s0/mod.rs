@@ -1,6 +1,8 @@
-//! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it.
+//! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it. The gateway is
+//! the model's alone.
 
 mod copies;
+mod gateway;
 mod notification;
 mod phases;
 mod phone;
@@ -14,7 +16,7 @@ use narrows_sim::chip::Chip;
 pub type Run = fn(&Chip) -> Result<Found, Failure>;
 
 /// The experiments, by their names.
-pub const EXPERIMENTS: [(&str, Run); 9] = [
+pub const EXPERIMENTS: [(&str, Run); 11] = [
     ("S0.timer", phases::timer),
     ("S0.phases.128", |chip| phases::phases(chip, 128)),
     ("S0.phases.32768", |chip| phases::phases(chip, 32768)),
@@ -24,6 +26,8 @@ pub const EXPERIMENTS: [(&str, Run); 9] = [
     ("S1.notification", notification::notification),
     ("S0.voip.workload", phone::workload),
     ("S0.voip.polling-interval", phone::polling),
+    ("S1.gateway.1K", |_| gateway::small(gateway::READING)),
+    ("S1.gateway.unlimited", |_| gateway::unlimited()),
 ];
 
 /// The chip.
