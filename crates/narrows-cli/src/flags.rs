@@ -1,6 +1,7 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::bench::choice::{self, Word};
+use crate::bench::linx::flags::Linx;
 use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
@@ -184,11 +185,13 @@ Examples:
   narrows bench tune
   narrows bench sizes --on nios2-dual
   narrows bench sim --systemc bench/systemc/pingpong
+  narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual
+  narrows bench t2 --stack layered --counter poll --on nios2-dual
 
 Each bench but storm, soak, sim and tune runs its limit interleaved with itself
 and prints its figure, the limit and the ratio of the two. A simulated chip has
 no limits, and limit, bounds, storm, soak, mcapi, sim and tune are for this
-machine only.
+machine only, t0 to t6 for a simulated chip.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -220,6 +223,9 @@ pub struct Bench {
     /// Of soak: how long it runs
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
+    /// Of t0 to t6: driver, placement and the like
+    #[command(flatten)]
+    pub linx: Linx,
     /// Where to run; this machine if nothing is named
     #[command(flatten)]
     pub place: Place,
@@ -252,6 +258,20 @@ pub enum Which {
     Sim,
     /// What choosing a strategy for each of many flows takes
     Tune,
+    /// LINX: a request and its reply, ten times a second
+    T0,
+    /// LINX: as t0, and now and then a log is asked for just before
+    T1,
+    /// LINX: 100 signals behind each other
+    T2,
+    /// LINX: signals of 65000 bytes behind each other
+    T3,
+    /// LINX: as t0, between every two cores of the chip
+    T4,
+    /// LINX: as t0, one core asks all others
+    T5,
+    /// LINX: as t0, all others ask one core
+    T6,
 }
 
 impl Which {

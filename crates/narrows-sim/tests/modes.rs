@@ -4,7 +4,7 @@ mod common;
 
 use narrows::endpoint::{Address, Limits};
 use narrows::strategy::Strategy;
-use narrows_sim::chip::{Arbitration, Chip, Stream};
+use narrows_sim::chip::{Arbitration, CallCost, Chip, Stream};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Mode, Outcome, Settings, Simulation};
 use narrows_sim::rtos::Call;
@@ -138,7 +138,11 @@ fn operated(number: u64, mode: Mode) -> (Outcome, Log) {
     let mut chip = drawn(&mut dice);
     let cores = chip.cores.len();
     for core in &mut chip.cores {
-        core.system.calls = Call::ALL.map(|call| (call, Cost::Cycles(10 * dice.roll(20)))).to_vec();
+        let mut costs = || {
+            let takes = Cost::Cycles(10 * dice.roll(20));
+            Call::ALL.map(|call| (call, CallCost { takes, words: 0 })).to_vec()
+        };
+        (core.system.calls, core.system.swapping) = (costs(), costs());
         if dice.roll(2) == 0 {
             core.system.tick = Cost::Time(Time::nanos(5000 + dice.roll(5000)));
             core.system.tick_service = Cost::Cycles(1 + dice.roll(50));

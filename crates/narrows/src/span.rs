@@ -33,13 +33,15 @@ pub enum Span {
     Receive = 11,
     /// The link layer, when it delivers a signal.
     Deliver = 12,
-    /// The service routine and the connection, when a frame was acknowledged.
+    /// The connection layer, when a frame was acknowledged.
     Acknowledge = 13,
+    /// A frame driver's service routine, when a frame was acknowledged.
+    Notice = 14,
 }
 
 impl Span {
     /// All spans, in the order of their numbers.
-    pub const ALL: [Span; 14] = [
+    pub const ALL: [Span; 15] = [
         Span::PhaseA,
         Span::PhaseB,
         Span::PhaseC,
@@ -54,6 +56,7 @@ impl Span {
         Span::Receive,
         Span::Deliver,
         Span::Acknowledge,
+        Span::Notice,
     ];
 
     /// The span's name in traces, tables and platform files.
@@ -74,6 +77,7 @@ impl Span {
             Span::Receive => "receive",
             Span::Deliver => "deliver",
             Span::Acknowledge => "acknowledge",
+            Span::Notice => "notice",
         }
     }
 }

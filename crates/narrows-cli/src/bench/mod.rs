@@ -14,6 +14,7 @@ pub(crate) mod crowd;
 mod floors;
 mod idle;
 pub mod limit;
+pub(crate) mod linx;
 pub mod mcapi;
 mod messages;
 pub mod pair;
@@ -198,6 +199,9 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Scaling => scaling::run(&asked)?,
         Which::Mcapi => mcapi::run(global, args)?,
         Which::Tune => tune::run(global, args)?,
+        Which::T0 | Which::T1 | Which::T2 | Which::T3 | Which::T4 | Which::T5 | Which::T6 => {
+            return linx::run(&asked);
+        }
     };
     let machine = asked.machine();
     if global.json {
@@ -215,6 +219,7 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
     let sim = args.which == Which::Sim;
     let tune = args.which == Which::Tune;
+    let linx = linx::is_one(args.which);
     if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some()) {
         let which = args.which.name();
         let sentence = format!("bench {which} {why}: leave --on out, or choose another bench");
@@ -224,9 +229,15 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
         ("--seed", args.seed.is_some(), storm),
         ("--for", args.time.is_some(), soak),
         ("--systemc", args.systemc.is_some(), sim),
-        ("--transfer", !args.transfer.is_empty(), !sim && !tune),
-        ("--notify", !args.notify.is_empty(), !sim && !tune),
-        ("--placement", !args.placement.is_empty(), !sim && !tune),
+        ("--transfer", !args.transfer.is_empty(), !sim && !tune && !linx),
+        ("--notify", !args.notify.is_empty(), !sim && !tune && !linx),
+        ("--placement", !args.placement.is_empty(), !sim && !tune && !linx),
+        ("--driver", !args.linx.driver.is_empty(), linx),
+        ("--stack", !args.linx.stack.is_empty(), linx),
+        ("--cached", args.linx.cached, linx),
+        ("--mtu", args.linx.mtu.is_some(), linx),
+        ("--handler-stopped", args.linx.handler_stopped, linx),
+        ("--counter", args.linx.counter.is_some(), linx),
         ("--rounds", args.rounds.is_some(), !soak),
         ("--bytes", !args.bytes.is_empty(), !storm && !soak && !tune),
         ("--priority", global.priority.is_some(), !soak && !tune),
@@ -252,7 +263,7 @@ fn only_here(which: Which) -> Option<&'static str> {
         Which::Sim => Some("times the simulator with a chip of its own"),
         Which::Tune => Some("times the choosing of strategies on this machine"),
         Which::Mcapi => Some("measures the C library, which is for this machine"),
-        Which::Pingpong | Which::Throughput | Which::Phases | Which::Sizes | Which::Scaling => None,
+        _ => None,
     }
 }
 

@@ -238,6 +238,8 @@ pub struct Engine {
     pub burst: u32,
     /// From its last beat until its bell interrupts the core.
     pub completion: Cost,
+    /// What a core takes to have the next chain come to another buffer, where chains come to it.
+    pub refill: Cost,
 }
 
 /// Where links between cores lie, and what they are made of.

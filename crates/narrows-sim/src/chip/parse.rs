@@ -43,7 +43,7 @@ pub(super) const CORE: [&str; 18] = [
     "span",
     "functions",
 ];
-pub(super) const ENGINE: [&str; 9] = [
+pub(super) const ENGINE: [&str; 10] = [
     "name",
     "clock",
     "cores",
@@ -53,6 +53,7 @@ pub(super) const ENGINE: [&str; 9] = [
     "descriptor_bytes",
     "burst",
     "completion",
+    "refill",
 ];
 /// Slots of a channel's ring where a file does not say.
 const CHANNEL_SLOTS: u32 = 16;
@@ -318,6 +319,7 @@ fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
         descriptor_bytes,
         burst: table.power("burst", 4..=MOST_BURST)?,
         completion: table.cost("completion")?,
+        refill: table.cost_or_none("refill")?,
     })
 }
 

@@ -75,21 +75,42 @@ impl Stretch {
     /// They are not inside.
     pub fn copy(&self, to: u32, from: &Stretch, at: u32, len: usize) -> Result<(), OutOfRange> {
         let (source, target) = (from.find(at, len)?, self.find(to, len)?);
-        self.hands.cpu().copy(source, target, len);
+        self.hands.cpu().copy(source, target, len, false);
+        Ok(())
+    }
+
+    /// As [`Stretch::copy`], but reads past the cache whatever the other stretch's memory is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy_past(
+        &self,
+        to: u32,
+        from: &Stretch,
+        at: u32,
+        len: usize,
+    ) -> Result<(), OutOfRange> {
+        let (source, target) = (from.find(at, len)?, self.find(to, len)?);
+        self.hands.cpu().copy(source, target, len, true);
         Ok(())
     }
 }
 
 impl Cpu {
     /// Copies bytes from one place to another, word by word: what each word takes is
-    /// [`Copying::word`](crate::chip::Copying::word), beside both accesses.
-    pub fn copy(&self, from: Place, to: Place, len: usize) {
+    /// [`Copying::word`](crate::chip::Copying::word), beside both accesses. With `past`, it reads past
+    /// the cache.
+    pub fn copy(&self, from: Place, to: Place, len: usize, past: bool) {
         let mut word = [0; 4];
         self.compute(self.rates().copy_start);
         for at in (0..len).step_by(4) {
             let part = &mut word[..(len - at).min(4)];
             let at = at as u32;
-            self.read(from.0, from.1 + at, part);
+            if past {
+                self.load_bytes(from.0, from.1 + at, part);
+            } else {
+                self.read(from.0, from.1 + at, part);
+            }
             self.compute(self.rates().copy_word);
             self.write(to.0, to.1 + at, part);
         }

@@ -101,6 +101,7 @@ pub fn chip() -> Chip {
             descriptor_bytes: 16,
             burst: 32,
             completion: Cost::Cycles(6),
+            refill: Cost::NONE,
         }],
         link: Link {
             control: 0,

@@ -140,6 +140,11 @@ impl<M: Exposes> Copied<M> {
         self.words.store_release(DONE, self.done);
     }
 
+    /// The frame that is being received.
+    pub fn receiving(&self) -> Option<Frame> {
+        self.receiving
+    }
+
     /// The next frame, once.
     fn look(&mut self) -> Result<Frame, NoFrame> {
         if let Some(frame) = self.receiving {

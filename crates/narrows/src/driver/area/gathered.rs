@@ -162,6 +162,16 @@ impl<M: Engine> Gathered<M> {
         self.free |= 1 << (frame.place % self.buffers);
     }
 
+    /// What moves its bytes.
+    pub fn mover(&self) -> &M {
+        &self.mover
+    }
+
+    /// The frame that is being received.
+    pub fn receiving(&self) -> Option<Frame> {
+        self.receiving
+    }
+
     /// The next frame, once.
     fn look(&mut self) -> Result<Frame, NoFrame> {
         if let Some(frame) = self.receiving {

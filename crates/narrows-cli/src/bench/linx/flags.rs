@@ -1,0 +1,115 @@
+//! What `bench t0` to `t6` can be asked for.
+
+use clap::{Args, ValueEnum};
+
+/// The five drivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum DriverName {
+    /// Shared memory, copied by both cores, acknowledged by an interrupt
+    ShmAck,
+    /// As that, acknowledged by a state that the sender looks at before it sends again
+    ShmNoack,
+    /// Copied by the receiver alone, from the sender's signal to its own
+    SingleCopy,
+    /// Gathered by the receiver's copy engine, acknowledged by an interrupt
+    DmaAck,
+    /// As that, acknowledged by a state
+    DmaNoack,
+}
+
+impl DriverName {
+    /// All of them.
+    pub const ALL: [DriverName; 5] = [
+        DriverName::ShmAck,
+        DriverName::ShmNoack,
+        DriverName::SingleCopy,
+        DriverName::DmaAck,
+        DriverName::DmaNoack,
+    ];
+
+    /// Whether its receiver acknowledges with an interrupt.
+    pub(super) fn acknowledges(self) -> bool {
+        !matches!(self, DriverName::ShmNoack | DriverName::DmaNoack)
+    }
+
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            DriverName::ShmAck => "shm-ack",
+            DriverName::ShmNoack => "shm-noack",
+            DriverName::SingleCopy => "single-copy",
+            DriverName::DmaAck => "dma-ack",
+            DriverName::DmaNoack => "dma-noack",
+        }
+    }
+}
+
+/// Where the layers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stack {
+    /// The link handler, the connection's receiver and the service routine are processes
+    Layered,
+    /// All that sends runs in the sender's call, all that receives in the service routine
+    Flat,
+}
+
+impl Stack {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stack::Layered => "layered",
+            Stack::Flat => "flat",
+        }
+    }
+}
+
+/// What a receiver does against a burst that leaves its application no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Counter {
+    /// The connection's receiver is woken for every 4th frame, and for fewer when the core idles
+    Coalesce,
+    /// Interrupts are masked while 4 frames wait for the connection's receiver
+    Mask,
+    /// Interrupts are masked once the service routine has had half of the core for 2 ms
+    Quota,
+    /// The first interrupt masks the others, and the connection's receiver polls until none is left
+    Poll,
+    /// At most 8 signals are under way that the application has not used
+    Window,
+}
+
+impl Counter {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counter::Coalesce => "coalesce",
+            Counter::Mask => "mask",
+            Counter::Quota => "quota",
+            Counter::Poll => "poll",
+            Counter::Window => "window",
+        }
+    }
+}
+
+/// What is for `t0` to `t6` alone.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Linx {
+    /// Of t0 to t6: the driver; all five if none is named
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
+    pub driver: Vec<DriverName>,
+    /// Of t0 to t6: where the layers run; both if none is named
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
+    pub stack: Vec<Stack>,
+    /// Of t0 to t6: buffers between cores are cached
+    #[arg(long)]
+    pub cached: bool,
+    /// Of t0 to t6: bytes of the driver's longest frame
+    #[arg(long, value_name = "N")]
+    pub mtu: Option<usize>,
+    /// Of t2: the link handler is stopped until all signals were sent
+    #[arg(long)]
+    pub handler_stopped: bool,
+    /// Of t0 to t6: what the receiver does against bursts
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub counter: Option<Counter>,
+}

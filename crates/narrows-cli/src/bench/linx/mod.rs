@@ -1,0 +1,131 @@
+//! `bench t0` to `t6`: S4's test cases, with its definitions (sections 3.5 and 3.7.1.1), on a
+//! simulated chip.
+
+mod cases;
+mod core;
+mod desk;
+pub mod flags;
+mod placement;
+
+pub(crate) use measure::{Case, Trial, carry_out};
+
+mod measure;
+
+use crate::bench::Asked;
+use crate::failure::{Failure, Kind};
+use crate::flags::Which;
+use crate::output;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::table::{Align, Table};
+use flags::{DriverName, Stack};
+use measure::Row;
+
+/// Whether a bench is one of these.
+pub(super) fn is_one(which: Which) -> bool {
+    use Which::{T0, T1, T2, T3, T4, T5, T6};
+    matches!(which, T0 | T1 | T2 | T3 | T4 | T5 | T6)
+}
+
+/// Carries out what is asked for and prints it.
+///
+/// # Errors
+/// It cannot be done on that chip, or the simulation gets stuck.
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let args = &asked.args.linx;
+    let which = asked.args.which;
+    let Some(chip) = &asked.chip else {
+        let text = format!(
+            "bench {} runs on a simulated chip: name one, such as --on nios2-dual",
+            which.name()
+        );
+        return Err(Failure::new(Kind::Usage, text));
+    };
+    let case = Case::of(which);
+    if args.handler_stopped && which != Which::T2 {
+        let text = "--handler-stopped is for bench t2: leave it out".to_owned();
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    let drivers =
+        if args.driver.is_empty() { DriverName::ALL.to_vec() } else { args.driver.clone() };
+    let stacks =
+        if args.stack.is_empty() { vec![Stack::Layered, Stack::Flat] } else { args.stack.clone() };
+    let sizes = if asked.args.bytes.is_empty() { case.sizes() } else { asked.args.bytes.clone() };
+    let mut trials = Vec::new();
+    for stack in &stacks {
+        for driver in &drivers {
+            trials.extend(sizes.iter().map(|bytes| Trial {
+                case,
+                driver: *driver,
+                stack: *stack,
+                counter: args.counter,
+                bytes: *bytes,
+                mtu: args.mtu,
+                cached: args.cached,
+                stopped: args.handler_stopped,
+                rounds: asked.args.rounds.map(u32::from),
+            }));
+        }
+    }
+    let progress = Progress::new(trials.len() as u64, asked.global.json);
+    let mut rows = Vec::new();
+    for (done, trial) in trials.iter().enumerate() {
+        progress.reach(done as u64);
+        progress.say(&format!("{} {}", trial.stack.name(), trial.driver.name()));
+        rows.extend(carry_out(chip, trial)?.rows(trial));
+    }
+    drop(progress);
+    if asked.global.json {
+        return Report::new(&format!("bench {}", which.name()), asked.machine(), rows).print();
+    }
+    let heading = asked.machine().simulated().map(|on| on + "\n\n").unwrap_or_default();
+    output::print((heading + &text(&rows)).as_bytes())
+}
+
+fn text(rows: &[Row]) -> String {
+    let mut table = Table::new(&[
+        ("driver", Align::Left),
+        ("stack", Align::Left),
+        ("flow", Align::Left),
+        ("bytes", Align::Right),
+        ("latency", Align::Right),
+        ("worst", Align::Right),
+        ("blocking", Align::Right),
+        ("sender", Align::Right),
+        ("receiver", Align::Right),
+    ]);
+    for row in rows {
+        let cycles = |value: f64| format!("{value:.0}");
+        table.row(vec![
+            row.driver.to_owned(),
+            row.stack.to_owned(),
+            format!("{} {}>{}", row.signal, row.from, row.to),
+            row.bytes.to_string(),
+            cycles(row.latency_cycles.median),
+            cycles(row.latency_cycles.max),
+            cycles(row.blocking_cycles.median),
+            cycles(row.cpu_cycles.sender),
+            cycles(row.cpu_cycles.receiver),
+        ]);
+    }
+    let mut text = table.render();
+    text += "\nCycles of the core: medians, and the worst latency; what the sending and the\n\
+             receiving core were busy until the signal was received.\n";
+    let totals: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!(
+                "  {} {} {} {}>{} {} B: {:.0} cycles, {:.3} Mbit/s\n",
+                row.driver,
+                row.stack,
+                row.signal,
+                row.from,
+                row.to,
+                row.bytes,
+                row.total_cycles,
+                row.throughput_mbit_s
+            )
+        })
+        .collect();
+    text + "\nFrom the first send to the last receive:\n" + &totals.concat()
+}
