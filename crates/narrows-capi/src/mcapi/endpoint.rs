@@ -130,7 +130,7 @@ impl Endpoints {
     pub fn get(&self, inner: u16) -> Option<&Endpoint> {
         self.places.get(usize::from(inner).wrapping_sub(1))?.as_ref()
     }
-    #[inline]
+    #[inline(never)]
     pub fn get_mut(&mut self, inner: u16) -> Option<&mut Endpoint> {
         self.changes += 1;
         self.places.get_mut(usize::from(inner).wrapping_sub(1))?.as_mut()

@@ -90,11 +90,12 @@ impl Peers {
     }
 
     /// The place of the peer that a link leads to.
+    #[inline(never)]
     pub fn of(&self, link: LinkId) -> Option<u8> {
         let leads = |peer: &Option<Peer>| peer.as_ref().is_some_and(|peer| peer.link == link);
         self.places.iter().position(leads).map(|at| at as u8)
     }
-    #[inline]
+    #[inline(never)]
     pub fn get_mut(&mut self, place: u8) -> Option<&mut Peer> {
         self.changes += 1;
         self.places.get_mut(usize::from(place))?.as_mut()
@@ -161,6 +162,7 @@ impl Peers {
     }
 
     /// An endpoint that was got.
+    #[inline(never)]
     pub fn find(&self, id: EndpointId) -> Option<&Remote> {
         let first = Peers::first(id);
         for i in 0..REMOTES {
@@ -172,6 +174,7 @@ impl Peers {
         }
         None
     }
+    #[inline(never)]
     pub fn find_mut(&mut self, id: EndpointId) -> Option<&mut Remote> {
         self.changes += 1;
         let first = Peers::first(id);
