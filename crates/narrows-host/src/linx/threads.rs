@@ -22,6 +22,9 @@ const AGAIN: Duration = Duration::from_millis(1);
 /// Frames that may wait for the receiving thread: then the driver has to keep them.
 const FRAMES: usize = 256;
 
+/// A thread's name, and what it does until the node ends.
+type Work = (&'static str, fn(&Shared));
+
 /// Starts the three threads of a layered node.
 pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>> {
     begin(
@@ -36,10 +39,7 @@ pub(super) fn watch(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>
     begin(shared, &[("linx-watch", keep_watch)])
 }
 
-fn begin(
-    shared: &Arc<Shared>,
-    works: &[(&str, fn(&Shared))],
-) -> std::io::Result<Vec<JoinHandle<()>>> {
+fn begin(shared: &Arc<Shared>, works: &[Work]) -> std::io::Result<Vec<JoinHandle<()>>> {
     let mut threads = Vec::new();
     for &(name, work) in works {
         let own = Arc::clone(shared);
