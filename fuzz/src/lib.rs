@@ -10,6 +10,7 @@ mod common;
 
 pub mod control;
 pub mod descriptor;
+pub mod frames;
 mod input;
 pub mod link;
 pub mod platform;
@@ -22,9 +23,10 @@ pub mod workload;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("control", control::run),
     ("descriptor", descriptor::run),
+    ("frames", frames::run),
     ("link", link::run),
     ("platform", platform::run),
     ("rendezvous", rendezvous::run),

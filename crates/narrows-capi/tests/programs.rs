@@ -1,4 +1,4 @@
-//! The C interface from C: each program of `tests/c` and of `examples/mcapi` is compiled as C11 and
+//! The C interface from C: each program of `tests/c`, `tests/linx`, `examples/mcapi` and `examples/linx` is compiled as C11 and
 //! linked with the static library, and compiled as C++17 and linked with the shared one, warnings as
 //! errors; and run, in a directory of its own. A program says itself what is wrong.
 //!
@@ -91,6 +91,14 @@ fn test(name: &str, language: &Language) {
     run(&source.with_extension("c"), language);
 }
 
+fn linx_test(name: &str, language: &Language) {
+    test(&format!("../linx/{name}"), language);
+}
+
+fn linx_example(name: &str, language: &Language) {
+    example(&format!("../linx/{name}"), language);
+}
+
 /// Runs an example and compares what it prints with the output that its header expects: the lines
 /// after " * Expected output:" that begin with " *     ". There, … stands for any text.
 fn example(name: &str, language: &Language) {
@@ -149,6 +157,8 @@ in_each_language! {
     test: nodes endpoints attributes messages packets scalars channels closing requests threads errors crash
         aftermath;
     example: pingpong pipeline sensors;
+    linx_test: calls peers;
+    linx_example: squares;
 }
 
 #[test]
@@ -156,7 +166,7 @@ fn every_program_is_run() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let words: Vec<_> = ALL.split(|c: char| !c.is_alphanumeric()).collect();
     let mut count = 0;
-    for directory in ["tests/c", "../../examples/mcapi"] {
+    for directory in ["tests/c", "tests/linx", "../../examples/mcapi", "../../examples/linx"] {
         for file in std::fs::read_dir(own.join(directory)).expect("a directory") {
             let path = file.expect("a file").path();
             if path.extension().is_some_and(|extension| extension == "c") {
@@ -166,5 +176,6 @@ fn every_program_is_run() {
             }
         }
     }
-    assert_eq!(count, words.iter().filter(|word| !["", "test", "example"].contains(word)).count());
+    let kinds = ["", "test", "example", "linx"];
+    assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }

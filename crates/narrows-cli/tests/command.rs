@@ -91,6 +91,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-platform",
         "-run",
         "-sweep",
+        "-tune",
         "",
     ];
     assert_eq!(pages, names.map(|name| format!("narrows{name}.1")));

@@ -49,6 +49,7 @@ mod directory;
 mod engine;
 mod error;
 mod host;
+pub mod linx;
 mod mapping;
 mod memory;
 mod options;

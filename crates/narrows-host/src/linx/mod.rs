@@ -1,0 +1,238 @@
+//! LINX on this host: endpoints that send each other signals, find each other by name, and hear of
+//! each other's end, in one process or in many, without a daemon.
+//!
+//! An [`Endpoint`] belongs to a node, and a node is found by its name. [`open`] opens an endpoint on a
+//! node of its own, of the same name, so that whoever hunts that name finds it; [`Node::open`] opens a
+//! node for several endpoints, which are hunted as `node/endpoint`. Links between nodes come up when
+//! they are hunted through, over the rendezvous of this crate.
+//!
+//! ```
+//! use narrows_host::linx::{Options, Select, Signal};
+//! use std::time::Duration;
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let dir = dir.path();
+//! const SOON: Option<Duration> = Some(Duration::from_secs(5));
+//! const HUNT: u32 = 1;
+//! const HELLO: u32 = 2;
+//!
+//! let client = Options::new("client").directory(dir).open()?;
+//! // It may be hunted before it is there.
+//! client.hunt("server", Signal::with(HUNT, &[]))?;
+//! let other = std::thread::spawn({
+//!     let options = Options::new("server").directory(dir);
+//!     move || {
+//!         let server = options.open().unwrap();
+//!         let hello = server.receive(&Select::any(), SOON).unwrap();
+//!         let from = hello.sender();
+//!         // A signal that was received can be sent on.
+//!         server.send(from, hello).unwrap();
+//!         // Until the client is gone: what it had not received would go with this endpoint.
+//!         server.attach(from, Signal::with(HUNT, &[])).unwrap();
+//!         server.receive(&Select::any(), SOON)
+//!     }
+//! });
+//! let found = client.receive(&Select::only(&[HUNT]), SOON).expect("it appears");
+//! client.send(found.sender(), Signal::with(HELLO, b"hello"))?;
+//! let answer = client.receive(&Select::any(), SOON).expect("an answer in time");
+//! assert_eq!((answer.number(), &answer.bytes()[4..]), (HELLO, &b"hello"[..]));
+//! # drop(client);
+//! # other.join().unwrap();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod core;
+mod driver;
+mod endpoint;
+mod shared;
+mod signal;
+mod threads;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use narrows::connection::Settings;
+use narrows::endpoint::Limits as NodeLimits;
+use narrows::link::handler::{Handler, Limits};
+use narrows::platform::Platform;
+
+pub use endpoint::{Endpoint, Node, Select};
+pub use narrows::link::handler::{HandlerError, Path, PathError, Spid};
+pub use signal::{LONGEST, NUMBER, Signal};
+
+use self::core::Core;
+use self::shared::Shared;
+use crate::{Host, OpenError};
+
+/// Where the layers of a node run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stack {
+    /// All of them in whoever calls, over the flattened connection.
+    #[default]
+    Flat,
+    /// The link handler, the connection's receiving side and the interrupt's work in a thread each,
+    /// over the point-to-point connection.
+    Layered,
+}
+
+/// Why something was not done.
+#[derive(Debug)]
+pub enum Error {
+    /// The node could not be opened.
+    Open(OpenError),
+    /// Not a path of names.
+    Path(PathError),
+    /// The link handler refused.
+    Handler(HandlerError),
+    /// The tables or the threads of a node could not be made.
+    Resources,
+    /// The signal is shorter than its number or longer than [`LONGEST`].
+    Length,
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Open(why) => why.fmt(f),
+            Error::Path(why) => why.fmt(f),
+            Error::Handler(why) => why.fmt(f),
+            Error::Resources => {
+                f.write_str("there is not enough memory, or no room for threads, for a LINX node")
+            }
+            Error::Length => write!(
+                f,
+                "a signal has at least the {NUMBER} bytes of its number and at most {LONGEST}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<OpenError> for Error {
+    fn from(why: OpenError) -> Error {
+        Error::Open(why)
+    }
+}
+
+impl From<PathError> for Error {
+    fn from(why: PathError) -> Error {
+        Error::Path(why)
+    }
+}
+
+impl From<HandlerError> for Error {
+    fn from(why: HandlerError) -> Error {
+        Error::Handler(why)
+    }
+}
+
+/// What a LINX node of this host is to be like.
+#[derive(Clone, Debug)]
+pub struct Options {
+    name: String,
+    domain: String,
+    directory: Option<PathBuf>,
+    stack: Stack,
+    window: u16,
+    heartbeat: Option<Duration>,
+}
+
+impl Options {
+    /// A node of this name in the domain `linx`.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Options {
+        Options {
+            name: name.into(),
+            domain: "linx".into(),
+            directory: None,
+            stack: Stack::Flat,
+            window: 8192,
+            heartbeat: None,
+        }
+    }
+
+    /// The domain: nodes meet those of the same one only.
+    #[must_use]
+    pub fn domain(mut self, domain: impl Into<String>) -> Options {
+        self.domain = domain.into();
+        self
+    }
+
+    /// The directory that the domain's is made in, instead of what the environment says.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Options {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Where the layers run.
+    #[must_use]
+    pub fn stack(mut self, stack: Stack) -> Options {
+        self.stack = stack;
+        self
+    }
+
+    /// Signals of a link that wait for this node's endpoints before the other side has to wait.
+    #[must_use]
+    pub fn window(mut self, signals: u16) -> Options {
+        self.window = signals;
+        self
+    }
+
+    /// Has links end whose other side is silent for three times this long, and says so often that
+    /// this one lives. For nodes whose threads see to it: [`Stack::Layered`], or endpoints that always
+    /// receive. Without it a peer is supervised by the system, which reports its death, not its silence.
+    #[must_use]
+    pub fn heartbeat(mut self, every: Duration) -> Options {
+        self.heartbeat = Some(every);
+        self
+    }
+
+    /// Opens a node with an endpoint of the same name, which plain hunts for that name find.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn open(self) -> Result<Endpoint, Error> {
+        let name = self.name.clone();
+        self.node()?.open(Some(&name))
+    }
+
+    /// Opens a node without endpoints.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn node(self) -> Result<Node, Error> {
+        let layout = driver::layout(Host::LINE).map_err(|_| Error::Resources)?;
+        let name = self.name.parse().map_err(|_| OpenError::Name(self.name.clone()))?;
+        let mut options = crate::Options::new(self.name).domain(self.domain).layout(layout);
+        if let Some(directory) = self.directory {
+            options = options.directory(directory);
+        }
+        let limits = NodeLimits { links: 32, endpoints: 2, flows: 33, inbox: 512, longest: 64 };
+        let host = options.open()?;
+        let mut node = crate::Node::new(host, limits).map_err(OpenError::Node)?;
+        node.open(driver::FRAMES).map_err(|_| Error::Resources)?;
+        let limits = Limits { roaming: true, ..Limits::default() };
+        let handler = Handler::new(node.platform(), limits).map_err(|_| Error::Resources)?;
+        let patience = self.heartbeat.map(|every| 3 * every);
+        let settings = Settings {
+            window: self.window,
+            longest: LONGEST as u32,
+            heartbeat: self.heartbeat,
+            patience,
+        };
+        let core = Core::new(name, node, handler, self.stack, settings);
+        let shared = Arc::new(Shared::new(core).map_err(|_| Error::Resources)?);
+        Node::new(shared, self.stack)
+    }
+}
+
+/// Opens an endpoint on a node of its own, with everything else at its default.
+///
+/// # Errors
+/// See [`Error`].
+pub fn open(name: &str) -> Result<Endpoint, Error> {
+    Options::new(name).open()
+}

@@ -1,0 +1,288 @@
+//! LINX between nodes of this host, in threads of one process: flat, layered, and each with the other.
+
+use std::thread;
+use std::time::Duration;
+
+use narrows_host::linx::{
+    Endpoint, Error, HandlerError, LONGEST, Options, Select, Signal, Spid, Stack,
+};
+
+const SOON: Option<Duration> = Some(Duration::from_secs(20));
+const BRIEFLY: Option<Duration> = Some(Duration::from_millis(30));
+const HUNT: u32 = 251;
+const ATTACH: u32 = 252;
+
+const STACKS: [(Stack, Stack); 4] = [
+    (Stack::Flat, Stack::Flat),
+    (Stack::Layered, Stack::Layered),
+    (Stack::Flat, Stack::Layered),
+    (Stack::Layered, Stack::Flat),
+];
+
+fn hunt(endpoint: &Endpoint, path: &str) -> Spid {
+    endpoint.hunt(path, Signal::with(HUNT, &[])).expect("room");
+    endpoint.receive(&Select::only(&[HUNT]), SOON).expect("it is there").sender()
+}
+
+/// Answers what comes with itself, until signal 0 comes.
+fn echo(endpoint: &Endpoint) {
+    loop {
+        let signal = endpoint.receive(&Select::any(), SOON).expect("the next in time");
+        let (from, last) = (signal.sender(), signal.number() == 0);
+        endpoint.send(from, signal).expect("it is there");
+        if last {
+            break;
+        }
+    }
+}
+
+/// Until a peer is gone: what this endpoint has sent is received before its end is told.
+fn outlive(endpoint: &Endpoint, peer: Spid) {
+    endpoint.attach(peer, Signal::with(ATTACH, &[])).expect("room");
+    endpoint.receive(&Select::only(&[ATTACH]), SOON).expect("it ends");
+}
+
+#[test]
+fn signals_of_every_length_come_back_whole_whatever_the_stacks() {
+    for (mine, theirs) in STACKS {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = |name: &str| Options::new(name).directory(directory.path());
+        let server = options("server").stack(theirs).open().expect("free");
+        let other = thread::spawn(move || {
+            echo(&server);
+            server.receive(&Select::any(), BRIEFLY);
+        });
+        let client = options("client").stack(mine).open().expect("free");
+        let found = hunt(&client, "server");
+        for len in [0, 1, 24, 25, 44, 45, 4000, 8000, 65000, LONGEST - 4] {
+            let bytes: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
+            client.send(found, Signal::with(1, &bytes)).expect("room");
+            let back = client.receive(&Select::any(), SOON).expect("an answer");
+            assert_eq!((back.number(), back.sender()), (1, found));
+            assert_eq!(&back.bytes()[4..], bytes, "{len} bytes, {mine:?} and {theirs:?}");
+        }
+        client.send(found, Signal::with(0, &[])).expect("room");
+        client.receive(&Select::only(&[0]), SOON).expect("the last");
+        other.join().expect("it ended well");
+    }
+}
+
+#[test]
+fn a_flood_is_held_by_the_window_and_arrives_in_order() {
+    for (mine, theirs) in STACKS {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = |name: &str| Options::new(name).directory(directory.path()).window(8);
+        let server = options("server").stack(theirs).open().expect("free");
+        let other = thread::spawn(move || {
+            for n in 0..200 {
+                let signal = server.receive(&Select::any(), SOON).expect("the next in time");
+                assert_eq!(signal.number(), n);
+            }
+            let done = server.receive(&Select::any(), SOON).expect("the last");
+            let from = done.sender();
+            server.send(from, done).expect("room");
+            outlive(&server, from);
+        });
+        let client = options("client").stack(mine).open().expect("free");
+        let found = hunt(&client, "server");
+        for n in 0..200_u32 {
+            let rest = vec![n as u8; n as usize % 700];
+            client.send(found, Signal::with(n, &rest)).expect("it waits for room");
+        }
+        client.send(found, Signal::with(7777, &[])).expect("room");
+        client.receive(&Select::only(&[7777]), SOON).expect("all arrived");
+        drop(client);
+        other.join().expect("it ended well");
+    }
+}
+
+#[test]
+fn a_hunt_waits_and_an_attach_tells_of_the_end() {
+    for (mine, theirs) in STACKS {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = |name: &str| Options::new(name).directory(directory.path());
+        let client = options("client").stack(mine).open().expect("free");
+        client.hunt("server", Signal::with(HUNT, &[])).expect("it waits");
+        assert!(client.receive(&Select::any(), BRIEFLY).is_none());
+        let server = options("server").stack(theirs).open().expect("free");
+        let other = thread::spawn(move || {
+            let signal = server.receive(&Select::any(), SOON).expect("a signal");
+            let from = signal.sender();
+            server.send(from, Signal::with(5, b"last words")).expect("room");
+            // Closed by the end of this.
+        });
+        let found = client.receive(&Select::only(&[HUNT]), SOON).expect("it appears").sender();
+        client.attach(found, Signal::with(77, &[])).expect("room");
+        client.send(found, Signal::with(1, &[])).expect("room");
+        // What it sent before comes first.
+        let words = client.receive(&Select::any(), SOON).expect("its words");
+        assert_eq!(words.number(), 5, "{mine:?} and {theirs:?}");
+        let end = client.receive(&Select::any(), SOON).expect("its end");
+        assert_eq!((end.number(), end.sender()), (77, found));
+        assert_eq!(client.check(found), Err(HandlerError::Gone));
+        let (why, signal) = client.send(found, Signal::with(9, &[])).expect_err("it is gone");
+        assert!(matches!(why, Error::Handler(HandlerError::Gone)));
+        assert_eq!(signal.number(), 9);
+        other.join().expect("it ended well");
+        // And its next life is found under the same name.
+        client.hunt("server", Signal::with(HUNT, &[])).expect("it waits");
+        let again = options("server").stack(theirs).open().expect("free");
+        let other = thread::spawn(move || echo(&again));
+        let anew = client.receive(&Select::only(&[HUNT]), SOON).expect("it appears").sender();
+        assert_ne!(anew, found);
+        client.send(anew, Signal::with(0, &[])).expect("room");
+        client.receive(&Select::only(&[0]), SOON).expect("an answer");
+        other.join().expect("it ended well");
+    }
+}
+
+#[test]
+fn several_endpoints_share_a_node_and_are_found_through_its_link() {
+    for stack in [Stack::Flat, Stack::Layered] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = |name: &str| Options::new(name).directory(directory.path()).stack(stack);
+        let node = options("node1").node().expect("free");
+        let ends: Vec<_> =
+            ["a", "b", "c"].iter().map(|name| node.open(Some(name)).expect("free")).collect();
+        assert!(matches!(
+            node.open(Some("a")).err(),
+            Some(Error::Handler(HandlerError::Duplicate))
+        ));
+        drop(node);
+        let threads: Vec<_> =
+            ends.into_iter().map(|end| thread::spawn(move || echo(&end))).collect();
+        let client = options("client").open().expect("free");
+        let found = ["a", "b", "c"].map(|name| hunt(&client, &format!("node1/{name}")));
+        for n in (1..20_u32).chain([0]) {
+            for to in found {
+                client.send(to, Signal::with(n, &n.to_le_bytes())).expect("room");
+            }
+            for from in found {
+                let back = client.receive(&Select::any().from(from), SOON);
+                let back = back.unwrap_or_else(|| panic!("no answer {n}, {stack:?}"));
+                assert_eq!(back.number(), n);
+            }
+        }
+        threads.into_iter().for_each(|thread| thread.join().expect("it ended well"));
+    }
+}
+
+#[test]
+fn what_is_not_wanted_waits_and_what_was_asked_for_can_be_taken_back() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let one = Options::new("one").directory(directory.path()).open().expect("free");
+    let here = one.spid();
+    for n in [3, 1, 4, 1, 5] {
+        one.send(here, Signal::with(n, &[])).expect("room");
+    }
+    let now = Some(Duration::ZERO);
+    let get = |select: &Select| one.receive(select, now).map(|signal| signal.number());
+    assert_eq!(get(&Select::only(&[1, 4])), Some(1));
+    assert_eq!(get(&Select::except(&[3, 1])), Some(4));
+    assert_eq!(get(&Select::only(&[9])), None);
+    assert_eq!(get(&Select::any()), Some(3));
+    assert_eq!(get(&Select::any().from(Spid(99))), None);
+    assert_eq!(
+        (get(&Select::any()), get(&Select::any()), get(&Select::any())),
+        (Some(1), Some(5), None)
+    );
+
+    let late = one.request(Duration::from_secs(3600), Signal::with(8, &[])).expect("memory");
+    let soon = one.request(Duration::from_millis(1), Signal::with(9, &[])).expect("memory");
+    let tmo = one.receive(&Select::any(), SOON).expect("it comes");
+    assert_eq!((tmo.number(), tmo.sender()), (9, here));
+    assert!(one.cancel(soon).is_none(), "it was received");
+    assert_eq!(one.cancel(late).map(|signal| signal.number()), Some(8));
+    assert!(one.cancel(late).is_none());
+    let due = one.request(Duration::ZERO, Signal::with(7, &[])).expect("memory");
+    assert!(one.receive(&Select::only(&[9]), now).is_none());
+    assert_eq!(one.cancel(due).map(|signal| signal.number()), Some(7), "it had not been received");
+
+    assert_eq!(hunt(&one, "one/one"), here, "by way of itself");
+    let two = one.node().open(Some("two")).expect("free");
+    let [first, second] =
+        [(); 2].map(|()| one.attach(two.spid(), Signal::with(6, &[])).expect("room"));
+    one.detach(first).expect("it waits");
+    assert!(one.detach(first).is_err());
+    drop(two);
+    one.detach(second).expect("it is in the queue");
+    assert!(one.receive(&Select::any(), now).is_none());
+    assert!(matches!(
+        one.attach(Spid(12345), Signal::with(6, &[])).err(),
+        Some(Error::Handler(HandlerError::Unknown))
+    ));
+}
+
+#[test]
+fn a_name_is_one_nodes_and_what_is_no_path_is_not_hunted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = |name: &str| Options::new(name).directory(directory.path());
+    let one = options("one").open().expect("free");
+    let twice = options("one").open().err().expect("taken");
+    assert!(matches!(twice, Error::Open(narrows_host::OpenError::Taken(_))), "{twice}");
+    for bad in ["", "a//b", "a b", "/a"] {
+        let refused = one.hunt(bad, Signal::with(HUNT, &[]));
+        assert!(matches!(refused, Err(Error::Path(_))), "{bad}");
+    }
+    assert!(matches!(one.node().open(Some("a/b")).err(), Some(Error::Open(_))));
+    // A node that has no such link says so.
+    let _two = options("two").node().and_then(|node| node.open(Some("x"))).map(|end| {
+        thread::spawn(move || end.receive(&Select::any(), Some(Duration::from_millis(500))))
+    });
+    assert_eq!(hunt(&one, "two/nowhere/x"), Spid::NONE);
+}
+
+#[test]
+fn a_silent_peer_is_given_up_where_heartbeats_were_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = |name: &str| Options::new(name).directory(directory.path());
+    let beat = Duration::from_millis(20);
+    // This one's stack runs in nobody: it never says that it lives.
+    let silent = options("silent").open().expect("free");
+    let watcher = options("watcher").stack(Stack::Layered).heartbeat(beat).open().expect("free");
+    watcher.hunt("silent", Signal::with(HUNT, &[])).expect("room");
+    // For as long as it takes to be found.
+    let found = loop {
+        silent.receive(&Select::any(), Some(beat));
+        if let Some(signal) = watcher.receive(&Select::only(&[HUNT]), Some(Duration::ZERO)) {
+            break signal.sender();
+        }
+    };
+    watcher.attach(found, Signal::with(ATTACH, &[])).expect("room");
+    let end = watcher.receive(&Select::any(), SOON).expect("it is given up");
+    assert_eq!((end.number(), end.sender()), (ATTACH, found));
+    drop(silent);
+}
+
+#[test]
+fn a_descriptor_is_readable_while_something_waits() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = |name: &str| Options::new(name).directory(directory.path());
+    let one = options("one").open().expect("free");
+    let two = options("two").open().expect("free");
+    let raw = one.descriptor().expect("there is room");
+    let readable = |within: i64| {
+        let stream = descriptor(raw);
+        let mut set = [PollFd::new(&stream, PollFlags::IN)];
+        let within = Timespec { tv_sec: within, tv_nsec: 0 };
+        poll(&mut set, Some(&within)).expect("it polls") == 1
+    };
+    assert!(!readable(0));
+    let found = hunt(&two, "one");
+    two.send(found, Signal::with(5, &[])).expect("room");
+    assert!(readable(20));
+    assert!(one.receive(&Select::any(), Some(Duration::ZERO)).is_some());
+    assert!(!readable(0));
+    one.request(Duration::from_millis(1), Signal::with(6, &[])).expect("memory");
+    assert!(readable(20));
+}
+
+/// A copy of a descriptor, by its number.
+fn descriptor(raw: i32) -> rustix::fd::OwnedFd {
+    let own = rustix::process::getpid();
+    let process = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty());
+    let process = process.expect("this process is there");
+    let flags = rustix::process::PidfdGetfdFlags::empty();
+    rustix::process::pidfd_getfd(process, raw, flags).expect("it is open")
+}

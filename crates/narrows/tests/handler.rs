@@ -1,0 +1,422 @@
+//! Link handlers of several nodes in one thread, linked by queues that a test can look into.
+#![cfg(not(loom))]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::collections::VecDeque;
+
+use common::world::{Side, World, name};
+use narrows::connection::{Refused, Signal};
+use narrows::endpoint::Limits as NodeLimits;
+use narrows::link::handler::{
+    Adaption, Handler, HandlerError, Limits, Misled, Path, PathError, Spid, Taken,
+};
+
+type Bytes = Vec<u8>;
+
+/// What a node's handler has around it.
+#[derive(Default)]
+struct Around {
+    /// Signals that endpoints received, in order.
+    got: Vec<(Spid, Spid, Bytes)>,
+    /// Signals on their way, by link.
+    out: Vec<VecDeque<Signal<Bytes>>>,
+    room: usize,
+    freed: usize,
+}
+
+impl Adaption for Around {
+    type Buffer = Bytes;
+    fn make(&mut self, bytes: &[u8]) -> Option<Bytes> {
+        Some(bytes.to_vec())
+    }
+    fn read(&self, buffer: &Bytes, to: &mut [u8]) -> bool {
+        buffer.get(..to.len()).is_some_and(|part| {
+            to.copy_from_slice(part);
+            true
+        })
+    }
+    fn free(&mut self, _buffer: Bytes) {
+        self.freed += 1;
+    }
+    fn deliver(&mut self, signal: Signal<Bytes>, _via: Option<u16>) {
+        assert_eq!(signal.len, signal.buffer.len());
+        self.got.push((Spid(signal.to), Spid(signal.from), signal.buffer));
+    }
+    fn transmit(
+        &mut self,
+        link: u16,
+        signal: Signal<Bytes>,
+    ) -> Result<(), (Refused, Signal<Bytes>)> {
+        let lane = &mut self.out[usize::from(link)];
+        if lane.len() >= self.room {
+            return Err((Refused::Full, signal));
+        }
+        lane.push_back(signal);
+        Ok(())
+    }
+}
+
+struct Node {
+    handler: Handler<Side, Bytes>,
+    around: Around,
+    /// Where each link leads: a node and its link.
+    wires: Vec<(usize, u16)>,
+    stalled: Vec<Option<Signal<Bytes>>>,
+}
+
+struct Net {
+    nodes: Vec<Node>,
+}
+
+impl Net {
+    fn new(count: usize, limits: Limits) -> Net {
+        let world = World::new();
+        let node = |n: usize| {
+            let platform = world.node(&format!("p{n}"), NodeLimits::default());
+            let handler = Handler::new(platform.platform(), limits).expect("storage");
+            let around = Around { room: 100, ..Around::default() };
+            Node { handler, around, wires: Vec::new(), stalled: Vec::new() }
+        };
+        Net { nodes: (0..count).map(node).collect() }
+    }
+
+    /// Links two nodes; each side has its own name for it.
+    fn link(&mut self, a: usize, a_name: &str, b: usize, b_name: &str) {
+        let at = [a, b].map(|n| self.nodes[n].wires.len() as u16);
+        for (node, own, text, other, theirs) in
+            [(a, at[0], a_name, b, at[1]), (b, at[1], b_name, a, at[0])]
+        {
+            let node = &mut self.nodes[node];
+            assert_eq!(node.handler.add_link(name(text)), Ok(own));
+            node.wires.push((other, theirs));
+            node.stalled.push(None);
+            node.around.out.push(VecDeque::new());
+        }
+        for (node, link) in [(a, at[0]), (b, at[1])] {
+            let node = &mut self.nodes[node];
+            node.handler.link_up(&mut node.around, link);
+        }
+    }
+
+    fn cut(&mut self, node: usize, link: u16) {
+        let (other, theirs) = self.nodes[node].wires[usize::from(link)];
+        for (node, link) in [(node, link), (other, theirs)] {
+            let node = &mut self.nodes[node];
+            node.around.out[usize::from(link)].clear();
+            node.handler.link_down(&mut node.around, link);
+        }
+    }
+
+    /// Carries everything where it goes until nothing moves.
+    fn settle(&mut self) {
+        let mut moved = true;
+        while moved {
+            moved = false;
+            for from in 0..self.nodes.len() {
+                let node = &mut self.nodes[from];
+                node.handler.attend(&mut node.around);
+                for link in 0..self.nodes[from].wires.len() {
+                    let (to, theirs) = self.nodes[from].wires[link];
+                    let at = usize::from(theirs);
+                    let next = match self.nodes[to].stalled[at].take() {
+                        Some(signal) => Some(signal),
+                        None => self.nodes[from].around.out[link].pop_front(),
+                    };
+                    let Some(signal) = next else { continue };
+                    let node = &mut self.nodes[to];
+                    let taken = node.handler.receive(&mut node.around, theirs, signal);
+                    match taken.expect("honest") {
+                        Taken::Stalled(signal) => node.stalled[at] = Some(signal),
+                        _ => moved = true,
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, node: usize, text: &str) -> Spid {
+        let node = &mut self.nodes[node];
+        node.handler.open(&mut node.around, Some(name(text))).expect("free")
+    }
+
+    fn hunt(&mut self, node: usize, owner: Spid, path: &str) -> Result<(), HandlerError> {
+        let node = &mut self.nodes[node];
+        let signal = (b"hunt".to_vec(), 4);
+        let path = path.parse().expect("a path");
+        node.handler.hunt(&mut node.around, owner, path, signal).map_err(|error| error.0)
+    }
+
+    fn send(&mut self, node: usize, from: Spid, to: Spid, text: &str) -> Result<(), HandlerError> {
+        let node = &mut self.nodes[node];
+        let signal = (text.as_bytes().to_vec(), text.len());
+        node.handler.send(&mut node.around, from, to, signal).map_err(|error| error.0)
+    }
+
+    fn attach(&mut self, node: usize, owner: Spid, to: Spid) -> Result<u32, HandlerError> {
+        let node = &mut self.nodes[node];
+        let signal = (b"attach".to_vec(), 6);
+        node.handler.attach(&mut node.around, owner, to, signal).map_err(|error| error.0)
+    }
+
+    fn close(&mut self, node: usize, spid: Spid) {
+        let node = &mut self.nodes[node];
+        node.handler.close(&mut node.around, spid).expect("open");
+    }
+
+    /// What the endpoints of a node received since the last time: for whom, from whom, what.
+    fn got(&mut self, node: usize) -> Vec<(Spid, Spid, String)> {
+        self.settle();
+        let got = std::mem::take(&mut self.nodes[node].around.got);
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        got.into_iter().map(|(to, from, bytes)| (to, from, text(bytes))).collect()
+    }
+
+    /// The one that a hunt just found.
+    fn found(&mut self, node: usize, owner: Spid) -> Spid {
+        let got = self.got(node);
+        let [(to, from, text)] = &got[..] else { panic!("{got:?}") };
+        assert_eq!((*to, text.as_str()), (owner, "hunt"));
+        *from
+    }
+}
+
+fn two() -> Net {
+    let mut net = Net::new(2, Limits::default());
+    net.link(0, "node1", 1, "node0");
+    net
+}
+
+#[test]
+fn a_path_has_names_between_its_slashes() {
+    for good in ["a", "a/b", "node1/", "a/b/c", "a/b/"] {
+        assert_eq!(good.parse::<Path>().map(|path| path.as_str().to_owned()), Ok(good.to_owned()));
+    }
+    let long = "a/".repeat(64) + "b";
+    for bad in ["", "/", "/a", "a//b", "a b", "a/b/c d", "//", &long] {
+        assert_eq!(bad.parse::<Path>(), Err(PathError), "{bad}");
+    }
+    let path: Path = "a/b/c".parse().expect("a path");
+    assert_eq!(path.split(), Some((name("a"), "b/c")));
+    assert_eq!(path.plain(), None);
+}
+
+#[test]
+fn a_hunt_finds_what_is_there_and_waits_for_what_is_not() {
+    let mut net = two();
+    let hunter = net.open(0, "hunter");
+    let consumer = net.open(1, "consumer");
+    net.hunt(0, hunter, "node1/consumer").expect("room");
+    let found = net.found(0, hunter);
+
+    net.hunt(0, hunter, "node1/late").expect("room");
+    net.hunt(0, hunter, "near").expect("room");
+    assert_eq!(net.got(0), []);
+    net.open(1, "late");
+    assert_ne!(net.found(0, hunter), found);
+    let near = net.open(0, "near");
+    assert_eq!(net.found(0, hunter), near);
+
+    net.send(0, hunter, found, "signal").expect("room");
+    let got = net.got(1);
+    assert_eq!((got[0].0, got[0].2.as_str()), (consumer, "signal"));
+    // Its sender has an address there, by which it is answered.
+    net.send(1, consumer, got[0].1, "answer").expect("room");
+    assert_eq!(net.got(0), [(hunter, found, "answer".into())]);
+    assert_eq!(net.nodes[0].handler.link_of(found), Some(0));
+}
+
+#[test]
+fn a_name_is_opened_once_and_a_link_is_added_once() {
+    let mut net = two();
+    net.open(0, "one");
+    let node = &mut net.nodes[0];
+    let again = node.handler.open(&mut node.around, Some(name("one")));
+    assert_eq!(again, Err(HandlerError::Duplicate));
+    assert_eq!(node.handler.add_link(name("node1")), Err(HandlerError::Duplicate));
+    let nameless = [(); 2].map(|()| node.handler.open(&mut node.around, None).expect("room"));
+    assert_ne!(nameless[0], nameless[1]);
+}
+
+#[test]
+fn a_path_through_an_unknown_link_is_refused_at_once_or_by_who_knows() {
+    let mut net = two();
+    let hunter = net.open(0, "hunter");
+    assert_eq!(net.hunt(0, hunter, "nowhere/x"), Err(HandlerError::UnknownLink));
+    net.hunt(0, hunter, "node1/nowhere/x").expect("the next node says so");
+    assert_eq!(net.found(0, hunter), Spid::NONE);
+}
+
+#[test]
+fn a_path_leads_through_several_links_and_signals_follow_it_both_ways() {
+    let mut net = Net::new(3, Limits::default());
+    net.link(0, "middle", 1, "left");
+    net.link(1, "right", 2, "middle");
+    let hunter = net.open(0, "hunter");
+    net.hunt(0, hunter, "middle/right/far").expect("room");
+    assert_eq!(net.got(0), []);
+    let far = net.open(2, "far");
+    let found = net.found(0, hunter);
+    net.attach(0, hunter, found).expect("room");
+
+    // A link without room stops what follows, and loses nothing.
+    net.nodes[1].around.room = 0;
+    for n in 0..3 {
+        net.send(0, hunter, found, &n.to_string()).expect("room");
+    }
+    assert_eq!(net.got(2), []);
+    net.nodes[1].around.room = 1;
+    let got = net.got(2);
+    assert_eq!(got.iter().map(|got| got.2.as_str()).collect::<Vec<_>>(), ["0", "1", "2"]);
+    net.send(2, far, got[0].1, "back").expect("room");
+    assert_eq!(net.got(0), [(hunter, found, "back".into())]);
+
+    net.cut(1, 1);
+    assert_eq!(net.got(0), [(hunter, found, "attach".into())]);
+    assert_eq!(net.send(0, hunter, found, "?"), Err(HandlerError::Gone));
+}
+
+#[test]
+fn whoever_is_attached_is_told_once_when_an_endpoint_closes_or_its_link_goes() {
+    let mut net = two();
+    let watcher = net.open(0, "watcher");
+    let near = net.open(0, "near");
+    let far = net.open(1, "far");
+    net.hunt(0, watcher, "node1/far").expect("room");
+    let far_here = net.found(0, watcher);
+    net.hunt(0, watcher, "node1/").expect("room");
+    let link = net.found(0, watcher);
+
+    net.attach(0, watcher, near).expect("room");
+    net.attach(0, watcher, far_here).expect("room");
+    net.attach(0, watcher, link).expect("room");
+    let off = net.attach(0, watcher, far_here).expect("room");
+    let detach = |net: &mut Net, number| net.nodes[0].handler.detach(watcher, number);
+    assert_eq!(detach(&mut net, off), Ok(b"attach".to_vec()));
+    assert_eq!(detach(&mut net, off), Err(HandlerError::Unknown));
+    assert_eq!(net.send(0, watcher, link, "?"), Err(HandlerError::Unknown));
+
+    net.close(0, near);
+    net.close(1, far);
+    let attach = |from| (watcher, from, String::from("attach"));
+    assert_eq!(net.got(0), [attach(near), attach(far_here)]);
+    net.cut(0, 0);
+    assert_eq!(net.got(0), [attach(link)]);
+    // To what is gone, it is too late for anything but to hear so.
+    net.attach(0, watcher, far_here).expect("room");
+    assert_eq!(net.got(0), [attach(far_here)]);
+    assert_eq!(net.attach(0, watcher, Spid(77)), Err(HandlerError::Unknown));
+    assert_eq!(net.send(0, watcher, far_here, "?"), Err(HandlerError::Gone));
+}
+
+#[test]
+fn a_hunt_outlives_its_link_and_ends_with_its_owner() {
+    let mut net = two();
+    let hunter = net.open(0, "hunter");
+    net.hunt(0, hunter, "node1/late").expect("room");
+    net.settle();
+    net.cut(0, 0);
+    net.settle();
+    for node in [0, 1] {
+        let node = &mut net.nodes[node];
+        node.handler.link_up(&mut node.around, 0);
+    }
+    net.settle();
+    net.open(1, "late");
+    net.found(0, hunter);
+
+    net.hunt(0, hunter, "node1/never").expect("room");
+    net.settle();
+    net.close(0, hunter);
+    net.open(1, "never");
+    assert_eq!(net.got(0), []);
+}
+
+#[test]
+fn what_a_link_has_no_room_for_is_said_later() {
+    let mut net = two();
+    let hunter = net.open(0, "hunter");
+    let far = net.open(1, "far");
+    net.nodes[0].around.room = 0;
+    net.hunt(0, hunter, "node1/far").expect("it waits");
+    assert_eq!(net.got(0), []);
+    net.nodes[0].around.room = 1;
+    let found = net.found(0, hunter);
+    net.attach(0, hunter, found).expect("room");
+    net.nodes[1].around.room = 0;
+    net.close(1, far);
+    assert_eq!(net.got(0), []);
+    net.nodes[1].around.room = 1;
+    assert_eq!(net.got(0), [(hunter, found, "attach".into())]);
+    assert_eq!(net.send(0, hunter, Spid(3), "?"), Err(HandlerError::Unknown));
+}
+
+#[test]
+fn addresses_are_used_again_and_old_ones_stay_dead() {
+    let mut net = Net::new(1, Limits { endpoints: 4, ..Limits::default() });
+    let first = net.open(0, "e0");
+    net.close(0, first);
+    let mut seen = vec![first];
+    for n in 1..50 {
+        let next = net.open(0, &format!("e{n}"));
+        assert!(!seen.contains(&next));
+        assert_ne!(net.send(0, next, first, "?"), Ok(()));
+        net.close(0, next);
+        seen.push(next);
+    }
+}
+
+#[test]
+fn names_without_links_are_nodes_where_links_are_made_on_demand() {
+    let mut net = Net::new(2, Limits { roaming: true, ..Limits::default() });
+    let hunter = net.open(0, "hunter");
+    net.hunt(0, hunter, "server").expect("it waits");
+    net.hunt(0, hunter, "node2/x").expect("it waits");
+    let wanted: Vec<_> = (0..3).map_while(|nth| net.nodes[0].handler.wanted(nth)).collect();
+    assert_eq!(wanted, [name("server"), name("node2")]);
+    net.link(0, "server", 1, "hunter");
+    net.open(1, "server");
+    net.found(0, hunter);
+    assert_eq!(net.nodes[0].handler.wanted(0), Some(name("node2")));
+    assert_eq!(net.nodes[0].handler.wanted(1), None);
+}
+
+#[test]
+fn what_no_link_handler_says_is_answered_with_the_end_of_the_link() {
+    let mut net = two();
+    net.open(1, "far");
+    let node = &mut net.nodes[1];
+    let mut said = |bytes: &[u8]| {
+        let signal = Signal { from: 9, to: 0, len: bytes.len(), buffer: bytes.to_vec() };
+        node.handler.receive(&mut node.around, 0, signal)
+    };
+    for bytes in [&b""[..], b"\x01", b"\x07\0\0\0", b"\x01\0\0\0", b"\x02\0\0\0\0", &[1; 500]] {
+        assert_eq!(said(bytes), Err(Misled::Word), "{bytes:?}");
+    }
+    // What was not asked for is heard and does nothing.
+    for bytes in
+        [&b"\x02\0\0\0\x01\0\0\0"[..], b"\x03\0\xff\xff", b"\x04\0\0\0", b"\x05\0\0\0\x01\0\x01\0"]
+    {
+        assert_eq!(said(bytes), Ok(Taken::Used), "{bytes:?}");
+    }
+    let mut hunts = 0;
+    while said(b"\x01\0\0\0x").is_ok() {
+        hunts += 1;
+        assert!(hunts < 1000, "a peer has as many hunts as it likes");
+    }
+    let mut senders = 0_u32;
+    let far = Spid(1 << 16).0;
+    loop {
+        let signal = Signal { from: senders, to: far, len: 0, buffer: Vec::new() };
+        match node.handler.receive(&mut node.around, 0, signal) {
+            Ok(_) => senders += 1,
+            Err(error) => break assert_eq!(error, Misled::Endpoints),
+        }
+        assert!(senders < 10_000, "a peer brings as many endpoints as it likes");
+    }
+    assert!(senders > 0);
+    // Another link still has room for all it may.
+    net.link(1, "other", 0, "back");
+    net.open(0, "late");
+}
