@@ -39,7 +39,7 @@ use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 /// The place that is no platform.
 const HOST: &str = "host";
 /// Rounds of measuring on this machine, and on a chip, where nothing disturbs.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 const VIRTUAL: usize = 1;
 /// Latencies of which the 99th percentile is taken, and their seed.
 const SAMPLES: usize = 2000;
@@ -91,7 +91,7 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     if global.json {
         return Report::new("tune", place, vec![row]).print();
     }
-    let heading = place.simulated().map_or_else(|| format!("On {}.", place.line()), |on| on);
+    let heading = place.simulated().unwrap_or_else(|| format!("On {}.", place.line()));
     output::print(text::text(&row, &heading).as_bytes())
 }
 

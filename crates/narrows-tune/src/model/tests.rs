@@ -224,7 +224,7 @@ fn alone_a_request_never_waits() {
     one[0].burst = 3;
     assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
     assert_eq!((times[0], times[999]), (17, 37));
-    assert_eq!(times.iter().filter(|time| **time == 27).count().abs_diff(333) < 20, true);
+    assert!(times.iter().filter(|time| **time == 27).count().abs_diff(333) < 20);
 }
 
 #[test]
