@@ -61,7 +61,8 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     strategy::append(&mut named, args.strategy.iter().flat_map(|choice| choice.0.clone()));
     let cores = chip.as_ref().map(|chip| sim::cores(global, chip)).transpose()?;
     let place = chip.as_ref().zip(cores.map(|cores| cores.callee));
-    let subjects = subjects::subjects(&workload, place, &named)?;
+    let spin = args.objective == Objective::Latency;
+    let subjects = subjects::subjects(&workload, place, &named, spin)?;
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let (parameters, engine) = measured(global, chip.as_ref(), &workload)?;
