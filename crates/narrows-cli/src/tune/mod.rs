@@ -2,7 +2,7 @@
 //!
 //! `measure` finds the model's parameters on a chip or on this machine, `subjects` has the flows as the
 //! model has them, `plan` asks it about every strategy and has the optimiser pick. What comes of it is
-//! a [`row`], [`text`] and a [`chart`]; the equations are in `docs/MODEL.md`.
+//! a `row`, `text` and a `chart`; the equations are in `docs/MODEL.md`.
 
 mod chart;
 pub mod flags;
