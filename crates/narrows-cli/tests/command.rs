@@ -50,7 +50,7 @@ fn help_has_examples_and_exit_codes() {
     let text = stdout(&output);
     assert!(text.contains("Examples:") && text.contains("Exit codes:"), "{text}");
     assert!(!text.contains("\n  callee"), "{text}");
-    for name in ["run", "bench", "doctor", "papers", "platform", "man", "completions"] {
+    for name in ["run", "bench", "doctor", "papers", "platform", "tune", "man", "completions"] {
         assert!(stdout(&narrows(&[name, "--help"])).contains("Examples:"), "{name}");
     }
 }

@@ -50,10 +50,17 @@ fn rows_have_the_keys_that_are_documented() {
 #[test]
 fn a_source_is_asked_for_by_name() {
     let one = ids(&stdout(&narrows(&["papers", "--source", "s1", "--json"])));
-    assert_eq!(
-        one,
-        ["interrupt", "polling", "reduction"].map(|key| format!("S1.notification.{key}"))
-    );
+    let expected = [
+        "S1.notification.interrupt",
+        "S1.notification.polling",
+        "S1.notification.reduction",
+        "S1.gateway.1K.1A.cut",
+        "S1.gateway.1K.2A.cut",
+        "S1.gateway.1K.2A+2V.static",
+        "S1.gateway.unlimited.arm_percent",
+        "S1.gateway.unlimited.memory_kib",
+    ];
+    assert_eq!(one, expected);
     let text = stdout(&narrows(&["papers", "--source", "S1"]));
     assert!(text.starts_with("2 of 3 inputs are within 1 %"), "{text}");
     let output = narrows(&["papers", "--source", "S9"]);

@@ -101,15 +101,15 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure
         }
         let kinds = match size.alike {
             1 => String::new(),
-            alike => format!(" in {} kinds", size.flows / alike),
+            alike => format!(", {} kinds", size.flows / alike),
         };
         let dsps = if size.dsps > 1 { format!(", {} DSPs", size.dsps) } else { String::new() };
-        let name = format!("{} flows{kinds} x {} choices{dsps}", size.flows, size.choices);
+        let name = format!("{} x {}{kinds}{dsps}", size.flows, size.choices);
         rows.extend(times.row(name.clone(), 0, "us"));
         rows.extend(limited.then(|| gaps.row(format!("{name}: gap"), 0, "%")).flatten());
     }
     let notes = vec![
-        "Choosing strategies for so many flows, one processor; a gap is by how much something could \
+        "So many flows by so many choices of each; a gap is by how much something could \
          be cheaper at most where the search ended at its limit."
             .to_owned(),
     ];

@@ -62,7 +62,7 @@ pub struct Tune {
     /// Cores to call, each with an internal memory of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub dsps: u8,
-    /// Strategies to choose from, instead of all that make sense
+    /// Strategies to choose from, instead of all that make sense (spin for latency only)
     #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = crate::flags::strategy_name)]
     pub strategy: Vec<Choice>,
     /// Of energy: clocks that the calling core can have

@@ -2,7 +2,7 @@
 //!
 //! `measure` finds the model's parameters on a chip or on this machine, `subjects` has the flows as the
 //! model has them, `plan` asks it about every strategy and has the optimiser pick. What comes of it is
-//! a [`row`], [`text`] and a [`chart`]; the equations are in `docs/MODEL.md`.
+//! a `row`, `text` and a `chart`; the equations are in `docs/MODEL.md`.
 
 mod chart;
 pub mod flags;
@@ -39,7 +39,7 @@ use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 /// The place that is no platform.
 const HOST: &str = "host";
 /// Rounds of measuring on this machine, and on a chip, where nothing disturbs.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 const VIRTUAL: usize = 1;
 /// Latencies of which the 99th percentile is taken, and their seed.
 const SAMPLES: usize = 2000;
@@ -61,7 +61,8 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     strategy::append(&mut named, args.strategy.iter().flat_map(|choice| choice.0.clone()));
     let cores = chip.as_ref().map(|chip| sim::cores(global, chip)).transpose()?;
     let place = chip.as_ref().zip(cores.map(|cores| cores.callee));
-    let subjects = subjects::subjects(&workload, place, &named)?;
+    let spin = args.objective == Objective::Latency;
+    let subjects = subjects::subjects(&workload, place, &named, spin)?;
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let (parameters, engine) = measured(global, chip.as_ref(), &workload)?;
@@ -91,7 +92,7 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     if global.json {
         return Report::new("tune", place, vec![row]).print();
     }
-    let heading = place.simulated().map_or_else(|| format!("On {}.", place.line()), |on| on);
+    let heading = place.simulated().unwrap_or_else(|| format!("On {}.", place.line()));
     output::print(text::text(&row, &heading).as_bytes())
 }
 

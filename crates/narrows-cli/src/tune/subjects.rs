@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 const DRIVERS: [&str; 6] =
     ["copy", "copy_lazy", "copy_batched", "single_copy", "in_place", "copy_engine"];
-const NOTIFICATIONS: [&str; 4] = ["interrupt", "spin", "hybrid", "coalesced"];
+/// Without spinning: what spins looks between calls too, and leaves the core no time for anything else.
+const NOTIFICATIONS: [&str; 3] = ["interrupt", "hybrid", "coalesced"];
+const SPIN: [&str; 1] = ["spin"];
 /// Requests in a message.
 const GRANULARITIES: [u16; 3] = [1, 2, 4];
 /// Parts of a period after which a response is looked for, and the shortest time between looks.
@@ -20,7 +22,8 @@ const SHORTEST: Duration = Duration::from_micros(10);
 /// Runs of a function whose time is measured.
 const RUNS: usize = 15;
 
-/// The flows. Strategies that are `named` take the place of those that make sense.
+/// The flows. Strategies that are `named` take the place of those that make sense, of which `spin` says
+/// whether spinning is one.
 ///
 /// # Errors
 /// [`Kind::Workload`] for a flow without a period.
@@ -28,6 +31,7 @@ pub(super) fn subjects(
     workload: &Workload,
     chip: Option<(&Chip, usize)>,
     named: &[Strategy],
+    spin: bool,
 ) -> Result<Vec<Subject>, Failure> {
     workload
         .flows
@@ -54,7 +58,7 @@ pub(super) fn subjects(
                     depth: u16::try_from(depth).unwrap_or(u16::MAX),
                 },
                 strategies: match named {
-                    [] => sensible(period, follows),
+                    [] => sensible(period, follows, spin),
                     named => named.to_vec(),
                 },
             })
@@ -84,7 +88,7 @@ fn pace(workload: &Workload, flow: &Flow) -> Result<(Duration, usize), Failure> 
 
 /// Every driver with every notification in both memories, looks at parts of the period, and several
 /// requests in a message where they are this flow's own.
-fn sensible(period: Duration, follows: bool) -> Vec<Strategy> {
+fn sensible(period: Duration, follows: bool, spin: bool) -> Vec<Strategy> {
     let looks = PARTS.map(|part| period / part).into_iter().chain([Duration::from_millis(1)]);
     let mut looks: Vec<Duration> = looks.filter(|every| *every >= SHORTEST).collect();
     looks.sort();
@@ -92,8 +96,9 @@ fn sensible(period: Duration, follows: bool) -> Vec<Strategy> {
     let mut all = Vec::new();
     for driver in DRIVERS {
         for placement in crate::strategy::PLACEMENTS {
-            let named = NOTIFICATIONS.map(|name| format!("{driver}/{name}/{placement}"));
-            let named = named.iter().filter_map(|text| text.parse::<Strategy>().ok());
+            let names = NOTIFICATIONS.iter().chain(SPIN.iter().filter(|_| spin));
+            let named = names.map(|name| format!("{driver}/{name}/{placement}"));
+            let named = named.filter_map(|text| text.parse::<Strategy>().ok());
             let base: Option<Strategy> = format!("{driver}/{placement}").parse().ok();
             let polled = looks.iter().filter_map(|every| {
                 let notification = Notification::Poll { every: *every };

@@ -14,7 +14,9 @@ use core::time::Duration;
 
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 
-pub use parameters::{Access, Buffers, Costs, Engine, Parameters, Polling, Results, Side, Told};
+pub use parameters::{
+    Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
+};
 pub use queue::{Phases, Stream, Turn, latencies};
 
 /// The longest payload of one message, in bytes.
@@ -266,7 +268,11 @@ fn moved(
     };
     // The caller writes requests and reads responses; the callee the other way round.
     let (into, out) = if calls { (request, response) } else { (response, request) };
+    let counted = costs.in_pool == InPool::Counted;
     let (into, out) = match strategy.transfer {
+        Transfer::SingleCopy | Transfer::InPlace if counted => {
+            (copy(into, access.write), copy(out, access.read))
+        }
         Transfer::Copy => (copy(into, access.write), copy(out, access.read)),
         Transfer::SingleCopy => (0, copy(out, access.read)),
         Transfer::InPlace => (0, 0),

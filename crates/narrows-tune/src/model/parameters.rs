@@ -74,6 +74,17 @@ pub enum Results {
     Own,
 }
 
+/// Whether the load has what an application itself does with payload in shared memory, where a driver
+/// does not copy it: makes a request there, or reads one or a response there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InPool {
+    /// It has, at the rates of that memory, as a run's processor time has it.
+    #[default]
+    Counted,
+    /// It has not: that is the application's.
+    Free,
+}
+
 /// How the side that is called learns of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Told {
@@ -116,6 +127,8 @@ pub struct Parameters<T> {
     pub results: Results,
     /// How the side that is called learns of requests.
     pub told: Told,
+    /// Whether payload that is not copied takes any time.
+    pub in_pool: InPool,
 }
 
 /// Parameters in picoseconds, and picoseconds for 1024 bytes.
@@ -188,6 +201,7 @@ impl Parameters<f64> {
             buffers: self.buffers,
             results: self.results,
             told: self.told,
+            in_pool: self.in_pool,
         })
     }
 }

@@ -102,6 +102,10 @@ fn latency_has_three_forms_of_which_the_bound_is_the_longest() {
 
 #[test]
 fn other_transfers_copy_less() {
+    // Unless what the application does in shared memory itself counts.
+    assert_eq!(of("in_place/interrupt/external"), of("copy_batched/interrupt/external"));
+    let free = Costs { in_pool: InPool::Free, ..published() };
+    let of = |strategy: &str| estimate(&free, &audio(), &strategy.parse().unwrap()).unwrap();
     let load = |strategy: &str| of(strategy).load;
     assert!(load("single_copy/interrupt/external") < load("copy/interrupt/external"));
     assert!(load("in_place/interrupt/external") < load("single_copy/interrupt/external"));
@@ -224,7 +228,7 @@ fn alone_a_request_never_waits() {
     one[0].burst = 3;
     assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
     assert_eq!((times[0], times[999]), (17, 37));
-    assert_eq!(times.iter().filter(|time| **time == 27).count().abs_diff(333) < 20, true);
+    assert!(times.iter().filter(|time| **time == 27).count().abs_diff(333) < 20);
 }
 
 #[test]
