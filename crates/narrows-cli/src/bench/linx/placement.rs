@@ -202,9 +202,13 @@ fn receive(core: &Core, cpu: &Cpu) {
                     take(core, cpu, unit);
                 }
                 let next = unit.taken.borrow_mut().pop_front();
-                if let Some(taken) = next {
-                    any = true;
-                    arrived(core, cpu, peer, unit, taken);
+                let Some(taken) = next else { continue };
+                any = true;
+                let full = unit.buffers.borrow().is_empty();
+                arrived(core, cpu, peer, unit, taken);
+                // A frame that found no buffer has rung already.
+                if let Some(service) = core.service.get().filter(|_| full && !core.masked.get()) {
+                    let _ = os.signal_fsem(service);
                 }
             }
             let waiting: usize = core.units().map(|(_, unit)| unit.taken.borrow().len()).sum();
@@ -304,11 +308,7 @@ pub(super) fn send(core: &Core, cpu: &Cpu, letter: Letter) {
             }
         });
     });
-    // Buffers are the sender's again when nobody reads them any more.
-    unit.held.borrow_mut().push(buffer);
-    if !unit.sends.borrow_mut().holds() {
-        unit.held.borrow_mut().drain(..).for_each(|signal| core.pool.give(&signal));
-    }
+    core.keep(unit, buffer);
 }
 
 fn attempt(
