@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(Page::from_bytes(&bytes).as_ref(), Some(&page));
         assert_eq!(Page::from_bytes(&bytes[..bytes.len() - 1]), None);
         assert_eq!(Page::from_bytes(&bytes[..11]), None);
-        bytes[PAGE_HEAD + 12] = 10;
+        bytes[PAGE_HEAD + 12] = Span::ALL.len() as u8;
         assert_eq!(Page::from_bytes(&bytes), None);
     }
 }

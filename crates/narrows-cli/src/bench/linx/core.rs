@@ -52,6 +52,8 @@ pub(super) struct Unit {
     pub awaits: Cell<bool>,
     /// Signals that were sent and may still be read, where the connection does not keep them.
     pub held: RefCell<Vec<Stretch>>,
+    /// A frame has come for which there was no buffer.
+    pub stalled: Cell<bool>,
     /// The driver had no room the last time.
     pub refused: Cell<bool>,
     /// The acknowledgement came while the connection was busy.
@@ -119,6 +121,7 @@ impl Core {
                 buffers: RefCell::new(Driver::buffers(map, ends, &hands)),
                 awaits: Cell::new(false),
                 held: RefCell::default(),
+                stalled: Cell::new(false),
                 refused: Cell::new(false),
                 again: Cell::new(false),
             }));
