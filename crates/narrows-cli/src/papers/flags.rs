@@ -11,6 +11,9 @@ pub enum Source {
     /// The paper that came of it
     #[value(name = "S1")]
     S1,
+    /// The thesis on OSEck and LINX on Nios II
+    #[value(name = "S4")]
+    S4,
 }
 
 impl Source {
@@ -19,6 +22,7 @@ impl Source {
         match self {
             Source::S0 => "S0",
             Source::S1 => "S1",
+            Source::S4 => "S4",
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod flags;
 pub mod pair;
 pub mod row;
 pub mod s0;
+pub mod s4;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -46,7 +47,9 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
     drop(progress);
     if global.json {
         let rows = results.into_iter().flat_map(|(_, rows)| rows).collect();
-        return Report::new("papers", sim::machine(&s0::chip()?), rows).print();
+        let only_s4 = args.source.iter().all(|one| one.name() == "S4") && !args.source.is_empty();
+        let chip = if only_s4 { s4::chip()? } else { s0::chip()? };
+        return Report::new("papers", sim::machine(&chip), rows).print();
     }
     output::print(text::text(&results).as_bytes())
 }
@@ -60,9 +63,10 @@ pub fn measure(experiment: &Experiment) -> Result<Vec<Row>, Failure> {
         let text = format!("{what} for {}: report this defect", experiment.id);
         Failure::new(Kind::Internal, text)
     };
-    let known = s0::EXPERIMENTS.iter().find(|(id, _)| *id == experiment.id);
+    let known = s0::EXPERIMENTS.iter().chain(&s4::EXPERIMENTS).find(|(id, _)| *id == experiment.id);
     let (_, run) = known.ok_or_else(|| defect("there is no experiment"))?;
-    let found = run(&s0::chip()?)?;
+    let chip = if experiment.source() == "S4" { s4::chip() } else { s0::chip() };
+    let found = run(&chip?)?;
     if !experiment.figures.iter().all(|figure| found.contains_key(&figure.key)) {
         return Err(defect("a figure is missing"));
     }

@@ -52,6 +52,8 @@ pub(super) struct Unit {
     pub awaits: Cell<bool>,
     /// Signals that were sent and may still be read, where the connection does not keep them.
     pub held: RefCell<Vec<Stretch>>,
+    /// A frame has come for which there was no buffer.
+    pub stalled: Cell<bool>,
     /// The driver had no room the last time.
     pub refused: Cell<bool>,
     /// The acknowledgement came while the connection was busy.
@@ -119,6 +121,7 @@ impl Core {
                 buffers: RefCell::new(Driver::buffers(map, ends, &hands)),
                 awaits: Cell::new(false),
                 held: RefCell::default(),
+                stalled: Cell::new(false),
                 refused: Cell::new(false),
                 again: Cell::new(false),
             }));
@@ -183,10 +186,11 @@ impl Core {
             };
             unit.again.set(false);
             unit.refused.set(false);
-            let mut way = Way { core: self, cpu, unit, taken: None };
+            self.reclaim(unit);
+            let mut way = self.way(cpu, unit);
             match &mut *link {
                 Link::Layered(link) => {
-                    link.transmit(&mut way, Instant(0), |signal, _| self.pool.give(&signal.buffer));
+                    link.transmit(&mut way, Instant(0), |signal, _| self.keep(unit, signal.buffer));
                 }
                 Link::Flat(link) => {
                     link.attend(&mut way, Instant(0));
@@ -213,6 +217,23 @@ impl Core {
             self.transmit(cpu, unit);
         }
         arrived
+    }
+
+    /// Keeps a signal that was sent for as long as it may be read.
+    pub fn keep(&self, unit: &Unit, signal: Stretch) {
+        unit.held.borrow_mut().push(signal);
+        self.reclaim(unit);
+    }
+
+    /// Gives the buffers of signals back that nobody reads any more.
+    fn reclaim(&self, unit: &Unit) {
+        if unit.held.borrow().is_empty() {
+            return;
+        }
+        let free = unit.sends.try_borrow().is_ok_and(|sends| !sends.holds());
+        if free {
+            unit.held.borrow_mut().drain(..).for_each(|signal| self.pool.give(&signal));
+        }
     }
 
     /// The frames of a unit, for sending.
@@ -300,10 +321,6 @@ impl Frames for Way<'_> {
             self.unit.awaits.set(true);
             self.unit.sends.borrow_mut().send(header, payload)
         })
-    }
-
-    fn holds(&mut self) -> bool {
-        self.unit.sends.borrow_mut().holds()
     }
 
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {

@@ -17,7 +17,9 @@ use narrows_sim::engine::Pid;
 use super::flags::DriverName;
 
 /// Buffers for frames that a core has received and not yet looked at, for each unit.
-pub(super) const BUFFERS: u32 = 16;
+const BUFFERS: u32 = 16;
+/// Bytes of all of them.
+const ROOM: u32 = 1 << 18;
 /// Blocks of a core's pool.
 const BLOCKS: u32 = 128;
 /// Where the parts of the chip's memory begin: pools, mutexes, and what lies between cores.
@@ -74,11 +76,15 @@ impl Map {
 
     /// Bytes of one side of a unit: its area, and its buffers for frames.
     fn unit(&self) -> u32 {
-        self.area() + self.buffer() * BUFFERS
+        self.area() + self.buffer() * self.buffers()
+    }
+
+    fn buffers(&self) -> u32 {
+        (ROOM / (self.mtu as u32).max(1)).clamp(2, BUFFERS)
     }
 
     fn area(&self) -> u32 {
-        let gathered = Gathered::<Hand>::room(BUFFERS, self.mtu).unwrap_or(u32::MAX / 64);
+        let gathered = Gathered::<Hand>::room(self.buffers(), self.mtu).unwrap_or(u32::MAX / 64);
         gathered.max(ADMINISTRATION + self.mtu as u32).next_multiple_of(64)
     }
 
@@ -283,7 +289,7 @@ impl Driver {
                 copied(Copies::Receiver, hand, ours, theirs).map(Driver::Copied)
             }
             DriverName::DmaAck | DriverName::DmaNoack => {
-                let end = Gathered::new(hand, ours, theirs, (BUFFERS, map.mtu), acknowledges);
+                let end = Gathered::new(hand, ours, theirs, (map.buffers(), map.mtu), acknowledges);
                 end.ok().map(Driver::Gathered)
             }
         }
@@ -293,7 +299,7 @@ impl Driver {
     pub fn buffers(map: &Map, (own, peer): (usize, usize), hands: &Hands) -> Vec<Stretch> {
         let first = map.base(own, peer) + map.area();
         let at = |number| (map.frames, first + number * map.buffer());
-        (0..BUFFERS).map(|number| Stretch::new(hands, at(number), map.buffer())).collect()
+        (0..map.buffers()).map(|number| Stretch::new(hands, at(number), map.buffer())).collect()
     }
 
     fn frames(&mut self) -> &mut dyn Frames<Buffer = Stretch> {
@@ -411,9 +417,12 @@ impl Driver {
         self.frames().try_send(header, payload)
     }
 
-    /// Whether signals that were sent are still read.
-    pub fn holds(&mut self) -> bool {
-        self.frames().holds()
+    /// Whether signals that were sent may still be read.
+    pub fn holds(&self) -> bool {
+        match self {
+            Driver::Copied(driver) => driver.uncollected(),
+            Driver::Gathered(_) => !self.acknowledged(),
+        }
     }
 
     /// The longest frame.

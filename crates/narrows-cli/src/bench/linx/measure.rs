@@ -213,27 +213,6 @@ impl Results {
         self.rows(trial).first().map_or(f64::NAN, figure)
     }
 
-    /// Latency and blocking of the requests before which a log was asked for and of the others.
-    pub fn interfered(&self, beside: bool) -> [Spread; 2] {
-        let mut before = None;
-        let mut found = Vec::new();
-        for one in &self.measured.signals {
-            if one.purpose == Purpose::Request && (before == Some(Purpose::LogRequest)) == beside {
-                found.push(one);
-            }
-            if matches!(one.purpose, Purpose::Request | Purpose::LogRequest) {
-                before = Some(one.purpose);
-            }
-        }
-        let of = |figure: &dyn Fn(&Sent) -> f64| {
-            Spread::of(found.iter().map(|one| figure(one)).collect())
-        };
-        [
-            of(&|one| self.cycles(one.received.since(one.sent))),
-            of(&|one| self.cycles(one.returned.since(one.sent))),
-        ]
-    }
-
     /// How long replies blocked their senders that came behind a log's, and the others.
     pub fn replies_blocked(&self, beside: bool) -> Spread {
         let mut before = None;
@@ -312,6 +291,60 @@ impl Results {
             },
             throughput_mbit_s: if span > 0.0 { bytes / span } else { 0.0 },
             latencies_cycles: if bursts { latencies } else { Vec::new() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(case: Case, driver: DriverName, stack: Stack, rounds: u32) -> Trial {
+        Trial {
+            case,
+            driver,
+            stack,
+            counter: None,
+            bytes: 32,
+            mtu: None,
+            cached: false,
+            stopped: false,
+            rounds: Some(rounds),
+        }
+    }
+
+    #[test]
+    fn every_driver_carries_requests_and_bursts_in_both_placements() {
+        let chip = crate::platform::load("nios2-dual").unwrap();
+        for driver in DriverName::ALL {
+            let latency = |stack| {
+                // The first finds code in the cache.
+                let trial = trial(Case::Latency, driver, stack, 5);
+                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                assert_eq!(rows.len(), 2, "requests and replies");
+                assert!(rows.iter().all(|row| row.blocking_cycles.min > 0.0));
+                rows[0].latency_cycles.median
+            };
+            assert!(latency(Stack::Flat) < latency(Stack::Layered), "{}", driver.name());
+            for stack in [Stack::Layered, Stack::Flat] {
+                let trial = trial(Case::Burst, driver, stack, 20);
+                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                assert_eq!(rows[0].latencies_cycles.len(), 20, "{}", driver.name());
+                assert!(rows[0].total_cycles >= rows[0].latency_cycles.max);
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_against_bursts_loses_nothing() {
+        let chip = crate::platform::load("nios2-dual").unwrap();
+        for counter in
+            [Counter::Coalesce, Counter::Mask, Counter::Quota, Counter::Poll, Counter::Window]
+        {
+            let layered = trial(Case::Burst, DriverName::ShmAck, Stack::Layered, 30);
+            let trial = Trial { counter: Some(counter), ..layered };
+            let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+            assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", counter.name());
         }
     }
 }

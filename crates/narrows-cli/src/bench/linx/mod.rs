@@ -7,7 +7,7 @@ mod desk;
 pub mod flags;
 mod placement;
 
-pub(crate) use measure::{Case, Trial, carry_out};
+pub(crate) use measure::{Case, Row, Trial, carry_out};
 
 mod measure;
 
@@ -19,7 +19,6 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::table::{Align, Table};
 use flags::{DriverName, Stack};
-use measure::Row;
 
 /// Whether a bench is one of these.
 pub(super) fn is_one(which: Which) -> bool {

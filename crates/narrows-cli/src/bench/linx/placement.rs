@@ -173,7 +173,10 @@ fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> bool {
     let taken = core.layer(cpu, "driver", Some(Span::Interrupt), || {
         unit.receives.borrow_mut().detach(&mut unit.buffers.borrow_mut())
     });
-    let Ok(taken) = taken else { return false };
+    let Ok(taken) = taken else {
+        unit.stalled.set(true);
+        return false;
+    };
     unit.taken.borrow_mut().push_back(taken);
     core.owed.set(core.owed.get() + 1);
     true
@@ -183,6 +186,10 @@ fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> bool {
 fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: super::desk::Taken) {
     let arrived =
         core.layer(cpu, "connection", Some(Span::Receive), || core.receive(cpu, unit, Some(taken)));
+    if core.setup.counter == Some(Counter::Window) {
+        // The peer may have given signals back.
+        core.transmit(cpu, unit);
+    }
     if let Arrived::Signal(signal) = arrived {
         core.deliver(cpu, peer, &signal);
     }
@@ -202,9 +209,13 @@ fn receive(core: &Core, cpu: &Cpu) {
                     take(core, cpu, unit);
                 }
                 let next = unit.taken.borrow_mut().pop_front();
-                if let Some(taken) = next {
-                    any = true;
-                    arrived(core, cpu, peer, unit, taken);
+                let Some(taken) = next else { continue };
+                any = true;
+                let full = unit.stalled.replace(false);
+                arrived(core, cpu, peer, unit, taken);
+                // A frame that found no buffer has rung already.
+                if let Some(service) = core.service.get().filter(|_| full && !core.masked.get()) {
+                    let _ = os.signal_fsem(service);
                 }
             }
             let waiting: usize = core.units().map(|(_, unit)| unit.taken.borrow().len()).sum();
@@ -304,11 +315,7 @@ pub(super) fn send(core: &Core, cpu: &Cpu, letter: Letter) {
             }
         });
     });
-    // Buffers are the sender's again when nobody reads them any more.
-    unit.held.borrow_mut().push(buffer);
-    if !unit.sends.borrow_mut().holds() {
-        unit.held.borrow_mut().drain(..).for_each(|signal| core.pool.give(&signal));
-    }
+    core.keep(unit, buffer);
 }
 
 fn attempt(

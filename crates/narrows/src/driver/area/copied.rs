@@ -94,6 +94,12 @@ impl<M: Exposes> Copied<M> {
         state(self.written, self.theirs.load_acquire(READ))
     }
 
+    /// Whether the receiver may still read a signal that was sent.
+    pub fn uncollected(&self) -> bool {
+        self.copies == Copies::Receiver
+            && self.theirs.load_acquire(DONE).wrapping_mul(2) != self.written
+    }
+
     /// Takes the next frame off the area: unless only its header is there, it is copied to `whole`.
     /// Then the area is its sender's again; [`Copied::collect`] goes on with the frame, and
     /// [`Copied::collected`] ends it.
@@ -242,8 +248,7 @@ impl<M: Exposes> Frames for Copied<M> {
     }
 
     fn holds(&mut self) -> bool {
-        self.copies == Copies::Receiver
-            && self.theirs.load_acquire(DONE).wrapping_mul(2) != self.written
+        self.uncollected()
     }
 
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {

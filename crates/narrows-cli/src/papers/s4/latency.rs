@@ -1,0 +1,94 @@
+//! T0: a request and its reply ten times a second.
+
+use crate::bench::linx::flags::{DriverName, Stack};
+use crate::bench::linx::{Case, Trial, carry_out};
+use crate::failure::Failure;
+use crate::papers::row::Found;
+use narrows_sim::chip::Chip;
+
+/// A layered trial, as S4's were.
+pub(super) fn trial(case: Case, driver: DriverName, bytes: usize) -> Trial {
+    Trial {
+        case,
+        driver,
+        stack: Stack::Layered,
+        counter: None,
+        bytes,
+        mtu: None,
+        cached: false,
+        stopped: false,
+        rounds: None,
+    }
+}
+
+/// What send blocks, and the latency, of a signal of 128 bytes.
+///
+/// # Errors
+/// As [`carry_out`].
+pub fn log(chip: &Chip) -> Result<Found, Failure> {
+    let trial = trial(Case::Latency, DriverName::ShmAck, 128);
+    let results = carry_out(chip, &trial)?;
+    let blocking = results.request(|row| row.blocking_cycles.median, &trial);
+    let latency = results.request(|row| row.latency_cycles.median, &trial);
+    Ok([("blocking".to_owned(), blocking), ("latency".to_owned(), latency)].into())
+}
+
+/// How long each core is busy for a signal of 128 bytes.
+///
+/// # Errors
+/// As [`carry_out`].
+pub fn cpu(chip: &Chip) -> Result<Found, Failure> {
+    let mut found = Found::new();
+    for driver in DriverName::ALL {
+        let trial = trial(Case::Latency, driver, 128);
+        let results = carry_out(chip, &trial)?;
+        let sender = results.request(|row| row.cpu_cycles.sender, &trial);
+        let receiver = results.request(|row| row.cpu_cycles.receiver, &trial);
+        let name = driver.name();
+        found.insert(format!("{name}.sender"), sender);
+        found.insert(format!("{name}.receiver"), receiver);
+        found.insert(format!("{name}.total"), sender + receiver);
+    }
+    Ok(found)
+}
+
+fn latency(chip: &Chip, trial: &Trial) -> Result<[f64; 2], Failure> {
+    let results = carry_out(chip, trial)?;
+    let figure = |of: fn(&crate::bench::linx::Row) -> f64| results.request(of, trial);
+    Ok([figure(|row| row.latency_cycles.median), figure(|row| row.latency_cycles.max)])
+}
+
+/// What drivers differ by, where shared memory and the copy engine cross, and the worst case.
+///
+/// # Errors
+/// As [`carry_out`].
+pub fn differences(chip: &Chip) -> Result<Found, Failure> {
+    use DriverName::{DmaAck, DmaNoack, ShmAck, ShmNoack, SingleCopy};
+    let of = |driver, bytes| {
+        latency(chip, &trial(Case::Latency, driver, bytes)).map(|[median, _]| median)
+    };
+    let small = [of(ShmAck, 16)?, of(SingleCopy, 16)?];
+    let mid = [of(ShmAck, 128)?, of(ShmNoack, 128)?, of(DmaAck, 128)?, of(DmaNoack, 128)?];
+    let large = [of(ShmAck, 1024)?, of(DmaAck, 1024)?, of(SingleCopy, 1024)?];
+    // Both grow with every byte alike.
+    let slope = |at: f64, far: f64| (far - at) / (1024.0 - 128.0);
+    let apart = slope(mid[0], large[0]) - slope(mid[2], large[1]);
+    let crossing = 128.0 + (mid[2] - mid[0]) / apart;
+    let cached = Trial { cached: true, ..trial(Case::Latency, ShmAck, 512) };
+    let [typical, worst] = latency(chip, &cached)?;
+    let busy = trial(Case::Latency, ShmAck, 128);
+    let results = carry_out(chip, &busy)?;
+    let service = results.request(|row| row.cpu_cycles.sender - row.blocking_cycles.median, &busy);
+    Ok([
+        ("shm_noack", mid[0] - mid[1]),
+        ("dma_noack", mid[2] - mid[3]),
+        ("single_copy_small", small[0] - small[1]),
+        ("ack_isr", service),
+        ("crossover", crossing),
+        ("worst_512", worst - typical),
+        ("large.shm-ack", large[0]),
+        ("large.single-copy", large[2]),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into())
+}
