@@ -93,7 +93,9 @@ fn each_row_is_as_it_should_be_or_explained() {
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     for (experiment, rows) in &results {
         assert!(told.contains(&experiment.id), "{}", experiment.id);
-        assert!(rows.iter().all(|row| told.contains(&row.what)), "{told}");
+        // A long one is cut at its end.
+        let cut = |what: &str| what.chars().take(30).collect::<String>();
+        assert!(rows.iter().all(|row| told.contains(&cut(&row.what))), "{told}");
     }
 }
 
