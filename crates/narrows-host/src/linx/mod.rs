@@ -33,7 +33,7 @@
 //!     }
 //! });
 //! let found = client.receive(&Select::only(&[HUNT]), SOON).expect("it appears");
-//! client.send(found.sender(), Signal::with(HELLO, b"hello"))?;
+//! client.send(found.sender(), Signal::with(HELLO, b"hello")).map_err(|(why, _)| why)?;
 //! let answer = client.receive(&Select::any(), SOON).expect("an answer in time");
 //! assert_eq!((answer.number(), &answer.bytes()[4..]), (HELLO, &b"hello"[..]));
 //! # drop(client);

@@ -63,6 +63,7 @@ pub(super) struct Sent {
     pub purpose: Purpose,
     /// From which core to which.
     pub flow: (usize, usize),
+    pub bytes: usize,
     pub sent: Time,
     pub returned: Time,
     pub received: Time,
@@ -240,7 +241,7 @@ impl Application {
         let letters: Vec<Vec<Letter>> = targets
             .iter()
             .map(|to| {
-                let letter = |_| self.make(*to, Purpose::Burst, self.run.bytes, cpu);
+                let letter = |_| self.make(*to, Purpose::Burst, self.run.bytes);
                 (0..signals).filter_map(letter).collect()
             })
             .collect();
@@ -263,19 +264,20 @@ impl Application {
     }
 
     fn send(&self, cpu: &Cpu, to: usize, purpose: Purpose, bytes: usize) {
-        if let Some(letter) = self.make(to, purpose, bytes, cpu) {
+        if let Some(letter) = self.make(to, purpose, bytes) {
             self.post(cpu, letter);
         }
     }
 
     /// Makes a signal: what it carries follows from its number.
-    fn make(&self, to: usize, purpose: Purpose, bytes: usize, cpu: &Cpu) -> Option<Letter> {
+    fn make(&self, to: usize, purpose: Purpose, bytes: usize) -> Option<Letter> {
         let signal = self.core.pool.take(&self.core.hands)?;
         let mut log = self.log.borrow_mut();
         let id = log.len() as u32;
         log.push(Sent {
             purpose,
             flow: (self.core.number, to),
+            bytes,
             sent: Time::ZERO,
             returned: Time::ZERO,
             received: Time::ZERO,
@@ -286,7 +288,6 @@ impl Application {
         let _ = signal.write(0, &id.to_le_bytes());
         let _ = signal.write(bytes.saturating_sub(4) as u32, &id.to_le_bytes());
         let address = signal.find(0, bytes).ok()?.1;
-        let _ = cpu;
         Some(Letter { peer: to, address, len: bytes, id })
     }
 

@@ -261,9 +261,9 @@ impl Results {
         let first = all.iter().map(|one| one.sent).min().unwrap_or_default();
         let last = received.last().copied().unwrap_or_default();
         let total = self.cycles(last.since(first));
-        // Of a burst: what came between its first and its last receive.
-        let span = last.since(received.first().copied().unwrap_or_default()).micros();
-        let bytes = trial.bytes as f64 * 8.0 * received.len().saturating_sub(1) as f64;
+        // Not from the first receive: where the application is the least urgent, it has all at once.
+        let span = last.since(first).micros();
+        let bits = all.iter().map(|one| one.bytes as f64 * 8.0).sum::<f64>();
         let bursts = purpose == Purpose::Burst;
         let median = |values: Vec<f64>| Spread::of(values).median;
         let layers = self.measured.layers.iter();
@@ -277,7 +277,7 @@ impl Results {
             signal: purpose.name(),
             from: flow.0,
             to: flow.1,
-            bytes: trial.bytes,
+            bytes: all.first().map_or(0, |one| one.bytes),
             latency_cycles: Spread::of(latencies.clone()),
             blocking_cycles: Spread::of(of(&|one| self.cycles(one.returned.since(one.sent)))),
             deliver_difference_cycles: Spread::of(differences),
@@ -289,7 +289,7 @@ impl Results {
                 receiver: median(of(&|one| self.cycles(one.busy()[1]))),
                 layers: layers.collect(),
             },
-            throughput_mbit_s: if span > 0.0 { bytes / span } else { 0.0 },
+            throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
             latencies_cycles: if bursts { latencies } else { Vec::new() },
         }
     }

@@ -82,33 +82,14 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
 }
 
 fn text(rows: &[Row]) -> String {
-    let mut table = Table::new(&[
-        ("driver", Align::Left),
-        ("stack", Align::Left),
-        ("flow", Align::Left),
-        ("bytes", Align::Right),
-        ("latency", Align::Right),
-        ("worst", Align::Right),
-        ("blocking", Align::Right),
-        ("sender", Align::Right),
-        ("receiver", Align::Right),
-    ]);
-    for row in rows {
-        let cycles = |value: f64| format!("{value:.0}");
-        table.row(vec![
-            row.driver.to_owned(),
-            row.stack.to_owned(),
-            format!("{} {}>{}", row.signal, row.from, row.to),
-            row.bytes.to_string(),
-            cycles(row.latency_cycles.median),
-            cycles(row.latency_cycles.max),
-            cycles(row.blocking_cycles.median),
-            cycles(row.cpu_cycles.sender),
-            cycles(row.cpu_cycles.receiver),
-        ]);
+    let mut text = String::new();
+    for stack in [Stack::Layered, Stack::Flat].map(Stack::name) {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.stack == stack).collect();
+        if !rows.is_empty() {
+            text += &format!("{stack}\n\n{}\n", table(&rows));
+        }
     }
-    let mut text = table.render();
-    text += "\nCycles of the core: medians, and the worst latency; what the sending and the\n\
+    text += "Cycles of the core: medians, and the worst latency; what the sending and the\n\
              receiving core were busy until the signal was received.\n";
     let totals: Vec<String> = rows
         .iter()
@@ -127,4 +108,35 @@ fn text(rows: &[Row]) -> String {
         })
         .collect();
     text + "\nFrom the first send to the last receive:\n" + &totals.concat()
+}
+
+fn table(rows: &[&Row]) -> String {
+    let mut table = Table::new(&[
+        ("driver", Align::Left),
+        ("flow", Align::Left),
+        ("bytes", Align::Right),
+        ("latency", Align::Right),
+        ("worst", Align::Right),
+        ("blocks", Align::Right),
+        ("sender", Align::Right),
+        ("receiver", Align::Right),
+    ]);
+    for row in rows {
+        table.row(vec![
+            row.driver.to_owned(),
+            format!("{} {}>{}", row.signal, row.from, row.to),
+            row.bytes.to_string(),
+            cycles(row.latency_cycles.median),
+            cycles(row.latency_cycles.max),
+            cycles(row.blocking_cycles.median),
+            cycles(row.cpu_cycles.sender),
+            cycles(row.cpu_cycles.receiver),
+        ]);
+    }
+    table.render()
+}
+
+/// In at most six places.
+fn cycles(value: f64) -> String {
+    if value < 999_999.5 { format!("{value:.0}") } else { format!("{:.2}M", value / 1e6) }
 }
