@@ -44,6 +44,8 @@ pub(super) struct Run {
     pub flows: Vec<(usize, usize)>,
     /// Whether stamps and swap hooks take what S4's took.
     pub instrumented: bool,
+    /// What goes wrong on the chip, if anything is to.
+    pub settings: Settings,
 }
 
 /// What a signal is for.
@@ -141,7 +143,7 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
         all.push(Rc::new(core));
     }
     let log = Log::default();
-    let mut simulation = Simulation::new(&chip, Settings::default());
+    let mut simulation = Simulation::new(&chip, run.settings);
     for core in &all {
         placement::add(&mut simulation, core);
         let application =

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use narrows_sim::chip::Chip;
+use narrows_sim::engine::Settings;
 use serde::Serialize;
 
 use super::cases::{self, Measured, Purpose, Sent, Traffic};
@@ -98,6 +99,10 @@ pub(crate) struct Results {
 /// # Errors
 /// As [`cases::run`].
 pub(crate) fn carry_out(chip: &Chip, trial: &Trial) -> Result<Results, Failure> {
+    carry_out_under(chip, trial, Settings::default())
+}
+
+fn carry_out_under(chip: &Chip, trial: &Trial, settings: Settings) -> Result<Results, Failure> {
     let log = if trial.case == Case::Interference { LOG } else { 0 };
     let longest = trial.bytes.max(log) + HEADERS;
     let usual = if trial.stack == Stack::Flat { longest } else { longest.min(LONGEST_FRAME) };
@@ -121,6 +126,7 @@ pub(crate) fn carry_out(chip: &Chip, trial: &Trial) -> Result<Results, Failure> 
         cached: trial.cached,
         flows: trial.case.flows(chip.cores.len()),
         instrumented: true,
+        settings,
     };
     let hertz = chip.cores.first().map_or(1.0, |core| core.clock.0 as f64);
     Ok(Results { measured: cases::run(chip, &run)?, hertz })
@@ -298,6 +304,8 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_sim::chip::Cache;
+    use narrows_sim::engine::{Faults, Upkeep};
 
     fn trial(case: Case, driver: DriverName, stack: Stack, rounds: u32) -> Trial {
         Trial {
@@ -331,6 +339,27 @@ mod tests {
                 let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
                 assert_eq!(rows[0].latencies_cycles.len(), 20, "{}", driver.name());
                 assert!(rows[0].total_cycles >= rows[0].latency_cycles.max);
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_for_cached_areas_that_is_forgotten_shows() {
+        for (size, ways) in [(4096, 1), (65_536, 4)] {
+            let mut chip = crate::platform::load("nios2-dual").unwrap();
+            for core in &mut chip.cores {
+                core.data = Some(Cache { size, ways, ..core.data.unwrap() });
+            }
+            for driver in DriverName::ALL {
+                let usual = trial(Case::Latency, driver, Stack::Layered, 3);
+                let trial = Trial { cached: true, bytes: 256, ..usual };
+                let goes = |forgotten| {
+                    let faults = Faults { forgotten, ..Faults::default() };
+                    let settings = Settings { faults, ..Settings::default() };
+                    carry_out_under(&chip, &trial, settings).is_ok()
+                };
+                let went = [None, Some(Upkeep::Clean), Some(Upkeep::Invalidate)].map(goes);
+                assert_eq!(went, [true, false, false], "{}, cache of {size}", driver.name());
             }
         }
     }
