@@ -144,7 +144,6 @@ impl Flattened {
 
     /// Ends the connection; [`Flattened::attend`] tells the peer.
     pub fn close(&mut self) {
-        self.flow.end(Closed::Here);
-        self.flow.told = true;
+        self.flow.close();
     }
 }

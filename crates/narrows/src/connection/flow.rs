@@ -101,6 +101,12 @@ impl Flow {
         }
     }
 
+    /// Ends the connection from here: the owner knows.
+    pub fn close(&mut self) {
+        self.end(Closed::Here);
+        self.told = true;
+    }
+
     /// Whether a signal of this length may be queued.
     pub fn accepts(&self, len: usize) -> Result<(), Refused> {
         match self.state {

@@ -251,8 +251,7 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
 
     /// Ends the connection; [`PointToPoint::transmit`] tells the peer.
     pub fn close(&mut self) {
-        self.flow.end(Closed::Here);
-        self.flow.told = true;
+        self.flow.close();
     }
 
     /// After the end: the next buffer that was not sent or not wholly received, in order, until there

@@ -4,7 +4,7 @@
 
 use super::{
     ADMINISTRATION, Acknowledges, AreaState, DONE, Frame, HEADER, KEPT, LENGTH, Mover, READ, WORDS,
-    WRITTEN, state,
+    WRITTEN, may_read, may_write, state,
 };
 use crate::driver::{Frames, NoFrame, NotSent, NotThere};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
@@ -156,11 +156,7 @@ impl<M: Exposes> Copied<M> {
         if let Some(frame) = self.receiving {
             return Ok(frame);
         }
-        match state(self.theirs.load_acquire(WRITTEN), self.read) {
-            Some(AreaState::Written) => {}
-            Some(_) => return Err(NoFrame::Empty),
-            None => return Err(NoFrame::Gone),
-        }
+        may_read(state(self.theirs.load_acquire(WRITTEN), self.read))?;
         let (len, header) = (self.theirs.load(LENGTH) as usize, self.theirs.load(HEADER) as usize);
         // What there is of it in the area.
         let here = match self.copies {
@@ -215,11 +211,7 @@ impl<M: Exposes> Frames for Copied<M> {
         if len > self.mtu || header.len() + 4 > KEPT {
             return Err(NotSent::TooLong);
         }
-        match self.sending() {
-            Some(AreaState::Empty | AreaState::Read) => {}
-            Some(_) => return Err(NotSent::Full),
-            None => return Err(NotSent::Gone),
-        }
+        may_write(self.sending())?;
         self.words.store(WRITTEN, self.written.wrapping_add(1));
         let behind = ADMINISTRATION + header.len() as u32;
         let moved = self.own.write(ADMINISTRATION, header).map_err(|OutOfRange| NotThere);

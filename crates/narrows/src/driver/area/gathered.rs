@@ -3,7 +3,8 @@
 //! free the sender learns with the acknowledgement of the frame before.
 
 use super::{
-    ADMINISTRATION, Acknowledges, AreaState, Frame, GIVEN, KEPT, Mover, READ, WORDS, WRITTEN, state,
+    ADMINISTRATION, Acknowledges, AreaState, Frame, GIVEN, KEPT, Mover, READ, WORDS, WRITTEN,
+    may_read, may_write, state,
 };
 use crate::driver::{Frames, NoFrame, NotSent, NotThere};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
@@ -177,11 +178,7 @@ impl<M: Engine> Gathered<M> {
         if let Some(frame) = self.receiving {
             return Ok(frame);
         }
-        match state(self.theirs.load_acquire(WRITTEN), self.read) {
-            Some(AreaState::Written) => {}
-            Some(_) => return Err(NoFrame::Empty),
-            None => return Err(NoFrame::Gone),
-        }
+        may_read(state(self.theirs.load_acquire(WRITTEN), self.read))?;
         let place = self.place(self.next);
         let mut bytes = [0; GATHERED_HEADER + KEPT];
         self.own.invalidate(place, bytes.len() as u32);
@@ -238,11 +235,7 @@ impl<M: Engine> Frames for Gathered<M> {
         if len > self.mtu || header.len() > KEPT {
             return Err(NotSent::TooLong);
         }
-        match self.sending() {
-            Some(AreaState::Empty | AreaState::Read) => {}
-            Some(_) => return Err(NotSent::Full),
-            None => return Err(NotSent::Gone),
-        }
+        may_write(self.sending())?;
         let to = self.place(self.theirs.load(GIVEN));
         self.words.store(WRITTEN, self.written.wrapping_add(1));
         let mut head = [0; GATHERED_HEADER + KEPT];

@@ -15,7 +15,7 @@ mod gathered;
 pub use copied::{Copied, Copies, Exposes};
 pub use gathered::{Engine, GATHERED_HEADER, Gathered};
 
-use super::NotThere;
+use super::{NoFrame, NotSent, NotThere};
 use crate::platform::{Memory, OwnMemory};
 
 /// Whether a receiver acknowledges with an interrupt.
@@ -53,6 +53,24 @@ pub fn state(written: u32, read: u32) -> Option<AreaState> {
         (0, 2) => Some(AreaState::Written),
         (0, 1) => Some(AreaState::Reading),
         _ => None,
+    }
+}
+
+/// Whether a frame can be written to what is in such a state.
+fn may_write(state: Option<AreaState>) -> Result<(), NotSent> {
+    match state {
+        Some(AreaState::Empty | AreaState::Read) => Ok(()),
+        Some(_) => Err(NotSent::Full),
+        None => Err(NotSent::Gone),
+    }
+}
+
+/// Whether there is a frame to be read in what is in such a state.
+fn may_read(state: Option<AreaState>) -> Result<(), NoFrame> {
+    match state {
+        Some(AreaState::Written) => Ok(()),
+        Some(_) => Err(NoFrame::Empty),
+        None => Err(NoFrame::Gone),
     }
 }
 
