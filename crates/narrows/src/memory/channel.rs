@@ -3,7 +3,7 @@
 
 use super::{Ack, Kind};
 use super::{Block, Consumer, Corrupt, Descriptor, Layout, Producer, Ring, Shared};
-use crate::platform::{Memory, NoStorage, Platform, Watch, Words};
+use crate::platform::{Memory, NoStorage, PeerWords, Platform, Watch, Words};
 use crate::strategy::Placement;
 
 /// Bytes of a word that travels in its slot.
@@ -23,8 +23,8 @@ pub struct Arrival {
 }
 
 /// Numbers of the bits that are set, rising.
-#[derive(Clone, Copy)]
-struct Bits(u64);
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Bits(u64);
 
 impl Iterator for Bits {
     type Item = usize;
@@ -191,10 +191,6 @@ impl<P: Platform> Channels<P> {
     fn watched(&self) -> impl Iterator<Item = &Consumer<P::Own, P::Peer>> + Clone {
         let inlet = |at: usize| Some(&self.inlets.get(at)?.as_ref()?.rx);
         Bits(self.watched).filter_map(inlet)
-    }
-    pub fn wanting(&self) -> impl Iterator<Item = Watch<'_, <P::Peer as Memory>::Words>> + Clone {
-        let outlet = |at: usize| Some(self.outlets.get(at)?.as_ref()?.tx.watched());
-        Bits(self.wanting).filter_map(outlet)
     }
 }
 
@@ -478,13 +474,25 @@ impl<P: Platform> Shared<P> {
         }
     }
 
-    /// The words to watch for entries of channels, with the `messages`-th from now or the last that
-    /// the ring has room for.
-    pub fn watched_channels(
+    /// The channels that are watched, and those whose room is wanted.
+    pub(crate) fn watched_channels(&self) -> [Bits; 2] {
+        [Bits(self.channels.watched), Bits(self.channels.wanting)]
+    }
+
+    /// The word to watch for a channel's `messages`-th entry from now, or the last that the ring has
+    /// room for.
+    pub(crate) fn entry_to_come(
         &self,
+        channel: usize,
         messages: u32,
-    ) -> impl Iterator<Item = Watch<'_, <P::Peer as Memory>::Words>> + Clone {
-        self.channels.watched().map(move |rx| rx.watched(messages.min(rx.slots())))
+    ) -> Option<Watch<'_, PeerWords<P>>> {
+        let rx = &self.channels.inlets.get(channel)?.as_ref()?.rx;
+        Some(rx.watched(messages.min(rx.slots())))
+    }
+
+    /// The word to watch for room in a channel.
+    pub(crate) fn room_to_come(&self, channel: usize) -> Option<Watch<'_, PeerWords<P>>> {
+        Some(self.channels.outlets.get(channel)?.as_ref()?.tx.watched())
     }
 
     /// Asks to be rung for as many messages more on each channel that is watched.

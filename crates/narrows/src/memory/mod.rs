@@ -12,6 +12,7 @@ mod returns;
 mod ring;
 mod shared;
 
+pub(crate) use channel::Bits;
 pub use channel::{Arrival, Inlet, Outlet, WORD};
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};

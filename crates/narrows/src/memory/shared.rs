@@ -6,7 +6,7 @@ use super::{
     Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError,
     Producer, Reclaimer, Returner, Ring,
 };
-use crate::platform::{Memory, OutOfRange, OwnMemory, Platform, Watch, Words};
+use crate::platform::{Memory, OutOfRange, OwnMemory, PeerWords, Platform, Watch, Words};
 use crate::strategy::Placement;
 
 /// Where a payload is when a descriptor may be published for it.
@@ -338,8 +338,8 @@ impl<P: Platform> Shared<P> {
     }
 
     /// The words to watch while waiting for credit and blocks, behind [`Shared::catch_up`].
-    pub fn starved(&self) -> impl Iterator<Item = Watch<'_, <P::Peer as Memory>::Words>> + Clone {
-        [self.tx.watched(), self.reclaimer.watched()].into_iter().chain(self.channels.wanting())
+    pub fn starved(&self) -> [Watch<'_, PeerWords<P>>; 2] {
+        [self.tx.watched(), self.reclaimer.watched()]
     }
 
     /// The first message that a dead peer had not taken, counted from 0. Everything before it was

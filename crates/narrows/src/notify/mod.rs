@@ -14,7 +14,7 @@ pub use hybrid::Adaptive;
 
 use core::time::Duration;
 
-use crate::memory::Shared;
+use crate::memory::{Bits, Shared};
 use crate::platform::{Instant, PeerWords, Platform, Watch, Woken};
 use crate::strategy::Notification;
 
@@ -38,28 +38,23 @@ impl<P: Platform> Clone for Awaited<'_, P> {
 impl<P: Platform> Copy for Awaited<'_, P> {}
 
 impl<'a, P: Platform> Awaited<'a, P> {
-    pub(crate) fn watches(
-        self,
-    ) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
+    pub(crate) fn watches(self) -> Watches<'a, P> {
         self.watches_for(1)
     }
 
     /// As [`Awaited::watches`], for so many messages, or as many as a ring has room for: a ring that
     /// is shorter than the count would never ring.
-    fn watches_for(
-        self,
-        messages: u32,
-    ) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
-        let rx = &self.shared.rx;
-        let message = self.messages.then(|| rx.watched(messages.min(rx.slots())));
-        let channels = self.channels.then(|| self.shared.watched_channels(messages));
-        message.into_iter().chain(channels.into_iter().flatten()).chain(self.given())
-    }
-
-    /// The words that tell of credit and blocks.
-    fn given(self) -> impl Iterator<Item = Watch<'a, PeerWords<P>>> + Clone + use<'a, P> {
-        let room = self.room.then(|| self.shared.starved());
-        room.into_iter().flatten()
+    fn watches_for(self, messages: u32) -> Watches<'a, P> {
+        let none = Bits::default();
+        let [entries, rooms] = self.shared.watched_channels();
+        Watches {
+            shared: self.shared,
+            messages,
+            message: self.messages,
+            given: if self.room { 2 } else { 0 },
+            entries: if self.channels { entries } else { none },
+            rooms: if self.room { rooms } else { none },
+        }
     }
 
     pub(crate) fn arm(self, messages: u32) {
@@ -84,6 +79,45 @@ impl<'a, P: Platform> Awaited<'a, P> {
         if self.room {
             self.shared.tx.want(false);
         }
+    }
+}
+
+/// The words of one link whose change ends a wait. Small and plain: who spins begins to look only
+/// when it has been gone through.
+pub(crate) struct Watches<'a, P: Platform> {
+    shared: &'a Shared<P>,
+    /// How many messages end the wait.
+    messages: u32,
+    /// Whether the word of the next message is still to come, how many of credit and blocks are, and
+    /// which channels' words.
+    message: bool,
+    given: u8,
+    entries: Bits,
+    rooms: Bits,
+}
+
+impl<P: Platform> Clone for Watches<'_, P> {
+    fn clone(&self) -> Self {
+        Watches { ..*self }
+    }
+}
+
+impl<'a, P: Platform> Iterator for Watches<'a, P> {
+    type Item = Watch<'a, PeerWords<P>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let shared = self.shared;
+        if core::mem::take(&mut self.message) {
+            return Some(shared.rx.watched(self.messages.min(shared.rx.slots())));
+        }
+        if let Some(left) = self.given.checked_sub(1) {
+            self.given = left;
+            let [credit, blocks] = shared.starved();
+            return Some(if left == 0 { blocks } else { credit });
+        }
+        let entry = self.entries.find_map(|channel| shared.entry_to_come(channel, self.messages));
+        entry.or_else(|| self.rooms.find_map(|channel| shared.room_to_come(channel)))
     }
 }
 

@@ -2,6 +2,7 @@ use super::{Core, Heap, Pair, class, formatted, message, pair};
 use crate::memory::{
     Ack, Block, Corrupt, Descriptor, Kind, Layout, Placed, PoolError, SetUpError, Shared,
 };
+use crate::platform::Watch;
 use crate::strategy::Placement;
 
 const FIRST_SLOT: u32 = 1024;
@@ -243,7 +244,7 @@ fn a_payload_fills_a_slot_of_each_line_and_no_more() {
 }
 
 fn would_sleep(end: &super::End) -> bool {
-    !end.starved().any(|watch| watch.changed())
+    !end.starved().iter().any(Watch::changed)
 }
 
 #[test]
