@@ -50,6 +50,8 @@ typedef struct {
 #define MCAPI_MAX_REQUESTS 1000
 #define MCAPI_MAX_CHANNELS 32
 #define MCAPI_MAX_LINKS 64
+/* Endpoints of other nodes that were got and not released. */
+#define MCAPI_MAX_GOT_ENDPOINTS 768
 /* Of one process. */
 #define MCAPI_MAX_LOCAL_NODES 16
 

@@ -357,6 +357,49 @@ static void user(void)
     finalize();
 }
 
+static void crowd_of(mcapi_node_t node)
+{
+    unsigned i;
+    initialize(node);
+    for (i = 0; i < MCAPI_MAX_ENDPOINTS; i++)
+        create(i);
+    serve(DONE);
+    finalize();
+}
+
+static void crowd_1(void) { crowd_of(1); }
+static void crowd_2(void) { crowd_of(2); }
+static void crowd_3(void) { crowd_of(3); }
+static void crowd_4(void) { crowd_of(4); }
+
+/* What is one too many is refused and changes nothing; what is released makes room. */
+static void collector(void)
+{
+    mcapi_status_t status;
+    mcapi_request_t request;
+    mcapi_endpoint_t late = 0, own;
+    unsigned i;
+    initialize(5);
+    own = create(1);
+    for (i = 0; i < MCAPI_MAX_GOT_ENDPOINTS; i++)
+        get(1 + i / MCAPI_MAX_ENDPOINTS, i % MCAPI_MAX_ENDPOINTS);
+    CHECK(mcapi_endpoint_get(DOMAIN, 4, 7, SOON, &status) == 0);
+    EXPECT(MCAPI_ERR_ENDP_GET_LIMIT);
+    mcapi_endpoint_get_i(DOMAIN, 4, 8, &late, &request, &status);
+    EXPECT_IS(MCAPI_ERR_ENDP_GET_LIMIT, end_of_call(&request, status));
+    CHECK(late == 0);
+    mcapi_msg_send(own, get(3, 5), "x", 1, 0, &status);
+    EXPECT(MCAPI_SUCCESS);
+    mcapi_endpoint_release(get(2, 9), &status);
+    EXPECT(MCAPI_SUCCESS);
+    mcapi_endpoint_release((unsigned)DOMAIN << 24 | 2u << 12 | 9, &status);
+    EXPECT(MCAPI_SUCCESS);
+    mcapi_msg_send(own, get(4, 7), "x", 1, 0, &status);
+    EXPECT(MCAPI_SUCCESS);
+    post(DONE);
+    finalize();
+}
+
 /* An endpoint goes from hand to hand in a message; who takes it has to get it. */
 static void introduced(void)
 {
@@ -416,5 +459,6 @@ int main(void)
     ALONE(deletion);
     TOGETHER(owner_and_user, owner, user);
     TOGETHER(introductions, introduced, introducer, stranger);
-    return verdict(8);
+    TOGETHER(limit_of_gets, crowd_1, crowd_2, crowd_3, crowd_4, collector);
+    return verdict(9);
 }

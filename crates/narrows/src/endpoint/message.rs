@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::node::would_block;
 use super::queue::Queue;
+use super::quick::NO_PORT;
 use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
@@ -172,6 +173,7 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`PortError::Closed`].
     pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
+        self.clear = NO_PORT;
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
         while let Some(at) = endpoint.queue.pop(&mut self.links, &Select::default()) {

@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::flow::Flow;
 use super::message::Endpoint;
 use super::queue::Queue;
+use super::quick::NO_PORT;
 use crate::driver;
 use crate::link::{self, Link, LinkId, Links, Name};
 use crate::memory::Layout;
@@ -94,6 +95,9 @@ pub struct Node<P: Platform> {
     /// Looks at the rings that may be quick before the next that sees to everything: none while
     /// there is something to do besides messages.
     pub(super) calm: u8,
+    /// The port that was looked at last, if it is known to be open, with nothing in its queue and what
+    /// comes to it copied out by this core; or [`NO_PORT`].
+    pub(super) clear: u32,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,
     /// The link on which the last turn of serving had no room for a response.
@@ -133,6 +137,7 @@ impl<P: Platform> Node<P> {
             fresh: false,
             news: false,
             calm: 0,
+            clear: NO_PORT,
             starving: false,
             blocked: None,
             platform,

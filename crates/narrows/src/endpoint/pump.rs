@@ -1,7 +1,7 @@
 //! Taking messages off the rings and putting each where it belongs.
 
 use super::control::Control;
-use super::quick::LOOKS;
+use super::quick::{LOOKS, NO_PORT};
 use super::switch::Phase;
 use super::{LinkError, Node, Select};
 use crate::driver::{self, DriverError};
@@ -101,6 +101,7 @@ impl<P: Platform> Node<P> {
     fn route(&mut self, id: LinkId, taken: Taken) -> Result<(), Corrupt> {
         let d = taken.descriptor;
         self.fresh = true;
+        self.clear = NO_PORT;
         match d.kind {
             Kind::Control => return self.obey(id, taken),
             Kind::Message => {
@@ -359,6 +360,7 @@ impl<P: Platform> Node<P> {
         }
         let mut notice = link.attached.take();
         self.fresh = true;
+        self.clear = NO_PORT;
         self.drop_requests(id);
         self.refuse(id);
         for index in 0..self.flows.len() as u16 {

@@ -11,6 +11,9 @@ use crate::strategy::{Strategy, Transfer};
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
 pub(super) const LOOKS: u8 = 255;
 
+/// No port is known to be clear.
+pub(super) const NO_PORT: u32 = u32::MAX;
+
 /// Priority, tag and bytes of a message whose payload is in private memory.
 pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
 
@@ -118,11 +121,10 @@ impl<P: Platform> Node<P> {
             return Err(More);
         }
         self.calm -= 1;
-        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
-        if !endpoint.queue.is_empty() {
-            return Err(More);
-        }
-        let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
+        let copied = match self.clear {
+            clear if clear == u32::from(port) => true,
+            _ => self.check_clear(port)?,
+        };
         match self.links.ready() {
             Ok(Some((id, link))) => {
                 Ok(Some(Ready { platform: &self.platform, id, link, port, copied }))
@@ -130,6 +132,20 @@ impl<P: Platform> Node<P> {
             Ok(None) => Ok(None),
             Err(link::Several) => Err(More),
         }
+    }
+
+    /// Whether this core copies out what comes to a port, if it is open and nothing waits in its queue.
+    #[inline(never)]
+    fn check_clear(&mut self, port: Port) -> Result<bool, More> {
+        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
+        if !endpoint.queue.is_empty() {
+            return Err(More);
+        }
+        let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
+        if copied {
+            self.clear = u32::from(port);
+        }
+        Ok(copied)
     }
 
     /// Takes the one message that is there straight into `buffer`; none if there is none.

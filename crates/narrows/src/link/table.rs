@@ -139,12 +139,14 @@ impl<P: Platform> Links<P> {
     /// Several have one.
     #[inline(always)]
     pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
-        let mut ready = self.is_ready(self.hot);
-        if self.used > 1 && !(ready && self.watched) {
-            ready = self.sweep(ready)?;
+        if self.used > 1 {
+            let ready = self.is_ready(self.hot);
+            if !(ready && self.watched) && !self.sweep(ready)? {
+                return Ok(None);
+            }
         }
         let index = self.hot;
-        let link = if ready { self.at_mut(index) } else { None };
+        let link = self.at_mut(index).filter(|link| link.lost.is_none() && link.shared.rx.ready());
         Ok(link.map(|link| (LinkId { index, life: link.life }, link)))
     }
 

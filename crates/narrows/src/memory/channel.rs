@@ -393,7 +393,7 @@ impl<P: Platform> Shared<P> {
 
     /// What is wrong with the next entry of a channel.
     pub fn fault(&self, ring: u16) -> Corrupt {
-        let words = self.channels.inlet(ring).map(|inlet| inlet.rx.words());
+        let words = self.channels.inlet(ring).map(|inlet| inlet.rx.words_of(inlet.rx.next()));
         let Some(descriptor) = words.and_then(Descriptor::usual) else { return Corrupt::Kind };
         let nowhere = |block| self.theirs.block(block).is_none();
         if descriptor.block.is_some_and(nowhere) { Corrupt::Block } else { Corrupt::Length }

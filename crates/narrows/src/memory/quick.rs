@@ -111,25 +111,31 @@ impl<P: Platform> Shared<P> {
         copied: bool,
         to: &mut [u8],
     ) -> Option<Descriptor> {
-        let descriptor = Descriptor::usual(self.rx.words())?;
+        // Read once: the compiler would read it again behind every look at the peer's memory.
+        let slot = self.rx.next();
+        let descriptor = Descriptor::usual(self.rx.words_of(slot))?;
         if descriptor.target != port || self.rx.overtaken() {
             return None;
         }
         let fits = to.len().min(descriptor.len as usize);
         let to = to.get_mut(..fits)?;
+        let mut batch = self.rx.is_due(slot.wrapping_add(1));
         if let Some(block) = descriptor.block {
             if !copied {
                 return None;
             }
             self.collect_and_return(block, descriptor.len, to)?;
+            batch |= self.returner.holds_batch();
         } else {
             if descriptor.len as usize > Self::IN_SLOT {
                 return None;
             }
-            self.rx.payload(to);
+            self.rx.payload_of(slot, to);
         }
-        self.rx.advance(descriptor.priority);
-        self.flush_batch(platform);
+        self.rx.take(slot, descriptor.priority);
+        if batch {
+            self.flush(platform);
+        }
         Some(descriptor)
     }
 

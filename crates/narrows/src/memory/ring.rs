@@ -340,28 +340,26 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         if !self.ready() {
             return Ok(None);
         }
-        Descriptor::unpack(self.words()).map(Some)
-    }
-
-    /// The words of the next message, which is there.
-    #[inline(always)]
-    pub(crate) fn words(&self) -> [u32; 3] {
-        self.slots.load_slot(self.next, self.line)
+        Descriptor::unpack(self.words_of(self.next)).map(Some)
     }
 
     /// Copies the payload that travels in the slot of [`Consumer::head`].
     #[inline(always)]
     pub fn payload(&self, to: &mut [u8]) {
-        self.slots.read_slot(self.next, self.line, to);
+        self.payload_of(self.next, to);
     }
 
     /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
     #[inline(always)]
     pub fn advance(&mut self, priority: u8) {
+        self.take(self.next, priority);
+    }
+
+    /// As [`Consumer::advance`], with the number that was read before the message was looked at.
+    #[inline(always)]
+    pub(super) fn take(&mut self, slot: u32, priority: u8) {
         self.priority = priority;
-        self.next = self.next.wrapping_add(1);
-        // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
-        self.taken.store_release(0, self.next.wrapping_sub(self.start));
+        self.pass(slot);
     }
 
     /// Takes the next message, which is there and whose words are these, on a ring where all are
@@ -371,8 +369,14 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     pub(super) fn pass(&mut self, slot: u32) {
         let next = slot.wrapping_add(1);
         self.next = next;
-        // Release: as in `Consumer::advance`.
+        // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
         self.taken.store_release(0, next.wrapping_sub(self.start));
+    }
+
+    /// Copies the payload that travels in the slot of a message that is there.
+    #[inline(always)]
+    pub(super) fn payload_of(&self, slot: u32, to: &mut [u8]) {
+        self.slots.read_slot(slot, self.line, to);
     }
 
     /// The first bytes of the slot of a message that is there.
