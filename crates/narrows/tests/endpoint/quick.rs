@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::common::ground::inside;
 use crate::common::world::{Pair, name, open};
-use narrows::endpoint::{Address, Limits, Message, Select, SendError, What};
+use narrows::endpoint::{Address, Limits, Message, PortError, Select, SendError, What};
+use narrows::platform::Lost;
 use narrows::strategy::{self, Acknowledgement};
 use proptest::prelude::*;
 
@@ -281,6 +282,27 @@ fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
         pair.b.borrow_mut().close(last);
         pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
         assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
+    });
+}
+
+#[test]
+fn a_port_that_was_looked_at_in_vain_still_tells_of_an_end_and_of_being_closed() {
+    inside(|| {
+        let mut pair = open();
+        {
+            let mut b = pair.b.borrow_mut();
+            b.attach(pair.to_a, 1).expect("room");
+            assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
+            assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
+        }
+        pair.kill_a();
+        let mut b = pair.b.borrow_mut();
+        b.poll();
+        let told = b.try_receive_into(1, &mut []).expect("open").map(|received| received.what);
+        assert_eq!(told, Some(What::PeerGone(Lost::Died)));
+        assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
+        b.close_port(1).expect("open");
+        assert_eq!(b.try_receive_into(1, &mut []), Err(PortError::Closed));
     });
 }
 
