@@ -141,7 +141,8 @@ impl<P: Platform> Links<P> {
     pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
         if self.used > 1 {
             let ready = self.is_ready(self.hot);
-            if !(ready && self.watched) && !self.sweep(ready)? {
+            let there = (ready && self.watched) || self.sweep(ready)?;
+            if !there {
                 return Ok(None);
             }
         }
