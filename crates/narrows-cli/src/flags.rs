@@ -1,5 +1,6 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
+use crate::bench::against::flags::Against;
 use crate::bench::choice::{self, Word};
 use crate::bench::linx::flags::Linx;
 use crate::failure::exit_codes;
@@ -214,7 +215,7 @@ pub struct Bench {
     /// Rounds, in each of which the limit and everything measured has its turn; of storm: kills
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: Option<u16>,
-    /// Of storm: what its kills are drawn with; the same seed draws the same
+    /// Of storm and tune --against simulator: what is drawn with; the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Of sim: the same model for SystemC, built by bench/systemc/build
@@ -223,6 +224,9 @@ pub struct Bench {
     /// Of soak: how long it runs
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
+    /// Of tune: what the model is put beside
+    #[command(flatten)]
+    pub against: Against,
     /// Of t0 to t6: driver, placement and the like
     #[command(flatten)]
     pub linx: Linx,

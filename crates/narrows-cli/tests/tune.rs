@@ -81,6 +81,8 @@ fn text_fits_the_screen_and_objectives_differ() {
         assert!(text.contains(words), "{text}");
     }
     assert!(on(&["--objective", "latency"]).contains("least latency"));
+    let energy = on(&["--objective", "energy"]);
+    assert!(energy.contains("at 256 MHz") || energy.contains("at 257 MHz"), "{energy}");
     let energy = on(&["--objective", "energy", "--clocks", "297MHz,1MHz,148.5MHz"]);
     assert!(energy.contains("at 148 MHz") || energy.contains("at 149 MHz"), "{energy}");
 }
@@ -97,14 +99,152 @@ fn what_is_impossible_is_refused_with_the_flow_and_by_how_much() {
     let late = SPEECH.replace("deadline = \"15ms\"", "deadline = \"1ms\"");
     let (code, text) = refused(&late, &[]);
     assert!(code == Some(3) && text.contains("flow a cannot keep its deadline"), "{text}");
-    let (code, text) = refused(&SPEECH.replace("period = \"20ms\"\n", ""), &[]);
-    assert!(code == Some(3) && text.contains("flow a has no period"), "{text}");
     let (code, text) = refused(SPEECH, &["--load", "0.5"]);
     assert!(code == Some(3) && text.contains("% of the calling core are missing"), "{text}");
     let internal = ["--memory", "100", "--strategy", "copy/interrupt/internal"];
     let (code, text) = refused(SPEECH, &internal);
     assert!(code == Some(3) && text.contains("bytes of internal memory are missing"), "{text}");
-    for wrong in [&["--load", "NaN"][..], &["--objective", "energy"], &["--dsps", "9"]] {
-        assert_eq!(refused(SPEECH, wrong).0, Some(2), "{wrong:?}");
+    let busy = SPEECH.replace("busy = \"1ms\"", "busy = \"25ms\"").replace("\"15ms\"", "\"1s\"");
+    let (code, text) = refused(&busy, &[]);
+    assert!(code == Some(3) && text.contains("flow a falls behind"), "{text}");
+    for (from, to) in [
+        ("period = \"20ms\"", "period = \"0ms\""),
+        ("period = \"20ms\"", "period = \"-20ms\""),
+        ("period = \"20ms\"", "period = nan"),
+        ("deadline = \"15ms\"", "deadline = \"0s\""),
+        ("busy = \"1ms\"", "busy = \"NaNms\""),
+    ] {
+        let (code, text) = refused(&SPEECH.replacen(from, to, 1), &[]);
+        let key = to.split(' ').next().unwrap();
+        assert!(code == Some(3) && text.contains(key) && text.contains("expected"), "{text}");
     }
+    for wrong in [
+        &["--load", "NaN"][..],
+        &["--load", "0"],
+        &["--load", "-1"],
+        &["--memory", "-1"],
+        &["--objective", "energy", "--on", "nios2-dual"],
+        &["--objective", "energy", "--clocks", "NaNMHz"],
+        &["--clocks", "297MHz"],
+        &["--dsps", "0"],
+        &["--dsps", "9"],
+    ] {
+        let (code, text) = refused(SPEECH, wrong);
+        assert!(code == Some(2) && !text.contains("panicked"), "{wrong:?}: {text}");
+    }
+}
+
+#[test]
+fn without_memory_everything_is_outside() {
+    let directory = tempfile::tempdir().unwrap();
+    let report =
+        stdout(&tune(directory.path(), SPEECH, &["--on", "davinci", "--memory", "0", "--json"]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let plan = &report["results"][0];
+    assert_eq!(plan["memory_bytes"][0], 0);
+    for flow in plan["flows"].as_array().unwrap() {
+        assert!(flow["strategy"].as_str().unwrap().contains("/external"), "{flow}");
+    }
+}
+
+#[test]
+fn flows_without_a_period_are_planned_beside_others() {
+    let mixed = include_str!("../../../workloads/mixed.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let text = stdout(&tune(directory.path(), mixed, &["--on", "generic-amp"]));
+    assert!(text.contains("short has no period: alone it makes"), "{text}");
+    let report = stdout(&tune(directory.path(), mixed, &["--on", "generic-amp", "--json"]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let plan = &report["results"][0];
+    let flows = plan["flows"].as_array().unwrap();
+    let reaches = |flow: &Value| flow["calls_per_second"].as_f64();
+    assert!(
+        reaches(&flows[0]).unwrap() > 1.0 && flows[1..].iter().all(|one| reaches(one).is_none())
+    );
+    let paced: f64 = flows[1..].iter().map(|flow| flow["load_percent"].as_f64().unwrap()).sum();
+    assert!((paced - plan["load_percent"].as_f64().unwrap()).abs() < 1e-6);
+}
+
+/// On this machine no time is asserted, only that there is a plan and that it is one.
+#[test]
+fn this_machine_is_planned_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let late = SPEECH.replace("deadline = \"15ms\"", "deadline = \"10s\"");
+    let late = late.replace("period = \"20ms\"", "period = \"500ms\"");
+    let report = stdout(&tune(directory.path(), &late, &["--on", "host", "--json"]));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["machine"]["virtual"], false);
+    let plan = &report["results"][0];
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
+    assert_eq!(plan["gap_percent"], 0.0);
+    let flows = plan["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 2);
+    let mut sum = 0.0;
+    for flow in flows {
+        let strategy = flow["strategy"].as_str().unwrap();
+        assert!(strategy.parse::<narrows::strategy::Strategy>().is_ok(), "{strategy}");
+        assert!(!strategy.contains("copy_engine"), "{strategy}");
+        // A millisecond of work in 500.
+        assert!(number(flow, "work_percent") >= 0.2, "{flow}");
+        assert!(number(flow, "latency_bound_ms") >= 1.0, "{flow}");
+        assert!(number(flow, "load_percent") > 0.0, "{flow}");
+        sum += number(flow, "load_percent");
+    }
+    assert!((sum - number(plan, "load_percent")).abs() < 1e-6);
+    let front = plan["front"].as_array().unwrap();
+    for pair in front.windows(2) {
+        assert!(number(&pair[0], "load_percent") > number(&pair[1], "load_percent"), "{pair:?}");
+        assert!(number(&pair[0], "memory_bytes") < number(&pair[1], "memory_bytes"), "{pair:?}");
+    }
+}
+
+#[test]
+fn the_model_keeps_to_the_simulator() {
+    let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
+        .args([
+            "bench",
+            "tune",
+            "--against",
+            "simulator",
+            "--on",
+            "davinci",
+            "--cases",
+            "20",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    assert_eq!(rows.len(), 20);
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
+    let (mut near, mut all) = (0, 0);
+    for row in rows {
+        for flow in row["flows"].as_array().unwrap() {
+            assert!(number(flow, "longest_ms") <= number(flow, "bound_ms"), "{row}");
+            assert!(number(flow, "answered") >= 100.0, "{row}");
+        }
+        if row["load_compared"] == true {
+            let off = number(row, "load_percent") / number(row, "measured_load_percent") - 1.0;
+            (near, all) = (near + u32::from(off.abs() <= 0.1), all + 1);
+        }
+    }
+    assert!(all >= 10 && near * 10 >= all * 9, "{near} of {all}");
+    // A case by itself is the same case.
+    let again = Command::new(env!("CARGO_BIN_EXE_narrows"))
+        .args([
+            "bench",
+            "tune",
+            "--against",
+            "simulator",
+            "--on",
+            "davinci",
+            "--case",
+            "5",
+            "--json",
+        ])
+        .output()
+        .unwrap();
+    let again: Value = serde_json::from_str(&stdout(&again)).unwrap();
+    assert_eq!(again["results"][0], rows[5]);
 }

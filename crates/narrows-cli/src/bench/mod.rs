@@ -8,6 +8,7 @@
 //! What measures nothing but the stack can be made on a simulated chip as well, where there is no
 //! limit to measure.
 
+pub mod against;
 mod bounds;
 pub mod choice;
 pub(crate) mod crowd;
@@ -45,6 +46,7 @@ use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::{BenchRow, Bound, Report, bench_text};
 use crate::sim;
+use against::flags::Beside;
 use pair::Pair;
 
 /// How long a batch of the stack should take, in nanoseconds: long enough to time, short enough
@@ -198,7 +200,10 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
         Which::Mcapi => mcapi::run(global, args)?,
-        Which::Tune => tune::run(global, args)?,
+        Which::Tune => match args.against.against {
+            Some(beside) => return against::run(global, args, beside),
+            None => tune::run(global, args)?,
+        },
         Which::T0 | Which::T1 | Which::T2 | Which::T3 | Which::T4 | Which::T5 | Which::T6 => {
             return linx::run(&asked);
         }
@@ -219,14 +224,18 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let (storm, soak) = (args.which == Which::Storm, args.which == Which::Soak);
     let sim = args.which == Which::Sim;
     let tune = args.which == Which::Tune;
+    let simulator = tune && args.against.against == Some(Beside::Simulator);
     let linx = linx::is_one(args.which);
-    if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some()) {
+    if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some() && !simulator) {
         let which = args.which.name();
         let sentence = format!("bench {which} {why}: leave --on out, or choose another bench");
         return Err(Failure::new(Kind::Usage, sentence));
     }
     let flags = [
-        ("--seed", args.seed.is_some(), storm),
+        ("--seed", args.seed.is_some(), storm || simulator),
+        ("--against", args.against.against.is_some(), tune),
+        ("--cases", args.against.cases.is_some(), simulator),
+        ("--case", args.against.case.is_some(), simulator),
         ("--for", args.time.is_some(), soak),
         ("--systemc", args.systemc.is_some(), sim),
         ("--transfer", !args.transfer.is_empty(), !sim && !tune && !linx),
@@ -238,7 +247,7 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
         ("--mtu", args.linx.mtu.is_some(), linx),
         ("--handler-stopped", args.linx.handler_stopped, linx),
         ("--counter", args.linx.counter.is_some(), linx),
-        ("--rounds", args.rounds.is_some(), !soak),
+        ("--rounds", args.rounds.is_some(), !soak && !simulator),
         ("--bytes", !args.bytes.is_empty(), !storm && !soak && !tune),
         ("--priority", global.priority.is_some(), !soak && !tune),
         ("--lock-memory", global.lock_memory, !storm && !soak && !tune),

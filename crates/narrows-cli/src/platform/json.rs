@@ -106,6 +106,7 @@ fn core_row(core: &Core, home: &str) -> Value {
     json!({
         "name": core.name,
         "clock_hz": core.clock.0,
+        "clocks_hz": core.clocks.iter().map(|clock| clock.0).collect::<Vec<u64>>(),
         "home": home,
         "instructions": cache(&core.instructions, false),
         "data": cache(&core.data, true),

@@ -23,6 +23,8 @@ pub(super) enum Stop {
 pub(crate) struct Figures {
     /// Round trips in nanoseconds.
     pub rtt: Samples,
+    /// From when requests were due until their responses were there, in nanoseconds.
+    pub since_due: Samples,
     /// Differences of consecutive round trips in nanoseconds.
     pub jitter: Samples,
     pub sent: u64,
@@ -242,6 +244,7 @@ impl<'w> Lane<'w> {
         let nanos = rtt.as_nanos() as f64;
         self.figures.received += 1;
         self.figures.rtt.push(nanos);
+        self.figures.since_due.push(since_due.as_nanos() as f64);
         if let Some(last) = self.last.replace(nanos) {
             self.figures.jitter.push((nanos - last).abs());
         }

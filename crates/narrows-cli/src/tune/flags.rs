@@ -13,7 +13,7 @@ pub enum Objective {
     Load,
     /// The sum of all latency bounds
     Latency,
-    /// The clock of the calling core, of those that --clocks names
+    /// The clock of the calling core, of those of the platform or of --clocks
     Energy,
 }
 
@@ -65,7 +65,7 @@ pub struct Tune {
     /// Strategies to choose from, instead of all that make sense (spin for latency only)
     #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = crate::flags::strategy_name)]
     pub strategy: Vec<Choice>,
-    /// Of energy: clocks that the calling core can have
+    /// Of energy: clocks that the calling core can have, instead of those in the platform's file
     #[arg(long, value_name = "CLOCK,…", value_delimiter = ',', value_parser = clock)]
     pub clocks: Vec<Frequency>,
     /// Draw the front of load against memory into this file

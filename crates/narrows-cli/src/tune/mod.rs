@@ -4,8 +4,10 @@
 //! model has them, `plan` asks it about every strategy and has the optimiser pick. What comes of it is
 //! a `row`, `text` and a `chart`; the equations are in `docs/MODEL.md`.
 
+mod blocks;
 mod chart;
 pub mod flags;
+pub(crate) mod machine;
 mod measure;
 pub(crate) mod plan;
 pub(crate) mod rooms;
@@ -15,7 +17,6 @@ mod subjects;
 mod tests;
 mod text;
 
-use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
 use crate::flags::Global;
 use crate::machine::{Machine as Here, Root};
@@ -23,27 +24,19 @@ use crate::output;
 use crate::platform;
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::run::longest;
 use crate::sim;
 use crate::strategy;
 use crate::workload::{self, Workload};
 use flags::{Objective, Tune};
-use narrows::memory::Layout;
-use narrows::platform::Platform;
-use narrows::strategy::{Notification, Placement};
-use narrows_host::Host;
-use narrows_sim::chip::Chip;
-use narrows_tune::model::{Parameters, Phases, Stream, latencies, picos};
+use machine::Measured;
+use narrows_sim::chip::Core;
+use narrows_tune::model::{Phases, picos};
 use plan::{Least, Limits, Machine, NoPlan, Plan, Planner, Subject};
 use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 
 /// The place that is no platform.
 const HOST: &str = "host";
-/// Rounds of measuring on this machine, and on a chip, where nothing disturbs.
-const ROUNDS: usize = 5;
-const VIRTUAL: usize = 1;
-/// Latencies of which the 99th percentile is taken, and their seed.
-const SAMPLES: usize = 2000;
-const SEED: u64 = 1;
 /// Picoseconds of a millisecond, and parts per million of a percent.
 const MS: f64 = 1e9;
 const PERCENT: f64 = 1e4;
@@ -54,29 +47,25 @@ const PERCENT: f64 = 1e4;
 /// [`Kind::Workload`] with the flows that cannot be planned and by how much, or what [`sim`] or
 /// [`Peer`](crate::peer::Peer) refuse.
 pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
-    check(args)?;
     let workload = workload::read(&args.workload)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     let mut named = Vec::new();
     strategy::append(&mut named, args.strategy.iter().flat_map(|choice| choice.0.clone()));
     let cores = chip.as_ref().map(|chip| sim::cores(global, chip)).transpose()?;
     let place = chip.as_ref().zip(cores.map(|cores| cores.callee));
+    let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
+    let clocks = clocks(args, own)?;
     let spin = args.objective == Objective::Latency;
     let subjects = subjects::subjects(&workload, place, &named, spin)?;
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
-    let (parameters, engine) = measured(global, chip.as_ref(), &workload)?;
+    let measured = machine::measured(global, chip.as_ref(), longest(&workload))?;
     progress.reach(1);
     progress.say("planning");
-    let machine = |parameters: &Parameters<f64>| machine(args, chip.as_ref(), parameters, engine);
-    let clock = |core: &narrows_sim::chip::Core| core.clock.0;
-    let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
-    let own = own.map(clock);
-    let made = match args.objective {
-        Objective::Energy => lowest(args, own, &parameters, &subjects, machine)?,
-        _ => (None, machine(&parameters)?),
+    let (clock, machine) = match own {
+        Some(core) if !clocks.is_empty() => lowest(args, core, &clocks, &measured, &subjects)?,
+        _ => (None, budgeted(args, &measured)?),
     };
-    let (clock, machine) = made;
     let least = if args.objective == Objective::Latency { Least::Latency } else { Least::Load };
     let planner = Planner::new(&machine, &subjects, least);
     let planner = planner.map_err(|why| refused(&subjects, &why))?;
@@ -96,115 +85,60 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     output::print(text::text(&row, &heading).as_bytes())
 }
 
-/// Whether what was asked for goes together.
-fn check(args: &Tune) -> Result<(), Failure> {
-    let energy = args.objective == Objective::Energy;
-    let text = match (energy, args.clocks.is_empty()) {
-        (true, true) => "--objective energy chooses a clock: name some with --clocks 99MHz,297MHz",
-        (false, false) => "--clocks says something to --objective energy only: leave it out",
-        (true, false) if args.on == HOST => {
+/// The clocks to choose from, the lowest first: those named, or else the platform's; none if the
+/// objective is another.
+fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
+    let named = args.clocks.iter().map(|clock| clock.0);
+    let mut clocks: Vec<u64> = match (args.objective, own) {
+        (Objective::Energy, Some(core)) if args.clocks.is_empty() => {
+            core.clocks.iter().map(|clock| clock.0).collect()
+        }
+        _ => named.collect(),
+    };
+    clocks.sort_unstable();
+    let text = match (args.objective == Objective::Energy, clocks.is_empty()) {
+        (true, _) if own.is_none() => {
             "--objective energy needs a platform, whose core's clock is known: name one with --on"
         }
-        _ => return Ok(()),
+        (true, true) => {
+            "--objective energy chooses a clock, and the platform's file names none for the calling \
+             core: name some with --clocks 99MHz,297MHz"
+        }
+        (false, false) => "--clocks says something to --objective energy only: leave it out",
+        _ => return Ok(clocks),
     };
     Err(Failure::new(Kind::Usage, text))
 }
 
-/// The model's parameters, and whether there is a copy engine.
-fn measured(
-    global: &Global,
-    chip: Option<&Chip>,
-    workload: &Workload,
-) -> Result<(Parameters<f64>, bool), Failure> {
-    let bytes = workload.flows.iter().map(|flow| flow.request.max(flow.response));
-    let longest = bytes.max().unwrap_or(0).max(measure::LONG);
-    let Some(chip) = chip else {
-        let mut pair = Pair::start(global, false, longest, None)?;
-        pair.warn();
-        return Ok((measure::measure(&mut pair.peer, ROUNDS)?, false));
-    };
-    let needs = sim::Needs { longest, ..sim::Needs::default() };
-    let found = sim::run(global, chip, &needs, |mut peer| measure::measure(&mut peer, VIRTUAL))?;
-    let cores = sim::cores(global, chip)?;
-    let both = |engine: &narrows_sim::chip::Engine| {
-        engine.cores.contains(&cores.caller) && engine.cores.contains(&cores.callee)
-    };
-    let tick = |core: usize| {
-        let core = chip.cores.get(core);
-        core.map_or(0.0, |core| core.system.tick.at(core.clock).0 as f64 * 1e-12)
-    };
-    let mut parameters = found;
-    parameters.caller.tick = tick(cores.caller);
-    parameters.callee.tick = tick(cores.callee);
-    Ok((parameters, chip.engines.iter().any(both)))
+/// What flows are planned for, with the budgets of the command line.
+fn budgeted(args: &Tune, measured: &Measured) -> Result<Machine, Failure> {
+    let machine = measured.machine()?;
+    let memory = args.memory.unwrap_or(machine.memory);
+    // Of memory that the platform does not have, nobody knows the blocks.
+    let known = memory <= machine.memory;
+    let classes = if known { machine.classes } else { Vec::new() };
+    Ok(Machine { dsps: args.dsps, memory, load: (args.load * PERCENT) as u64, classes, ..machine })
 }
 
-/// What flows are planned for.
-fn machine(
-    args: &Tune,
-    chip: Option<&Chip>,
-    parameters: &Parameters<f64>,
-    engine: bool,
-) -> Result<Machine, Failure> {
-    let standard = Layout::standard(Host::LINE).ok();
-    let host = || standard.as_ref().map(Layout::classes).unwrap_or_default().to_vec();
-    let classes = chip.map_or_else(host, |chip| chip.link.classes.clone());
-    let of = |placement| classes.iter().filter(move |class| class.placement == placement);
-    let longest = |placement| of(placement).map(|class| class.size).max().unwrap_or(0);
-    // Requests lie in the caller's blocks, responses in those of the core that is called.
-    let blocks: u64 =
-        of(Placement::Internal).map(|one| 2 * u64::from(one.size) * u64::from(one.count)).sum();
-    let memory = u32::try_from(blocks).unwrap_or(u32::MAX);
-    let costs = parameters.costs().map_err(|error| {
-        Failure::new(Kind::Internal, format!("what was measured is impossible: {error}"))
-    })?;
-    Ok(Machine {
-        costs,
-        dsps: args.dsps,
-        memory: args.memory.unwrap_or(memory),
-        load: (args.load * PERCENT) as u64,
-        longest: [longest(Placement::Internal), longest(Placement::External)],
-        engine,
-    })
-}
-
-/// The lowest of the clocks at which there is a plan. The calling core's own times go with its clock;
-/// what memory takes does not.
+/// The lowest of the clocks at which there is a plan.
 fn lowest(
     args: &Tune,
-    own: Option<u64>,
-    parameters: &Parameters<f64>,
+    core: &Core,
+    clocks: &[u64],
+    measured: &Measured,
     subjects: &[Subject],
-    machine: impl Fn(&Parameters<f64>) -> Result<Machine, Failure>,
 ) -> Result<(Option<u64>, Machine), Failure> {
-    let mut clocks: Vec<u64> = args.clocks.iter().map(|clock| clock.0).collect();
-    clocks.sort_unstable();
     let mut last = None;
     for clock in clocks {
-        let slower = own.unwrap_or(clock) as f64 / clock as f64;
-        let mut scaled = *parameters;
-        let caller = &mut scaled.caller;
-        for time in [
-            &mut caller.request,
-            &mut caller.interrupt,
-            &mut caller.poll,
-            &mut caller.look,
-            &mut scaled.ack_interrupt,
-            &mut scaled.ack_lazy,
-            &mut scaled.ack_batched,
-            &mut scaled.engine.descriptor,
-        ] {
-            *time *= slower;
-        }
-        let machine = machine(&scaled)?;
+        let machine = budgeted(args, &measured.slower(core.clock.0 as f64 / *clock as f64))?;
         let planned = Planner::new(&machine, subjects, Least::Load).and_then(|all| all.plan());
         match planned {
-            Ok(_) => return Ok((Some(clock), machine)),
+            Ok(_) => return Ok((Some(*clock), machine)),
             Err(why) => last = Some(why),
         }
     }
     let why = last.map(|why| refused(subjects, &why).to_string()).unwrap_or_default();
-    let text = format!("no clock that was named is enough; at the highest, {why}");
+    let text = format!("no clock is enough; at the highest, {why}");
     Err(Failure::new(Kind::Workload, text))
 }
 
@@ -226,6 +160,17 @@ fn refused(subjects: &[Subject], why: &NoPlan) -> Failure {
                 deadline as f64 / MS
             )
         }
+        NoPlan::Behind { flow, least, most } => format!(
+            "flow {} falls behind: a call takes {:.3} ms at most at best, and {:.3} ms pass until as \
+             many are due as may be under way; give it a longer period or a greater depth",
+            name(flow),
+            *least as f64 / MS,
+            *most as f64 / MS
+        ),
+        NoPlan::Blocks(placement) => format!(
+            "the platform has enough {placement} memory, but its blocks are too few or too short for \
+             all flows; give its [link] other classes"
+        ),
         NoPlan::Together(why) => {
             let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
             format!("flows {} cannot be planned together: {why}", crate::table::listed(&names))
@@ -275,12 +220,13 @@ fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize) -> FlowRow {
         strategy: given.way.strategy.to_string(),
         dsp: given.dsp,
         load_percent: percent(estimate.load),
+        calls_per_second: (!given.way.paced).then(|| 1e12 / estimate.period.max(1) as f64),
         work_percent: percent(estimate.work),
         memory_bytes: estimate.memory,
         latency_bound_ms: ms(given.bound()),
         latency_source_ms: ms(estimate.latency.source),
         latency_aligned_ms: ms(estimate.latency.aligned),
-        latency_p99_ms: p99(plan, flow).map(ms),
+        latency_p99_ms: planner.latency_at(plan, flow, Phases::Random, 99).map(ms),
         deadline_ms: subject.flow.deadline.map(|time| ms(picos(time))),
         next: planner.next(plan, flow).map(|way| NextRow {
             strategy: way.strategy.to_string(),
@@ -289,36 +235,6 @@ fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize) -> FlowRow {
             latency_bound_ms: ms(way.estimate.latency.bound.saturating_add(given.beside)),
         }),
     }
-}
-
-/// The 99th percentile of a flow's latency, by queueing before its core.
-fn p99(plan: &Plan, flow: usize) -> Option<u64> {
-    let own = plan.given.get(flow)?;
-    let here: Vec<usize> =
-        (0..plan.given.len()).filter(|other| plan.given[*other].dsp == own.dsp).collect();
-    let mut streams: Vec<Stream> = here
-        .iter()
-        .map(|other| {
-            let way = &plan.given[*other].way;
-            let poll = match way.strategy.notification {
-                Notification::Poll { every } => picos(every),
-                _ => 0,
-            };
-            let rest = way.estimate.latency.bound.saturating_sub(poll);
-            Stream {
-                period: way.estimate.period,
-                burst: 1,
-                service: way.estimate.callee,
-                after: rest.saturating_sub(way.estimate.callee),
-                poll,
-                ..Stream::default()
-            }
-        })
-        .collect();
-    let of = here.iter().position(|other| *other == flow)?;
-    let mut times = vec![0; SAMPLES];
-    let made = latencies(&mut streams, of, Phases::Random, SEED, &mut times);
-    made.then(|| times.get(SAMPLES * 99 / 100 - 1).copied()).flatten()
 }
 
 /// The best plan that gives all flows of a kind the same strategy; for one core to call.

@@ -1,8 +1,12 @@
 //! From flows and what a machine takes to a strategy for each flow.
 
+use super::blocks::{self, Needed};
 use super::rooms::Rooms;
+use narrows::memory::Class;
 use narrows::strategy::{Placement, Strategy, Transfer};
-use narrows_tune::model::{Costs, Estimate, Flow, WHOLE, estimate, picos};
+use narrows_tune::model::{
+    Buffers, Costs, Estimate, Flow, Phases, Stream, WHOLE, estimate, latencies, picos, stream,
+};
 use narrows_tune::optimise::{Choice, Dsp, Found, Group, Problem, Unsolved};
 
 /// Nodes of a search.
@@ -11,6 +15,9 @@ const NODES: u32 = 2_000_000;
 const TRIES: usize = 16;
 /// Points of a front, at most.
 const POINTS: usize = 200;
+/// Latencies of which percentiles are taken, and their seed.
+const SAMPLES: usize = 2000;
+const SEED: u64 = 1;
 
 /// What flows are planned for.
 #[derive(Clone, Debug)]
@@ -26,6 +33,8 @@ pub(crate) struct Machine {
     pub longest: [u32; 2],
     /// Whether there is a copy engine.
     pub engine: bool,
+    /// Blocks of each side for each DSP; empty if there are as many as are needed.
+    pub classes: Vec<Class>,
 }
 
 /// A flow to plan.
@@ -42,6 +51,11 @@ pub(crate) struct Subject {
 pub(crate) struct Way {
     pub strategy: Strategy,
     pub estimate: Estimate,
+    /// Whether the flow has a period. If not, its load is what it takes as fast as it can be.
+    pub paced: bool,
+    /// What it is to have least of, in parts per million of the calling core: its load; without a period
+    /// what it would be if the flow made as many calls as it can by its quickest way.
+    pub cost: u32,
 }
 
 /// What a flow was given.
@@ -68,9 +82,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Time of the calling core, in parts per million.
+    /// Time of the calling core, in parts per million, for all flows that have a period: one that has
+    /// none takes what is left.
     pub fn load(&self) -> u64 {
-        self.given.iter().map(|one| u64::from(one.way.estimate.load)).sum()
+        let paced = self.given.iter().filter(|one| one.way.paced);
+        paced.map(|one| u64::from(one.way.estimate.load)).sum()
     }
 
     /// Bytes of internal memory of a DSP.
@@ -88,8 +104,13 @@ pub(crate) enum NoPlan {
     /// A flow needs so many picoseconds at least, of which others delay it by so many; more than its
     /// deadline.
     Late { flow: usize, least: u64, beside: u64 },
+    /// A flow needs so many picoseconds at least for a call, and has so many until it has to begin as
+    /// many as may be under way.
+    Behind { flow: usize, least: u64, most: u64 },
     /// All together take too much.
     Together(Unsolved),
+    /// There is memory, but its blocks are too few or too short for all.
+    Blocks(Placement),
 }
 
 /// What is to be least.
@@ -126,7 +147,42 @@ impl<'a> Planner<'a> {
         self.plan_with(&Limits { memory: self.machine.memory, alike: false, free: None })
     }
 
+    /// As [`Planner::plan`], within other limits. Where its bytes would do but the blocks would not, the
+    /// best with fewer bytes.
     pub fn plan_with(&self, limits: &Limits) -> Result<Plan, NoPlan> {
+        let mut limits = *limits;
+        loop {
+            let plan = self.in_bytes(&limits)?;
+            let dsps = 0..self.machine.dsps;
+            let missing = dsps.clone().find_map(|dsp| self.missing(&plan, dsp));
+            let Some(placement) = missing else { return Ok(plan) };
+            let most = dsps.map(|dsp| plan.memory(dsp)).max().unwrap_or(0);
+            let less = most.checked_sub(1).filter(|_| placement == Placement::Internal);
+            let less = less.and_then(|less| u32::try_from(less).ok());
+            limits.memory = less.ok_or(NoPlan::Blocks(placement))?;
+        }
+    }
+
+    /// The memory of a DSP whose blocks are not enough for a plan.
+    fn missing(&self, plan: &Plan, dsp: u8) -> Option<Placement> {
+        if self.machine.classes.is_empty() {
+            return None;
+        }
+        let here = plan.given.iter().zip(self.subjects).filter(|(one, _)| one.dsp == dsp);
+        let needed = here.map(|(Given { way: Way { strategy, estimate, .. }, .. }, subject)| {
+            let times = u32::from(strategy.granularity);
+            let bytes = [subject.flow.request, subject.flow.response];
+            Needed {
+                placement: strategy.placement,
+                bytes: bytes.map(|one| one.saturating_mul(times)),
+                count: estimate.buffers,
+            }
+        });
+        blocks::missing(&self.machine.classes, &needed.collect::<Vec<_>>())
+    }
+
+    /// The best plan whose bytes fit.
+    fn in_bytes(&self, limits: &Limits) -> Result<Plan, NoPlan> {
         let mut beside = vec![0; self.subjects.len()];
         let mut tries = 0;
         loop {
@@ -135,8 +191,8 @@ impl<'a> Planner<'a> {
             let mut late = None;
             for (number, (one, delay)) in plan.given.iter_mut().zip(delays).enumerate() {
                 one.beside = delay;
-                let deadline = self.deadline(number, limits);
-                if one.bound() > deadline && delay > beside[number] {
+                let most = self.most(number, limits);
+                if one.bound() > most && delay > beside[number] {
                     beside[number] = delay;
                     late = Some((number, one.bound(), delay));
                 }
@@ -144,7 +200,7 @@ impl<'a> Planner<'a> {
             let Some((flow, least, delay)) = late else { return Ok(plan) };
             tries += 1;
             if tries == TRIES {
-                return Err(NoPlan::Late { flow, least, beside: delay });
+                return Err(self.late(flow, limits, least, delay));
             }
         }
     }
@@ -152,6 +208,25 @@ impl<'a> Planner<'a> {
     fn deadline(&self, flow: usize, limits: &Limits) -> u64 {
         let free = limits.free == Some(flow);
         self.subjects[flow].flow.deadline.filter(|_| !free).map_or(u64::MAX, picos)
+    }
+
+    /// The longest that a response may take: the deadline, and so many periods as calls may be under
+    /// way, as otherwise each request waits for the one before, and longer every time. Where looks keep
+    /// step with requests there is a buffer for each that comes meanwhile.
+    fn most(&self, flow: usize, limits: &Limits) -> u64 {
+        let Flow { period, depth, burst, .. } = self.subjects[flow].flow;
+        let pace = period.filter(|_| self.machine.costs.buffers == Buffers::Any);
+        let pace =
+            pace.map_or(u64::MAX, |period| picos(period).saturating_mul(depth.max(burst).into()));
+        self.deadline(flow, limits).min(pace)
+    }
+
+    /// Why a flow is late that needs so much at least.
+    fn late(&self, flow: usize, limits: &Limits, least: u64, beside: u64) -> NoPlan {
+        match least > self.deadline(flow, limits) {
+            true => NoPlan::Late { flow, least, beside },
+            false => NoPlan::Behind { flow, least, most: self.most(flow, limits) },
+        }
     }
 
     /// What the other flows of a plan delay each by at most: all that may be before it at either core.
@@ -163,8 +238,15 @@ impl<'a> Planner<'a> {
         };
         let of = |number: usize, dsp: u8| {
             let one = &plan.given[number];
-            let there = if one.dsp == dsp { one.way.estimate.callee } else { 0 };
-            (one.way.estimate.blocks.saturating_add(there)).saturating_mul(times(number))
+            let Estimate { blocks, serves, .. } = one.way.estimate;
+            let there = if one.dsp == dsp { serves } else { 0 };
+            // Without a period its next call is there as soon as there is room: before the request, and
+            // before the response.
+            if !one.way.paced {
+                let depth = u64::from(self.subjects[number].flow.depth);
+                return blocks.saturating_mul(2).saturating_add(there).saturating_mul(depth);
+            }
+            blocks.saturating_add(there).saturating_mul(times(number))
         };
         (0..plan.given.len())
             .map(|own| {
@@ -181,15 +263,17 @@ impl<'a> Planner<'a> {
         let (mut groups, mut choices, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         for kind in &kinds {
             let (flow, first) = (kind[0], choices.len());
-            let deadline = self.deadline(flow, limits);
+            let most = self.most(flow, limits);
             let times = if limits.alike { kind.len() as u64 } else { 1 };
             for (number, way) in self.ways[flow].iter().enumerate() {
                 let Estimate { load, work, memory, latency, .. } = way.estimate;
-                if latency.bound.saturating_add(beside[flow]) > deadline {
+                // What has no period takes the time that is left.
+                let (load, work) = if way.paced { (load, work) } else { (0, 0) };
+                if latency.bound.saturating_add(beside[flow]) > most {
                     continue;
                 }
                 let cost = match self.least {
-                    Least::Load => load,
+                    Least::Load => way.cost,
                     Least::Latency => u32::try_from(latency.bound / unit).unwrap_or(u32::MAX),
                 };
                 let all = |one: u32| u32::try_from(u64::from(one) * times).unwrap_or(u32::MAX);
@@ -204,7 +288,7 @@ impl<'a> Planner<'a> {
             if choices.len() == first {
                 let least = self.ways[flow].iter().map(|way| way.estimate.latency.bound).min();
                 let least = least.unwrap_or(0).saturating_add(beside[flow]);
-                return Err(NoPlan::Late { flow, least, beside: beside[flow] });
+                return Err(self.late(flow, limits, least, beside[flow]));
             }
             let flows = if limits.alike { 1 } else { kind.len() as u16 };
             let count = choices.len() - first;
@@ -266,17 +350,47 @@ impl<'a> Planner<'a> {
         let Given { way, dsp, beside } = plan.given[flow];
         let has = u64::from(way.estimate.memory);
         let room = (u64::from(self.machine.memory) + has).saturating_sub(plan.memory(dsp));
-        let deadline = self.deadline(flow, &Limits::default());
+        let most = self.most(flow, &Limits::default());
         let key = |way: &Way| match self.least {
-            Least::Load => u64::from(way.estimate.load),
+            Least::Load => u64::from(way.cost),
             Least::Latency => way.estimate.latency.bound,
         };
         let others = self.ways[flow].iter().filter(|other| {
             other.strategy != way.strategy
                 && u64::from(other.estimate.memory) <= room
-                && other.estimate.latency.bound.saturating_add(beside) <= deadline
+                && other.estimate.latency.bound.saturating_add(beside) <= most
         });
         others.min_by_key(|way| (key(way), way.estimate.memory)).copied()
+    }
+
+    /// What so many percent of a flow's latencies do not exceed, in picoseconds, by queueing before both
+    /// cores.
+    pub fn latency_at(
+        &self,
+        plan: &Plan,
+        flow: usize,
+        phases: Phases,
+        percent: usize,
+    ) -> Option<u64> {
+        let own = plan.given.get(flow)?;
+        let mut streams = Vec::new();
+        let mut of = 0;
+        for (number, (given, subject)) in plan.given.iter().zip(self.subjects).enumerate() {
+            let before = stream(&self.machine.costs, &subject.flow, &given.way.strategy).ok()?;
+            // Another DSP's time is nobody's here.
+            let before = if given.dsp == own.dsp { before } else { elsewhere(before) };
+            if number == flow {
+                of = streams.len();
+            }
+            // Calls that overlap are as many flows, each of which has its turn so much more rarely.
+            let overlap = given.bound().div_ceil(before.period.max(1)).clamp(1, DEPTH.into());
+            let depth = subject.flow.depth.min(overlap as u16);
+            let one = Stream { period: before.period.saturating_mul(depth.into()), ..before };
+            streams.extend((0..depth).map(|_| one));
+        }
+        let mut times = vec![0; SAMPLES];
+        let made = latencies(&mut streams, of, phases, SEED, &mut times);
+        made.then(|| times.get((SAMPLES * percent / 100).saturating_sub(1)).copied()).flatten()
     }
 
     /// Least loads by internal memory, from the most that helps to none: (bytes, parts per million).
@@ -294,6 +408,14 @@ impl<'a> Planner<'a> {
         points.reverse();
         points
     }
+}
+
+/// The most calls under way of a flow that the distribution of latency tells apart.
+const DEPTH: u16 = 16;
+
+/// A flow that is before the calling core only.
+fn elsewhere(stream: Stream) -> Stream {
+    Stream { way: stream.way.saturating_add(stream.service), service: 0, ..stream }
 }
 
 /// What a plan has to keep to.
@@ -320,7 +442,13 @@ fn ways_of(machine: &Machine, subject: &Subject) -> Result<Vec<Way>, String> {
         }
         let made = estimate(&machine.costs, &subject.flow, strategy);
         let estimate = made.map_err(|error| error.to_string())?;
-        ways.push(Way { strategy: *strategy, estimate });
+        let paced = subject.flow.period.is_some();
+        ways.push(Way { strategy: *strategy, estimate, paced, cost: estimate.load });
+    }
+    let quickest = ways.iter().map(|way| way.estimate.period).min().unwrap_or(0).max(1);
+    for way in ways.iter_mut().filter(|way| !way.paced) {
+        let ppm = u128::from(way.estimate.caller) * u128::from(WHOLE) / u128::from(quickest);
+        way.cost = u32::try_from(ppm).unwrap_or(u32::MAX);
     }
     if ways.is_empty() {
         return Err("no strategy carries messages of its length here".to_owned());

@@ -11,8 +11,10 @@ pub(super) struct FlowRow {
     pub strategy: String,
     /// The core that it calls, of those that can be called.
     pub dsp: u8,
-    /// Time of the calling core.
+    /// Time of the calling core. Without a period: if it were alone, and no part of the sum.
     pub load_percent: f64,
+    /// Without a period: what it reaches alone.
+    pub calls_per_second: Option<f64>,
     /// Time of the core that it calls.
     pub work_percent: f64,
     /// Internal memory.

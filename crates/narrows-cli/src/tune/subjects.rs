@@ -26,7 +26,7 @@ const RUNS: usize = 15;
 /// whether spinning is one.
 ///
 /// # Errors
-/// [`Kind::Workload`] for a flow without a period.
+/// [`Kind::Internal`] for a flow that follows one that is not there.
 pub(super) fn subjects(
     workload: &Workload,
     chip: Option<(&Chip, usize)>,
@@ -48,7 +48,7 @@ pub(super) fn subjects(
             Ok(Subject {
                 name: flow.name.clone(),
                 flow: model::Flow {
-                    period: Some(period),
+                    period,
                     request: long(flow.request),
                     response: long(flow.response),
                     work,
@@ -58,7 +58,7 @@ pub(super) fn subjects(
                     depth: u16::try_from(depth).unwrap_or(u16::MAX),
                 },
                 strategies: match named {
-                    [] => sensible(period, follows, spin),
+                    [] => sensible(period, depth, follows, spin),
                     named => named.to_vec(),
                 },
             })
@@ -66,30 +66,23 @@ pub(super) fn subjects(
         .collect()
 }
 
-/// From one request to the next, and calls under way at once. A flow that follows another has its
-/// pace.
-fn pace(workload: &Workload, flow: &Flow) -> Result<(Duration, usize), Failure> {
+/// From one request to the next, if that is not whenever there is room, and calls under way at once. A
+/// flow that follows another has its pace.
+fn pace(workload: &Workload, flow: &Flow) -> Result<(Option<Duration>, usize), Failure> {
     match &flow.source {
-        Source::Own { period: Some(period), depth, .. } => Ok((*period, *depth)),
+        Source::Own { period, depth, .. } => Ok((*period, *depth)),
         Source::After(before) => match workload.flows.get(*before) {
             Some(before) => Ok((pace(workload, before)?.0, 1)),
             None => Err(Failure::new(Kind::Internal, "a flow follows one that is not there")),
         },
-        Source::Own { period: None, .. } => {
-            let text = format!(
-                "flow {} has no period: back to back it takes whatever the cores have left, by any \
-                 strategy; give it a period to choose one",
-                flow.name
-            );
-            Err(Failure::new(Kind::Workload, text))
-        }
     }
 }
 
 /// Every driver with every notification in both memories, looks at parts of the period, and several
-/// requests in a message where they are this flow's own.
-fn sensible(period: Duration, follows: bool, spin: bool) -> Vec<Strategy> {
-    let looks = PARTS.map(|part| period / part).into_iter().chain([Duration::from_millis(1)]);
+/// requests in a message where they are this flow's own and as many may be under way.
+fn sensible(period: Option<Duration>, depth: usize, follows: bool, spin: bool) -> Vec<Strategy> {
+    let parts = PARTS.iter().filter_map(|part| Some(period? / *part));
+    let looks = parts.chain([Duration::from_millis(1)]);
     let mut looks: Vec<Duration> = looks.filter(|every| *every >= SHORTEST).collect();
     looks.sort();
     looks.dedup();
@@ -105,8 +98,8 @@ fn sensible(period: Duration, follows: bool, spin: bool) -> Vec<Strategy> {
                 Strategy { notification, ..base? }.check().ok()
             });
             for strategy in named.chain(polled) {
-                let most = if follows { 1 } else { GRANULARITIES.len() };
-                let counts = GRANULARITIES.iter().take(most);
+                let most = if follows { 1 } else { depth };
+                let counts = GRANULARITIES.iter().filter(|count| usize::from(**count) <= most);
                 all.extend(counts.map(|count| Strategy { granularity: *count, ..strategy }));
             }
         }

@@ -1,6 +1,9 @@
 //! Plans on shipped platforms, by the model with what short simulations measure.
 
+use super::plan::Given;
 use super::*;
+use narrows::strategy::Placement;
+use narrows_tune::model::Parameters;
 
 fn audio(name: &str) -> Subject {
     let flow = narrows_tune::model::Flow {
@@ -10,7 +13,7 @@ fn audio(name: &str) -> Subject {
         work: std::time::Duration::from_millis(2),
         deadline: Some(std::time::Duration::from_millis(60)),
         burst: 1,
-        depth: 1,
+        depth: 3,
         ..Default::default()
     };
     let named = ["copy_lazy/interrupt/internal", "copy_lazy/interrupt/external"];
@@ -31,14 +34,22 @@ fn made_up(memory: u32) -> Machine {
         ..Default::default()
     };
     let costs = Parameters { caller: side, callee: side, ..Parameters::default() }.costs().unwrap();
-    Machine { costs, dsps: 1, memory, load: 1_000_000, longest: [4096, 65536], engine: false }
+    Machine {
+        costs,
+        dsps: 1,
+        memory,
+        load: 1_000_000,
+        longest: [4096, 65536],
+        engine: false,
+        classes: Vec::new(),
+    }
 }
 
 #[test]
 fn flows_share_the_memory_there_is() {
     let subjects = [audio("a"), audio("b"), audio("c")];
-    // Polled once a period, each needs two buffers of both messages.
-    let machine = made_up(2 * 960 + 100);
+    // Each needs three buffers of both messages.
+    let machine = made_up(2 * 1440 + 100);
     let planner = Planner::new(&machine, &subjects, Least::Load).unwrap();
     let plan = planner.plan().unwrap();
     assert!(plan.found.proven());
@@ -46,7 +57,7 @@ fn flows_share_the_memory_there_is() {
         let inside = |one: &&plan::Given| one.way.strategy.placement == Placement::Internal;
         plan.given.iter().filter(inside).count()
     };
-    assert_eq!((internal(&plan), plan.memory(0)), (2, 1920));
+    assert_eq!((internal(&plan), plan.memory(0)), (2, 2880));
     for one in &plan.given {
         assert!(one.beside > 0 && one.bound() <= 60_000_000_000, "{one:?}");
     }
@@ -59,7 +70,7 @@ fn flows_share_the_memory_there_is() {
     assert!(front.len() >= 4, "{front:?}");
     let falls = |pair: &[(u64, u64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
     assert!(front.windows(2).all(falls), "{front:?}");
-    assert!(front.contains(&(1920, plan.load())), "{front:?}");
+    assert!(front.contains(&(2880, plan.load())), "{front:?}");
     let next = planner.next(&plan, 0).unwrap();
     assert!(next.estimate.load >= plan.given[0].way.estimate.load);
 }
@@ -94,6 +105,62 @@ fn what_cannot_be_is_said_with_the_flow_and_by_how_much() {
 }
 
 #[test]
+fn who_cannot_keep_the_pace_is_not_planned() {
+    let machine = made_up(4096);
+    let mut slow = audio("slow");
+    (slow.flow.deadline, slow.flow.depth) = (None, 1);
+    slow.strategies = vec!["copy_lazy/poll=20ms/external".parse().unwrap()];
+    let subjects = [slow.clone()];
+    let why = Planner::new(&machine, &subjects, Least::Load).unwrap().plan().unwrap_err();
+    let said = refused(&subjects, &why).to_string();
+    assert!(
+        matches!(why, NoPlan::Behind { flow: 0, .. }) && said.contains("falls behind"),
+        "{said}"
+    );
+    slow.flow.depth = 3;
+    assert!(Planner::new(&machine, &[slow], Least::Load).unwrap().plan().is_ok());
+}
+
+#[test]
+fn a_plan_has_no_more_buffers_than_there_are_blocks() {
+    let class = |placement, size, count| narrows::memory::Class { placement, size, count };
+    let inside = class(Placement::Internal, 512, 4);
+    let outside = class(Placement::External, 512, 16);
+    let mut machine = made_up(2 * 4 * 512);
+    let subjects = [audio("a"), audio("b")];
+    let planned = |machine: &Machine| Planner::new(machine, &subjects, Least::Load).unwrap().plan();
+    let internal = |plan: &Plan| {
+        plan.given.iter().filter(|one| one.way.strategy.placement == Placement::Internal).count()
+    };
+    assert_eq!(internal(&planned(&machine).unwrap()), 2);
+    // By bytes both fit; of four blocks each takes three.
+    machine.classes = vec![inside, outside];
+    assert_eq!(internal(&planned(&machine).unwrap()), 1);
+    machine.classes = vec![inside];
+    assert_eq!(planned(&machine).unwrap_err(), NoPlan::Blocks(Placement::External));
+}
+
+#[test]
+fn without_a_period_a_flow_takes_what_is_left() {
+    let machine = made_up(4096);
+    let mut greedy = audio("greedy");
+    (greedy.flow.period, greedy.flow.deadline, greedy.flow.depth) = (None, None, 1);
+    let alone = [audio("a")];
+    let both = [audio("a"), greedy];
+    let planner = Planner::new(&machine, &both, Least::Load).unwrap();
+    let plan = planner.plan().unwrap();
+    let before = Planner::new(&machine, &alone, Least::Load).unwrap().plan().unwrap();
+    assert_eq!(plan.load(), before.load());
+    // It delays the other: by two turns of the calling core, and one of the DSP.
+    let [a, b] = &plan.given[..] else { panic!() };
+    let Given { way, .. } = b;
+    assert_eq!(a.beside, 2 * way.estimate.blocks + way.estimate.serves);
+    // Of its ways it has the one that takes least for a call.
+    assert!(planner.next(&plan, 1).unwrap().cost >= way.cost && way.cost <= 1_000_000);
+    assert!(flow_row(&planner, &plan, 1).calls_per_second.unwrap() > 0.0);
+}
+
+#[test]
 fn latency_is_least_where_that_is_asked_for() {
     let subjects = [audio("a"), audio("b")];
     let machine = made_up(4096);
@@ -106,16 +173,12 @@ fn latency_is_least_where_that_is_asked_for() {
 #[test]
 fn a_chip_is_measured_as_its_file_says() {
     let chip = platform::load("davinci").unwrap();
-    let workload = workload::parse(
-        std::path::Path::new("w.toml"),
-        "[[flow]]\nname = \"a\"\nfunction = \"echo\"\nrequest = 64\nperiod = \"20ms\"\n",
-    )
-    .unwrap();
-    let (parameters, engine) = measured(&Global::default(), Some(&chip), &workload).unwrap();
+    let measured = machine::measured(&Global::default(), Some(&chip), 64).unwrap();
+    let Measured { parameters, engine, .. } = measured;
     assert!(engine);
     let near = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs() < 0.03;
     // S0 section 3.6: 121.7 and 121.3 ns for a byte out and in; by S0.internal-copy.8192 6 % of it.
-    let Parameters { caller, .. } = parameters;
+    let Parameters { caller, callee, .. } = parameters;
     assert!(near(caller.external.write, 121.7172e-9), "{parameters:?}");
     assert!(near(caller.external.read, 121.2601e-9), "{parameters:?}");
     assert!(near(caller.internal.write, 0.06 * 121.7172e-9), "{parameters:?}");
@@ -123,4 +186,9 @@ fn a_chip_is_measured_as_its_file_says() {
     assert!((caller.interrupt - 76.3e-6).abs() < 8e-6, "{parameters:?}");
     // The rest of A, B, D and E at 128 bytes, less the copies.
     assert!((caller.request - 430e-6).abs() < 30e-6, "{parameters:?}");
+    // A timer ends with its service and a switch: 5.1 and 36 µs.
+    assert!((caller.timer - 41.1e-6).abs() < 5e-6, "{parameters:?}");
+    assert!((parameters.rested - 41.1e-6).abs() < 5e-6, "{parameters:?}");
+    // The DSP's interrupt and its ticks are few hundred cycles of 594 MHz.
+    assert!(callee.interrupt < 10e-6 && callee.poll < 10e-6, "{parameters:?}");
 }

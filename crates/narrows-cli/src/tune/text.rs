@@ -34,6 +34,17 @@ pub(super) fn text(row: &PlanRow, heading: &str) -> String {
         );
         text.push_str(&wrap("", &words));
     }
+    for flow in &row.flows {
+        let Some(calls) = flow.calls_per_second else { continue };
+        let words = format!(
+            "{} has no period: alone it makes {} calls a second and takes {:.1} % of the calling core; \
+             here it takes what the others leave, and is in no sum.",
+            flow.name,
+            number(calls),
+            flow.load_percent
+        );
+        text.push_str(&wrap("", &words));
+    }
     text.push_str(&wrap("", &binding(row)));
     if let Some(alike) = &row.r#static {
         let words = format!(

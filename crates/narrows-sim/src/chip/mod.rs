@@ -112,6 +112,8 @@ pub struct Core {
     pub name: String,
     /// Its clock.
     pub clock: Frequency,
+    /// The clocks that it can have, rising, its own among them; nothing is said if there are none.
+    pub clocks: Vec<Frequency>,
     /// The instruction cache; without one, fetching is not simulated.
     pub instructions: Option<Cache>,
     /// The data cache; without one, every access goes over the bus.

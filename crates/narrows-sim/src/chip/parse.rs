@@ -6,7 +6,7 @@ use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
     Stream, System, Timer, check, system,
 };
-use crate::time::Cost;
+use crate::time::{Cost, Frequency};
 use narrows::memory::{Class, MAX_CHANNELS};
 use narrows::span::Span;
 use narrows::strategy::Placement;
@@ -23,9 +23,10 @@ pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead"
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
 pub(super) const STREAM: [&str; 3] = ["from", "read", "write"];
-pub(super) const CORE: [&str; 18] = [
+pub(super) const CORE: [&str; 19] = [
     "name",
     "clock",
+    "clocks",
     "home",
     "instructions",
     "data",
@@ -217,6 +218,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
     Ok(Core {
         name: table.name()?,
         clock: table.frequency("clock")?,
+        clocks: clocks(table)?,
         instructions,
         data,
         second,
@@ -321,6 +323,18 @@ fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
         completion: table.cost("completion")?,
         refill: table.cost_or_none("refill")?,
     })
+}
+
+/// The clocks that a core can have.
+fn clocks(table: &Table<'_>) -> Result<Vec<Frequency>, Mistake> {
+    let Some(value) = table.find("clocks") else { return Ok(Vec::new()) };
+    let own = table.frequency("clock")?;
+    let expected = "a rising list of frequencies with the core's clock among them";
+    let found: Result<Vec<Frequency>, Mistake> =
+        value.array(expected)?.iter().map(Value::frequency).collect();
+    let found = found?;
+    let rise = found.is_sorted_by(|one, next| one.0 < next.0);
+    if rise && found.contains(&own) { Ok(found) } else { Err(value.wrong(expected)) }
 }
 
 /// Descriptor slots of a ring.

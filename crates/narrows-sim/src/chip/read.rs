@@ -257,7 +257,7 @@ impl<'a> Value<'a> {
         cost.ok_or_else(|| self.wrong(A_COST))
     }
 
-    fn frequency(&self) -> Result<Frequency, Mistake> {
+    pub fn frequency(&self) -> Result<Frequency, Mistake> {
         let found = self.value.as_str().and_then(units::frequency);
         let found = found.filter(|clock| (1..=MOST_FREQUENCY).contains(&clock.0));
         found.ok_or_else(|| self.wrong(A_FREQUENCY))

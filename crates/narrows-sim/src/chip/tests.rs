@@ -60,6 +60,14 @@ fn small() -> Chip {
 }
 
 #[test]
+fn clocks_are_those_that_a_core_can_have() {
+    assert!(small().cores[0].clocks.is_empty());
+    let named = SMALL.replace("home = \"ram\"", "clocks = [\"50MHz\", \"100MHz\"]\nhome = \"ram\"");
+    let chip = Chip::parse("small", &named).unwrap();
+    assert_eq!(chip.cores[0].clocks, [Frequency(50_000_000), Frequency(100_000_000)]);
+}
+
+#[test]
 fn everything_is_read_as_it_is_written() {
     let chip = small();
     assert_eq!((chip.name.as_str(), chip.about.as_str()), ("small", "two cores"));
@@ -249,7 +257,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     ("copy = { start = 3, word = 1 }", "copy = 3", "25:8: core.copy is 3; expected a table"),
     ("poll = 5", "poll = \"0ns\"", "26:8: core.poll is 0ns; expected a cost above 0"),
-    ("timer = {", "timr = {", "29:1: unknown key core.timr; expected name, clock, home"),
+    (
+        "home = \"ram\"",
+        "clocks = [\"50MHz\", \"80MHz\"]\nhome = \"ram\"",
+        "21:10: core.clocks is [\"50MHz\", \"80MHz\"]; expected a rising list of frequencies with",
+    ),
+    ("timer = {", "timr = {", "29:1: unknown key core.timr; expected name, clock, clocks, home"),
     ("tick = \"1ms\"", "tick = \"1 ms\"", "31:44: core.system.tick is 1 ms; expected cycles"),
     (
         "driver =",

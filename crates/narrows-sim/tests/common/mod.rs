@@ -20,6 +20,7 @@ pub fn core(name: &str) -> Core {
     Core {
         name: name.into(),
         clock: Frequency(100_000_000),
+        clocks: Vec::new(),
         instructions: Some(cache(1024, 1)),
         data: Some(cache(4096, 2)),
         second: None,

@@ -4,7 +4,9 @@
 //! machine is its [`Parameters`], a flow is a [`Flow`], a choice is a
 //! [`Strategy`]; [`estimate`] gives the rest. All of it is whole numbers.
 
+mod notice;
 mod parameters;
+mod payload;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -12,11 +14,13 @@ mod tests;
 use core::fmt;
 use core::time::Duration;
 
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
+use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
+use notice::{noticed, told, waited};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
 };
+use payload::moved;
 pub use queue::{Phases, Stream, Turn, latencies};
 
 /// The longest payload of one message, in bytes.
@@ -25,10 +29,6 @@ const LONGEST: u32 = 1 << 30;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// A core all of whose time is taken, in parts per million.
 pub const WHOLE: u32 = 1_000_000;
-/// The shortest look before sleeping of the hybrid notification, and the part of the longest beyond
-/// which an answer is no prompt one: what `narrows::notify` does.
-const SHORTEST_LOOK: u64 = 2_000_000;
-const PROMPT: u64 = 3;
 
 /// Requests of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +109,8 @@ pub struct Estimate {
     pub load: u32,
     /// Time of the other core, likewise.
     pub work: u32,
+    /// Buffers that it needs for its requests, and as many for its responses.
+    pub buffers: u32,
     /// Bytes of internal memory.
     pub memory: u32,
     /// How long a response takes if no other flow is in the way.
@@ -117,10 +119,14 @@ pub struct Estimate {
     pub period: u64,
     /// Time of the calling core for a message, in picoseconds.
     pub caller: u64,
-    /// Of that, what keeps it from other flows: all but looking while it waits, in picoseconds.
+    /// What keeps it from other flows: all but looking while it waits, and waiting for its engine, in
+    /// picoseconds.
     pub blocks: u64,
     /// Time of the other core for a message, in picoseconds.
     pub callee: u64,
+    /// What keeps the other core from other flows at most: that, and waiting for its engine, in
+    /// picoseconds.
+    pub serves: u64,
     /// From handing a message over until the other core has worked it off, in picoseconds.
     pub turnaround: u64,
 }
@@ -149,11 +155,6 @@ pub fn picos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
 }
 
-/// What a payload takes at so many picoseconds for 1024 bytes.
-fn bytes(count: u32, rate: u64) -> u64 {
-    u64::try_from(u128::from(count) * u128::from(rate) / 1024).unwrap_or(u64::MAX)
-}
-
 /// A share in parts per million, rounded up.
 fn share(of: u64, all: u64) -> u32 {
     let ppm = (u128::from(of) * u128::from(WHOLE)).div_ceil(u128::from(all.max(1)));
@@ -167,15 +168,98 @@ struct Message {
     work: u64,
 }
 
-/// What moving payload takes of a core, and what it takes beside any core.
-#[derive(Clone, Copy, Default)]
-struct Moved {
-    /// The request in, at the caller; out, at the callee.
-    request: u64,
-    /// The response.
-    response: u64,
-    /// Both, by the engine.
+/// A round trip, in picoseconds.
+struct Parts {
+    message: Message,
+    internal: bool,
+    /// What a timer takes of the calling core that wakes it when a request is due, and how long after
+    /// that it goes on.
+    due: u64,
+    late: u64,
+    /// The request until it is handed over: time of the calling core.
+    before: u64,
+    /// From then until the other core has worked it off, if it is told at once, and its own time of that.
+    least: u64,
+    callee: u64,
+    /// The part of it before the other core begins.
+    way: u64,
+    /// The engines' parts of it at either end, for which the ends wait.
     engine: u64,
+    engine_there: u64,
+    /// From one look of the other core to the next; 0 if it is told.
+    step: u64,
+    /// The copy of the response, and the acknowledgement of the request.
+    after: u64,
+    ack: u64,
+}
+
+impl Parts {
+    fn of(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Parts, ModelError> {
+        flow.check()?;
+        strategy.check().map_err(|_| ModelError::Strategy)?;
+        let internal = match strategy.placement {
+            Placement::Internal => true,
+            Placement::External => false,
+            Placement::Region(_) => return Err(ModelError::Region),
+        };
+        let count = u32::from(strategy.granularity);
+        let long = |one: u32| one.checked_mul(count).filter(|all| *all <= LONGEST);
+        let message = Message {
+            request: long(flow.request).ok_or(ModelError::Bytes)?,
+            response: long(flow.response).ok_or(ModelError::Bytes)?,
+            work: picos(flow.work).saturating_mul(count.into()),
+        };
+        if message.work > picos(DAY) {
+            return Err(ModelError::Time);
+        }
+        let spins = strategy.notification == Notification::Spin;
+        let access = |side: &Side<u64>, looked: bool| {
+            let (alone, more) = match internal {
+                true => (side.internal, side.internal_spin),
+                false => (side.external, side.external_spin),
+            };
+            if looked { alone.and(more) } else { alone }
+        };
+        let here = moved(costs, access(&costs.caller, spins), &message, strategy, true);
+        // Who looks for a while before sleeping may do so all the time that the other core copies.
+        let looked = spins || matches!(strategy.notification, Notification::Hybrid { .. });
+        let there = moved(costs, access(&costs.callee, looked), &message, strategy, false);
+        let told = told(costs, strategy);
+        let callee =
+            sum(&[costs.callee.request, there.request, there.response, message.work, told.busy]);
+        let ack = match strategy.acknowledgement {
+            Acknowledgement::Interrupt => costs.ack_interrupt,
+            Acknowledgement::Lazy => costs.ack_lazy,
+            Acknowledgement::Batched => costs.ack_batched,
+        };
+        // Who spins looks at the clock as well, and sleeps for no request.
+        let sleeps = flow.period.is_some() && strategy.notification != Notification::Spin;
+        let of = |time: u64| if sleeps { time } else { 0 };
+        Ok(Parts {
+            internal,
+            due: of(costs.caller.timer),
+            late: of(sum(&[costs.rested, costs.caller.tick])),
+            before: sum(&[costs.caller.request, here.request]),
+            least: sum(&[told.late, callee, here.engine, there.engine]),
+            callee,
+            way: told.late,
+            engine: here.engine,
+            engine_there: there.engine,
+            step: told.step,
+            after: here.response,
+            ack,
+            message,
+        })
+    }
+
+    /// What keeps the calling core, but for learning of the response.
+    fn own(&self) -> u64 {
+        sum(&[self.due, self.before, self.after, self.ack])
+    }
+
+    fn turnaround(&self) -> u64 {
+        sum(&[self.least, self.step])
+    }
 }
 
 /// What a flow takes by a strategy, if the machine is `costs`.
@@ -183,68 +267,63 @@ struct Moved {
 /// # Errors
 /// What is wrong with the flow or the strategy. Nothing but another one helps.
 pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estimate, ModelError> {
-    flow.check()?;
-    strategy.check().map_err(|_| ModelError::Strategy)?;
-    let internal = match strategy.placement {
-        Placement::Internal => true,
-        Placement::External => false,
-        Placement::Region(_) => return Err(ModelError::Region),
-    };
-    let count = u32::from(strategy.granularity);
-    let long = |one: u32| one.checked_mul(count).filter(|all| *all <= LONGEST);
-    let message = Message {
-        request: long(flow.request).ok_or(ModelError::Bytes)?,
-        response: long(flow.response).ok_or(ModelError::Bytes)?,
-        work: picos(flow.work).saturating_mul(count.into()),
-    };
-    if message.work > picos(DAY) {
-        return Err(ModelError::Time);
-    }
-    let access = |side: &Side<u64>| if internal { side.internal } else { side.external };
-    let here = moved(costs, access(&costs.caller), &message, strategy, true);
-    let there = moved(costs, access(&costs.callee), &message, strategy, false);
-
-    let told = told(costs, strategy);
-    let callee =
-        sum(&[costs.callee.request, there.request, there.response, message.work, told.busy]);
-    let before = sum(&[costs.caller.request, here.request]);
-    let turnaround = sum(&[told.late, callee, here.engine, there.engine]);
-    let ack = match strategy.acknowledgement {
-        Acknowledgement::Interrupt => costs.ack_interrupt,
-        Acknowledgement::Lazy => costs.ack_lazy,
-        Acknowledgement::Batched => costs.ack_batched,
-    };
-    let own = sum(&[before, here.response, ack]);
-    let waited = waited(costs, flow, strategy, turnaround);
-    let caller = own.saturating_add(waited);
+    let parts = Parts::of(costs, flow, strategy)?;
+    let (own, turnaround, callee) = (parts.own(), parts.turnaround(), parts.callee);
+    let noticed = noticed(costs, strategy);
+    let awaited = parts.least.saturating_sub(parts.engine);
+    let caller = own.saturating_add(waited(costs, flow, strategy, awaited, parts.step));
 
     // A flow without a period is as quick as its slower side if calls are pipelined.
-    let trip = sum(&[own, turnaround, notice(costs, strategy).1]);
+    let trip = sum(&[own, turnaround, noticed.late, noticed.step, noticed.busy]);
     let paced = match flow.depth {
         1 => trip,
         depth => (trip / u64::from(depth)).max(own).max(callee),
     };
     let burst = u64::from(flow.burst);
     let period = match flow.period {
-        Some(period) => picos(period).saturating_mul(count.into()) / burst,
+        Some(period) => picos(period).saturating_mul(strategy.granularity.into()) / burst,
         None => paced,
     };
     let always = match (costs.polling, strategy.notification) {
         (Polling::Always, Notification::Poll { every }) => share(costs.caller.poll, picos(every)),
         _ => 0,
     };
-    let latency =
-        latency(costs, flow, strategy, &Parts { before, turnaround, after: here.response });
+    let buffers = buffers(costs, flow, strategy, &parts);
     Ok(Estimate {
         load: share(caller, period).saturating_add(always),
         work: share(callee, period),
-        memory: if internal { memory(costs, flow, strategy, &message, callee) } else { 0 },
-        latency,
+        buffers,
+        memory: if parts.internal { memory(costs, &parts, buffers) } else { 0 },
+        latency: latency(costs, flow, strategy, &parts),
         period,
         caller,
-        blocks: sum(&[own, notice(costs, strategy).0]),
+        blocks: sum(&[own, noticed.busy, parts.engine, costs.seldom]),
         callee,
+        serves: sum(&[callee, parts.engine_there, costs.seldom]),
         turnaround,
+    })
+}
+
+/// A flow by a strategy as it is before the cores: what [`latencies`] draws from.
+///
+/// # Errors
+/// As [`estimate`].
+pub fn stream(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Stream, ModelError> {
+    let parts = Parts::of(costs, flow, strategy)?;
+    let noticed = noticed(costs, strategy);
+    Ok(Stream {
+        period: flow.period.map_or(0, picos).saturating_mul(strategy.granularity.into()),
+        burst: flow.burst,
+        jitter: picos(flow.jitter),
+        late: parts.late,
+        send: sum(&[parts.before, parts.engine]),
+        way: parts.way,
+        told: parts.step,
+        service: sum(&[parts.callee, parts.engine_there]),
+        back: noticed.late,
+        poll: noticed.step,
+        receive: sum(&[noticed.busy, parts.after, parts.ack]),
+        turn: Turn::default(),
     })
 }
 
@@ -253,161 +332,52 @@ fn sum(parts: &[u64]) -> u64 {
     parts.iter().fold(0, |sum, part| sum.saturating_add(*part))
 }
 
-/// What payload takes at one of the sides.
-fn moved(
-    costs: &Costs,
-    access: Access<u64>,
-    message: &Message,
-    strategy: &Strategy,
-    calls: bool,
-) -> Moved {
-    let Message { request, response, .. } = *message;
-    let copy = |count, rate| match count {
-        0 => 0,
-        count => access.block.saturating_add(bytes(count, rate)),
-    };
-    // The caller writes requests and reads responses; the callee the other way round.
-    let (into, out) = if calls { (request, response) } else { (response, request) };
-    let counted = costs.in_pool == InPool::Counted;
-    let (into, out) = match strategy.transfer {
-        Transfer::SingleCopy | Transfer::InPlace if counted => {
-            (copy(into, access.write), copy(out, access.read))
-        }
-        Transfer::Copy => (copy(into, access.write), copy(out, access.read)),
-        Transfer::SingleCopy => (0, copy(out, access.read)),
-        Transfer::InPlace => (0, 0),
-        Transfer::CopyEngine => {
-            let each = |count: u32| u64::from(count.div_ceil(strategy.fragment));
-            let each = |count| each(count).saturating_mul(costs.engine.descriptor);
-            (each(into), each(out))
-        }
-    };
-    let engine = match strategy.transfer {
-        Transfer::CopyEngine => {
-            let Engine { byte, completion, .. } = costs.engine;
-            sum(&[bytes(request, byte), bytes(response, byte), completion, completion])
-        }
-        _ => 0,
-    };
-    let (request, response) = if calls { (into, out) } else { (out, into) };
-    Moved { request, response, engine }
-}
-
-/// How the other side is told of a request.
-struct HowTold {
-    /// Time that it takes of it.
-    busy: u64,
-    /// Time that passes before.
-    late: u64,
-}
-
-fn told(costs: &Costs, strategy: &Strategy) -> HowTold {
-    let by_interrupt = HowTold { busy: costs.callee.interrupt, late: costs.wake };
-    if costs.told == Told::Interrupt {
-        return by_interrupt;
-    }
-    match strategy.notification {
-        Notification::Interrupt => by_interrupt,
-        // It may look, and it may sleep.
-        Notification::Hybrid { .. } => by_interrupt,
-        Notification::Spin => HowTold { busy: costs.callee.look, late: 0 },
-        Notification::Poll { every } => {
-            HowTold { busy: costs.callee.poll, late: sum(&[picos(every), costs.callee.tick]) }
-        }
-        Notification::Coalesced { within, .. } => HowTold {
-            busy: costs.callee.interrupt,
-            late: sum(&[picos(within), costs.callee.tick, costs.wake]),
-        },
-    }
-}
-
-/// Time of the calling core for learning of a response that takes so long to come.
-fn waited(costs: &Costs, flow: &Flow, strategy: &Strategy, turnaround: u64) -> u64 {
-    let Side { interrupt, poll, look, .. } = costs.caller;
-    // Pipelined, the core prepares the next request instead.
-    let idle = if flow.depth > 1 { 0 } else { turnaround };
-    match strategy.notification {
-        Notification::Interrupt => interrupt,
-        Notification::Spin => sum(&[idle, look]),
-        Notification::Poll { .. } if costs.polling == Polling::Always => 0,
-        Notification::Poll { every } => {
-            poll.saturating_mul(turnaround.div_ceil(picos(every)).max(1))
-        }
-        Notification::Hybrid { longest } => match picos(longest) {
-            longest if turnaround <= longest => sum(&[idle, look]),
-            longest if turnaround <= PROMPT * longest => sum(&[idle.min(longest), interrupt]),
-            _ => sum(&[idle.min(SHORTEST_LOOK), interrupt]),
-        },
-        Notification::Coalesced { messages, within } => {
-            let wakes = match flow.depth.min(messages) {
-                enough if enough == messages => 1,
-                _ => turnaround.div_ceil(picos(within)).max(1),
-            };
-            interrupt.saturating_mul(wakes) / u64::from(flow.depth.min(messages).max(1))
-        }
-    }
-}
-
-/// What the way back adds at most: time of the core, and time in all.
-fn notice(costs: &Costs, strategy: &Strategy) -> (u64, u64) {
-    let Side { interrupt, poll, look, tick, .. } = costs.caller;
-    let wake = costs.wake;
-    match strategy.notification {
-        Notification::Interrupt | Notification::Hybrid { .. } => (interrupt, interrupt + wake),
-        Notification::Spin => (look, look),
-        Notification::Poll { every } => (poll, sum(&[poll, picos(every), tick])),
-        Notification::Coalesced { within, .. } => {
-            (interrupt, sum(&[interrupt, wake, picos(within), tick]))
-        }
-    }
-}
-
-/// Parts of a round trip: until the message is handed over, until it is worked off, and the copy of the
-/// response.
-struct Parts {
-    before: u64,
-    turnaround: u64,
-    after: u64,
-}
-
 fn latency(costs: &Costs, flow: &Flow, strategy: &Strategy, parts: &Parts) -> Latency {
-    let Parts { before, turnaround, after } = *parts;
+    let Parts { before, after, .. } = *parts;
+    let turnaround = parts.turnaround();
     let worked = sum(&[before, turnaround]);
-    let (busy, most) = notice(costs, strategy);
+    let noticed = noticed(costs, strategy);
+    let told = sum(&[noticed.late, noticed.busy]);
     let period =
         flow.period.map(|period| picos(period).saturating_mul(strategy.granularity.into()));
     let (source, aligned) = match strategy.notification {
         Notification::Poll { every } => {
             let every = picos(every);
             let rare = period.is_some_and(|period| every > period);
-            let source = if rare { sum(&[every, after]) } else { sum(&[busy, worked, after]) };
+            let source = if rare { sum(&[every, after]) } else { sum(&[told, worked, after]) };
             (source, worked.div_ceil(every).max(1).saturating_mul(every))
         }
-        _ => (sum(&[busy, worked, after]), sum(&[busy, worked, after])),
+        _ => (sum(&[told, worked, after]), sum(&[told, worked, after])),
     };
     // The first request of a message waits for the last, and one of a burst for those before it.
     let gathered = match (flow.period, strategy.granularity) {
         (Some(period), count) => picos(period).saturating_mul(u64::from(count) - 1),
         (None, _) => 0,
     };
-    let queued = (u64::from(flow.burst) - 1).saturating_mul(before.max(turnaround));
-    let bound = sum(&[worked, most, after, gathered, queued, picos(flow.jitter)]);
+    let alone = sum(&[
+        costs.seldom,
+        costs.seldom,
+        parts.late,
+        worked,
+        noticed.step,
+        told,
+        after,
+        parts.ack,
+    ]);
+    let each = if flow.depth > 1 { before.max(turnaround) } else { alone };
+    let queued = (u64::from(flow.burst) - 1).saturating_mul(each);
+    let bound = sum(&[alone, gathered, queued, picos(flow.jitter)]);
     Latency { source, aligned, bound }
 }
 
-/// Bytes of internal memory.
-fn memory(costs: &Costs, flow: &Flow, strategy: &Strategy, message: &Message, callee: u64) -> u32 {
-    let Message { request, response, .. } = *message;
-    let buffer = match costs.results {
-        Results::Shared => request.max(response),
-        Results::Own => request + response,
-    };
+/// Buffers of one direction.
+fn buffers(costs: &Costs, flow: &Flow, strategy: &Strategy, parts: &Parts) -> u32 {
     let depth = u64::from(flow.depth);
     let count = match (strategy.notification, flow.period) {
         (Notification::Poll { every }, Some(period)) => {
             let period = picos(period).saturating_mul(strategy.granularity.into());
             let looks = picos(every).div_ceil(period).max(1);
-            let queued = if depth > 1 { callee.div_ceil(period) } else { 0 };
+            let queued = if depth > 1 { parts.callee.div_ceil(period) } else { 0 };
             match costs.buffers {
                 Buffers::InStep => looks,
                 Buffers::Any => looks + 1 + queued,
@@ -415,6 +385,15 @@ fn memory(costs: &Costs, flow: &Flow, strategy: &Strategy, message: &Message, ca
         }
         _ => u64::from(flow.burst),
     };
-    let all = u64::from(buffer).saturating_mul(count.max(depth));
-    u32::try_from(all).unwrap_or(u32::MAX)
+    u32::try_from(count.max(depth)).unwrap_or(u32::MAX)
+}
+
+/// Bytes of internal memory.
+fn memory(costs: &Costs, parts: &Parts, buffers: u32) -> u32 {
+    let Message { request, response, .. } = parts.message;
+    let buffer = match costs.results {
+        Results::Shared => request.max(response),
+        Results::Own => request + response,
+    };
+    buffer.saturating_mul(buffers)
 }

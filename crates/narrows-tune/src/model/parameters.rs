@@ -26,10 +26,19 @@ pub struct Side<T> {
     pub look: T,
     /// Timers end on multiples of this; zero if they end at any moment.
     pub tick: T,
+    /// Going to sleep until a request is due, and being woken then.
+    pub timer: T,
+    /// From when a sleep is to end until the core goes on, beside the tick.
+    pub late: T,
     /// Copying into and out of internal memory (R_I).
     pub internal: Access<T>,
     /// Copying into and out of external memory (R_E).
     pub external: Access<T>,
+    /// What copying takes more while the other core spins, whose looks are on the bus as well: internal
+    /// memory.
+    pub internal_spin: Access<T>,
+    /// Likewise in external memory.
+    pub external_spin: Access<T>,
 }
 
 /// The copy engine.
@@ -113,6 +122,12 @@ pub struct Parameters<T> {
     pub engine: Engine<T>,
     /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's time.
     pub wake: T,
+    /// From when a request is due, which the calling core sleeps for, until it is begun, beside the tick;
+    /// and what the call then takes longer for caches that are cold.
+    pub rested: T,
+    /// What either side takes at most more for a call than on average: all blocks of a class that are
+    /// taken back at once, ticks of the clock. No part of the load, whose parameters are means.
+    pub seldom: T,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// Lazy acknowledgement: likewise.
@@ -148,6 +163,17 @@ fn picos(seconds: f64, times: f64) -> Result<u64, ModelError> {
     Ok((seconds * times * PICOS + 0.5) as u64)
 }
 
+impl Access<u64> {
+    /// Both of them together.
+    pub(super) fn and(self, more: Access<u64>) -> Access<u64> {
+        Access {
+            write: self.write.saturating_add(more.write),
+            read: self.read.saturating_add(more.read),
+            block: self.block.saturating_add(more.block),
+        }
+    }
+}
+
 impl<T: Copy> Access<T> {
     fn convert<U>(
         &self,
@@ -170,8 +196,12 @@ impl<T: Copy> Side<T> {
             poll: time(self.poll)?,
             look: time(self.look)?,
             tick: time(self.tick)?,
+            timer: time(self.timer)?,
+            late: time(self.late)?,
             internal: self.internal.convert(time, rate)?,
             external: self.external.convert(time, rate)?,
+            internal_spin: self.internal_spin.convert(time, rate)?,
+            external_spin: self.external_spin.convert(time, rate)?,
         })
     }
 }
@@ -194,6 +224,8 @@ impl Parameters<f64> {
                 completion: time(self.engine.completion)?,
             },
             wake: time(self.wake)?,
+            rested: time(self.rested)?,
+            seldom: time(self.seldom)?,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,

@@ -1,36 +1,46 @@
-//! How latency is distributed: requests of several flows queue before one core.
+//! How latency is distributed: requests of several flows queue before the core that calls and the one
+//! that is called.
 //!
-//! Arrivals are periodic, with jitter and in bursts, the core takes them in the order in which they
-//! come. That has no formula, so the recursion of such a queue is worked through (Lindley's: a request
+//! Arrivals are periodic, with jitter and in bursts, each core takes what is before it in the order in
+//! which it comes. That has no formula, so the recursion of such a queue is worked through (Lindley's: a request
 //! waits for what is left of those before it), with phases drawn anew every so often. The same seed
 //! draws the same.
 
 /// How the flows' first requests lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phases {
-    /// All at once.
+    /// All at once, and from then on as their periods have it.
     Together,
     /// Anyhow.
     Random,
 }
 
-/// A flow before a core, times in picoseconds.
+/// A flow before both cores, times in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stream {
-    /// From one burst to the next, above zero.
+    /// From one burst to the next; 0 if each request is due when the one before has its response.
     pub period: u64,
-    /// Requests of a burst, at least 1.
+    /// Requests of a burst, at least 1. Each is begun when the one before has its response.
     pub burst: u16,
     /// By how much a burst may be later than due.
     pub jitter: u64,
-    /// Time of the core for each request.
+    /// From when a request is due until the calling core sees to it.
+    pub late: u64,
+    /// Time of the calling core until the request is handed over.
+    pub send: u64,
+    /// From then until the other core has it before it, beside a look.
+    pub way: u64,
+    /// From one look of the other core to the next; 0 if it is told.
+    pub told: u64,
+    /// Time of the other core for each request.
     pub service: u64,
-    /// From when a request is due until it is before the core, beside the jitter.
-    pub before: u64,
-    /// From the end of the service until the caller has the response, beside the look.
-    pub after: u64,
-    /// The caller looks so often; 0 if it is told.
+    /// From the end of that until the calling core has the response before it, beside a look.
+    pub back: u64,
+    /// From one look of the calling core to the next, the first so long after the request; 0 if it is
+    /// told.
     pub poll: u64,
+    /// Time of the calling core for the response.
+    pub receive: u64,
     /// How far it is; its value before means nothing.
     pub turn: Turn,
 }
@@ -38,8 +48,11 @@ pub struct Stream {
 /// How far a flow is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
+    /// When the request was due, and when the calling core next has something to do for it.
     due: u64,
-    arrives: u64,
+    next: u64,
+    /// Whether that is its response.
+    answered: bool,
     left: u16,
 }
 
@@ -47,6 +60,8 @@ pub struct Turn {
 /// count.
 const RUN: usize = 64;
 const BEFORE: usize = 8;
+/// The most turns of all flows for a latency of the one in question.
+const MOST: usize = 1000;
 
 /// Numbers that look random (xorshift, 64 bits).
 struct Random(u64);
@@ -63,27 +78,72 @@ impl Random {
 
 impl Stream {
     fn begin(&mut self, phases: Phases, random: &mut Random) {
+        self.turn = Turn::default();
         self.turn.due = match phases {
             Phases::Together => 0,
-            Phases::Random => random.to(self.period - 1),
+            Phases::Random => random.to(self.period.saturating_sub(1)),
         };
-        self.turn.arrives = 0;
-        self.arrive(random);
+        self.arrive(0, random);
     }
 
-    /// Sets when the burst that is due arrives. Flows keep their order.
-    fn arrive(&mut self, random: &mut Random) {
+    /// Sets when the burst that is due arrives, which is not before the flow's last response.
+    fn arrive(&mut self, last: u64, random: &mut Random) {
         self.turn.left = self.burst.max(1);
-        self.turn.arrives =
-            (self.turn.due + self.before + random.to(self.jitter)).max(self.turn.arrives);
+        self.turn.next = (self.turn.due + self.late + random.to(self.jitter)).max(last);
+    }
+
+    /// Time of the calling core for a request.
+    fn caller(&self) -> u64 {
+        self.send.saturating_add(self.receive)
+    }
+
+    /// Whether a core has less time than it is asked for by all.
+    fn too_much(all: &[Stream], of: impl Fn(&Stream) -> u64) -> bool {
+        const ALL: u128 = 1_000_000_000;
+        let share = |one: &Stream| {
+            let each = u128::from(of(one)) * u128::from(one.burst.max(1));
+            each * ALL / u128::from(one.period.max(1))
+        };
+        // What has no period takes what is left.
+        all.iter().filter(|one| one.period > 0).map(share).sum::<u128>() > ALL
+    }
+}
+
+/// When the cores have done what was before them.
+#[derive(Default)]
+struct Free {
+    caller: u64,
+    callee: u64,
+}
+
+impl Free {
+    /// Sends a request, and sees when its response will be noticed.
+    fn send(&mut self, one: &Stream, random: &mut Random) -> u64 {
+        let sent = one.turn.next.max(self.caller) + one.send;
+        self.caller = sent;
+        let look = if one.told > 0 { random.to(one.told) } else { 0 };
+        let worked = (sent + one.way + look).max(self.callee) + one.service;
+        self.callee = worked;
+        let there = worked + one.back;
+        match one.poll {
+            0 => there,
+            poll => sent + (there - sent).div_ceil(poll).max(1) * poll,
+        }
+    }
+
+    /// Takes a response.
+    fn receive(&mut self, one: &Stream) -> u64 {
+        self.caller = one.turn.next.max(self.caller) + one.receive;
+        self.caller
     }
 }
 
 /// Fills `times` with latencies of the flow `of`, in picoseconds, from when requests are due to when
 /// their responses are there, and sorts them: the 99th percentile is at 99 % of its length.
 ///
-/// False, and nothing in `times`, if there is no such flow, a period is zero, or the core has less time
-/// than it is asked for, so that the queue grows without end.
+/// False, and nothing in `times` that means anything, if there is no such flow, or a core has less time
+/// than it is asked for, so that the queue grows without end; or if the flow is so rare beside others
+/// that it would take a thousand turns of theirs for one of its.
 pub fn latencies(
     streams: &mut [Stream],
     of: usize,
@@ -91,43 +151,53 @@ pub fn latencies(
     seed: u64,
     times: &mut [u64],
 ) -> bool {
-    let possible = |one: &Stream| one.period > 0 && one.period < u64::MAX / 1024;
-    let mut share: u128 = 0;
-    for one in streams.iter() {
-        let each = u128::from(one.service) * u128::from(one.burst.max(1));
-        share += each * 1_000_000_000 / u128::from(one.period.max(1));
-    }
-    if of >= streams.len() || !streams.iter().all(possible) || share > 1_000_000_000 {
+    let possible = |one: &Stream| {
+        let trip = [one.send, one.way, one.service, one.back, one.receive];
+        one.period < u64::MAX / 1024 && (one.period > 0 || trip.iter().any(|part| *part > 0))
+    };
+    let full =
+        Stream::too_much(streams, Stream::caller) || Stream::too_much(streams, |one| one.service);
+    if of >= streams.len() || !streams.iter().all(possible) || full {
         return false;
     }
     let mut random = Random(seed | 1);
-    let (mut free, mut seen) = (0, 0);
-    let mut filled = 0;
+    let mut free = Free::default();
+    let (mut seen, mut filled) = (0, 0);
     let mut again = true;
+    let mut left = times.len().saturating_mul(MOST);
     while filled < times.len() {
+        left -= 1;
+        if left == 0 {
+            return false;
+        }
         if again {
             streams.iter_mut().for_each(|one| one.begin(phases, &mut random));
-            (free, seen, again) = (0, 0, false);
+            (free, seen, again) = (Free::default(), 0, false);
         }
-        let next = streams.iter_mut().enumerate().min_by_key(|(_, one)| one.turn.arrives);
+        let next = streams.iter_mut().enumerate().min_by_key(|(_, one)| one.turn.next);
         let Some((number, one)) = next else { return false };
-        let done = one.turn.arrives.max(free) + one.service;
-        free = done;
+        if !one.turn.answered {
+            one.turn.next = free.send(one, &mut random);
+            one.turn.answered = true;
+            continue;
+        }
+        let end = free.receive(one);
         if number == of {
             seen += 1;
             if seen > BEFORE {
-                let look = if one.poll > 0 { random.to(one.poll) } else { 0 };
                 if let Some(time) = times.get_mut(filled) {
-                    *time = done + look + one.after - one.turn.due;
+                    *time = end - one.turn.due;
                 }
                 filled += 1;
             }
-            again = seen == BEFORE + RUN;
+            again = phases == Phases::Random && seen == BEFORE + RUN;
         }
+        one.turn.answered = false;
         one.turn.left -= 1;
+        one.turn.next = end;
         if one.turn.left == 0 {
-            one.turn.due += one.period;
-            one.arrive(&mut random);
+            one.turn.due = if one.period > 0 { one.turn.due + one.period } else { end };
+            one.arrive(end, &mut random);
         }
     }
     times.sort_unstable();

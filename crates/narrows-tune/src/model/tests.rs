@@ -95,6 +95,12 @@ fn latency_has_three_forms_of_which_the_bound_is_the_longest() {
     // Looks rarer than requests.
     let rare = of("copy/poll=50ms/internal").latency;
     assert!(rare.source > 50 * MS && rare.source < 51 * MS && rare.bound > rare.source);
+    // The third of a burst waits for two, one after the other.
+    let flow = Flow { burst: 3, ..audio() };
+    let by = "copy/interrupt/internal".parse().unwrap();
+    let bound = |flow| estimate(&published(), &flow, &by).unwrap().latency.bound;
+    assert_eq!(bound(flow), 3 * by_interrupt.bound);
+    assert!(bound(Flow { depth: 3, ..flow }) < 3 * by_interrupt.bound);
     // Of two requests in a message the first waits for the second.
     let gathered = of("copy/interrupt/internal/granularity=2").latency;
     assert!(gathered.bound > by_interrupt.bound + 26 * MS);
@@ -118,6 +124,7 @@ fn other_transfers_copy_less() {
     // Three descriptors there and one back; the bytes delay, but take no time of the core.
     assert_eq!(made.caller, (576 + 20) * US + 300_000);
     assert_eq!(made.callee, 6000 * US + 20 * US);
+    assert_eq!(made.serves, made.callee + 20_001 * 100 + 2 * US);
     assert_eq!(made.turnaround, made.callee + 2 * (20_001 * 100 + 2 * US));
 }
 
@@ -137,9 +144,25 @@ fn waiting_takes_what_the_notification_says() {
     assert_eq!(caller("copy_lazy/hybrid=7ms/external"), copied + 6000 * US + 2_300_000);
     assert_eq!(caller("copy_lazy/hybrid=3ms/external"), copied + 3000 * US + 76_300_000);
     assert_eq!(caller("copy_lazy/hybrid=1ms/external"), copied + 2 * US + 76_300_000);
-    assert_eq!(caller("copy_lazy/coalesced=8:2ms/external"), copied + 3 * 76_300_000);
-    let deep = Flow { depth: 8, ..audio() };
+    assert_eq!(caller("copy_lazy/coalesced=8:2ms/external"), copied + 3 * 2_300_000);
+    // Back to back there are eight, and with a period of more than a call one.
+    let deep = Flow { depth: 8, period: None, ..audio() };
     assert_eq!(of(deep, "copy_lazy/coalesced=8:2ms/external").caller, copied + 76_300_000 / 8);
+}
+
+#[test]
+fn whoever_spins_slows_the_others_copies() {
+    let mut costs = published();
+    costs.caller.external_spin = Access { write: 1024 * 1000, read: 0, block: 0 };
+    let of = |costs: &Costs, strategy: &str| {
+        estimate(costs, &audio(), &strategy.parse().unwrap()).unwrap().latency.bound
+    };
+    let [spin, interrupt] = ["copy/spin/external", "copy/interrupt/external"];
+    assert_eq!(of(&costs, spin), of(&published(), spin) + 320_000);
+    assert_eq!(of(&costs, interrupt), of(&published(), interrupt));
+    // What is seldom is in the bound, for either side, and not in the load.
+    let seldom = Costs { seldom: 7 * US, ..published() };
+    assert_eq!(of(&seldom, interrupt), of(&published(), interrupt) + 14 * US);
 }
 
 #[test]
@@ -192,8 +215,12 @@ fn nothing_overflows_at_the_largest_figures() {
         poll: 3600.0,
         look: 3600.0,
         tick: 3600.0,
+        timer: 3600.0,
+        late: 3600.0,
         internal: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
         external: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
+        internal_spin: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
+        external_spin: Access::default(),
     };
     let costs = Parameters { caller: most, callee: most, ..Parameters::default() };
     let costs = costs.costs().unwrap();
@@ -221,20 +248,44 @@ fn stream(period: u64, service: u64) -> Stream {
 #[test]
 fn alone_a_request_never_waits() {
     let mut times = [0; 1000];
-    let mut one = [Stream { before: 3, after: 4, ..stream(100, 10) }];
+    let mut one = [Stream { send: 3, receive: 4, ..stream(100, 10) }];
     assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
     assert!(times.iter().all(|time| *time == 17), "{times:?}");
     // The third of a burst waits for two.
     one[0].burst = 3;
     assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    assert_eq!((times[0], times[999]), (17, 37));
-    assert!(times.iter().filter(|time| **time == 27).count().abs_diff(333) < 20);
+    assert_eq!((times[0], times[999]), (17, 51));
+    assert!(times.iter().filter(|time| **time == 34).count().abs_diff(333) < 20);
+}
+
+#[test]
+fn without_a_period_the_next_is_due_when_the_last_is_answered() {
+    let mut times = [0; 100];
+    let mut two = [Stream { send: 5, receive: 5, ..stream(0, 10) }, stream(100, 30)];
+    assert!(latencies(&mut two, 0, Phases::Random, 1, &mut times));
+    assert_eq!(times[0], 20);
+    assert!(times[99] > 20 && times[99] <= 50, "{times:?}");
+}
+
+#[test]
+fn a_caller_that_looks_sees_a_response_at_its_next_look() {
+    let mut times = [0; 1000];
+    let mut one = [Stream { send: 3, receive: 4, poll: 40, ..stream(1000, 45) }];
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    assert_eq!((times[0], times[999]), (3 + 80 + 4, 3 + 80 + 4));
+    // The other core looks every 100, so that the response comes after 45 to 145: at the second to the
+    // fourth look.
+    one[0].told = 100;
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    assert_eq!((times[0], times[999]), (3 + 80 + 4, 3 + 160 + 4));
+    let third = times.iter().filter(|time| **time == 3 + 120 + 4).count();
+    assert!(third.abs_diff(400) < 50, "{third}");
 }
 
 #[test]
 fn looks_and_jitter_spread_latency_evenly() {
     let mut times = [0; 10_000];
-    let mut one = [Stream { poll: 1000, ..stream(10_000, 10) }];
+    let mut one = [Stream { told: 1000, ..stream(10_000, 10) }];
     assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
     let p99 = times[9899];
     assert!((980..1010).contains(&p99) && times[9999] <= 1010, "{p99}");
@@ -261,7 +312,9 @@ fn many_flows_queue_as_random_arrivals_do() {
 fn a_queue_that_grows_has_no_distribution() {
     let mut times = [0; 10];
     assert!(!latencies(&mut [stream(100, 60), stream(100, 50)], 0, Phases::Random, 1, &mut times));
-    assert!(!latencies(&mut [stream(0, 60)], 0, Phases::Random, 1, &mut times));
+    assert!(!latencies(&mut [stream(0, 0)], 0, Phases::Random, 1, &mut times));
+    let rare = [stream(0, 1), stream(1_000_000, 1)];
+    assert!(!latencies(&mut { rare }, 1, Phases::Random, 1, &mut times));
     assert!(!latencies(&mut [stream(100, 60)], 1, Phases::Random, 1, &mut times));
     assert!(latencies(&mut [stream(100, 50), stream(100, 50)], 0, Phases::Random, 1, &mut times));
 }

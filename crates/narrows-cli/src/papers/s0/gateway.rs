@@ -107,6 +107,7 @@ impl Gateway {
             load: u64::from(WHOLE),
             longest: [u32::MAX; 2],
             engine: false,
+            classes: Vec::new(),
         };
         Ok(Gateway { machine, reading })
     }

@@ -1,0 +1,248 @@
+//! Strategies on this machine: whether the model ranks them as they are measured.
+
+use super::cases;
+use crate::bench::pair::Pair;
+use crate::bench::rounds;
+use crate::failure::{Failure, Kind};
+use crate::flags::{Bench, Global};
+use crate::machine::{Machine as Here, Root};
+use crate::output;
+use crate::peer::default_cores;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::run::{self, Fared};
+use crate::statistics::median;
+use crate::table::{Align, Table, number, wrap};
+use crate::tune::machine::measured;
+use crate::tune::plan::Machine;
+use narrows::strategy::Strategy;
+use narrows_tune::model::Flow;
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Bytes of a request and of its response, and microseconds of work.
+const SHAPES: [(u32, u32, u64); 3] = [(64, 64, 20), (4096, 4096, 100), (32768, 64, 50)];
+const PERIOD: Duration = Duration::from_millis(5);
+/// Requests of a run.
+const REQUESTS: u32 = 40;
+/// Runs of each strategy, in turns, if no other number is asked for.
+const ROUNDS: u16 = 3;
+const DRIVERS: [&str; 4] = ["copy", "copy_batched", "single_copy", "in_place"];
+const NOTIFICATIONS: [&str; 5] = ["interrupt", "hybrid", "spin", "poll=1ms", "coalesced=8:1ms"];
+/// By how much two have to differ for their order to count, and in how many pairs it has to be right.
+const APART: f64 = 0.10;
+const RIGHT: f64 = 0.90;
+
+/// A shape of calls by a strategy.
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    request: u32,
+    response: u32,
+    work_us: u64,
+    strategy: String,
+    /// Time of the calling core, by the model and measured: medians of all rounds.
+    load_percent: f64,
+    measured_load_percent: f64,
+    /// Half of all responses come within, by the model and measured.
+    median_ms: f64,
+    measured_median_ms: f64,
+}
+
+/// What the model says of a shape by a strategy, and what was measured.
+struct Trial {
+    shape: (u32, u32, u64),
+    case: cases::Case,
+    loads: Vec<f64>,
+    medians: Vec<f64>,
+}
+
+/// Pairs whose order is told.
+#[derive(Default)]
+struct Ranked {
+    right: usize,
+    all: usize,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// The other process is gone.
+pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let rounds = rounds(args, ROUNDS);
+    // Both measurements have this thread on one core; the other is known only before.
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let global = &Global { cores: Some(cores), ..global.clone() };
+    let longest = SHAPES.iter().map(|(request, ..)| *request as usize).max().unwrap_or(0);
+    let machine = measured(global, None, longest)?.machine()?;
+    let mut trials = trials(&machine);
+    let progress = Progress::new(trials.len() as u64 * u64::from(rounds), global.json);
+    progress.say("running");
+    let mut pair = Pair::start(global, false, longest, None)?;
+    let mut done = 0;
+    for _ in 0..rounds {
+        for trial in &mut trials {
+            let Trial { case, .. } = trial;
+            let never = AtomicBool::new(false);
+            let made = run::once(&mut pair.peer, &case.workload, &[None], case.strategy, &never)?;
+            if let Some(failure) = made.failure {
+                return Err(failure);
+            }
+            let [Fared::Ran(figures, _)] = &made.flows[..] else {
+                let text = format!("{} was refused: report this defect", case.strategy);
+                return Err(Failure::new(Kind::Internal, text));
+            };
+            let [caller, _] = made.cpu;
+            trial.loads.push(caller.as_secs_f64() / made.wall.as_secs_f64() * 100.0);
+            trial.medians.push(figures.since_due.summary(0.0).median / 1e6);
+            done += 1;
+            progress.reach(done);
+        }
+    }
+    drop(progress);
+    let rows: Vec<Row> = trials.iter_mut().map(row).collect();
+    let mut report = Report::new("bench tune", Here::look(&Root::default()), rows);
+    report.notes = notes(&report.results);
+    if global.json {
+        return report.print();
+    }
+    output::print(text(&report).as_bytes())
+}
+
+/// Every shape by every strategy that the model gives it.
+fn trials(machine: &Machine) -> Vec<Trial> {
+    let mut all = Vec::new();
+    for shape in SHAPES {
+        let (request, response, work) = shape;
+        let flow = Flow {
+            period: Some(PERIOD),
+            request,
+            response,
+            work: Duration::from_micros(work),
+            burst: 1,
+            depth: 1,
+            ..Flow::default()
+        };
+        for placement in crate::strategy::PLACEMENTS {
+            for driver in DRIVERS {
+                for notification in NOTIFICATIONS {
+                    let text = format!("{driver}/{notification}/{placement}");
+                    let strategy: Option<Strategy> = text.parse().ok();
+                    let case =
+                        strategy.and_then(|by| cases::planned(vec![flow], by, machine, REQUESTS));
+                    all.extend(case.map(|case| Trial {
+                        shape,
+                        case,
+                        loads: Vec::new(),
+                        medians: Vec::new(),
+                    }));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn row(trial: &mut Trial) -> Row {
+    let (request, response, work_us) = trial.shape;
+    let spins = trial.case.spins();
+    let load = trial.case.plan.load() as f64 / 1e4;
+    Row {
+        request,
+        response,
+        work_us,
+        strategy: trial.case.strategy.to_string(),
+        // Between calls it spins as well.
+        load_percent: if spins { 100.0 } else { load },
+        measured_load_percent: median(&mut trial.loads).unwrap_or_default(),
+        median_ms: trial.case.median().unwrap_or_default(),
+        measured_median_ms: median(&mut trial.medians).unwrap_or_default(),
+    }
+}
+
+/// Pairs of one shape that differ, as measured, by so much, and those of them in whose order the model
+/// has them.
+fn ranked(rows: &[Row], figures: impl Fn(&Row) -> (f64, f64)) -> Ranked {
+    let mut ranked = Ranked::default();
+    for (at, one) in rows.iter().enumerate() {
+        for other in rows.iter().skip(at + 1) {
+            let alike = (one.request, one.response) == (other.request, other.response);
+            let ((said, found), (other_said, other_found)) = (figures(one), figures(other));
+            let apart = found.max(other_found) > found.min(other_found) * (1.0 + APART);
+            if alike && apart {
+                ranked.all += 1;
+                ranked.right += usize::from((said > other_said) == (found > other_found));
+            }
+        }
+    }
+    ranked
+}
+
+fn notes(rows: &[Row]) -> Vec<String> {
+    let said = |what: &str, Ranked { right, all }: Ranked| {
+        let part = right as f64 / all.max(1) as f64;
+        let met = if part >= RIGHT { "met" } else { "not met" };
+        format!(
+            "{what}: of {all} pairs that differ by more than {:.0} % the model has {right} in the \
+             measured order, {:.1} % (at least {:.0} %: {met}).",
+            APART * 100.0,
+            part * 100.0,
+            RIGHT * 100.0
+        )
+    };
+    vec![
+        said("Load", ranked(rows, |row| (row.load_percent, row.measured_load_percent))),
+        said("Median latency", ranked(rows, |row| (row.median_ms, row.measured_median_ms))),
+    ]
+}
+
+fn text(report: &Report<Row>) -> String {
+    let mut text: String = report.notes.iter().map(|note| wrap("", note)).collect();
+    for shape in SHAPES {
+        let (request, response, work) = shape;
+        text.push_str(&format!("\n{request} B and {response} B, {work} µs of work every 5 ms\n"));
+        let mut table = Table::new(&[
+            ("strategy", Align::Left),
+            ("load %", Align::Right),
+            ("measured", Align::Right),
+            ("median ms", Align::Right),
+            ("measured", Align::Right),
+        ]);
+        for row in report.results.iter().filter(|row| row.request == request) {
+            table.row(vec![
+                row.strategy.clone(),
+                number(row.load_percent),
+                number(row.measured_load_percent),
+                number(row.median_ms),
+                number(row.measured_median_ms),
+            ]);
+        }
+        text.push_str(&table.render());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_count_that_differ_and_are_of_one_shape() {
+        let row = |request, said, found| Row {
+            request,
+            response: 0,
+            work_us: 0,
+            strategy: String::new(),
+            load_percent: said,
+            measured_load_percent: found,
+            median_ms: 0.0,
+            measured_median_ms: 0.0,
+        };
+        let rows = [row(1, 1.0, 10.0), row(1, 2.0, 12.0), row(1, 3.0, 12.5), row(1, 9.0, 5.0)];
+        let figures = |row: &Row| (row.load_percent, row.measured_load_percent);
+        let Ranked { right, all } = ranked(&rows, figures);
+        assert_eq!((right, all), (2, 5));
+        let Ranked { all, .. } = ranked(&[row(1, 1.0, 1.0), row(2, 1.0, 9.0)], figures);
+        assert_eq!(all, 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! What flows are planned for: parameters that were measured, and budgets.
+
+use super::measure;
+use super::plan::Machine;
+use crate::bench::pair::Pair;
+use crate::failure::{Failure, Kind};
+use crate::flags::Global;
+use crate::sim;
+use narrows::memory::Layout;
+use narrows::platform::Platform;
+use narrows::strategy::Placement;
+use narrows_host::Host;
+use narrows_sim::chip::Chip;
+use narrows_tune::model::{Parameters, WHOLE};
+use std::time::Duration;
+
+/// Rounds of measuring on this machine, and on a chip, where nothing disturbs.
+const ROUNDS: usize = 5;
+const VIRTUAL: usize = 1;
+
+/// What was measured, and what there is to plan with.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub parameters: Parameters<f64>,
+    /// Whether there is a copy engine for both sides.
+    pub engine: bool,
+    /// Blocks of each side, by placement and size.
+    pub classes: Vec<narrows::memory::Class>,
+}
+
+/// Measures a chip, or this machine, for messages of at most `longest` bytes.
+///
+/// # Errors
+/// What [`sim`] or [`Peer`](crate::peer::Peer) refuse.
+pub(crate) fn measured(
+    global: &Global,
+    chip: Option<&Chip>,
+    longest: usize,
+) -> Result<Measured, Failure> {
+    let longest = longest.max(measure::LONG);
+    let Some(chip) = chip else {
+        let mut pair = Pair::start(global, false, longest, None)?;
+        pair.warn();
+        let mut parameters = measure::measure(&mut pair.peer, ROUNDS, Duration::ZERO)?;
+        // What is seldom here is what else the machine does, of which no longest is known.
+        parameters.seldom = 0.0;
+        let standard = Layout::standard(Host::LINE).ok();
+        let classes = standard.as_ref().map(Layout::classes).unwrap_or_default().to_vec();
+        return Ok(Measured { parameters, engine: false, classes });
+    };
+    let needs = sim::Needs { longest, ..sim::Needs::default() };
+    let cores = sim::cores(global, chip)?;
+    let both = |engine: &narrows_sim::chip::Engine| {
+        engine.cores.contains(&cores.caller) && engine.cores.contains(&cores.callee)
+    };
+    let tick = |core: usize| {
+        let core = chip.cores.get(core);
+        core.map_or(Duration::ZERO, |core| core.system.tick.at(core.clock).into())
+    };
+    let (caller, callee) = (tick(cores.caller), tick(cores.callee));
+    let mut parameters = sim::run(global, chip, &needs, |mut peer| {
+        measure::measure(&mut peer, VIRTUAL, caller.max(callee))
+    })?;
+    parameters.caller.tick = caller.as_secs_f64();
+    parameters.callee.tick = callee.as_secs_f64();
+    let engine = chip.engines.iter().any(both);
+    Ok(Measured { parameters, engine, classes: chip.link.classes.clone() })
+}
+
+impl Measured {
+    /// With all memory that there is, one core to call, and all time of the one that calls.
+    ///
+    /// # Errors
+    /// [`Kind::Internal`] if what was measured is impossible.
+    pub fn machine(&self) -> Result<Machine, Failure> {
+        let of = |placement| self.classes.iter().filter(move |one| one.placement == placement);
+        let longest = |placement| of(placement).map(|class| class.size).max().unwrap_or(0);
+        // Requests lie in the caller's blocks, responses in those of the core that is called.
+        let blocks: u64 =
+            of(Placement::Internal).map(|one| 2 * u64::from(one.size) * u64::from(one.count)).sum();
+        let costs = self.parameters.costs().map_err(|error| {
+            Failure::new(Kind::Internal, format!("what was measured is impossible: {error}"))
+        })?;
+        Ok(Machine {
+            costs,
+            dsps: 1,
+            memory: u32::try_from(blocks).unwrap_or(u32::MAX),
+            load: u64::from(WHOLE),
+            longest: [longest(Placement::Internal), longest(Placement::External)],
+            engine: self.engine,
+            classes: self.classes.clone(),
+        })
+    }
+
+    /// The same with the calling core so many times as slow: its own times go with its clock, what
+    /// memory takes does not.
+    pub fn slower(&self, times: f64) -> Measured {
+        let mut scaled = self.clone();
+        let Parameters { caller, ack_interrupt, ack_lazy, ack_batched, engine, .. } =
+            &mut scaled.parameters;
+        for time in [
+            &mut caller.request,
+            &mut caller.interrupt,
+            &mut caller.poll,
+            &mut caller.look,
+            &mut caller.timer,
+            &mut caller.late,
+            ack_interrupt,
+            ack_lazy,
+            ack_batched,
+            &mut engine.descriptor,
+        ] {
+            *time *= times;
+        }
+        scaled
+    }
+}

@@ -1,0 +1,140 @@
+//! How each side learns of messages: what that takes of its core, and what passes meanwhile.
+
+use core::time::Duration;
+
+use narrows::strategy::{Notification, Strategy};
+
+use super::parameters::{Costs, Polling, Side, Told};
+use super::{Flow, picos, sum};
+
+/// The shortest look before sleeping of the hybrid notification, and the part of the longest beyond
+/// which an answer is no prompt one: what `narrows::notify` does.
+const SHORTEST_LOOK: u64 = 2_000_000;
+const PROMPT: u64 = 3;
+
+/// How the other side is told of a request.
+pub(super) struct HowTold {
+    /// Time that it takes of it.
+    pub busy: u64,
+    /// Time that passes before, beside a look.
+    pub late: u64,
+    /// From one of its looks to the next; 0 if it is told at once.
+    pub step: u64,
+}
+
+/// From one look to the next. Who is waked goes on a little late, and where timers end on ticks the
+/// sleep ends with the first that is not before its end.
+fn step(side: &Side<u64>, every: Duration) -> u64 {
+    let apart = sum(&[picos(every), side.late]);
+    match side.tick {
+        0 => apart,
+        tick => apart.div_ceil(tick).saturating_mul(tick),
+    }
+}
+
+pub(super) fn told(costs: &Costs, strategy: &Strategy) -> HowTold {
+    let Side { interrupt, poll, look, .. } = costs.callee;
+    let by_interrupt = HowTold { busy: interrupt, late: costs.wake, step: 0 };
+    if costs.told == Told::Interrupt {
+        return by_interrupt;
+    }
+    match strategy.notification {
+        // Hybrid may look, and it may sleep.
+        Notification::Interrupt | Notification::Hybrid { .. } => by_interrupt,
+        Notification::Spin => HowTold { busy: look, late: 0, step: 0 },
+        Notification::Poll { every } => {
+            HowTold { busy: poll, late: 0, step: step(&costs.callee, every) }
+        }
+        // A timer wakes it, or, with enough messages, a bell.
+        Notification::Coalesced { within, .. } => {
+            HowTold { busy: poll.max(interrupt), late: 0, step: step(&costs.callee, within) }
+        }
+    }
+}
+
+/// How the caller learns of a response.
+pub(super) struct Noticed {
+    /// Time of the core, at most.
+    pub busy: u64,
+    /// Time that passes before, beside a look and that.
+    pub late: u64,
+    /// From one look to the next; 0 if it is told at once.
+    pub step: u64,
+}
+
+pub(super) fn noticed(costs: &Costs, strategy: &Strategy) -> Noticed {
+    let Side { interrupt, poll, look, .. } = costs.caller;
+    match strategy.notification {
+        Notification::Interrupt => Noticed { busy: interrupt, late: costs.wake, step: 0 },
+        // The last look may just be under way.
+        Notification::Hybrid { .. } => {
+            Noticed { busy: interrupt, late: sum(&[costs.wake, look]), step: 0 }
+        }
+        Notification::Spin => Noticed { busy: look, late: 0, step: 0 },
+        Notification::Poll { every } => {
+            Noticed { busy: poll, late: 0, step: step(&costs.caller, every) }
+        }
+        Notification::Coalesced { within, .. } => {
+            Noticed { busy: poll.max(interrupt), late: 0, step: step(&costs.caller, within) }
+        }
+    }
+}
+
+/// The sum of ceil(y / step) over y from 0 to `until`, divided by `step`; doubled, so that it is whole.
+fn looks_until(until: u128, step: u128) -> u128 {
+    let (whole, rest) = (until / step, until % step);
+    whole * (whole + 1) + 2 * rest * (whole + 1) / step
+}
+
+/// What looks take of the calling core, on average, for a response that comes `least` after its request
+/// or any time up to `spread` later.
+fn looking(each: u64, step: u64, least: u64, spread: u64) -> u64 {
+    let (each, wide) = (u128::from(each), u128::from(step.max(1)));
+    let looks = match spread {
+        0 => return sum(&[0, least.div_ceil(step.max(1)).max(1)]).saturating_mul(each as u64),
+        spread => {
+            let (from, spread) = (u128::from(least), u128::from(spread));
+            let twice = looks_until(from + spread, wide) - looks_until(from, wide);
+            (each * twice).saturating_mul(wide) / (2 * spread)
+        }
+    };
+    u64::try_from(looks).unwrap_or(u64::MAX)
+}
+
+/// Time of the calling core for learning of a response that comes `least` after its request or up to
+/// `spread` later.
+pub(super) fn waited(
+    costs: &Costs,
+    flow: &Flow,
+    strategy: &Strategy,
+    least: u64,
+    spread: u64,
+) -> u64 {
+    let Side { interrupt, poll, look, .. } = costs.caller;
+    let turnaround = sum(&[least, spread]);
+    // As many as there are periods in a call, if so many may be; without a period as many as may be.
+    let periods = flow.period.map(|period| turnaround.div_ceil(picos(period).max(1)));
+    let depth = u64::from(flow.depth);
+    let under_way = periods.map_or(depth, |periods| periods.clamp(1, depth));
+    // Pipelined, the core prepares the next request instead.
+    let idle = if under_way > 1 { 0 } else { turnaround };
+    match strategy.notification {
+        Notification::Interrupt => interrupt,
+        Notification::Spin => sum(&[idle, look]),
+        Notification::Poll { .. } if costs.polling == Polling::Always => 0,
+        Notification::Poll { every } => looking(poll, step(&costs.caller, every), least, spread),
+        Notification::Hybrid { longest } => match picos(longest) {
+            longest if turnaround <= longest => sum(&[idle, look]),
+            longest if turnaround <= PROMPT * longest => sum(&[idle.min(longest), interrupt]),
+            _ => sum(&[idle.min(SHORTEST_LOOK), interrupt]),
+        },
+        Notification::Coalesced { messages, within } => {
+            let together = under_way.min(messages.into()).max(1);
+            if together == u64::from(messages) {
+                return interrupt / together;
+            }
+            let step = step(&costs.caller, within);
+            looking(poll, step, least, spread) / together
+        }
+    }
+}
