@@ -10,7 +10,7 @@ use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Setup};
-use super::desk::Map;
+use super::memory::Map;
 use super::placement::{self, APPLICATION};
 use crate::failure::{Failure, Kind};
 

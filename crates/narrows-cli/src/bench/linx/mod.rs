@@ -3,9 +3,11 @@
 
 mod cases;
 mod core;
-mod desk;
+mod driver;
 pub mod flags;
+mod hand;
 pub mod host;
+mod memory;
 mod placement;
 
 pub(crate) use measure::{Case, Row, Trial, carry_out};
