@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use narrows::driver::NotThere;
 use narrows::driver::area::{ADMINISTRATION, Engine, Exposes, GATHERED_HEADER, Mover};
+use narrows::platform::OwnMemory;
 use narrows_sim::cpu::{Hands, Piece, Place, Stretch};
 use narrows_sim::engine::Pid;
 
