@@ -357,7 +357,7 @@ pub unsafe extern "C" fn linx_hunt_from(
     {
         // SAFETY: as was promised. As with every hunt, the signal is consumed.
         let signal = unsafe { consumed(&handle, hunt_sig, HUNT_SIG) };
-        return answer(signal.and_then(|_| Err(Errno(libc::EOPNOTSUPP))), -1);
+        return answer(signal.and(Err(Errno(libc::EOPNOTSUPP))), -1);
     }
     // SAFETY: as was promised.
     unsafe { linx_hunt(linx, name, hunt_sig) }

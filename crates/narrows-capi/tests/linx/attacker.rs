@@ -70,7 +70,7 @@ fn random(seed: u64) -> Vec<Frame> {
     for number in 1..20_u16 {
         let len = next(&mut state) as usize % 120;
         let mut bytes: Frame = (0..len).map(|_| next(&mut state) as u8).collect();
-        if let Some(head) = bytes.get_mut(..8).filter(|_| next(&mut state) % 4 > 0) {
+        if let Some(head) = bytes.get_mut(..8).filter(|_| !next(&mut state).is_multiple_of(4)) {
             let [low, high] = number.to_le_bytes();
             head.copy_from_slice(&[(next(&mut state) % 7) as u8, 0, low, high, 0, 0, 0, 0]);
         }

@@ -26,6 +26,10 @@ pub(super) struct Core {
     pub stack: Stack,
     /// How long a leader looks before it sleeps.
     pub look: Adaptive,
+    /// Whether there may be hunts that wait for a link.
+    pub hunting: bool,
+    /// Signals that were received since what else there is to do was looked at.
+    pub hasty: u32,
     /// Attaches and timeouts so far.
     marks: u32,
     /// Signals that layered endpoints have sent and the link handler's thread has not.
@@ -51,6 +55,8 @@ impl Core {
             around: Around { node, units, locals, waits, settings },
             stack,
             look: Adaptive::default(),
+            hunting: false,
+            hasty: 0,
             marks: 0,
             outbox: VecDeque::new(),
             frames: VecDeque::new(),
@@ -111,6 +117,7 @@ impl Core {
         let len = signal.bytes().len();
         let hunted = self.handler.hunt(&mut self.around, spid, path, (signal, len));
         hunted.map_err(|(why, _)| why)?;
+        self.hunting = true;
         self.see_to_the_rest();
         self.around.waits.stir();
         Ok(())

@@ -245,10 +245,10 @@ impl Endpoint {
             let at_once = within == Some(Duration::ZERO);
             // What comes is the leader's affair, while there is one.
             if !self.layered() && (at_once || core.around.waits.leader.is_none()) {
-                core.pump();
+                let taken = core.pump_for(self.spid, &wanted);
                 core.around.waits.stir();
-                if let Some(signal) = core.take(self.spid, &wanted) {
-                    break Some(signal);
+                if taken.is_some() {
+                    break taken;
                 }
             }
             if at_once {

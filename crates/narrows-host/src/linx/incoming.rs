@@ -3,7 +3,7 @@
 use narrows::connection::{Arrived, Signal as Travelling};
 use narrows::endpoint::{Address, Lent, Select, What};
 use narrows::link::LinkId;
-use narrows::link::handler::Taken;
+use narrows::link::handler::{Spid, Taken};
 use narrows::strategy::Strategy;
 
 use super::Stack;
@@ -14,6 +14,8 @@ use super::unit::{Manager, Unit};
 
 /// Frames that are looked at before the application has its turn again.
 const BATCH: usize = 64;
+/// Signals that are received before what else there is to do is looked at.
+const HASTY: u32 = 64;
 
 impl Core {
     /// The unit of a link of the node, made if it is new.
@@ -49,6 +51,7 @@ impl Core {
     pub fn lost(&mut self, at: u16) {
         self.handler.link_down(&mut self.around, at);
         // What was hunted through it is hunted anew.
+        self.hunting = true;
         self.around.waits.stir();
         self.handler.remove_link(at);
         if let Some(unit) = self.around.units.get_mut(usize::from(at)).and_then(Option::take) {
@@ -72,15 +75,45 @@ impl Core {
     /// say: all layers in the caller's own thread.
     pub fn pump(&mut self) {
         for _ in 0..BATCH {
-            let Some((at, lent)) = self.next_frame() else { break };
-            let Some(unit) = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut)
-            else {
-                continue;
-            };
+            if !self.take_next() {
+                break;
+            }
+        }
+        self.see_to_the_rest();
+    }
+
+    /// As [`Core::pump`], until a signal that is wanted has come for an endpoint, behind those that are
+    /// in its queue already: the signal. What else there is to do is done now and then.
+    #[inline]
+    pub fn pump_for(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Option<Signal> {
+        for _ in 0..BATCH {
+            if !self.take_next() {
+                break;
+            }
+            let last = self.around.local(spid).and_then(|local| local.queue.back());
+            if last.is_some_and(|last| wanted(&last.signal)) {
+                self.hasty += 1;
+                if self.hasty < HASTY {
+                    return self.take(spid, wanted);
+                }
+                break;
+            }
+        }
+        self.hasty = 0;
+        self.see_to_the_rest();
+        self.take(spid, wanted)
+    }
+
+    /// Takes the next frame off the driver. False if there is none.
+    #[inline]
+    fn take_next(&mut self) -> bool {
+        let Some((at, lent)) = self.next_frame() else { return false };
+        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+        if let Some(unit) = unit {
             unit.backlog.push_back(lent);
             self.drain(at);
         }
-        self.see_to_the_rest();
+        true
     }
 
     /// The next frame, and its link.
@@ -206,7 +239,11 @@ impl Core {
     /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
     pub fn see_to_the_rest(&mut self) {
         let mut nth = 0;
-        while let Some(name) = self.handler.wanted(nth) {
+        while self.hunting {
+            let Some(name) = self.handler.wanted(nth) else {
+                self.hunting = nth > 0;
+                break;
+            };
             nth += 1;
             // It needs no link to itself.
             if name == self.name {
