@@ -218,6 +218,12 @@ impl Core {
         next.min()
     }
 
+    /// How long a thread that sees to what comes may wait at most, if a timeout is due then.
+    pub fn until(&self, timer: Option<Instant>) -> Option<Duration> {
+        let until = timer.into_iter().chain(self.next_look()).min();
+        until.map(|until| until.since(self.around.node.platform().now()))
+    }
+
     /// Before the lock is let go: what others found on the node's rings is seen to by the leader.
     #[inline]
     pub fn let_go(&self) {

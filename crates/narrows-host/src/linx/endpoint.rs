@@ -193,8 +193,7 @@ impl Endpoint {
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
             }
-            let until = core.around.node.platform().now() + LOOK;
-            self.shared().wait(core, Awaited::Room, Some(until));
+            self.shared().wait(core, Awaited::Room, Some(LOOK));
         };
         core.want_room(to, false);
         core.around.waits.appoint();
@@ -262,12 +261,12 @@ impl Endpoint {
                 break None;
             }
             let until = deadline.into_iter().chain(timer).chain(core.next_look()).min();
+            let within = until.map(|until| until.since(now));
             let what = Awaited::Signal(self.spid);
             if self.layered() {
-                let within = until.map(|until| until.since(now));
                 self.shared().sleep(&mut core, what, within);
             } else {
-                self.shared().wait(&mut core, what, until);
+                self.shared().wait(&mut core, what, within);
             }
         };
         core.around.waits.appoint();

@@ -6,11 +6,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use narrows::platform::{Instant, Platform, Woken};
+use narrows::platform::{Platform, Woken};
 use narrows::strategy::Notification;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::Stack;
 use super::core::Core;
 use super::waits::Awaited;
 
@@ -72,10 +73,8 @@ impl Shared {
         Guard { core: self.core.lock() }
     }
 
-    /// Waits until something may have come, at most until then: as the leader, if there is none.
-    pub fn wait(&self, core: &mut Guard<'_>, what: Awaited, until: Option<Instant>) {
-        let now = core.around.node.platform().now();
-        let within = until.map(|until| until.since(now));
+    /// Waits until something may have come, at most for so long: as the leader, if there is none.
+    pub fn wait(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
         if core.around.waits.leader.is_some() {
             return self.sleep_for(core, what, true, within);
         }
@@ -86,14 +85,19 @@ impl Shared {
 
     fn lead(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
         // Not in the way that was agreed with peers: they would choose how long this has the lock.
-        let window = core.look.window(LOOK);
+        let window = match core.stack {
+            Stack::Flat => core.look.window(LOOK),
+            // An interrupt does not look, and the other threads of its node have work to do.
+            Stack::Layered => Duration::ZERO,
+        };
         let look = within.map_or(window, |within| within.min(window));
         let around = &mut core.around;
-        let began = around.node.platform().now();
-        let met = around.node.wait_by(Notification::Spin, Some(look)) != Woken::Deadline;
+        let looks = !look.is_zero();
+        let met = looks && around.node.wait_by(Notification::Spin, Some(look)) != Woken::Deadline;
         if met || within.is_some_and(|within| within <= window) {
             return;
         }
+        let began = around.node.platform().now();
         if !around.node.arm() {
             core.around.waits.leader = Some(what);
             let left = within.map(|within| within.saturating_sub(window));
@@ -104,7 +108,7 @@ impl Shared {
         }
         let core = &mut **core;
         core.around.node.disarm();
-        core.look.learn(core.around.node.platform().now().since(began), LOOK);
+        core.look.learn(window + core.around.node.platform().now().since(began), LOOK);
     }
 
     fn sleep_on_rings(&self, within: Option<Duration>) {

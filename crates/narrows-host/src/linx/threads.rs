@@ -78,8 +78,8 @@ fn keep_watch(shared: &Shared) {
     while !over(shared) {
         core.pump();
         let timer = core.look_at_timers();
-        let until = timer.into_iter().chain(core.next_look()).min();
-        shared.wait(&mut core, Awaited::Anything, until);
+        let within = core.until(timer);
+        shared.wait(&mut core, Awaited::Anything, within);
     }
 }
 
@@ -93,11 +93,11 @@ fn interrupt(shared: &Shared) {
         }
         core.see_to_the_rest();
         let timer = core.look_at_timers();
-        let until = timer.into_iter().chain(core.next_look()).min();
+        let within = core.until(timer);
         if core.frames.len() >= FRAMES {
             shared.sleep(&mut core, Awaited::Room, Some(AGAIN));
         } else {
-            shared.wait(&mut core, Awaited::Anything, until);
+            shared.wait(&mut core, Awaited::Anything, within);
         }
     }
 }
