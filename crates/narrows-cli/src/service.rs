@@ -58,7 +58,7 @@ pub enum Mode {
     SinkAll(Strategy),
     /// An [order](Order) of `bench mcapi`, and calls when it is done.
     Mcapi(Order),
-    /// An [order](LinxOrder) of the LINX test cases, and calls when it is done.
+    /// An order of the LINX test cases, and calls when it is done.
     Linx(LinxOrder),
     /// Batches of [`crate::bench::limit`], and calls when there is no batch for two milliseconds.
     Limits,
