@@ -4,8 +4,11 @@
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 
+#[path = "linx/attacker.rs"]
+mod attacker;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Seconds that a program may run. Each of its processes ends itself after a minute.
 const LIMIT: &str = "300";
@@ -70,6 +73,11 @@ fn said(output: &Output) -> String {
 
 /// Compiles and runs a program; what it printed.
 fn run(source: &Path, language: &Language) -> String {
+    run_beside(source, language, |_| ())
+}
+
+/// As [`run`], and does something beside it with the directory that its nodes are in.
+fn run_beside(source: &Path, language: &Language, beside: impl FnOnce(&Path)) -> String {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let program = directory.path().join("program");
     compile(source, language, &program);
@@ -79,8 +87,12 @@ fn run(source: &Path, language: &Language) -> String {
         .args(["--kill-after=5", LIMIT])
         .arg(&program)
         .env("NARROWS_DIR", &meeting)
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("timeout, of Debian's package coreutils, can be started");
+    beside(&meeting);
+    let ran = ran.wait_with_output().expect("it was started");
     assert!(ran.status.success(), "{}:\n{}", source.display(), said(&ran));
     print!("{}", said(&ran));
     String::from_utf8(ran.stdout).expect("text")
@@ -93,6 +105,11 @@ fn test(name: &str, language: &Language) {
 
 fn linx_test(name: &str, language: &Language) {
     test(&format!("../linx/{name}"), language);
+}
+
+fn linx_attacked(name: &str, language: &Language) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linx").join(name);
+    run_beside(&source.with_extension("c"), language, attacker::run);
 }
 
 fn linx_example(name: &str, language: &Language) {
@@ -158,6 +175,7 @@ in_each_language! {
         aftermath;
     example: pingpong pipeline sensors;
     linx_test: calls peers;
+    linx_attacked: victim;
     linx_example: squares;
 }
 
@@ -176,6 +194,6 @@ fn every_program_is_run() {
             }
         }
     }
-    let kinds = ["", "test", "example", "linx"];
+    let kinds = ["", "test", "example", "linx", "attacked"];
     assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }

@@ -6,7 +6,7 @@
 //! outlives its caller, however that ends.
 
 use crate::bench::limit::{Callee as LimitCallee, Limits, Served};
-use crate::bench::{mcapi, sink};
+use crate::bench::{linx, mcapi, sink};
 use crate::failure::{Failure, Kind};
 use crate::flags::{Callee, Global};
 use crate::functions::{self, Entry, Refusal};
@@ -135,6 +135,7 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
         .collect();
     let mut mode = Mode::Calls;
     let mut mcapi = mcapi::Callee::default();
+    let mut linx = linx::host::Callee::default();
     let mut linked = false;
     loop {
         match (mode, &mut limits) {
@@ -153,6 +154,13 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
             (Mode::Mcapi(order), _) => {
                 if let Err(error) = mcapi.obey(order) {
                     // The caller reads it when it sees that this process has left.
+                    eprintln!("narrows: {error}");
+                    return;
+                }
+                mode = Mode::Calls;
+            }
+            (Mode::Linx(order), _) => {
+                if let Err(error) = linx.obey(order, || node.platform().now()) {
                     eprintln!("narrows: {error}");
                     return;
                 }

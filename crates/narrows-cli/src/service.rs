@@ -10,6 +10,7 @@
 //! An order takes effect after its answer and before the next request. All figures are
 //! little-endian.
 
+use crate::bench::linx::host::Order as LinxOrder;
 use crate::bench::mcapi::Order;
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
@@ -57,6 +58,8 @@ pub enum Mode {
     SinkAll(Strategy),
     /// An [order](Order) of `bench mcapi`, and calls when it is done.
     Mcapi(Order),
+    /// An order of the LINX test cases, and calls when it is done.
+    Linx(LinxOrder),
     /// Batches of [`crate::bench::limit`], and calls when there is no batch for two milliseconds.
     Limits,
 }
@@ -71,6 +74,7 @@ impl fmt::Display for Mode {
             Mode::Sink(strategy) => write!(f, "sink {strategy}"),
             Mode::SinkAll(strategy) => write!(f, "sink-all {strategy}"),
             Mode::Mcapi(order) => write!(f, "mcapi {order}"),
+            Mode::Linx(order) => write!(f, "linx {order}"),
             Mode::Limits => f.write_str("limits"),
         }
     }
@@ -93,6 +97,7 @@ impl FromStr for Mode {
             Some(("sink", strategy)) => strategy.parse().map(Mode::Sink).map_err(|_| ()),
             Some(("sink-all", strategy)) => strategy.parse().map(Mode::SinkAll).map_err(|_| ()),
             Some(("mcapi", order)) => order.parse().map(Mode::Mcapi),
+            Some(("linx", order)) => order.parse().map(Mode::Linx),
             _ => Err(()),
         }
     }

@@ -351,10 +351,13 @@ pub unsafe extern "C" fn linx_hunt_from(
     hunt_sig: *mut *mut c_void,
     from: u32,
 ) -> c_int {
-    let own = find(linx).is_ok_and(|handle| from == 0 || handle.endpoint.spid() == Spid(from));
-    if !own && find(linx).is_ok() {
-        fail(Errno(libc::EOPNOTSUPP));
-        return -1;
+    if let Ok(handle) = find(linx)
+        && from != 0
+        && handle.endpoint.spid() != Spid(from)
+    {
+        // SAFETY: as was promised. As with every hunt, the signal is consumed.
+        let signal = unsafe { consumed(&handle, hunt_sig, HUNT_SIG) };
+        return answer(signal.and(Err(Errno(libc::EOPNOTSUPP))), -1);
     }
     // SAFETY: as was promised.
     unsafe { linx_hunt(linx, name, hunt_sig) }

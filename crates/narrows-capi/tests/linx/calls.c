@@ -130,6 +130,9 @@ static void addresses(void)
     FAILS(EINVAL, linx_hunt(linx, "a//b", NULL) == -1);
     FAILS(EINVAL, linx_hunt(linx, NULL, NULL) == -1);
     FAILS(EOPNOTSUPP, linx_hunt_from(linx, "two", NULL, two) == -1);
+    sig = made(linx, ONE, 1);
+    FAILS(EOPNOTSUPP, linx_hunt_from(linx, "two", &sig, two) == -1);
+    CHECK(sig == LINX_NIL);
     CHECK(linx_hunt_from(linx, "two", NULL, linx_get_spid(linx)) == 0);
     CHECK(found(linx) == two);
 

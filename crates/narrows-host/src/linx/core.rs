@@ -2,112 +2,34 @@
 //! the queues of its endpoints. Everything here happens under the node's lock.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use narrows::connection::flattened::Flattened;
-use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Refused, Settings, Signal as Travelling};
-use narrows::endpoint::{Address, FlowId, Lent, Select, What};
-use narrows::link::handler::{Adaption, Handler, HandlerError, Path, Spid, Taken};
+use narrows::connection::{Refused, Settings};
+use narrows::link::handler::{Handler, HandlerError, Path, Spid};
 use narrows::link::{LinkId, Name};
+use narrows::notify::Adaptive;
 use narrows::platform::{Instant, Platform};
-use narrows::strategy::Strategy;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::Stack;
-use super::driver::{Copied, Driver, FRAMES, MTU};
+use super::around::Around;
+use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
+use super::waits::{Awaited, Waits};
 use crate::{Host, Node};
 
-/// Frames that are looked at before the application has its turn again.
-const BATCH: usize = 64;
-/// Signals that a layered connection queues while there is no room for them.
-const QUEUE: usize = 256;
-
-/// The connection of a link.
-enum Manager {
-    Flat(Flattened),
-    Layered(PointToPoint<Signal, Vec<Waiting<Signal>>>),
-}
-
-/// A link that is there.
-struct Unit {
-    link: LinkId,
-    to: Address,
-    flow: FlowId,
-    manager: Manager,
-    /// The frame that is being received, and those behind it that have been taken off the driver.
-    current: Option<Lent>,
-    backlog: VecDeque<Lent>,
-    /// A signal for another link that has no room.
-    stalled: Option<Travelling<Signal>>,
-}
-
-/// A signal that waits at an endpoint, and the link whose window it takes up.
-struct Queued {
-    signal: Signal,
-    via: Option<(u16, LinkId)>,
-}
-
-/// A timeout that was asked for; its signal bears its number.
-struct Timer {
-    at: Instant,
-    signal: Signal,
-}
-
-/// An endpoint of this node.
-struct Local {
-    spid: Spid,
-    queue: VecDeque<Queued>,
-    timers: Vec<Timer>,
-    /// Attaches, by the number of their signals, and by the link handler's.
-    attaches: Vec<(u32, u32)>,
-    /// Readable while something is in the queue, for whoever waits for a descriptor.
-    ready: Option<OwnedFd>,
-}
-
-impl Local {
-    fn put(&mut self, queued: Queued) {
-        self.queue.push_back(queued);
-        if let Some(ready) = &self.ready {
-            // A counter that is full is readable.
-            let _ = rustix::io::write(ready, &1_u64.to_ne_bytes());
-        }
-    }
-
-    fn remove(&mut self, at: usize) -> Option<Queued> {
-        let queued = self.queue.remove(at)?;
-        if let Some(ready) = self.ready.as_ref().filter(|_| self.queue.is_empty()) {
-            let _ = rustix::io::read(ready, &mut [0; 8]);
-        }
-        Some(queued)
-    }
-
-    /// Takes a signal that waits though what it was asked for by is taken back.
-    fn unmark(&mut self, mark: u32) -> Option<Signal> {
-        let at = self.queue.iter().position(|queued| queued.signal.mark == mark)?;
-        Some(self.remove(at)?.signal)
-    }
-}
-
-/// What the link handler has around it.
-pub(super) struct Around {
-    pub node: Node,
-    units: Vec<Option<Unit>>,
-    locals: Vec<Local>,
-    /// Whether something came for an endpoint since this was last looked at.
-    pub delivered: bool,
-    settings: Settings,
-}
-
 pub(super) struct Core {
-    name: Name,
+    pub name: Name,
     pub handler: Handler<Host, Signal>,
     pub around: Around,
-    stack: Stack,
-    /// Whether a thread waits with the lock.
-    pub led: bool,
+    pub stack: Stack,
+    /// How long a leader looks before it sleeps.
+    pub look: Adaptive,
+    /// Whether there may be hunts that wait for a link.
+    pub hunting: bool,
+    /// Signals that were received since what else there is to do was looked at.
+    pub hasty: u32,
     /// Attaches and timeouts so far.
     marks: u32,
     /// Signals that layered endpoints have sent and the link handler's thread has not.
@@ -117,103 +39,6 @@ pub(super) struct Core {
     pub frames: VecDeque<(u16, LinkId, Option<Vec<u8>>)>,
 }
 
-impl Around {
-    fn now(&self) -> Instant {
-        // Without heartbeats nobody asks when something was sent.
-        match self.settings.heartbeat.or(self.settings.patience) {
-            Some(_) => self.node.platform().now(),
-            None => Instant(0),
-        }
-    }
-
-    fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
-        let now = self.now();
-        let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
-        let Unit { to, flow, manager, current, .. } = unit;
-        Some((manager, Driver { node: &mut self.node, to: *to, flow: *flow, current }, now))
-    }
-
-    fn local(&mut self, spid: Spid) -> Option<&mut Local> {
-        self.locals.iter_mut().find(|local| local.spid == spid)
-    }
-
-    /// Says what a connection has to say.
-    fn attend(&mut self, link: u16) {
-        match self.unit(link) {
-            Some((Manager::Flat(flat), mut driver, now)) => {
-                flat.attend(&mut driver, now);
-            }
-            Some((Manager::Layered(layered), mut driver, now)) => {
-                // What a peer turned out not to take is dropped here; its sender was told that when
-                // the connection was up.
-                layered.transmit(&mut driver, now, |signal, _| drop(signal));
-            }
-            None => {}
-        }
-    }
-
-    /// A signal is used: as many more may come.
-    fn give_back(&mut self, link: u16, of: LinkId) {
-        let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
-        let Some(unit) = unit.filter(|unit| unit.link == of) else { return };
-        match &mut unit.manager {
-            Manager::Flat(flat) => flat.give_back(1),
-            Manager::Layered(layered) => layered.give_back(1),
-        }
-        self.attend(link);
-    }
-}
-
-impl Adaption for Around {
-    type Buffer = Signal;
-
-    fn make(&mut self, bytes: &[u8]) -> Option<Signal> {
-        let mut signal = Signal::raw(bytes.len())?;
-        signal.bytes_mut().copy_from_slice(bytes);
-        Some(signal)
-    }
-
-    fn read(&self, buffer: &Signal, to: &mut [u8]) -> bool {
-        let bytes = buffer.bytes().get(..to.len());
-        bytes.is_some_and(|bytes| {
-            to.copy_from_slice(bytes);
-            true
-        })
-    }
-
-    fn free(&mut self, _buffer: Signal) {}
-
-    fn deliver(&mut self, signal: Travelling<Signal>, via: Option<u16>) {
-        let link = via.and_then(|at| Some((at, self.units.get(usize::from(at))?.as_ref()?.link)));
-        let Travelling { from, to, buffer: mut signal, .. } = signal;
-        signal.from = Spid(from);
-        let Some(local) = self.local(Spid(to)) else { return };
-        local.put(Queued { signal, via: link });
-        self.delivered = true;
-    }
-
-    #[inline]
-    fn transmit(
-        &mut self,
-        link: u16,
-        signal: Travelling<Signal>,
-    ) -> Result<(), (Refused, Travelling<Signal>)> {
-        match self.unit(link) {
-            None => Err((Refused::Full, signal)),
-            Some((Manager::Flat(flat), mut driver, now)) => {
-                let Travelling { from, to, len, buffer } = &signal;
-                let lent = Travelling { from: *from, to: *to, len: *len, buffer };
-                flat.send(&mut driver, now, lent).map_err(|why| (why, signal))
-            }
-            Some((Manager::Layered(layered), mut driver, now)) => {
-                layered.send(signal)?;
-                layered.transmit(&mut driver, now, |signal, _| drop(signal));
-                Ok(())
-            }
-        }
-    }
-}
-
 impl Core {
     pub fn new(
         name: Name,
@@ -221,14 +46,17 @@ impl Core {
         handler: Handler<Host, Signal>,
         stack: Stack,
         settings: Settings,
+        waits: Waits,
     ) -> Core {
         let (units, locals) = (Vec::new(), Vec::new());
         Core {
             name,
             handler,
-            around: Around { node, units, locals, delivered: false, settings },
+            around: Around { node, units, locals, waits, settings },
             stack,
-            led: false,
+            look: Adaptive::default(),
+            hunting: false,
+            hasty: 0,
             marks: 0,
             outbox: VecDeque::new(),
             frames: VecDeque::new(),
@@ -289,7 +117,9 @@ impl Core {
         let len = signal.bytes().len();
         let hunted = self.handler.hunt(&mut self.around, spid, path, (signal, len));
         hunted.map_err(|(why, _)| why)?;
+        self.hunting = true;
         self.see_to_the_rest();
+        self.around.waits.stir();
         Ok(())
     }
 
@@ -305,6 +135,7 @@ impl Core {
         signal.mark = self.number();
         let number = signal.mark;
         self.around.local(spid)?.timers.push(Timer { at, signal });
+        self.around.waits.stir();
         Some(number)
     }
 
@@ -364,267 +195,48 @@ impl Core {
 
     /// Delivers timeouts that are due. The next that is not, if there is one.
     pub fn look_at_timers(&mut self) -> Option<Instant> {
-        if self.around.locals.iter().all(|local| local.timers.is_empty()) {
+        let around = &mut self.around;
+        if around.locals.iter().all(|local| local.timers.is_empty()) {
             return None;
         }
-        let now = self.around.node.platform().now();
-        for local in &mut self.around.locals {
+        let now = around.node.platform().now();
+        for local in &mut around.locals {
             while let Some(due) = local.timers.iter().position(|timer| timer.at <= now) {
                 let mut signal = local.timers.swap_remove(due).signal;
                 signal.from = local.spid;
                 local.put(Queued { signal, via: None });
-                self.around.delivered = true;
+                around.waits.tell(Awaited::Signal(local.spid));
             }
         }
-        self.around.locals.iter().flat_map(|local| &local.timers).map(|timer| timer.at).min()
+        around.locals.iter().flat_map(|local| &local.timers).map(|timer| timer.at).min()
     }
 
     /// When a connection has to be looked at though nothing comes.
     pub fn next_look(&self) -> Option<Instant> {
         let units = self.around.units.iter().flatten();
-        let next = units.filter_map(|unit| match &unit.manager {
-            Manager::Flat(flat) => flat.next_look(),
-            Manager::Layered(layered) => layered.next_look(),
-        });
+        let next = units.filter_map(|unit| unit.manager.next_look());
         next.min()
     }
 
-    /// The unit of a link of the node, made if it is new.
-    fn unit_of(&mut self, link: LinkId) -> Option<u16> {
-        let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|unit| unit.link == link);
-        if let Some(known) = self.around.units.iter().position(is) {
-            return Some(known as u16);
-        }
-        let node = &mut self.around.node;
-        let (name, _) = node.peer(link).ok()?;
-        let to = Address { link, port: FRAMES };
-        let flow = node.begin_flow_to(to, Strategy::default()).ok()?;
-        // Its end comes behind everything that the peer has sent.
-        node.attach(link, FRAMES).ok()?;
-        let Ok(at) = self.handler.add_link(name) else {
-            node.close(link);
-            return None;
-        };
-        let now = self.around.now();
-        let settings = self.around.settings;
-        let manager = match self.stack {
-            Stack::Flat => Manager::Flat(Flattened::new(settings, MTU, now)),
-            Stack::Layered => {
-                let queue = (0..QUEUE).map(|_| None).collect();
-                Manager::Layered(PointToPoint::new(queue, settings, now))
-            }
-        };
-        let (current, backlog, stalled) = (None, VecDeque::new(), None);
-        let unit = Unit { link, to, flow, manager, current, backlog, stalled };
-        let units = &mut self.around.units;
-        if units.len() <= usize::from(at) {
-            units.resize_with(usize::from(at) + 1, || None);
-        }
-        units[usize::from(at)] = Some(unit);
-        self.around.attend(at);
-        Some(at)
+    /// How long a thread that sees to what comes may wait at most, if a timeout is due then.
+    pub fn until(&self, timer: Option<Instant>) -> Option<Duration> {
+        let until = timer.into_iter().chain(self.next_look()).min();
+        until.map(|until| until.since(self.around.node.platform().now()))
     }
 
-    /// The connection of a link has ended.
-    pub fn lost(&mut self, at: u16) {
-        self.handler.link_down(&mut self.around, at);
-        self.handler.remove_link(at);
-        if let Some(unit) = self.around.units.get_mut(usize::from(at)).and_then(Option::take) {
-            for lent in unit.current.into_iter().chain(unit.backlog) {
-                self.around.node.release(lent);
-            }
-            self.around.node.close(unit.link);
+    /// Before the lock is let go: what others found on the node's rings is seen to by the leader.
+    #[inline]
+    pub fn let_go(&self) {
+        if self.around.node.fresh() {
+            self.around.waits.stir();
         }
     }
 
-    /// Takes what has come off the driver, straight to where it belongs, and says what there is to
-    /// say: all layers in the caller's own thread.
-    pub fn pump(&mut self) {
-        for _ in 0..BATCH {
-            let Some((at, lent)) = self.next_frame() else { break };
-            let Some(unit) = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut)
-            else {
-                continue;
-            };
-            unit.backlog.push_back(lent);
-            self.drain(at);
-        }
-        self.see_to_the_rest();
-    }
-
-    /// The next frame, and its link.
-    fn next_frame(&mut self) -> Option<(u16, Lent)> {
-        loop {
-            let lent = self.around.node.try_receive(FRAMES, &Select::default()).ok()??;
-            let link = lent.from.link;
-            match lent.what {
-                What::Message => match self.unit_of(link) {
-                    Some(at) => return Some((at, lent)),
-                    None => self.around.node.release(lent),
-                },
-                What::Refused => self.around.node.release(lent),
-                What::PeerGone(_) => {
-                    self.around.node.release(lent);
-                    let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|u| u.link == link);
-                    let at = self.around.units.iter().position(is).map(|at| at as u16);
-                    match (at, self.stack) {
-                        (Some(at), Stack::Flat) => self.lost(at),
-                        // Behind the frames that were taken and not looked at.
-                        (Some(at), Stack::Layered) => self.frames.push_back((at, link, None)),
-                        (None, _) => {}
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes the frames of a link that have come off the driver.
-    fn drain(&mut self, at: u16) {
-        loop {
-            let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
-            let Some(unit) = unit else { return };
-            if unit.current.is_none() {
-                unit.current = unit.backlog.pop_front();
-            }
-            let nothing = unit.current.is_none() && unit.stalled.is_none();
-            if nothing || !self.take_frame(at, None) {
-                return;
-            }
-        }
-    }
-
-    /// Takes one frame of a link: the one that is current, or one that was copied. False if it has to
-    /// wait.
-    pub fn take_frame(&mut self, at: u16, copied: Option<&mut Copied>) -> bool {
-        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
-        if let Some(signal) = unit.and_then(|unit| unit.stalled.take()) {
-            return self.pass_on(at, signal);
-        }
-        let Some((manager, mut driver, now)) = self.around.unit(at) else { return false };
-        let arrived = match (manager, copied) {
-            (Manager::Flat(flat), None) => flat.receive(&mut driver, now, Signal::raw),
-            (Manager::Flat(flat), Some(copied)) => flat.receive(copied, now, Signal::raw),
-            (Manager::Layered(layered), None) => layered.receive(&mut driver, now, Signal::raw),
-            (Manager::Layered(layered), Some(copied)) => layered.receive(copied, now, Signal::raw),
-        };
-        match arrived {
-            Arrived::Nothing | Arrived::NoBuffer => false,
-            Arrived::Part => {
-                // The peer may have given room back.
-                self.around.attend(at);
-                true
-            }
-            Arrived::Up => {
-                self.around.attend(at);
-                self.handler.link_up(&mut self.around, at);
-                true
-            }
-            Arrived::Signal(signal) => self.pass_on(at, signal),
-            Arrived::Down(_) => {
-                self.around.attend(at);
-                self.lost(at);
-                false
-            }
-        }
-    }
-
-    /// Hands a signal that came over a link to the link handler. False if it has to wait.
-    fn pass_on(&mut self, at: u16, signal: Travelling<Signal>) -> bool {
-        let (to, len) = (signal.to, signal.len);
-        // Every signal of an endpoint has a number.
-        if to != 0 && len < super::signal::NUMBER {
-            self.end(at);
-            return false;
-        }
-        match self.handler.receive(&mut self.around, at, signal) {
-            Ok(Taken::Delivered) => true,
-            Ok(Taken::Used) => {
-                let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-                if let Some(link) = unit.map(|unit| unit.link).filter(|_| to != 0) {
-                    self.around.give_back(at, link);
-                }
-                true
-            }
-            Ok(Taken::Stalled(signal)) => {
-                if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
-                    unit.stalled = Some(signal);
-                }
-                false
-            }
-            Err(_) => {
-                self.end(at);
-                false
-            }
-        }
-    }
-
-    /// Ends a link whose peer breaks the rules.
-    fn end(&mut self, at: u16) {
-        match self.around.unit(at) {
-            Some((Manager::Flat(flat), ..)) => flat.close(),
-            Some((Manager::Layered(layered), ..)) => layered.close(),
-            None => {}
-        }
-        self.around.attend(at);
-        self.lost(at);
-    }
-
-    /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
-    pub fn see_to_the_rest(&mut self) {
-        let mut nth = 0;
-        while let Some(name) = self.handler.wanted(nth) {
-            nth += 1;
-            // It needs no link to itself.
-            if name == self.name {
-                continue;
-            }
-            // A name that cannot be linked to now may be later: the hunt goes on.
-            if let Ok(Some(link)) = self.around.node.try_hunt(&name) {
-                self.unit_of(link);
-            }
-        }
-        self.handler.attend(&mut self.around);
-        let timed = self.around.settings.heartbeat.or(self.around.settings.patience).is_some();
-        for at in 0..self.around.units.len() as u16 {
-            let Some(unit) = self.around.units.get(usize::from(at)).and_then(Option::as_ref) else {
-                continue;
-            };
-            let stalled = unit.stalled.is_some() || !unit.backlog.is_empty();
-            if stalled {
-                self.drain(at);
-            }
-            if timed {
-                self.around.attend(at);
-                self.take_frame(at, None);
-            }
-        }
-    }
-
-    /// Has waits end when the link to an address has room again.
+    /// Notes that one sender more, or one less, waits for room on the link to an address.
     pub fn want_room(&mut self, to: Spid, on: bool) {
-        let at = self.handler.link_of(to).map(usize::from);
-        let unit = at.and_then(|at| self.around.units.get(at)?.as_ref());
-        if let Some(link) = unit.map(|unit| unit.link) {
-            let _ = self.around.node.want_room_for_messages(link, on);
+        if let Some(link) = self.handler.link_of(to) {
+            let count = |senders: u32| if on { senders + 1 } else { senders.saturating_sub(1) };
+            self.around.want_room(link, |unit| unit.senders = count(unit.senders));
         }
-    }
-
-    /// Takes a frame off the driver to memory of its own, as an interrupt routine does.
-    pub fn copy_frame(&mut self) -> bool {
-        let Some((at, lent)) = self.next_frame() else { return false };
-        let mut frame = vec![0; lent.len];
-        let read = self.around.node.read(&lent, 0, &mut frame);
-        let link = lent.from.link;
-        self.around.node.release(lent);
-        if read.is_ok() {
-            self.frames.push_back((at, link, Some(frame)));
-        }
-        true
-    }
-
-    /// Whether a link is still the one that a frame came over.
-    pub fn is_current(&self, at: u16, link: LinkId) -> bool {
-        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-        unit.is_some_and(|unit| unit.link == link)
     }
 }

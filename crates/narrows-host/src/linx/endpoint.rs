@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::shared::{Guard, Shared};
 use super::signal::Signal;
+use super::waits::Awaited;
 use super::{Error, Stack, threads};
 use crate::OpenError;
 
@@ -63,7 +64,6 @@ impl Node {
         let now = &mut *core;
         let spid = now.handler.open(&mut now.around, name)?;
         now.add_local(spid);
-        self.owned.shared.leave(&mut core);
         drop(core);
         Ok(Endpoint { node: self.clone(), spid })
     }
@@ -169,9 +169,6 @@ impl Endpoint {
             }
             Err((why, back)) => return Err((why.into(), back)),
         }
-        if core.around.delivered {
-            self.shared().leave(&mut core);
-        }
         Ok(())
     }
 
@@ -183,8 +180,12 @@ impl Endpoint {
         to: Spid,
         mut signal: Signal,
     ) -> Result<(), (Error, Signal)> {
+        core.want_room(to, true);
         let sent = loop {
-            core.pump();
+            // What comes is the leader's affair, while there is one.
+            if core.around.waits.leader.is_none() {
+                core.pump();
+            }
             let now = &mut **core;
             let len = signal.bytes().len();
             match now.handler.send(&mut now.around, from, to, (signal, len)) {
@@ -192,12 +193,10 @@ impl Endpoint {
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
             }
-            core.want_room(to, true);
-            let until = core.around.node.platform().now() + LOOK;
-            self.shared().wait(core, Some(until));
+            self.shared().wait(core, Awaited::Room, Some(LOOK));
         };
         core.want_room(to, false);
-        self.shared().leave(core);
+        core.around.waits.appoint();
         sent
     }
 
@@ -215,10 +214,10 @@ impl Endpoint {
             }
             if core.outbox.len() < OUTBOX {
                 core.outbox.push_back((from, to, signal));
-                self.shared().outgoing.tell();
+                core.around.waits.tell(Awaited::Outgoing);
                 return Ok(());
             }
-            self.shared().sleep(&self.shared().told, core, Some(LOOK));
+            self.shared().sleep(core, Awaited::Room, Some(LOOK));
         }
     }
 
@@ -237,38 +236,41 @@ impl Endpoint {
     ) -> Option<Signal> {
         let mut core = self.shared().enter();
         let mut deadline = None;
-        loop {
-            if !self.layered() {
-                core.pump();
-            }
+        let taken = loop {
             let timer = core.look_at_timers();
             if let Some(signal) = core.take(self.spid, &wanted) {
-                self.shared().leave(&mut core);
-                return Some(signal);
+                break Some(signal);
             }
-            if within == Some(Duration::ZERO) {
-                self.shared().leave(&mut core);
-                return None;
+            let at_once = within == Some(Duration::ZERO);
+            // What comes is the leader's affair, while there is one.
+            if !self.layered() && (at_once || core.around.waits.leader.is_none()) {
+                let taken = core.pump_for(self.spid, &wanted);
+                core.around.waits.stir();
+                if taken.is_some() {
+                    break taken;
+                }
+            }
+            if at_once {
+                break None;
             }
             let now = core.around.node.platform().now();
             if deadline.is_none() {
                 deadline = within.map(|within| now + within);
             }
             if deadline.is_some_and(|deadline| now >= deadline) {
-                self.shared().leave(&mut core);
-                return None;
-            }
-            if core.around.delivered {
-                self.shared().leave(&mut core);
+                break None;
             }
             let until = deadline.into_iter().chain(timer).chain(core.next_look()).min();
+            let within = until.map(|until| until.since(now));
+            let what = Awaited::Signal(self.spid);
             if self.layered() {
-                let within = until.map(|until| until.since(now));
-                self.shared().sleep(&self.shared().told, &mut core, within);
+                self.shared().sleep(&mut core, what, within);
             } else {
-                self.shared().wait(&mut core, until);
+                self.shared().wait(&mut core, what, within);
             }
-        }
+        };
+        core.around.waits.appoint();
+        taken
     }
 
     /// Looks for an endpoint. `signal` comes back to this one when it is found, now or whenever it
@@ -278,14 +280,7 @@ impl Endpoint {
     /// [`Error::Path`] or [`Error::Handler`]. The signal is used up.
     pub fn hunt(&self, path: &str, signal: Signal) -> Result<(), Error> {
         let path: Path = path.parse()?;
-        let mut core = self.shared().enter();
-        core.hunt(self.spid, path, signal)?;
-        self.shared().leave(&mut core);
-        drop(core);
-        if self.layered() {
-            self.shared().rouse();
-        }
-        Ok(())
+        Ok(self.shared().enter().hunt(self.spid, path, signal)?)
     }
 
     /// Has `signal` delivered to this endpoint when another is gone, as if that had sent it. Returns
@@ -294,10 +289,7 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Handler`]. The signal is used up.
     pub fn attach(&self, to: Spid, signal: Signal) -> Result<u32, Error> {
-        let mut core = self.shared().enter();
-        let attached = core.attach(self.spid, to, signal)?;
-        self.shared().leave(&mut core);
-        Ok(attached)
+        Ok(self.shared().enter().attach(self.spid, to, signal)?)
     }
 
     /// Ends an attach.
@@ -311,13 +303,7 @@ impl Endpoint {
     /// Has `signal` delivered to this endpoint after a while, as if it had sent it itself. Returns what
     /// [`Endpoint::cancel`] takes; none if there is no memory.
     pub fn request(&self, after: Duration, signal: Signal) -> Option<u32> {
-        let mut core = self.shared().enter();
-        let number = core.set_timer(self.spid, after, signal);
-        drop(core);
-        if self.layered() {
-            self.shared().rouse();
-        }
-        number
+        self.shared().enter().set_timer(self.spid, after, signal)
     }
 
     /// Takes a request back: its signal, if that has not been received.
@@ -362,6 +348,5 @@ impl Drop for Endpoint {
         // What it has sent is not lost with it.
         core.flush();
         core.remove_local(self.spid);
-        shared.leave(&mut core);
     }
 }

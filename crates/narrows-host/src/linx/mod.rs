@@ -41,12 +41,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod around;
 mod core;
 mod driver;
 mod endpoint;
+mod incoming;
+mod local;
 mod shared;
 mod signal;
 mod threads;
+mod unit;
+mod waits;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,7 +68,8 @@ pub use signal::{LONGEST, NUMBER, Signal};
 
 use self::core::Core;
 use self::shared::Shared;
-use crate::{Host, OpenError};
+use self::waits::Waits;
+use crate::{Bell, Host, OpenError};
 
 /// Where the layers of a node run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -223,7 +229,10 @@ impl Options {
             heartbeat: self.heartbeat,
             patience,
         };
-        let core = Core::new(name, node, handler, self.stack, settings);
+        let bell = Bell::new().map_err(|_| Error::Resources)?;
+        node.platform().listen(&bell).map_err(|_| Error::Resources)?;
+        let waits = Waits::new(bell);
+        let core = Core::new(name, node, handler, self.stack, settings, waits);
         let shared = Arc::new(Shared::new(core).map_err(|_| Error::Resources)?);
         Node::new(shared, self.stack)
     }

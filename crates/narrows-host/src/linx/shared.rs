@@ -1,131 +1,140 @@
-//! A node's lock. A thread that waits for the node keeps it, so that a wait costs what it does without
-//! a lock; whoever wants the lock meanwhile rings it awake. One thread waits so, the leader; the others
-//! are told when something came for them, or when there is no leader any more.
+//! A node's lock, and waiting for the node. Who sleeps has let go of the lock: others find the node
+//! free whoever leads.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::ops::{Deref, DerefMut};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use narrows::platform::{Instant, Platform};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use narrows::platform::{Platform, Woken};
+use narrows::strategy::Notification;
+use parking_lot::{Mutex, MutexGuard};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::Stack;
 use super::core::Core;
-use crate::Bell;
+use super::waits::Awaited;
 
-/// What some threads wait for without the lock.
-#[derive(Default)]
-pub(super) struct Told {
-    times: Mutex<u64>,
-    changed: Condvar,
-}
-
-impl Told {
-    /// Has those that wait look.
-    pub fn tell(&self) {
-        *self.times.lock() += 1;
-        self.changed.notify_all();
-    }
-
-    fn times(&self) -> u64 {
-        *self.times.lock()
-    }
-
-    /// Waits until it was told more often than that.
-    fn wait(&self, before: u64, within: Option<Duration>) {
-        let mut times = self.times.lock();
-        if *times == before {
-            let within = within.unwrap_or(Duration::from_secs(3600));
-            self.changed.wait_for(&mut times, within);
-        }
-    }
-}
+/// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
+const LOOK: Duration = Duration::from_micros(50);
 
 pub(super) struct Shared {
     core: Mutex<Core>,
-    /// Threads that want the lock.
-    wanted: AtomicU32,
-    bell: Bell,
-    /// Something came for an endpoint, or nobody leads.
-    pub told: Told,
-    /// There is work for the link handler's thread, and for the receiving one.
-    pub outgoing: Told,
-    pub incoming: Told,
-    /// Whether the threads are to end.
+    /// Readable when a peer, or this node's own bell, has rung.
+    rings: OwnedFd,
+    /// Whether the node's own threads are to end.
     pub over: AtomicBool,
 }
 
-pub(super) type Guard<'a> = MutexGuard<'a, Core>;
+/// The node, for as long as a thread has its lock.
+pub(super) struct Guard<'a> {
+    core: MutexGuard<'a, Core>,
+}
+
+impl Deref for Guard<'_> {
+    type Target = Core;
+
+    #[inline]
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
+impl DerefMut for Guard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.core.let_go();
+    }
+}
+
+impl Guard<'_> {
+    fn unlocked(&mut self, wait: impl FnOnce()) {
+        self.core.let_go();
+        MutexGuard::unlocked(&mut self.core, wait);
+    }
+}
 
 impl Shared {
     pub fn new(core: Core) -> std::io::Result<Shared> {
-        let bell = Bell::new()?;
-        core.around.node.platform().listen(&bell)?;
-        Ok(Shared {
-            core: Mutex::new(core),
-            wanted: AtomicU32::new(0),
-            bell,
-            told: Told::default(),
-            outgoing: Told::default(),
-            incoming: Told::default(),
-            over: AtomicBool::new(false),
-        })
+        let rings = core.around.node.platform().as_fd().try_clone_to_owned()?;
+        Ok(Shared { core: Mutex::new(core), rings, over: AtomicBool::new(false) })
     }
 
     /// The node, as soon as who has it lets go.
     #[inline]
     pub fn enter(&self) -> Guard<'_> {
-        self.core.try_lock().unwrap_or_else(|| self.enter_in_turn())
+        Guard { core: self.core.lock() }
     }
 
-    #[inline(never)]
-    fn enter_in_turn(&self) -> Guard<'_> {
-        // Before the bell: who hears it looks at this.
-        self.wanted.fetch_add(1, Ordering::SeqCst);
-        self.bell.ring();
-        let guard = self.core.lock();
-        self.wanted.fetch_sub(1, Ordering::SeqCst);
-        guard
+    /// Waits until something may have come, at most for so long: as the leader, if there is none.
+    pub fn wait(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
+        if core.around.waits.leader.is_some() {
+            return self.sleep_for(core, what, true, within);
+        }
+        self.lead(core, what, within);
+        // Whatever ended the wait may have been room.
+        core.around.waits.tell(Awaited::Room);
     }
 
-    /// Waits until something may have come, at most until then: with the node, if nobody else does.
-    pub fn wait(&self, core: &mut Guard<'_>, until: Option<Instant>) {
-        let now = core.around.node.platform().now();
-        let within = until.map(|until| until.since(now));
-        if core.led {
-            return self.sleep(&self.told, core, within);
+    fn lead(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
+        // Not in the way that was agreed with peers: they would choose how long this has the lock.
+        let window = match core.stack {
+            Stack::Flat => core.look.window(LOOK),
+            // An interrupt does not look, and the other threads of its node have work to do.
+            Stack::Layered => Duration::ZERO,
+        };
+        let look = within.map_or(window, |within| within.min(window));
+        let around = &mut core.around;
+        let looks = !look.is_zero();
+        let met = looks && around.node.wait_by(Notification::Spin, Some(look)) != Woken::Deadline;
+        if met || within.is_some_and(|within| within <= window) {
+            return;
         }
-        core.led = true;
-        if self.wanted.load(Ordering::SeqCst) == 0 {
-            core.around.node.wait_any(within);
+        let began = around.node.platform().now();
+        if !around.node.arm() {
+            core.around.waits.leader = Some(what);
+            let left = within.map(|within| within.saturating_sub(window));
+            core.unlocked(|| self.sleep_on_rings(left));
+            core.around.waits.leader = None;
+            core.around.node.platform().hear();
+            core.around.node.poll();
         }
-        while self.wanted.load(Ordering::SeqCst) > 0 {
-            MutexGuard::bump(core);
-        }
-        core.led = false;
+        let core = &mut **core;
+        core.around.node.disarm();
+        core.look.learn(window + core.around.node.platform().now().since(began), LOOK);
+    }
+
+    fn sleep_on_rings(&self, within: Option<Duration>) {
+        let within = within.map(|within| Timespec {
+            tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(within.subsec_nanos()),
+        });
+        // What fails here ends the sleep, as an interruption does.
+        let _ = poll(&mut [PollFd::new(&self.rings, PollFlags::IN)], within.as_ref());
     }
 
     /// Waits without the node until something is told, and then for the node.
-    pub fn sleep(&self, told: &Told, core: &mut Guard<'_>, within: Option<Duration>) {
-        // With the lock, so that nothing is told in between that is not seen.
-        let before = told.times();
-        MutexGuard::unlocked(core, || {
-            told.wait(before, within);
-            self.wanted.fetch_add(1, Ordering::SeqCst);
-            self.bell.ring();
-        });
-        self.wanted.fetch_sub(1, Ordering::SeqCst);
+    pub fn sleep(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
+        self.sleep_for(core, what, false, within);
     }
 
-    /// Tells other threads what there is to tell, before this one goes on without the node.
-    pub fn leave(&self, core: &mut Guard<'_>) {
-        core.around.delivered = false;
-        self.told.tell();
-    }
-
-    /// Has a thread that waits look around.
-    pub fn rouse(&self) {
-        self.bell.ring();
-        self.told.tell();
-        self.outgoing.tell();
-        self.incoming.tell();
+    fn sleep_for(
+        &self,
+        core: &mut Guard<'_>,
+        what: Awaited,
+        leads: bool,
+        within: Option<Duration>,
+    ) {
+        // With the lock, so that nothing is told in between that is not heard.
+        let turn = core.around.waits.add(what, leads);
+        core.unlocked(|| turn.sleep(within));
+        core.around.waits.remove(&turn);
     }
 }

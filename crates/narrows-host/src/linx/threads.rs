@@ -16,6 +16,7 @@ use narrows::link::handler::HandlerError;
 
 use super::driver::Copied;
 use super::shared::Shared;
+use super::waits::Awaited;
 
 /// How long a signal without room waits before it is tried again, if nothing says so earlier.
 const AGAIN: Duration = Duration::from_millis(1);
@@ -57,10 +58,10 @@ fn begin(shared: &Arc<Shared>, works: &[Work]) -> std::io::Result<Vec<JoinHandle
 /// Ends the threads of a node.
 pub(super) fn stop(shared: &Shared, threads: Vec<JoinHandle<()>>) {
     // With the lock: a thread that has just looked waits before it is roused.
-    let core = shared.enter();
+    let mut core = shared.enter();
     shared.over.store(true, Ordering::SeqCst);
+    core.around.waits.rouse();
     drop(core);
-    shared.rouse();
     for thread in threads {
         // It has nothing to say but that it panicked, which is said already.
         let _ = thread.join();
@@ -77,11 +78,8 @@ fn keep_watch(shared: &Shared) {
     while !over(shared) {
         core.pump();
         let timer = core.look_at_timers();
-        if std::mem::take(&mut core.around.delivered) {
-            shared.told.tell();
-        }
-        let until = timer.into_iter().chain(core.next_look()).min();
-        shared.wait(&mut core, until);
+        let within = core.until(timer);
+        shared.wait(&mut core, Awaited::Anything, within);
     }
 }
 
@@ -91,18 +89,15 @@ fn interrupt(shared: &Shared) {
     while !over(shared) {
         while core.frames.len() < FRAMES && core.copy_frame() {}
         if !core.frames.is_empty() {
-            shared.incoming.tell();
+            core.around.waits.tell(Awaited::Incoming);
         }
         core.see_to_the_rest();
         let timer = core.look_at_timers();
-        if std::mem::take(&mut core.around.delivered) {
-            shared.told.tell();
-        }
-        let until = timer.into_iter().chain(core.next_look()).min();
+        let within = core.until(timer);
         if core.frames.len() >= FRAMES {
-            shared.sleep(&shared.told, &mut core, Some(AGAIN));
+            shared.sleep(&mut core, Awaited::Room, Some(AGAIN));
         } else {
-            shared.wait(&mut core, until);
+            shared.wait(&mut core, Awaited::Anything, within);
         }
     }
 }
@@ -112,20 +107,26 @@ fn receive(shared: &Shared) {
     let mut core = shared.enter();
     while !over(shared) {
         let Some((at, link, frame)) = core.frames.pop_front() else {
-            shared.sleep(&shared.incoming, &mut core, None);
+            shared.sleep(&mut core, Awaited::Incoming, None);
             continue;
         };
-        if frame.is_none() && core.is_current(at, link) {
-            core.lost(at);
+        core.around.waits.tell(Awaited::Room);
+        if frame.is_none() {
+            // Behind what waits for another link.
+            while core.is_current(at, link) && core.is_stalled(at) && !over(shared) {
+                if !core.take_frame(at, None) {
+                    shared.sleep(&mut core, Awaited::Incoming, Some(AGAIN));
+                }
+            }
+            if core.is_current(at, link) {
+                core.lost(at);
+            }
         }
         let mut copied = Copied(frame);
         while copied.0.is_some() && core.is_current(at, link) && !over(shared) {
             if !core.take_frame(at, Some(&mut copied)) && copied.0.is_some() {
-                shared.sleep(&shared.incoming, &mut core, Some(AGAIN));
+                shared.sleep(&mut core, Awaited::Incoming, Some(AGAIN));
             }
-        }
-        if std::mem::take(&mut core.around.delivered) {
-            shared.told.tell();
         }
     }
 }
@@ -135,7 +136,7 @@ fn handle(shared: &Shared) {
     let mut core = shared.enter();
     while !over(shared) {
         let Some((from, to, signal)) = core.outbox.pop_front() else {
-            shared.sleep(&shared.outgoing, &mut core, None);
+            shared.sleep(&mut core, Awaited::Outgoing, None);
             continue;
         };
         let core_now = &mut *core;
@@ -144,14 +145,10 @@ fn handle(shared: &Shared) {
         match sent {
             Err((HandlerError::Refused(Refused::Full), signal)) => {
                 core.outbox.push_front((from, to, signal));
-                shared.sleep(&shared.outgoing, &mut core, Some(AGAIN));
+                shared.sleep(&mut core, Awaited::Outgoing, Some(AGAIN));
             }
             // Whoever is attached to it hears that it is gone.
-            Ok(()) | Err(_) => {
-                if std::mem::take(&mut core.around.delivered) {
-                    shared.told.tell();
-                }
-            }
+            Ok(()) | Err(_) => core.around.waits.tell(Awaited::Room),
         }
     }
 }

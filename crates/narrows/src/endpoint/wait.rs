@@ -25,6 +25,13 @@ impl<P: Platform> Node<P> {
         core::mem::take(&mut self.fresh) || changed
     }
 
+    /// Whether something came since the last wait that a wait would end for: who shares a node with a
+    /// thread that waits in a loop of its own has that look around then.
+    #[must_use]
+    pub fn fresh(&self) -> bool {
+        self.fresh
+    }
+
     /// Asks not to be rung any more.
     pub fn disarm(&mut self) {
         self.awaited().for_each(Awaited::disarm);
@@ -38,13 +45,13 @@ impl<P: Platform> Node<P> {
         self.wait_by(self.agreed(), within);
     }
 
-    /// As [`Node::wait_any`], in a way of the caller's choice.
-    pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) {
+    /// As [`Node::wait_any`], in a way of the caller's choice. Returns what ended the wait.
+    pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) -> Woken {
         if core::mem::take(&mut self.fresh) {
-            return;
+            return Woken::Event;
         }
         let deadline = self.deadline(within);
-        self.wait_for(how, deadline, self.blocked, true);
+        self.wait_for(how, deadline, self.blocked, true)
     }
 
     pub(super) fn deadline(&self, within: Option<Duration>) -> Option<Instant> {

@@ -30,12 +30,14 @@ impl Default for Adaptive {
 }
 
 impl Adaptive {
-    fn window(&self, longest: Duration) -> Duration {
+    /// How long to look now, at most `longest`.
+    #[must_use]
+    pub fn window(&self, longest: Duration) -> Duration {
         self.window.clamp(SHORTEST.min(longest), longest)
     }
 
     /// Learns that an answer took `waited`, waking included.
-    fn learn(&mut self, waited: Duration, longest: Duration) {
+    pub fn learn(&mut self, waited: Duration, longest: Duration) {
         let window = self.window(longest);
         let prompt = waited <= longest.saturating_mul(1 + WAKING);
         self.window = if prompt { waited.saturating_mul(2).max(window) } else { window / 2 };

@@ -10,18 +10,18 @@ use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Setup};
-use super::desk::Map;
+use super::memory::Map;
 use super::placement::{self, APPLICATION};
 use crate::failure::{Failure, Kind};
 
 /// Between two requests.
-const EVERY: Time = Time::nanos(100_000_000);
+pub(super) const EVERY: Time = Time::nanos(100_000_000);
 /// Before the first: connections come up.
 const BEFORE: Time = Time::nanos(50_000_000);
 /// A request for a log, and the log.
 const LOG_REQUEST: usize = 32;
 /// Every so many requests of t1, a log is asked for.
-const LOG_EVERY: u32 = 10;
+pub(super) const LOG_EVERY: u32 = 10;
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,18 @@ pub(super) enum Purpose {
     Confirmation,
 }
 
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Purpose; 6] = [
+        Purpose::Request,
+        Purpose::Reply,
+        Purpose::LogRequest,
+        Purpose::Log,
+        Purpose::Burst,
+        Purpose::Confirmation,
+    ];
+}
+
 /// A signal.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
@@ -75,6 +87,19 @@ pub(super) struct Sent {
 }
 
 impl Sent {
+    /// One that came as it was sent: when it was sent, when that returned and when it was received,
+    /// and how long the two cores were busy for it.
+    pub fn of(
+        purpose: Purpose,
+        flow: (usize, usize),
+        bytes: usize,
+        [sent, returned, received]: [Time; 3],
+        busy: [Time; 2],
+    ) -> Sent {
+        let busy = [[Time::ZERO; 2], busy];
+        Sent { purpose, flow, bytes, sent, returned, received, busy, wrong: false }
+    }
+
     /// How long the sending core and the receiving one were busy until it was received.
     pub fn busy(&self) -> [Time; 2] {
         let [before, after] = self.busy;

@@ -14,8 +14,9 @@ use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::Pid;
 use narrows_sim::time::Time;
 
-use super::desk::{Driver, Map, Pool, Taken};
+use super::driver::{Driver, Taken};
 use super::flags::{Counter, DriverName, Stack};
+use super::memory::{Map, Pool};
 
 /// How a run is set up.
 #[derive(Clone, Copy, Debug)]

@@ -54,6 +54,9 @@ pub enum Stack {
 }
 
 impl Stack {
+    /// Both.
+    pub const ALL: [Stack; 2] = [Stack::Layered, Stack::Flat];
+
     /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {

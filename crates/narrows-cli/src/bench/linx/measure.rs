@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::cases::{self, Measured, Purpose, Sent, Traffic};
 use super::core::Setup;
 use super::flags::{Counter, DriverName, Stack};
+use super::host::AtOnce;
 use crate::failure::Failure;
 use crate::flags::Which;
 use crate::statistics::{jitter, percentile};
@@ -62,6 +63,15 @@ impl Case {
         }
     }
 
+    /// Requests, or signals of a burst, where nothing else is asked for.
+    pub fn usual_rounds(self) -> u32 {
+        match self {
+            Case::Burst => SIGNALS,
+            Case::Throughput => FILES,
+            _ => ROUNDS,
+        }
+    }
+
     fn flows(self, cores: usize) -> Vec<(usize, usize)> {
         match self {
             Case::Pairs => (0..cores.max(2) / 2).map(|pair| (pair * 2, pair * 2 + 1)).collect(),
@@ -108,14 +118,17 @@ fn carry_out_under(chip: &Chip, trial: &Trial, settings: Settings) -> Result<Res
     let usual = if trial.stack == Stack::Flat { longest } else { longest.min(LONGEST_FRAME) };
     let traffic = match trial.case {
         Case::Burst => Traffic::Burst {
-            signals: trial.rounds.unwrap_or(SIGNALS),
+            signals: trial.rounds.unwrap_or(trial.case.usual_rounds()),
             stopped: trial.stopped && trial.stack == Stack::Layered,
         },
         Case::Throughput => Traffic::Burst {
-            signals: trial.rounds.unwrap_or(FILES),
+            signals: trial.rounds.unwrap_or(trial.case.usual_rounds()),
             stopped: trial.stack == Stack::Layered,
         },
-        _ => Traffic::Requests { rounds: trial.rounds.unwrap_or(ROUNDS), log },
+        _ => {
+            let rounds = trial.rounds.unwrap_or(trial.case.usual_rounds());
+            Traffic::Requests { rounds, log }
+        }
     };
     let setup = Setup { driver: trial.driver, stack: trial.stack, counter: trial.counter };
     let run = cases::Run {
@@ -190,6 +203,9 @@ pub(crate) struct Row {
     pub throughput_mbit_s: f64,
     /// The latency of each signal of a burst, in the order of sending.
     pub latencies_cycles: Vec<f64>,
+    /// Of requests of t0 on a host: round trips that follow each other at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<AtOnce>,
 }
 
 impl Purpose {
@@ -206,6 +222,11 @@ impl Purpose {
 }
 
 impl Results {
+    /// What was measured, on cores of such a clock.
+    pub(super) fn new(measured: Measured, hertz: f64) -> Results {
+        Results { measured, hertz }
+    }
+
     fn cycles(&self, time: narrows_sim::time::Time) -> f64 {
         time.micros() * self.hertz / 1e6
     }
@@ -297,6 +318,7 @@ impl Results {
             },
             throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
             latencies_cycles: if bursts { latencies } else { Vec::new() },
+            at_once: None,
         }
     }
 }

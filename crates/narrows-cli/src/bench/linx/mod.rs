@@ -1,10 +1,13 @@
 //! `bench t0` to `t6`: S4's test cases, with its definitions (sections 3.5 and 3.7.1.1), on a
-//! simulated chip.
+//! simulated chip, and those of two cores between two processes of this machine.
 
 mod cases;
 mod core;
-mod desk;
+mod driver;
 pub mod flags;
+mod hand;
+pub mod host;
+mod memory;
 mod placement;
 
 pub(crate) use measure::{Case, Row, Trial, carry_out};
@@ -17,7 +20,7 @@ use crate::flags::Which;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, wrap};
 use flags::{DriverName, Stack};
 
 /// Whether a bench is one of these.
@@ -33,13 +36,6 @@ pub(super) fn is_one(which: Which) -> bool {
 pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let args = &asked.args.linx;
     let which = asked.args.which;
-    let Some(chip) = &asked.chip else {
-        let text = format!(
-            "bench {} runs on a simulated chip: name one, such as --on nios2-dual",
-            which.name()
-        );
-        return Err(Failure::new(Kind::Usage, text));
-    };
     let case = Case::of(which);
     if args.handler_stopped && which != Which::T2 {
         let text = "--handler-stopped is for bench t2: leave it out".to_owned();
@@ -50,6 +46,10 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let stacks =
         if args.stack.is_empty() { vec![Stack::Layered, Stack::Flat] } else { args.stack.clone() };
     let sizes = if asked.args.bytes.is_empty() { case.sizes() } else { asked.args.bytes.clone() };
+    let Some(chip) = &asked.chip else {
+        let rows = host::run(asked, case, &stacks, &sizes)?;
+        return print(asked, &rows);
+    };
     let mut trials = Vec::new();
     for stack in &stacks {
         for driver in &drivers {
@@ -74,23 +74,40 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         rows.extend(carry_out(chip, trial)?.rows(trial));
     }
     drop(progress);
-    if asked.global.json {
-        return Report::new(&format!("bench {}", which.name()), asked.machine(), rows).print();
-    }
-    let heading = asked.machine().simulated().map(|on| on + "\n\n").unwrap_or_default();
-    output::print((heading + &text(&rows)).as_bytes())
+    print(asked, &rows)
 }
 
-fn text(rows: &[Row]) -> String {
+fn print(asked: &Asked<'_>, rows: &[Row]) -> Result<(), Failure> {
+    if asked.global.json {
+        let bench = format!("bench {}", asked.args.which.name());
+        return Report::new(&bench, asked.machine(), rows.to_vec()).print();
+    }
+    let heading = asked.machine().simulated().map(|on| on + "\n\n").unwrap_or_default();
+    let (clock, round_trips) = match &asked.chip {
+        Some(_) => ("Cycles of the core".to_owned(), String::new()),
+        None => {
+            let nanos = narrows_host::Host::nanos_per_tick();
+            (format!("Cycles of the time-stamp counter, {nanos:.3} ns each"), round_trips(rows))
+        }
+    };
+    output::print((heading + &text(rows, &clock) + &round_trips).as_bytes())
+}
+
+fn text(rows: &[Row], clock: &str) -> String {
     let mut text = String::new();
-    for stack in [Stack::Layered, Stack::Flat].map(Stack::name) {
+    for stack in Stack::ALL.map(Stack::name) {
         let rows: Vec<&Row> = rows.iter().filter(|row| row.stack == stack).collect();
         if !rows.is_empty() {
             text += &format!("{stack}\n\n{}\n", table(&rows));
         }
     }
-    text += "Cycles of the core: medians, and the worst latency; what the sending and the\n\
-             receiving core were busy until the signal was received.\n";
+    text += &wrap(
+        "",
+        &format!(
+            "{clock}: medians, and the worst latency; what the sending and the receiving core were \
+             busy until the signal was received."
+        ),
+    );
     let totals: Vec<String> = rows
         .iter()
         .map(|row| {
@@ -108,6 +125,42 @@ fn text(rows: &[Row]) -> String {
         })
         .collect();
     text + "\nFrom the first send to the last receive:\n" + &totals.concat()
+}
+
+/// Round trips at once, beside those of the endpoint below; nothing where none were measured.
+fn round_trips(rows: &[Row]) -> String {
+    let measured: Vec<_> =
+        rows.iter().filter_map(|row| Some((row, row.at_once.as_ref()?))).collect();
+    if measured.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("round trips at once", Align::Left),
+        ("bytes", Align::Right),
+        ("ns", Align::Right),
+        ("endpoint", Align::Right),
+        ("ratio", Align::Right),
+        ("bound", Align::Right),
+        ("met", Align::Left),
+    ]);
+    for (row, at_once) in &measured {
+        table.row(vec![
+            row.stack.to_owned(),
+            row.bytes.to_string(),
+            format!("{:.0}", at_once.round_trip_ns),
+            format!("{:.0}", at_once.endpoint_ns),
+            format!("{:.2}", at_once.ratio),
+            at_once.bound.map(|bound| format!("{bound:.2}")).unwrap_or_default(),
+            at_once.met.map(|met| if met { "yes" } else { "no" }.to_owned()).unwrap_or_default(),
+        ]);
+    }
+    let bounds = measured.iter().filter_map(|(_, at_once)| at_once.met);
+    let (met, all) = (bounds.clone().filter(|met| *met).count(), bounds.count());
+    let reading = match all {
+        0 => String::new(),
+        _ => format!("{met} of {all} bounds are met.\n"),
+    };
+    format!("\n{}{reading}", table.render())
 }
 
 fn table(rows: &[&Row]) -> String {

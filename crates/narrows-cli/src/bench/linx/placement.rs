@@ -183,7 +183,7 @@ fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> bool {
 }
 
 /// A frame goes up through connection and link.
-fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: super::desk::Taken) {
+fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: super::driver::Taken) {
     let arrived =
         core.layer(cpu, "connection", Some(Span::Receive), || core.receive(cpu, unit, Some(taken)));
     if core.setup.counter == Some(Counter::Window) {

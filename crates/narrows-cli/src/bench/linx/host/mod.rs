@@ -1,0 +1,364 @@
+//! The test cases of two cores, between two processes of this machine: flat, and layered with a
+//! thread for each process of a core.
+//!
+//! Their figures are by S4's definitions. What the stack itself takes is in the round trips that
+//! follow each other at once: batches of either stack and of the endpoint below, in turns.
+
+mod order;
+mod side;
+
+pub use order::Order;
+pub(crate) use side::Callee;
+
+use std::time::Duration;
+
+use narrows::platform::Platform;
+use narrows::strategy::Strategy;
+use narrows_host::linx::{Select, Spid};
+use narrows_host::{Host, system};
+use narrows_sim::time::Time;
+use serde::Serialize;
+
+use super::cases::{EVERY, LOG_EVERY, Measured, Purpose, Sent};
+use super::flags::{DriverName, Linx, Stack};
+use super::measure::{Case, Results, Row, Trial};
+use crate::bench::limit::{LAP, Laps};
+use crate::bench::pair::Pair;
+use crate::bench::{Asked, iterations};
+use crate::failure::{Failure, Kind};
+use crate::flags::Which;
+use crate::place::Other;
+use crate::progress::Progress;
+use crate::service::Mode;
+use crate::statistics::median;
+use side::{Ends, PATIENCE, SHORT, Stamp};
+
+/// How much longer a round trip of signals may take, flat, than one of messages of the endpoint below.
+const BOUND: f64 = 1.2;
+/// Round trips by which it is judged how many a batch is to have.
+const FIRST: u64 = 64;
+/// Rounds of batches.
+const ROUNDS: u16 = 21;
+/// How long the other side's process has to end, if it is what something failed for.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Round trips that follow each other at once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct AtOnce {
+    /// Of signals.
+    pub round_trip_ns: f64,
+    /// Of messages of the endpoint below, of as many bytes.
+    pub endpoint_ns: f64,
+    /// The median of the ratios of each round.
+    pub ratio: f64,
+    /// What the ratio may be at most, if that is said.
+    pub bound: Option<f64>,
+    pub met: Option<bool>,
+}
+
+/// Whether everything that was asked for means something here.
+fn sensible(which: Which, args: &Linx) -> Result<(), Failure> {
+    let four = matches!(which, Which::T4 | Which::T5 | Which::T6);
+    let flags = [
+        ("--driver", !args.driver.is_empty()),
+        ("--cached", args.cached),
+        ("--mtu", args.mtu.is_some()),
+        ("--handler-stopped", args.handler_stopped),
+        ("--counter", args.counter.is_some()),
+    ];
+    let text = match flags.iter().find(|(_, given)| *given) {
+        _ if four => format!(
+            "bench {} needs cores that are nobody else's: name a simulated chip, such as --on \
+             nios2-quad",
+            which.name()
+        ),
+        Some((flag, _)) => {
+            format!(
+                "{flag} is for simulated chips: leave it out, or name one, such as --on nios2-dual"
+            )
+        }
+        None => return Ok(()),
+    };
+    Err(Failure::new(Kind::Usage, text))
+}
+
+/// Carries out what is asked for: its rows.
+///
+/// # Errors
+/// As the other benches between two processes.
+pub(super) fn run(
+    asked: &Asked<'_>,
+    case: Case,
+    stacks: &[Stack],
+    sizes: &[usize],
+) -> Result<Vec<Row>, Failure> {
+    sensible(asked.args.which, &asked.args.linx)?;
+    let longest = narrows_host::linx::LONGEST;
+    if let Some(wrong) = sizes.iter().find(|size| !(8..=longest).contains(*size)) {
+        let text = format!("a signal here has 8 to {longest} bytes, not {wrong}");
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    let mut bench = Bench::start(asked)?;
+    let progress = Progress::new((stacks.len() * sizes.len()) as u64, asked.global.json);
+    let mut rows = Vec::new();
+    let mut done = 0;
+    for bytes in sizes {
+        for stack in stacks {
+            progress.say(&format!("{} {bytes} B", stack.name()));
+            let trial = Trial {
+                case,
+                driver: DriverName::ShmNoack,
+                stack: *stack,
+                counter: None,
+                bytes: *bytes,
+                mtu: None,
+                cached: true,
+                stopped: false,
+                rounds: asked.args.rounds.map(u32::from),
+            };
+            let results = bench.carry_out(&trial)?;
+            rows.extend(results.rows(&trial).into_iter().map(|row| Row { driver: "host", ..row }));
+            done += 1;
+            progress.reach(done);
+        }
+        if case == Case::Latency {
+            let rounds = usize::from(asked.args.rounds.unwrap_or(ROUNDS));
+            let found = bench.at_once(stacks, *bytes, rounds)?;
+            for (stack, at_once) in stacks.iter().zip(found) {
+                let of = |row: &&mut Row| {
+                    row.stack == stack.name()
+                        && row.bytes == *bytes
+                        && row.round_trip_cycles.is_some()
+                };
+                if let Some(row) = rows.iter_mut().find(of) {
+                    row.at_once = Some(at_once);
+                }
+            }
+        }
+    }
+    drop(progress);
+    bench.close()?;
+    rows.sort_by_key(|row| row.stack == Stack::Flat.name());
+    Ok(rows)
+}
+
+/// Both processes, and where the other one's endpoints are.
+struct Bench {
+    pair: Pair,
+    ends: Ends,
+    theirs: [(Stack, Spid); 2],
+    hertz: f64,
+}
+
+impl Bench {
+    fn start(asked: &Asked<'_>) -> Result<Bench, Failure> {
+        let mut pair = Pair::start(asked.global, false, narrows_host::linx::LONGEST, None)?;
+        pair.warn();
+        let number = std::process::id();
+        order(&mut pair, Order::Open(number))?;
+        let ends = Ends::open(number, "caller").map_err(|why| {
+            Failure::new(Kind::Name, format!("cannot open the bench's endpoints: {why}"))
+        })?;
+        let find = |stack| Some((stack, ends.find(number, "callee", stack)?));
+        let found = find(Stack::Flat).zip(find(Stack::Layered));
+        let theirs = found.map(|(flat, layered)| [flat, layered]);
+        let theirs = theirs.ok_or_else(|| silent(&mut pair))?;
+        let bench = Bench { pair, ends, theirs, hertz: 1e9 / Host::nanos_per_tick() };
+        bench.send(Stack::Flat, (Purpose::Confirmation, 0, SHORT));
+        Ok(bench)
+    }
+
+    fn close(mut self) -> Result<(), Failure> {
+        order(&mut self.pair, Order::Close)
+    }
+
+    fn now(&self) -> u64 {
+        self.pair.peer.node.platform().now().0
+    }
+
+    /// Sends a signal: when, and when that returned.
+    fn send(&self, stack: Stack, (purpose, id, bytes): (Purpose, u32, usize)) -> Option<Stamp> {
+        let to = self.theirs.iter().find(|(of, _)| *of == stack)?.1;
+        let signal = side::make(purpose, id, bytes)?;
+        let sent = self.now();
+        self.ends.of(stack).send(to, signal).ok()?;
+        Some(Stamp { id, sent, returned: self.now(), received: 0 })
+    }
+
+    /// Receives a signal: what for, its number, its bytes and when.
+    fn receive(&self, stack: Stack) -> Option<(Purpose, Stamp, usize)> {
+        let wanted = |signal: &_| side::purpose_of(signal).is_some();
+        let signal = self.ends.of(stack).receive_if(wanted, Some(PATIENCE))?;
+        let stamp = Stamp { id: side::read(&signal)?, received: self.now(), ..Stamp::default() };
+        Some((side::purpose_of(&signal)?, stamp, signal.bytes().len()))
+    }
+
+    fn carry_out(&mut self, trial: &Trial) -> Result<Results, Failure> {
+        let signals = planned(trial);
+        order(&mut self.pair, Order::Serve(trial.stack, signals.len() as u32))?;
+        match self.exchange(trial, &signals) {
+            Some(measured) => Ok(Results::new(measured, self.hertz)),
+            None => Err(silent(&mut self.pair)),
+        }
+    }
+
+    /// Sends all signals of a trial, receives all answers, and puts both sides' stamps together.
+    fn exchange(&self, trial: &Trial, signals: &[(Purpose, usize)]) -> Option<Measured> {
+        let began = system::process_time();
+        let burst = signals.iter().all(|(purpose, _)| *purpose == Purpose::Burst);
+        let (mut sent, mut received) = (Vec::new(), Vec::new());
+        let mut waiting = 0;
+        for (id, (purpose, bytes)) in signals.iter().enumerate() {
+            sent.push(self.send(trial.stack, (*purpose, id as u32, *bytes))?);
+            waiting += usize::from(!burst);
+            // A log is asked for just before a request.
+            if *purpose == Purpose::Request {
+                for _ in 0..std::mem::take(&mut waiting) {
+                    received.push(self.receive(trial.stack)?);
+                }
+                if id + 1 < signals.len() {
+                    std::thread::sleep(Duration::from_nanos((EVERY.micros() * 1e3) as u64));
+                }
+            }
+        }
+        if burst {
+            received.push(self.receive(trial.stack)?);
+        }
+        let cpu = system::process_time().saturating_sub(began);
+        let (their_cpu, theirs) = side::hear(self.ends.of(trial.stack))?;
+        let share =
+            |cpu: Duration| Time::nanos(cpu.as_nanos() as u64 / signals.len().max(1) as u64);
+        let busy = [share(cpu), share(their_cpu)];
+        let mut all = Vec::new();
+        for ((purpose, bytes), stamp) in signals.iter().zip(&sent) {
+            let there = theirs.iter().find(|one| one.id == stamp.id && one.received > 0)?;
+            let times = [stamp.sent, stamp.returned, there.received].map(Time::nanos);
+            all.push(Sent::of(*purpose, (0, 1), *bytes, times, busy));
+        }
+        for (purpose, stamp, bytes) in &received {
+            let there = theirs.iter().find(|one| one.id == stamp.id && one.sent > 0)?;
+            let times = [there.sent, there.returned, stamp.received].map(Time::nanos);
+            all.push(Sent::of(*purpose, (1, 0), *bytes, times, [busy[1], busy[0]]));
+        }
+        Some(Measured { signals: all, layers: Vec::new() })
+    }
+
+    /// Round trips of both stacks and of the endpoint below, in turns.
+    fn at_once(
+        &mut self,
+        stacks: &[Stack],
+        bytes: usize,
+        rounds: usize,
+    ) -> Result<Vec<AtOnce>, Failure> {
+        let strategy = Strategy::default();
+        // As many of each as there are to time.
+        let count = iterations(self.pair.messages(strategy, bytes, FIRST)?);
+        let mut counts = Vec::new();
+        for stack in stacks {
+            counts.push(iterations(self.echo(*stack, bytes, FIRST)?));
+        }
+        let mut trips: Vec<Vec<(f64, f64)>> = vec![Vec::new(); stacks.len()];
+        for _ in 0..rounds {
+            let endpoint = self.pair.messages(strategy, bytes, count)?;
+            for ((stack, count), trips) in stacks.iter().zip(&counts).zip(&mut trips) {
+                trips.push((self.echo(*stack, bytes, *count)?, endpoint));
+            }
+        }
+        let middle = |values: Vec<f64>| median(&mut values.clone()).unwrap_or(f64::NAN);
+        Ok(stacks
+            .iter()
+            .zip(trips)
+            .map(|(stack, trips)| {
+                let ratio = middle(trips.iter().map(|(own, below)| own / below).collect());
+                let bound = (*stack == Stack::Flat).then_some(BOUND);
+                AtOnce {
+                    round_trip_ns: middle(trips.iter().map(|(own, _)| *own).collect()),
+                    endpoint_ns: middle(trips.iter().map(|(_, below)| *below).collect()),
+                    ratio,
+                    bound,
+                    met: bound.map(|bound| ratio <= bound),
+                }
+            })
+            .collect())
+    }
+
+    /// A batch of round trips of signals: nanoseconds of one, the median.
+    fn echo(&mut self, stack: Stack, bytes: usize, count: u64) -> Result<f64, Failure> {
+        order(&mut self.pair, Order::Echo(stack, count as u32))?;
+        let mut laps = Laps::new(count);
+        laps.begin();
+        for number in 0..count {
+            laps.iteration(LAP);
+            if self.there_and_back(stack, number as u32, bytes).is_none() {
+                return Err(silent(&mut self.pair));
+            }
+        }
+        laps.finish();
+        Ok(laps.middle().unwrap_or_default())
+    }
+
+    #[inline(always)]
+    fn there_and_back(&self, stack: Stack, id: u32, bytes: usize) -> Option<()> {
+        let to = self.theirs.iter().find(|(of, _)| *of == stack)?.1;
+        let own = self.ends.of(stack);
+        own.send(to, side::make(Purpose::Burst, id, bytes)?).ok()?;
+        let back = own.receive(&Select::any(), Some(PATIENCE))?;
+        (side::read(&back) == Some(id)).then_some(())
+    }
+}
+
+/// What the caller sends in a test case: what for, and how long it is.
+fn planned(trial: &Trial) -> Vec<(Purpose, usize)> {
+    let rounds = trial.rounds.unwrap_or(trial.case.usual_rounds());
+    let log = trial.case == Case::Interference;
+    let mut signals = Vec::new();
+    for round in 0..rounds {
+        if log && round % LOG_EVERY == 0 {
+            signals.push((Purpose::LogRequest, SHORT));
+        }
+        let purpose = match trial.case {
+            Case::Burst | Case::Throughput => Purpose::Burst,
+            _ => Purpose::Request,
+        };
+        signals.push((purpose, trial.bytes));
+    }
+    signals
+}
+
+fn order(pair: &mut Pair, order: Order) -> Result<(), Failure> {
+    pair.limit_mode(false)?;
+    pair.peer.mode(Mode::Linx(order))
+}
+
+fn silent(pair: &mut Pair) -> Failure {
+    match pair.peer.other.ended(FAREWELL) {
+        Some(how) => Failure::new(Kind::Peer, format!("the other core's process {how}")),
+        None => Failure::new(Kind::Peer, side::SILENT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_asked_for_before_every_tenth_request() {
+        let trial = |case| Trial {
+            case,
+            driver: DriverName::ShmNoack,
+            stack: Stack::Flat,
+            counter: None,
+            bytes: 48,
+            mtu: None,
+            cached: true,
+            stopped: false,
+            rounds: Some(11),
+        };
+        let signals = planned(&trial(Case::Interference));
+        assert_eq!(signals.len(), 13);
+        let logs: Vec<usize> =
+            (0..13).filter(|at| signals[*at] == (Purpose::LogRequest, SHORT)).collect();
+        assert_eq!(logs, [0, 11]);
+        assert_eq!(planned(&trial(Case::Burst)), [(Purpose::Burst, 48); 11]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What the link handler of a node has around it: the node below, its links and its endpoints.
+
+use narrows::connection::{Refused, Settings, Signal as Travelling};
+use narrows::link::LinkId;
+use narrows::link::handler::{Adaption, Spid};
+use narrows::platform::{Instant, Platform};
+
+use super::driver::Driver;
+use super::local::{Local, Queued};
+use super::signal::Signal;
+use super::unit::{Manager, Unit};
+use super::waits::{Awaited, Waits};
+use crate::Node;
+
+pub(super) struct Around {
+    pub node: Node,
+    pub units: Vec<Option<Unit>>,
+    pub locals: Vec<Local>,
+    pub waits: Waits,
+    pub settings: Settings,
+}
+
+impl Around {
+    pub fn now(&self) -> Instant {
+        // Without heartbeats nobody asks when something was sent.
+        match self.settings.heartbeat.or(self.settings.patience) {
+            Some(_) => self.node.platform().now(),
+            None => Instant(0),
+        }
+    }
+
+    /// A link's connection, its driver, and the time.
+    pub fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
+        let now = self.now();
+        let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
+        let Unit { to, flow, manager, current, .. } = unit;
+        Some((manager, Driver { node: &mut self.node, to: *to, flow: *flow, current }, now))
+    }
+
+    pub fn local(&mut self, spid: Spid) -> Option<&mut Local> {
+        self.locals.iter_mut().find(|local| local.spid == spid)
+    }
+
+    /// Says what a connection has to say, and sends what it has queued. What finds no room is said
+    /// when there is some.
+    pub fn attend(&mut self, link: u16) {
+        let said = match self.unit(link) {
+            Some((Manager::Flat(flat), mut driver, now)) => flat.attend(&mut driver, now),
+            Some((Manager::Layered(layered), mut driver, now)) => {
+                // What a peer turned out not to take is dropped here; its sender was told that when
+                // the connection was up.
+                layered.transmit(&mut driver, now, |signal, _| drop(signal))
+            }
+            None => return,
+        };
+        self.want_room(link, |unit| unit.owes = !said);
+    }
+
+    /// Notes who wants room on a link: while anybody does, it ends waits.
+    pub fn want_room(&mut self, link: u16, note: impl FnOnce(&mut Unit)) {
+        let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
+        let Some(unit) = unit else { return };
+        let wants = |unit: &Unit| unit.owes || unit.senders > 0;
+        let before = wants(unit);
+        note(unit);
+        if wants(unit) != before {
+            let _ = self.node.want_room_for_messages(unit.link, !before);
+            self.waits.stir();
+        }
+    }
+
+    /// A signal is used: as many more may come.
+    pub fn give_back(&mut self, link: u16, of: LinkId) {
+        let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
+        let Some(unit) = unit.filter(|unit| unit.link == of) else { return };
+        unit.manager.give_back(1);
+        self.attend(link);
+    }
+
+    /// Puts a signal in an endpoint's queue and tells who waits for it.
+    pub fn put(&mut self, to: Spid, queued: Queued) {
+        if let Some(local) = self.local(to) {
+            local.put(queued);
+            self.waits.tell(Awaited::Signal(to));
+        }
+    }
+}
+
+impl Adaption for Around {
+    type Buffer = Signal;
+
+    fn make(&mut self, bytes: &[u8]) -> Option<Signal> {
+        let mut signal = Signal::raw(bytes.len())?;
+        signal.bytes_mut().copy_from_slice(bytes);
+        Some(signal)
+    }
+
+    fn read(&self, buffer: &Signal, to: &mut [u8]) -> bool {
+        let bytes = buffer.bytes().get(..to.len());
+        bytes.is_some_and(|bytes| {
+            to.copy_from_slice(bytes);
+            true
+        })
+    }
+
+    fn free(&mut self, _buffer: Signal) {}
+
+    fn deliver(&mut self, signal: Travelling<Signal>, via: Option<u16>) {
+        let link = via.and_then(|at| Some((at, self.units.get(usize::from(at))?.as_ref()?.link)));
+        let Travelling { from, to, buffer: mut signal, .. } = signal;
+        signal.from = Spid(from);
+        self.put(Spid(to), Queued { signal, via: link });
+    }
+
+    #[inline]
+    fn transmit(
+        &mut self,
+        link: u16,
+        signal: Travelling<Signal>,
+    ) -> Result<(), (Refused, Travelling<Signal>)> {
+        let sent = match self.unit(link) {
+            None => Err((Refused::Full, signal)),
+            Some((Manager::Flat(flat), mut driver, now)) => {
+                let Travelling { from, to, len, buffer } = &signal;
+                let lent = Travelling { from: *from, to: *to, len: *len, buffer };
+                flat.send(&mut driver, now, lent).map_err(|why| (why, signal))
+            }
+            Some((Manager::Layered(layered), ..)) => {
+                let queued = layered.send(signal);
+                self.attend(link);
+                queued
+            }
+        };
+        if let Err((Refused::Full, signal)) = &sent
+            && signal.to == 0
+        {
+            // The link handler says it as soon as there is room.
+            self.want_room(link, |unit| unit.owes = true);
+        }
+        sent
+    }
+}

@@ -1,0 +1,300 @@
+//! What comes over a node's links, and what is due when nothing comes.
+
+use narrows::connection::{Arrived, Signal as Travelling};
+use narrows::endpoint::{Address, Lent, Select, What};
+use narrows::link::LinkId;
+use narrows::link::handler::{Spid, Taken};
+use narrows::strategy::Strategy;
+
+use super::Stack;
+use super::core::Core;
+use super::driver::{Copied, FRAMES};
+use super::signal::{NUMBER, Signal};
+use super::unit::{Manager, Unit};
+
+/// Frames that are looked at before the application has its turn again.
+const BATCH: usize = 64;
+/// Signals that are received before what else there is to do is looked at.
+const HASTY: u32 = 64;
+
+impl Core {
+    /// The unit of a link of the node, made if it is new.
+    fn unit_of(&mut self, link: LinkId) -> Option<u16> {
+        let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|unit| unit.link == link);
+        if let Some(known) = self.around.units.iter().position(is) {
+            return Some(known as u16);
+        }
+        let node = &mut self.around.node;
+        let (name, _) = node.peer(link).ok()?;
+        let to = Address { link, port: FRAMES };
+        let flow = node.begin_flow_to(to, Strategy::default()).ok()?;
+        // Its end comes behind everything that the peer has sent.
+        node.attach(link, FRAMES).ok()?;
+        let Ok(at) = self.handler.add_link(name) else {
+            node.close(link);
+            return None;
+        };
+        let now = self.around.now();
+        let manager = Manager::new(self.stack, self.around.settings, now);
+        let unit = Unit::new(link, to, flow, manager);
+        let units = &mut self.around.units;
+        if units.len() <= usize::from(at) {
+            units.resize_with(usize::from(at) + 1, || None);
+        }
+        units[usize::from(at)] = Some(unit);
+        self.around.waits.stir();
+        self.around.attend(at);
+        Some(at)
+    }
+
+    /// The connection of a link has ended.
+    pub fn lost(&mut self, at: u16) {
+        self.handler.link_down(&mut self.around, at);
+        // What was hunted through it is hunted anew.
+        self.hunting = true;
+        self.around.waits.stir();
+        self.handler.remove_link(at);
+        if let Some(unit) = self.around.units.get_mut(usize::from(at)).and_then(Option::take) {
+            for lent in unit.current.into_iter().chain(unit.backlog) {
+                self.around.node.release(lent);
+            }
+            self.around.node.close(unit.link);
+        }
+    }
+
+    /// The peer of a link is gone: the link ends behind what waits for another.
+    fn end_behind(&mut self, at: u16) {
+        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+        if let Some(unit) = unit {
+            unit.gone = true;
+            self.drain(at);
+        }
+    }
+
+    /// Takes what has come off the driver, straight to where it belongs, and says what there is to
+    /// say: all layers in the caller's own thread.
+    pub fn pump(&mut self) {
+        for _ in 0..BATCH {
+            if !self.take_next() {
+                break;
+            }
+        }
+        self.see_to_the_rest();
+    }
+
+    /// As [`Core::pump`], until a signal that is wanted has come for an endpoint, behind those that are
+    /// in its queue already: the signal. What else there is to do is done now and then.
+    #[inline]
+    pub fn pump_for(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Option<Signal> {
+        for _ in 0..BATCH {
+            if !self.take_next() {
+                break;
+            }
+            let last = self.around.local(spid).and_then(|local| local.queue.back());
+            if last.is_some_and(|last| wanted(&last.signal)) {
+                self.hasty += 1;
+                if self.hasty < HASTY {
+                    return self.take(spid, wanted);
+                }
+                break;
+            }
+        }
+        self.hasty = 0;
+        self.see_to_the_rest();
+        self.take(spid, wanted)
+    }
+
+    /// Takes the next frame off the driver. False if there is none.
+    #[inline]
+    fn take_next(&mut self) -> bool {
+        let Some((at, lent)) = self.next_frame() else { return false };
+        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+        if let Some(unit) = unit {
+            unit.backlog.push_back(lent);
+            self.drain(at);
+        }
+        true
+    }
+
+    /// The next frame, and its link.
+    fn next_frame(&mut self) -> Option<(u16, Lent)> {
+        loop {
+            let lent = self.around.node.try_receive(FRAMES, &Select::default()).ok()??;
+            let link = lent.from.link;
+            match lent.what {
+                What::Message => match self.unit_of(link) {
+                    Some(at) => return Some((at, lent)),
+                    None => self.around.node.release(lent),
+                },
+                What::Refused => self.around.node.release(lent),
+                What::PeerGone(_) => {
+                    self.around.node.release(lent);
+                    let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|u| u.link == link);
+                    let at = self.around.units.iter().position(is).map(|at| at as u16);
+                    match (at, self.stack) {
+                        (Some(at), Stack::Flat) => self.end_behind(at),
+                        // Behind the frames that were taken and not looked at.
+                        (Some(at), Stack::Layered) => self.frames.push_back((at, link, None)),
+                        (None, _) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the frames of a link that have come off the driver.
+    fn drain(&mut self, at: u16) {
+        loop {
+            let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+            let Some(unit) = unit else { return };
+            if unit.current.is_none() {
+                unit.current = unit.backlog.pop_front();
+            }
+            if !unit.waits() {
+                if unit.gone {
+                    self.lost(at);
+                }
+                return;
+            }
+            if !self.take_frame(at, None) {
+                return;
+            }
+        }
+    }
+
+    /// Takes one frame of a link: the one that is current, or one that was copied. False if it has to
+    /// wait.
+    pub fn take_frame(&mut self, at: u16, copied: Option<&mut Copied>) -> bool {
+        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+        if let Some(signal) = unit.and_then(|unit| unit.stalled.take()) {
+            return self.pass_on(at, signal);
+        }
+        let Some((manager, mut driver, now)) = self.around.unit(at) else { return false };
+        let arrived = match (manager, copied) {
+            (Manager::Flat(flat), None) => flat.receive(&mut driver, now, Signal::raw),
+            (Manager::Flat(flat), Some(copied)) => flat.receive(copied, now, Signal::raw),
+            (Manager::Layered(layered), None) => layered.receive(&mut driver, now, Signal::raw),
+            (Manager::Layered(layered), Some(copied)) => layered.receive(copied, now, Signal::raw),
+        };
+        match arrived {
+            Arrived::Nothing | Arrived::NoBuffer => false,
+            Arrived::Part => {
+                // The peer may have given room back.
+                self.around.attend(at);
+                true
+            }
+            Arrived::Up => {
+                self.around.attend(at);
+                self.handler.link_up(&mut self.around, at);
+                true
+            }
+            Arrived::Signal(signal) => self.pass_on(at, signal),
+            Arrived::Down(_) => {
+                self.around.attend(at);
+                self.lost(at);
+                false
+            }
+        }
+    }
+
+    /// Hands a signal that came over a link to the link handler. False if it has to wait.
+    fn pass_on(&mut self, at: u16, signal: Travelling<Signal>) -> bool {
+        let (to, len) = (signal.to, signal.len);
+        // Every signal of an endpoint has a number.
+        if to != 0 && len < NUMBER {
+            self.end(at);
+            return false;
+        }
+        match self.handler.receive(&mut self.around, at, signal) {
+            Ok(Taken::Delivered) => true,
+            Ok(Taken::Used) => {
+                let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+                if let Some(link) = unit.map(|unit| unit.link).filter(|_| to != 0) {
+                    self.around.give_back(at, link);
+                }
+                true
+            }
+            Ok(Taken::Stalled(signal)) => {
+                if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
+                    unit.stalled = Some(signal);
+                }
+                false
+            }
+            Err(_) => {
+                self.end(at);
+                false
+            }
+        }
+    }
+
+    /// Ends a link whose peer breaks the rules.
+    fn end(&mut self, at: u16) {
+        if let Some((manager, ..)) = self.around.unit(at) {
+            manager.close();
+        }
+        self.around.attend(at);
+        self.lost(at);
+    }
+
+    /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
+    pub fn see_to_the_rest(&mut self) {
+        let mut nth = 0;
+        while self.hunting {
+            let Some(name) = self.handler.wanted(nth) else {
+                self.hunting = nth > 0;
+                break;
+            };
+            nth += 1;
+            // It needs no link to itself.
+            if name == self.name {
+                continue;
+            }
+            // A name that cannot be linked to now may be later: the hunt goes on.
+            if let Ok(Some(link)) = self.around.node.try_hunt(&name) {
+                self.unit_of(link);
+            }
+        }
+        let timed = self.around.settings.heartbeat.or(self.around.settings.patience).is_some();
+        for at in 0..self.around.units.len() as u16 {
+            let Some(unit) = self.around.units.get(usize::from(at)).and_then(Option::as_ref) else {
+                continue;
+            };
+            let (waits, owes) = (unit.waits(), unit.owes);
+            if owes || timed {
+                self.around.attend(at);
+            }
+            if waits {
+                self.drain(at);
+            }
+            if timed {
+                self.take_frame(at, None);
+            }
+        }
+        self.handler.attend(&mut self.around);
+    }
+
+    /// Takes a frame off the driver to memory of its own, as an interrupt routine does.
+    pub fn copy_frame(&mut self) -> bool {
+        let Some((at, lent)) = self.next_frame() else { return false };
+        let mut frame = vec![0; lent.len];
+        let read = self.around.node.read(&lent, 0, &mut frame);
+        let link = lent.from.link;
+        self.around.node.release(lent);
+        if read.is_ok() {
+            self.frames.push_back((at, link, Some(frame)));
+        }
+        true
+    }
+
+    /// Whether a signal that came over a link waits for room on another.
+    pub fn is_stalled(&self, at: u16) -> bool {
+        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+        unit.is_some_and(|unit| unit.stalled.is_some())
+    }
+
+    /// Whether a link is still the one that a frame came over.
+    pub fn is_current(&self, at: u16, link: LinkId) -> bool {
+        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+        unit.is_some_and(|unit| unit.link == link)
+    }
+}

@@ -1,0 +1,97 @@
+//! A link of a LINX node: its flow, its connection, and the frames that wait.
+
+use std::collections::VecDeque;
+
+use narrows::connection::flattened::Flattened;
+use narrows::connection::point_to_point::{PointToPoint, Waiting};
+use narrows::connection::{Settings, Signal as Travelling};
+use narrows::endpoint::{Address, FlowId, Lent};
+use narrows::link::LinkId;
+use narrows::platform::Instant;
+
+use super::Stack;
+use super::driver::MTU;
+use super::signal::Signal;
+
+/// Signals that a layered connection queues while there is no room for them.
+const QUEUE: usize = 256;
+
+/// The connection of a link.
+pub(super) enum Manager {
+    Flat(Flattened),
+    Layered(PointToPoint<Signal, Vec<Waiting<Signal>>>),
+}
+
+impl Manager {
+    pub fn new(stack: Stack, settings: Settings, now: Instant) -> Manager {
+        match stack {
+            Stack::Flat => Manager::Flat(Flattened::new(settings, MTU, now)),
+            Stack::Layered => {
+                let queue = (0..QUEUE).map(|_| None).collect();
+                Manager::Layered(PointToPoint::new(queue, settings, now))
+            }
+        }
+    }
+
+    pub fn next_look(&self) -> Option<Instant> {
+        match self {
+            Manager::Flat(flat) => flat.next_look(),
+            Manager::Layered(layered) => layered.next_look(),
+        }
+    }
+
+    pub fn close(&mut self) {
+        match self {
+            Manager::Flat(flat) => flat.close(),
+            Manager::Layered(layered) => layered.close(),
+        }
+    }
+
+    pub fn give_back(&mut self, signals: u16) {
+        match self {
+            Manager::Flat(flat) => flat.give_back(signals),
+            Manager::Layered(layered) => layered.give_back(signals),
+        }
+    }
+}
+
+/// A link that is there.
+pub(super) struct Unit {
+    pub link: LinkId,
+    pub to: Address,
+    pub flow: FlowId,
+    pub manager: Manager,
+    /// The frame that is being received, and those behind it that have been taken off the driver.
+    pub current: Option<Lent>,
+    pub backlog: VecDeque<Lent>,
+    /// A signal for another link that has no room.
+    pub stalled: Option<Travelling<Signal>>,
+    /// Whether the peer is gone: the link ends behind what waits.
+    pub gone: bool,
+    /// Whether the connection has something to say that had no room.
+    pub owes: bool,
+    /// Senders that wait for room.
+    pub senders: u32,
+}
+
+impl Unit {
+    pub fn new(link: LinkId, to: Address, flow: FlowId, manager: Manager) -> Unit {
+        Unit {
+            link,
+            to,
+            flow,
+            manager,
+            current: None,
+            backlog: VecDeque::new(),
+            stalled: None,
+            gone: false,
+            owes: false,
+            senders: 0,
+        }
+    }
+
+    /// Whether frames that were taken off the driver wait.
+    pub fn waits(&self) -> bool {
+        self.stalled.is_some() || self.current.is_some() || !self.backlog.is_empty()
+    }
+}
