@@ -1,0 +1,620 @@
+//! Chooses anew while flows run: when one comes or goes, when sizes, periods, budgets or costs change,
+//! when a deadline was missed.
+//!
+//! A [`Controller`] knows the flows, what they travel by and what there is. [`Controller::decide`] plans
+//! anew by the [optimiser](crate::optimise()) and says whether anything is to change, and why;
+//! [`Controller::next`] hands out the switches one after the other, those first that free memory, so that
+//! what is in use never exceeds the budget on the way. Whoever carries them out says how each ended.
+//!
+//! What is not necessary is done only if it pays, and not twice in a short time: see [`Settings`].
+//! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes with
+//! floating point.
+
+mod error;
+mod flow;
+mod learn;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use core::time::Duration;
+
+use narrows::strategy::Strategy;
+
+use crate::model::{Costs, Flow, ModelError, WHOLE, estimate, picos};
+use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage};
+
+pub use error::ControlError;
+pub use flow::{FlowState, Handle};
+pub use learn::{Learner, Learnt, differs};
+pub use plan::Planned;
+
+/// The most strategies that one flow can be given.
+pub const MAX_STRATEGIES: usize = 256;
+
+/// What keeps the controller calm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What switches that are not necessary have to save, in parts per million of what the flows take of
+    /// the calling core that would switch: each for itself where that can be told, and all together.
+    pub saves: u32,
+    /// The least time from one switch of a flow to the next that is not necessary.
+    pub rest: Duration,
+    /// For how long a switch may keep requests back: deadlines have to hold with that.
+    pub pause: Duration,
+    /// Nodes of a search.
+    pub limit: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            saves: 20_000,
+            rest: Duration::from_millis(500),
+            pause: Duration::ZERO,
+            limit: 20_000,
+        }
+    }
+}
+
+/// Times of [`Settings::rest`] after which it is forgotten that a flow was late.
+const FORGET: u32 = 20;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A flow came.
+    Arrived,
+    /// A flow left.
+    Left,
+    /// A flow's sizes, period, work or deadline are others.
+    Changed,
+    /// Memory or time of a core are more or less than before.
+    Budget,
+    /// A response came later than its deadline.
+    Missed,
+    /// The machine's costs are others than was thought.
+    Learnt,
+    /// A strategy was refused, or a switch came to nothing.
+    Failed,
+    /// Time has passed: what had to rest may switch.
+    Rested,
+}
+
+impl Cause {
+    /// A word for it, the same everywhere.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Arrived => "arrived",
+            Cause::Left => "left",
+            Cause::Changed => "changed",
+            Cause::Budget => "budget",
+            Cause::Missed => "missed",
+            Cause::Learnt => "learnt",
+            Cause::Failed => "failed",
+            Cause::Rested => "rested",
+        }
+    }
+}
+
+/// Why flows switch, or do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// What there is, is the best.
+    Best,
+    /// Something better saves too little.
+    Little,
+    /// It saves enough.
+    Saves,
+    /// What is in use does not fit into internal memory.
+    Memory,
+    /// A deadline would be missed.
+    Deadline,
+    /// A core is asked for more than its time.
+    Time,
+    /// A flow has a strategy that was refused.
+    Refused,
+}
+
+impl Reason {
+    /// A word for it, the same everywhere.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Best => "best",
+            Reason::Little => "little",
+            Reason::Saves => "saves",
+            Reason::Memory => "memory",
+            Reason::Deadline => "deadline",
+            Reason::Time => "time",
+            Reason::Refused => "refused",
+        }
+    }
+
+    /// Whether flows have to switch.
+    pub fn necessary(self) -> bool {
+        !matches!(self, Reason::Best | Reason::Little | Reason::Saves)
+    }
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What happened.
+    pub cause: Cause,
+    /// Why flows switch or stay.
+    pub reason: Reason,
+    /// How many are to switch.
+    pub switches: u16,
+    /// Time of the calling core as things are, in parts per million.
+    pub before: u64,
+    /// After all switches.
+    pub after: u64,
+}
+
+/// A flow that is to change its strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Which.
+    pub flow: Handle,
+    /// What it has.
+    pub from: Strategy,
+    /// What it is to have.
+    pub to: Strategy,
+    /// Why.
+    pub reason: Reason,
+    /// Its time of the calling core now, in parts per million.
+    pub before: u32,
+    /// Afterwards.
+    pub after: u32,
+}
+
+/// What a flow is begun with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The name of the flow from now on.
+    pub flow: Handle,
+    /// The DSP that serves it, where it stays.
+    pub dsp: u8,
+    /// What it begins with.
+    pub strategy: Strategy,
+}
+
+/// Room for so many flows, and the strategies of all of them.
+#[derive(Debug)]
+pub struct Tables<'a, 's> {
+    /// One for each flow.
+    pub flows: &'a mut [Option<FlowState<'s>>],
+    /// What each is to have: one for each flow.
+    pub planned: &'a mut [Planned],
+    /// One for each flow.
+    pub groups: &'a mut [Group],
+    /// The flows of all groups, one for each flow.
+    pub members: &'a mut [u16],
+    /// One for each strategy of each flow, and so the next.
+    pub choices: &'a mut [Choice],
+    /// Which strategy a choice is.
+    pub numbers: &'a mut [u16],
+    /// One for each flow.
+    pub picks: &'a mut [Pick],
+    /// What the optimiser works in.
+    pub search: Storage<'a>,
+}
+
+/// See the module page.
+#[derive(Debug)]
+pub struct Controller<'a, 's> {
+    tables: Tables<'a, 's>,
+    costs: Costs,
+    dsps: [Dsp; MAX_DSPS],
+    count: u8,
+    load: u64,
+    settings: Settings,
+    lives: u32,
+    under_way: Option<Handle>,
+    reason: Reason,
+}
+
+impl<'a, 's> Controller<'a, 's> {
+    /// For a machine with these costs, DSPs and time of the calling core, in parts per million.
+    ///
+    /// # Errors
+    /// [`ControlError::Budget`] for no DSP or too many, or a core without any time.
+    pub fn new(
+        tables: Tables<'a, 's>,
+        costs: Costs,
+        dsps: &[Dsp],
+        load: u64,
+        settings: Settings,
+    ) -> Result<Controller<'a, 's>, ControlError> {
+        let mut made = Controller {
+            tables,
+            costs,
+            dsps: [Dsp::default(); MAX_DSPS],
+            count: 0,
+            load,
+            settings,
+            lives: 0,
+            under_way: None,
+            reason: Reason::Best,
+        };
+        let enough = dsps.iter().all(|dsp| dsp.work > 0) && load > 0;
+        if !(1..=MAX_DSPS).contains(&dsps.len()) || !enough {
+            return Err(ControlError::Budget);
+        }
+        for (place, dsp) in made.dsps.iter_mut().zip(dsps) {
+            *place = *dsp;
+        }
+        made.count = dsps.len() as u8;
+        made.tables.flows.fill(None);
+        Ok(made)
+    }
+
+    /// A flow comes, which may travel by any of these strategies, the first of them safe. It begins with
+    /// that one, and changes when more is known of it; if it is `known` already, it begins with the best
+    /// that there is room for as things are.
+    ///
+    /// # Errors
+    /// Why it cannot be carried beside the others; nothing has changed then.
+    pub fn arrive(
+        &mut self,
+        flow: Flow,
+        strategies: &'s [Strategy],
+        known: bool,
+    ) -> Result<Start, ControlError> {
+        if strategies.is_empty() || strategies.len() > MAX_STRATEGIES {
+            return Err(ControlError::Strategies);
+        }
+        for strategy in strategies {
+            estimate(&self.costs, &flow, strategy)?;
+        }
+        let index = self.tables.flows.iter().position(Option::is_none);
+        let index = index.filter(|index| *index < self.room()).ok_or(ControlError::Full)?;
+        self.lives = self.lives.wrapping_add(1);
+        let handle = Handle { index: index as u16, life: self.lives };
+        let mut best: Option<(u64, u8)> = None;
+        let mut why = ControlError::Full;
+        for dsp in 0..self.count {
+            self.tables.flows[index] = Some(FlowState::new(self.lives, flow, strategies, dsp));
+            match self.plan(None) {
+                Ok(load) if best.is_none_or(|(least, _)| load < least) => best = Some((load, dsp)),
+                Ok(_) => {}
+                Err(error) => why = error,
+            }
+        }
+        let Some((_, dsp)) = best else {
+            self.tables.flows[index] = None;
+            return Err(why);
+        };
+        self.tables.flows[index] = Some(FlowState::new(self.lives, flow, strategies, dsp));
+        let Some(first) = self.beginning(index, known) else {
+            self.tables.flows[index] = None;
+            return Err(ControlError::NoRoom);
+        };
+        Ok(Start { flow: handle, dsp, strategy: strategies[usize::from(first)] })
+    }
+
+    /// How many flows all tables have room for.
+    fn room(&self) -> usize {
+        let Tables { flows, planned, groups, members, picks, .. } = &self.tables;
+        let least = flows.len().min(planned.len()).min(groups.len());
+        least.min(members.len()).min(picks.len()).min(usize::from(u16::MAX))
+    }
+
+    /// What a flow can begin with beside all others as they are, so that everything holds: the safe
+    /// strategy if it is not known, or else the cheapest.
+    fn beginning(&mut self, index: usize, known: bool) -> Option<u16> {
+        if !known && self.begins(index, 0) {
+            return Some(0);
+        }
+        let mut last = None;
+        loop {
+            let state = self.tables.flows.get(index)?.as_ref()?;
+            let cost = |number: u16| {
+                let made = state.estimate(&self.costs, number)?;
+                Some((made.load, made.memory, number))
+            };
+            let all = (0..state.strategies.len() as u16).filter_map(cost);
+            let next = all.filter(|one| last.is_none_or(|last| *one > last)).min()?;
+            if self.begins(index, next.2) {
+                return Some(next.2);
+            }
+            last = Some(next);
+        }
+    }
+
+    /// Whether everything holds with such a strategy of a flow, which it has from now on.
+    fn begins(&mut self, index: usize, number: u16) -> bool {
+        if let Some(Some(state)) = self.tables.flows.get_mut(index) {
+            state.current = number;
+        }
+        self.stands().is_none()
+    }
+
+    /// A flow leaves, in the middle of a switch too.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`].
+    pub fn leave(&mut self, flow: Handle) -> Result<(), ControlError> {
+        self.state(flow)?;
+        self.tables.flows[usize::from(flow.index)] = None;
+        if self.under_way == Some(flow) {
+            self.under_way = None;
+        }
+        Ok(())
+    }
+
+    /// A flow's sizes, period, work or deadline are others from now on.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`], or what is wrong with it; it stays as it was then.
+    pub fn change(&mut self, flow: Handle, to: Flow) -> Result<(), ControlError> {
+        let costs = self.costs;
+        let state = self.state_mut(flow)?;
+        for strategy in state.strategies {
+            estimate(&costs, &to, strategy)?;
+        }
+        state.flow = to;
+        state.late = 0;
+        Ok(())
+    }
+
+    /// A DSP has more or less for flows from now on.
+    ///
+    /// # Errors
+    /// [`ControlError::Budget`] for a DSP that is not there, or is to have no time.
+    pub fn set_dsp(&mut self, dsp: u8, has: Dsp) -> Result<(), ControlError> {
+        if dsp >= self.count || has.work == 0 {
+            return Err(ControlError::Budget);
+        }
+        self.dsps[usize::from(dsp)] = has;
+        Ok(())
+    }
+
+    /// All flows together may take so much of the calling core from now on, in parts per million.
+    ///
+    /// # Errors
+    /// [`ControlError::Budget`] for nothing.
+    pub fn set_load(&mut self, load: u64) -> Result<(), ControlError> {
+        if load == 0 {
+            return Err(ControlError::Budget);
+        }
+        self.load = load;
+        Ok(())
+    }
+
+    /// The machine's costs are these from now on.
+    pub fn set_costs(&mut self, costs: Costs) {
+        self.costs = costs;
+    }
+
+    /// What the machine is taken to cost.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// A response took so long, more than its deadline. What it was beyond the bound is allowed for from
+    /// now on, for a while.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`].
+    pub fn missed(
+        &mut self,
+        flow: Handle,
+        now: Duration,
+        latency: Duration,
+    ) -> Result<(), ControlError> {
+        let costs = self.costs;
+        let state = self.state_mut(flow)?;
+        let Some(made) = state.estimate(&costs, state.current) else { return Ok(()) };
+        let beyond = picos(latency).saturating_sub(made.latency.bound);
+        state.late = state.late.max(beyond);
+        state.missed = Some(now);
+        Ok(())
+    }
+
+    /// Plans anew, and says what is to be done about it: see [`Controller::next`]. `now` is a time that
+    /// only ever grows.
+    ///
+    /// # Errors
+    /// There is no plan: every flow stays as it is.
+    pub fn decide(&mut self, now: Duration, cause: Cause) -> Result<Decision, ControlError> {
+        let forget = self.settings.rest * FORGET;
+        for state in self.tables.flows.iter_mut().flatten() {
+            state.target = None;
+            if state.missed.is_none_or(|missed| now.saturating_sub(missed) > forget) {
+                state.late = 0;
+            }
+        }
+        let before = self.current_load();
+        let stands = self.stands();
+        let made = match (stands, self.plan(Some(now))) {
+            (None, made) => made,
+            // What is necessary does not wait for flows to have rested.
+            (Some(_), Err(_)) => self.plan(None),
+            (Some(_), made) => made,
+        };
+        if let (Err(error), Some(_)) = (&made, stands)
+            && self.tables.flows.iter().flatten().any(|state| state.late > 0)
+        {
+            // Nothing holds with what was late; then without.
+            self.tables.flows.iter_mut().flatten().for_each(|state| state.late = 0);
+            let error = *error;
+            return match self.stands() {
+                None => {
+                    Ok(Decision { cause, reason: Reason::Best, switches: 0, before, after: before })
+                }
+                Some(_) => Err(error),
+            };
+        }
+        made?;
+        self.keep_alike();
+        self.keep_little();
+        let after = self.planned_load();
+        let reason = stands.unwrap_or_else(|| self.worth(before, after));
+        self.reason = reason;
+        let mut switches = 0;
+        if reason == Reason::Saves || reason.necessary() {
+            for (state, planned) in self.tables.flows.iter_mut().zip(&*self.tables.planned) {
+                let Some(state) = state else { continue };
+                if planned.number != state.current {
+                    state.target = Some(planned.number);
+                    switches += 1;
+                }
+            }
+        }
+        let after = if switches == 0 { before } else { after };
+        Ok(Decision { cause, reason, switches, before, after })
+    }
+
+    /// Whether the plan is worth its switches.
+    fn worth(&self, before: u64, after: u64) -> Reason {
+        let both = self.tables.flows.iter().zip(&*self.tables.planned);
+        let mut concerned = 0;
+        for (state, planned) in both.filter_map(|(state, planned)| Some((state.as_ref()?, planned)))
+        {
+            if planned.number != state.current {
+                concerned += state.load(&self.costs);
+            }
+        }
+        if concerned == 0 || after >= before {
+            return Reason::Best;
+        }
+        let least = concerned.saturating_mul(u64::from(self.settings.saves)) / u64::from(WHOLE);
+        if before - after > least { Reason::Saves } else { Reason::Little }
+    }
+
+    /// The next switch to carry out, if none is under way: those first that free memory.
+    pub fn next(&mut self) -> Option<Switch> {
+        if self.under_way.is_some() {
+            return None;
+        }
+        let mut best: Option<(i64, usize)> = None;
+        for (index, state) in self.tables.flows.iter().enumerate() {
+            let Some((state, target)) = state.as_ref().and_then(|one| Some((one, one.target?)))
+            else {
+                continue;
+            };
+            let memory = |number| state.estimate(&self.costs, number).map_or(0, |made| made.memory);
+            let (has, wants) = (memory(state.current), memory(target));
+            let used = self.memory_but(state.dsp, Some(index));
+            let room = u64::from(self.dsps[usize::from(state.dsp)].memory);
+            let more = i64::from(wants) - i64::from(has);
+            let fits = more <= 0 || used + u64::from(wants) <= room;
+            if fits && best.is_none_or(|(least, _)| more < least) {
+                best = Some((more, index));
+            }
+        }
+        let (_, index) = best?;
+        let state = self.tables.flows[index].as_ref()?;
+        let to = state.target?;
+        let load = |number| state.estimate(&self.costs, number).map_or(0, |made| made.load);
+        let flow = Handle { index: index as u16, life: state.life };
+        self.under_way = Some(flow);
+        Some(Switch {
+            flow,
+            from: state.strategies[usize::from(state.current)],
+            to: state.strategies[usize::from(to)],
+            reason: self.reason,
+            before: load(state.current),
+            after: load(to),
+        })
+    }
+
+    /// The switch that is under way is done.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`] if none is, or of another flow.
+    pub fn done(&mut self, flow: Handle, now: Duration) -> Result<(), ControlError> {
+        let target = self.ended(flow)?;
+        let state = self.state_mut(flow)?;
+        (state.current, state.switched) = (target, Some(now));
+        Ok(())
+    }
+
+    /// The switch that is under way has come to nothing: the flow has what it had. If the strategy was
+    /// `refused`, this flow is not given it again.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`] if none is, or of another flow.
+    pub fn failed(
+        &mut self,
+        flow: Handle,
+        now: Duration,
+        refused: bool,
+    ) -> Result<(), ControlError> {
+        let target = self.ended(flow)?;
+        let state = self.state_mut(flow)?;
+        state.switched = Some(now);
+        if refused {
+            state.exclude(target);
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, flow: Handle) -> Result<u16, ControlError> {
+        let state = self.state_mut(flow)?;
+        let target = state.target.take().ok_or(ControlError::Unknown)?;
+        if self.under_way.take() != Some(flow) {
+            return Err(ControlError::Unknown);
+        }
+        Ok(target)
+    }
+
+    /// The strategy that a flow has.
+    pub fn strategy_of(&self, flow: Handle) -> Option<Strategy> {
+        let state = self.state(flow).ok()?;
+        state.strategies.get(usize::from(state.current)).copied()
+    }
+
+    /// A flow as it is known.
+    pub fn flow(&self, flow: Handle) -> Option<&FlowState<'s>> {
+        self.state(flow).ok()
+    }
+
+    /// How long a response of a flow takes at most beside all others as they are, in picoseconds; what
+    /// was promised is that this is within its deadline, but for a while after what there is has become
+    /// less.
+    pub fn bound(&self, flow: Handle) -> Option<u64> {
+        let state = self.state(flow).ok()?;
+        let own = state.estimate(&self.costs, state.current)?;
+        let beside = self.beside(usize::from(flow.index), |_, state| state.current);
+        Some(own.latency.bound.saturating_add(beside))
+    }
+
+    /// Time of the calling core that all flows take as they are, in parts per million.
+    pub fn current_load(&self) -> u64 {
+        self.tables.flows.iter().flatten().map(|state| state.load(&self.costs)).sum()
+    }
+
+    /// Bytes of internal memory that flows take of a DSP as they are.
+    pub fn memory(&self, dsp: u8) -> u64 {
+        self.memory_but(dsp, None)
+    }
+
+    fn memory_but(&self, dsp: u8, but: Option<usize>) -> u64 {
+        let all = self.tables.flows.iter().enumerate();
+        let others = all.filter(|(index, _)| Some(*index) != but);
+        let here = others.filter_map(|(_, state)| state.as_ref()).filter(|one| one.dsp == dsp);
+        here.map(|state| {
+            let made = state.estimate(&self.costs, state.current);
+            made.map_or(0, |made| u64::from(made.memory))
+        })
+        .sum()
+    }
+
+    fn state(&self, flow: Handle) -> Result<&FlowState<'s>, ControlError> {
+        let found = self.tables.flows.get(usize::from(flow.index)).and_then(Option::as_ref);
+        found.filter(|state| state.life == flow.life).ok_or(ControlError::Unknown)
+    }
+
+    fn state_mut(&mut self, flow: Handle) -> Result<&mut FlowState<'s>, ControlError> {
+        let found = self.tables.flows.get_mut(usize::from(flow.index)).and_then(Option::as_mut);
+        found.filter(|state| state.life == flow.life).ok_or(ControlError::Unknown)
+    }
+}
+
+impl From<ModelError> for ControlError {
+    fn from(error: ModelError) -> ControlError {
+        ControlError::Model(error)
+    }
+}
