@@ -6,18 +6,18 @@
 
 mod chart;
 pub mod flags;
-mod measure;
+pub(crate) mod measure;
 pub(crate) mod plan;
 pub(crate) mod rooms;
 mod row;
-mod subjects;
+pub(crate) mod subjects;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
+use crate::flags::{Cores, Global};
 use crate::machine::{Machine as Here, Root};
 use crate::output;
 use crate::platform;
@@ -39,14 +39,14 @@ use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 /// The place that is no platform.
 const HOST: &str = "host";
 /// Rounds of measuring on this machine, and on a chip, where nothing disturbs.
-const ROUNDS: usize = 5;
-const VIRTUAL: usize = 1;
+pub(crate) const ROUNDS: usize = 5;
+pub(crate) const VIRTUAL: usize = 1;
 /// Latencies of which the 99th percentile is taken, and their seed.
 const SAMPLES: usize = 2000;
 const SEED: u64 = 1;
 /// Picoseconds of a millisecond, and parts per million of a percent.
 const MS: f64 = 1e9;
-const PERCENT: f64 = 1e4;
+pub(crate) const PERCENT: f64 = 1e4;
 
 /// Measures, plans and prints.
 ///
@@ -68,7 +68,9 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let (parameters, engine) = measured(global, chip.as_ref(), &workload)?;
     progress.reach(1);
     progress.say("planning");
-    let machine = |parameters: &Parameters<f64>| machine(args, chip.as_ref(), parameters, engine);
+    let budget = Budget { memory: args.memory, dsps: args.dsps, load: args.load };
+    let machine =
+        |parameters: &Parameters<f64>| machine(&budget, chip.as_ref(), parameters, engine);
     let clock = |core: &narrows_sim::chip::Core| core.clock.0;
     let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
     let own = own.map(clock);
@@ -126,22 +128,40 @@ fn measured(
     let needs = sim::Needs { longest, ..sim::Needs::default() };
     let found = sim::run(global, chip, &needs, |mut peer| measure::measure(&mut peer, VIRTUAL))?;
     let cores = sim::cores(global, chip)?;
-    let both = |engine: &narrows_sim::chip::Engine| {
-        engine.cores.contains(&cores.caller) && engine.cores.contains(&cores.callee)
-    };
+    let mut parameters = found;
+    ticks(&mut parameters, chip, cores);
+    Ok((parameters, engine(chip, cores)))
+}
+
+/// Sets what the clocks of a chip's cores tick by.
+pub(crate) fn ticks(parameters: &mut Parameters<f64>, chip: &Chip, cores: Cores) {
     let tick = |core: usize| {
         let core = chip.cores.get(core);
         core.map_or(0.0, |core| core.system.tick.at(core.clock).0 as f64 * 1e-12)
     };
-    let mut parameters = found;
     parameters.caller.tick = tick(cores.caller);
     parameters.callee.tick = tick(cores.callee);
-    Ok((parameters, chip.engines.iter().any(both)))
+}
+
+/// Whether a chip has a copy engine for both of its cores.
+pub(crate) fn engine(chip: &Chip, cores: Cores) -> bool {
+    chip.engines
+        .iter()
+        .any(|engine| engine.cores.contains(&cores.caller) && engine.cores.contains(&cores.callee))
+}
+
+/// What flows may take.
+pub(crate) struct Budget {
+    /// Bytes of internal memory of each DSP; what the platform has if none are named.
+    pub memory: Option<u32>,
+    pub dsps: u8,
+    /// Of the calling core, in percent.
+    pub load: f64,
 }
 
 /// What flows are planned for.
-fn machine(
-    args: &Tune,
+pub(crate) fn machine(
+    budget: &Budget,
     chip: Option<&Chip>,
     parameters: &Parameters<f64>,
     engine: bool,
@@ -160,9 +180,9 @@ fn machine(
     })?;
     Ok(Machine {
         costs,
-        dsps: args.dsps,
-        memory: args.memory.unwrap_or(memory),
-        load: (args.load * PERCENT) as u64,
+        dsps: budget.dsps,
+        memory: budget.memory.unwrap_or(memory),
+        load: (budget.load * PERCENT) as u64,
         longest: [longest(Placement::Internal), longest(Placement::External)],
         engine,
     })

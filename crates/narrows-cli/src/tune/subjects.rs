@@ -27,7 +27,7 @@ const RUNS: usize = 15;
 ///
 /// # Errors
 /// [`Kind::Workload`] for a flow without a period.
-pub(super) fn subjects(
+pub(crate) fn subjects(
     workload: &Workload,
     chip: Option<(&Chip, usize)>,
     named: &[Strategy],

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use narrows::strategy::Strategy;
+use narrows::strategy::{Notification, Strategy};
 
 use super::MAX_STRATEGIES;
 use crate::model::{Costs, Estimate, Flow, estimate, picos};
@@ -32,6 +32,8 @@ pub struct FlowState<'s> {
     pub(super) dsp: u8,
     pub(super) current: u16,
     pub(super) target: Option<u16>,
+    /// Whether the switch to the target is being carried out.
+    pub(super) going: bool,
     pub(super) switched: Option<Duration>,
     /// By how much it was later than its bound, in picoseconds, and when it was late last.
     pub(super) late: u64,
@@ -49,6 +51,7 @@ impl<'s> FlowState<'s> {
             dsp,
             current: 0,
             target: None,
+            going: false,
             switched: None,
             late: 0,
             missed: None,
@@ -72,20 +75,42 @@ impl<'s> FlowState<'s> {
         estimate(costs, &self.flow, strategy).ok()
     }
 
-    /// Its time of the calling core as it is, in parts per million.
-    pub(super) fn load(&self, costs: &Costs) -> u64 {
-        self.estimate(costs, self.current).map_or(0, |made| u64::from(made.load))
+    /// The strategy that it has, or is about to have.
+    pub(super) fn has(&self) -> u16 {
+        self.target.filter(|_| self.going).unwrap_or(self.current)
     }
 
-    /// How long a response takes if no other flow is in the way.
+    /// Its time of the calling core by that, in parts per million.
+    pub(super) fn load(&self, costs: &Costs) -> u64 {
+        self.estimate(costs, self.has()).map_or(0, |made| u64::from(made.load))
+    }
+
+    /// Bytes of internal memory that it may have at any moment.
+    pub(super) fn memory(&self, costs: &Costs) -> u32 {
+        let of = |number| self.estimate(costs, number).map_or(0, |made| made.memory);
+        of(self.current).max(of(self.has()))
+    }
+
+    /// How long a response takes by one of its strategies if no other flow is in the way, with what
+    /// misses have taught.
     pub(super) fn bound(&self, made: &Estimate) -> u64 {
         made.latency.bound.saturating_add(self.late)
     }
 
-    /// How long it may take, in picoseconds, if a switch may be in the way.
-    pub(super) fn allowed(&self, pause: Duration) -> u64 {
-        let deadline = self.flow.deadline.map(picos);
-        deadline.map_or(u64::MAX, |deadline| deadline.saturating_sub(picos(pause)))
+    /// How long it may take by one of its strategies, in picoseconds. A switch to it and one from it may
+    /// keep a request back: for a pause, and until the other core has looked for the proposal as the
+    /// strategy before has it look.
+    pub(super) fn allowed(&self, number: u16, pause: Duration) -> u64 {
+        let Some(deadline) = self.flow.deadline.map(picos) else { return u64::MAX };
+        let look = |number: u16| match self.strategies.get(usize::from(number)) {
+            Some(Strategy { notification: Notification::Poll { every: time }, .. })
+            | Some(Strategy {
+                notification: Notification::Coalesced { within: time, .. }, ..
+            }) => picos(*time),
+            _ => 0,
+        };
+        let looks = look(number).max(look(self.has()));
+        deadline.saturating_sub(picos(pause)).saturating_sub(looks)
     }
 
     pub(super) fn exclude(&mut self, number: u16) {
@@ -108,7 +133,10 @@ impl<'s> FlowState<'s> {
             && self.strategies == other.strategies
     }
 
-    pub(super) fn rests(&self, now: Duration, rest: Duration) -> bool {
-        self.switched.is_some_and(|last| now.saturating_sub(last) < rest)
+    /// Whether it is to stay as it is, for its last switch is not long ago or not even over.
+    pub(super) fn rests(&self, now: Option<Duration>, rest: Duration) -> bool {
+        let recent =
+            |now: Duration| self.switched.is_some_and(|last| now.saturating_sub(last) < rest);
+        self.going || now.is_some_and(recent)
     }
 }

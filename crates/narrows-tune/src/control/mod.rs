@@ -26,7 +26,7 @@ use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage};
 
 pub use error::ControlError;
 pub use flow::{FlowState, Handle};
-pub use learn::{Learner, Learnt, differs};
+pub use learn::{Learner, differs};
 pub use plan::Planned;
 
 /// The most strategies that one flow can be given.
@@ -420,7 +420,9 @@ impl<'a, 's> Controller<'a, 's> {
     pub fn decide(&mut self, now: Duration, cause: Cause) -> Result<Decision, ControlError> {
         let forget = self.settings.rest * FORGET;
         for state in self.tables.flows.iter_mut().flatten() {
-            state.target = None;
+            if !state.going {
+                state.target = None;
+            }
             if state.missed.is_none_or(|missed| now.saturating_sub(missed) > forget) {
                 state.late = 0;
             }
@@ -456,7 +458,7 @@ impl<'a, 's> Controller<'a, 's> {
         if reason == Reason::Saves || reason.necessary() {
             for (state, planned) in self.tables.flows.iter_mut().zip(&*self.tables.planned) {
                 let Some(state) = state else { continue };
-                if planned.number != state.current {
+                if !state.going && planned.number != state.current {
                     state.target = Some(planned.number);
                     switches += 1;
                 }
@@ -472,7 +474,7 @@ impl<'a, 's> Controller<'a, 's> {
         let mut concerned = 0;
         for (state, planned) in both.filter_map(|(state, planned)| Some((state.as_ref()?, planned)))
         {
-            if planned.number != state.current {
+            if planned.number != state.has() {
                 concerned += state.load(&self.costs);
             }
         }
@@ -505,13 +507,25 @@ impl<'a, 's> Controller<'a, 's> {
             }
         }
         let (_, index) = best?;
-        let state = self.tables.flows[index].as_ref()?;
+        let switch = self.switch(index)?;
+        self.under_way = Some(switch.flow);
+        if let Some(state) = &mut self.tables.flows[index] {
+            state.going = true;
+        }
+        Some(switch)
+    }
+
+    /// The switches that were decided on and not begun.
+    pub fn switches(&self) -> impl Iterator<Item = Switch> {
+        (0..self.tables.flows.len()).filter_map(|index| self.switch(index))
+    }
+
+    fn switch(&self, index: usize) -> Option<Switch> {
+        let state = self.tables.flows.get(index)?.as_ref().filter(|state| !state.going)?;
         let to = state.target?;
         let load = |number| state.estimate(&self.costs, number).map_or(0, |made| made.load);
-        let flow = Handle { index: index as u16, life: state.life };
-        self.under_way = Some(flow);
         Some(Switch {
-            flow,
+            flow: Handle { index: index as u16, life: state.life },
             from: state.strategies[usize::from(state.current)],
             to: state.strategies[usize::from(to)],
             reason: self.reason,
@@ -552,12 +566,13 @@ impl<'a, 's> Controller<'a, 's> {
     }
 
     fn ended(&mut self, flow: Handle) -> Result<u16, ControlError> {
-        let state = self.state_mut(flow)?;
-        let target = state.target.take().ok_or(ControlError::Unknown)?;
-        if self.under_way.take() != Some(flow) {
+        if self.under_way != Some(flow) {
             return Err(ControlError::Unknown);
         }
-        Ok(target)
+        self.under_way = None;
+        let state = self.state_mut(flow)?;
+        state.going = false;
+        state.target.take().ok_or(ControlError::Unknown)
     }
 
     /// The strategy that a flow has.
@@ -576,8 +591,8 @@ impl<'a, 's> Controller<'a, 's> {
     /// less.
     pub fn bound(&self, flow: Handle) -> Option<u64> {
         let state = self.state(flow).ok()?;
-        let own = state.estimate(&self.costs, state.current)?;
-        let beside = self.beside(usize::from(flow.index), |_, state| state.current);
+        let own = state.estimate(&self.costs, state.has())?;
+        let beside = self.beside(usize::from(flow.index), |_, state| state.has());
         Some(own.latency.bound.saturating_add(beside))
     }
 
@@ -595,11 +610,7 @@ impl<'a, 's> Controller<'a, 's> {
         let all = self.tables.flows.iter().enumerate();
         let others = all.filter(|(index, _)| Some(*index) != but);
         let here = others.filter_map(|(_, state)| state.as_ref()).filter(|one| one.dsp == dsp);
-        here.map(|state| {
-            let made = state.estimate(&self.costs, state.current);
-            made.map_or(0, |made| u64::from(made.memory))
-        })
-        .sum()
+        here.map(|state| u64::from(state.memory(&self.costs))).sum()
     }
 
     fn state(&self, flow: Handle) -> Result<&FlowState<'s>, ControlError> {

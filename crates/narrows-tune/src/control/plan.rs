@@ -40,7 +40,8 @@ impl<'s> Controller<'_, 's> {
                 let delay = self.beside(index, |other, _| self.planned(other));
                 let least = state.bound(&made).saturating_add(delay);
                 let planned = &mut self.tables.planned[index];
-                if least > state.allowed(self.settings.pause) && delay > planned.beside {
+                let allowed = state.allowed(planned.number, self.settings.pause);
+                if least > allowed && delay > planned.beside {
                     planned.beside = delay;
                     late = Some(self.late(least, delay));
                 }
@@ -144,19 +145,18 @@ impl<'s> Controller<'_, 's> {
             if self.tables.planned[index].grouped {
                 continue;
             }
-            let rests = now.is_some_and(|now| state.rests(now, self.settings.rest));
+            let rests = state.rests(now, self.settings.rest);
             let beside = self.tables.planned[index].beside;
             let first = used;
-            let allowed = state.allowed(self.settings.pause);
             let mut least = u64::MAX;
             for number in 0..state.strategies.len() as u16 {
-                if state.excluded(number) || (rests && number != state.current) {
+                if state.excluded(number) || (rests && number != state.has()) {
                     continue;
                 }
                 let Some(made) = state.estimate(&self.costs, number) else { continue };
                 let takes = state.bound(&made).saturating_add(beside);
                 least = least.min(takes);
-                if takes > allowed {
+                if takes > state.allowed(number, self.settings.pause) {
                     continue;
                 }
                 let Estimate { load, work, memory, .. } = made;
@@ -177,7 +177,7 @@ impl<'s> Controller<'_, 's> {
                     || (!rests
                         && !planned.grouped
                         && planned.beside == beside
-                        && !now.is_some_and(|now| like.rests(now, self.settings.rest))
+                        && !like.rests(now, self.settings.rest)
                         && state.alike(&like));
                 if same {
                     self.tables.members[members] = other as u16;
@@ -195,7 +195,7 @@ impl<'s> Controller<'_, 's> {
 
     /// What does not hold as things are, if anything.
     pub(super) fn stands(&self) -> Option<Reason> {
-        self.breaks(|_, state| state.current)
+        self.breaks(|_, state| state.has())
     }
 
     /// What would not hold with these strategies.
@@ -230,7 +230,7 @@ impl<'s> Controller<'_, 's> {
                 return Some(Reason::Refused);
             }
             let takes = state.bound(&made).saturating_add(self.beside(index, number));
-            if takes > state.allowed(self.settings.pause) {
+            if takes > state.allowed(number(index, state), self.settings.pause) {
                 return Some(Reason::Deadline);
             }
         }
@@ -241,12 +241,15 @@ impl<'s> Controller<'_, 's> {
     pub(super) fn keep_alike(&mut self) {
         for one in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[one] else { continue };
-            if self.planned(one) == state.current {
+            if state.going || self.planned(one) == state.current {
                 continue;
             }
             let has = (0..self.tables.flows.len()).find(|other| {
                 let like = self.tables.flows[*other];
-                like.is_some_and(|like| like.alike(&state) && like.current != state.current)
+                let others = |like: FlowState<'_>| {
+                    !like.going && like.alike(&state) && like.current != state.current
+                };
+                like.is_some_and(others)
                     && self.planned(*other) == state.current
                     && self.tables.planned[*other].beside == self.tables.planned[one].beside
             });
@@ -263,7 +266,7 @@ impl<'s> Controller<'_, 's> {
         for index in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[index] else { continue };
             let planned = self.planned(index);
-            if planned == state.current {
+            if state.going || planned == state.current {
                 continue;
             }
             let load =
