@@ -146,6 +146,9 @@ pub struct Run {
     /// Internal memory that flows may take with `auto`, instead of the workload's or platform's
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u32>,
+    /// Reckon with what this chip takes, with `auto`, instead of measuring first
+    #[arg(long, value_name = "PLATFORM")]
+    pub costs: Option<String>,
     /// Show flows, strategies and decisions while they run
     #[arg(long)]
     pub live: bool,

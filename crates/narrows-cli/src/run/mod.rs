@@ -14,6 +14,7 @@ mod text;
 
 pub use phases::{Call, Scale, Stamps, calls};
 pub(crate) use round::{Fared, Outcome};
+pub(crate) use setup::{Own, Setup};
 
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global, Run};
@@ -30,9 +31,9 @@ use crate::workload::{self, Presence, Workload};
 use live::Live;
 use narrows::strategy::{Strategy, Transfer};
 use narrows_sim::chip::Chip;
+use narrows_tune::model::Parameters;
 use returned::Returned;
 use round::{Plan, millis};
-use setup::Setup;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +55,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
+    let costs = args.costs.as_deref().map(setup::costs).transpose()?;
     let stop = catch_signals()?;
     let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
     let quiet = global.json || args.live;
@@ -64,6 +66,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         inputs: &inputs,
         strategies: &strategies,
         memory: args.memory.or(workload.memory),
+        costs,
         duration,
         live: live.as_ref(),
         returned: returned.as_ref(),
@@ -108,11 +111,13 @@ fn check(
     if args.live && global.json {
         return usage("--live draws where --json prints: take one of them".into());
     }
-    if args.memory.is_some() && !strategies.contains(&Policy::Auto) {
-        return usage(
-            "--memory is what `auto` may give to flows: add --strategy auto, or leave it out"
-                .into(),
-        );
+    let controlled = strategies.contains(&Policy::Auto);
+    for (flag, given) in [("--memory", args.memory.is_some()), ("--costs", args.costs.is_some())] {
+        if given && !controlled {
+            return usage(format!(
+                "{flag} says something to `auto` only: add --strategy auto, or leave it out"
+            ));
+        }
     }
     let without = workload.flows.iter().find(|flow| flow.r#static.is_none());
     if let (Some(flow), true) = (without, strategies.contains(&Policy::Static)) {
@@ -150,6 +155,8 @@ struct Traffic<'a> {
     strategies: &'a [Policy],
     /// Bytes of internal memory that flows may be given; what there is without.
     memory: Option<u32>,
+    /// What to reckon with; what is measured without.
+    costs: Option<Parameters<f64>>,
     /// Of each strategy.
     duration: Duration,
     live: Option<&'a Live>,
@@ -222,6 +229,23 @@ pub(crate) fn once<P: Place>(
     let (setup, live) = (None, None);
     let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
     round::run(peer, &plan, Policy::Same(strategy), Duration::ZERO)
+}
+
+/// Carries a workload whose machine and flows are known, for its duration, without a report.
+///
+/// # Errors
+/// As [`once`].
+pub(crate) fn known<P: Place>(
+    peer: &mut Peer<P>,
+    workload: &Workload,
+    policy: Policy,
+    setup: &Setup,
+) -> Result<Outcome, Failure> {
+    let (scale, duration) = (peer.scale(), workload.duration);
+    let (inputs, stop) = (&vec![None; workload.flows.len()], &AtomicBool::new(false));
+    let (progress, setup, live) = (&Progress::new(0, true), Some(setup), None);
+    let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
+    round::run(peer, &plan, policy, Duration::ZERO)
 }
 
 /// One strategy after the other. Rows are added as they come, so that what was measured before

@@ -123,7 +123,8 @@ impl<'a, 's> Pilot<'a, 's> {
         let one = &setup.flows[lane];
         let learnt = self.learnt.iter().find(|(flow, _)| *flow == one.flow);
         let flow = learnt.map_or(one.flow, |(_, learnt)| *learnt);
-        let start = self.controller.arrive(flow, &one.strategies, learnt.is_some());
+        let known = learnt.is_some() || setup.known;
+        let start = self.controller.arrive(flow, &one.strategies, known);
         match start {
             Ok(start) => {
                 self.flows[lane].handle = Some(start.flow);
@@ -170,7 +171,7 @@ impl<'a, 's> Pilot<'a, 's> {
         let by = self.controller.strategy_of(handle);
         let told = by.is_some_and(|by| by.notification == Notification::Interrupt);
         let flow = &self.setup.flows[lane].flow;
-        told && !self.learnt.iter().any(|(known, _)| known == flow)
+        told && !self.setup.known && !self.learnt.iter().any(|(known, _)| known == flow)
     }
 
     /// A call of a flow: how long it was away, from the end of phase B until E began, in nanoseconds.

@@ -3,15 +3,18 @@
 
 use super::Traffic;
 use crate::failure::{Failure, Kind};
+use crate::flags::{Cores, Global};
 use crate::peer::Peer;
 use crate::place::Place;
+use crate::platform;
+use crate::sim::{self, Needs};
 use crate::strategy::Policy;
 use crate::tune::plan::Machine;
 use crate::tune::{self, measure};
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 use narrows_sim::chip::Chip;
 use narrows_tune::control::Settings;
-use narrows_tune::model::{self, Costs};
+use narrows_tune::model::{self, Costs, Parameters};
 use narrows_tune::optimise::Dsp;
 use std::time::Duration;
 
@@ -26,7 +29,7 @@ const SAFE: Strategy = Strategy {
 };
 
 /// A flow to control.
-pub(super) struct Own {
+pub(crate) struct Own {
     pub name: String,
     pub flow: model::Flow,
     /// The safe one first.
@@ -34,23 +37,25 @@ pub(super) struct Own {
 }
 
 /// What the controller is told of the machine and the workload.
-pub(super) struct Setup {
+pub(crate) struct Setup {
     pub costs: Costs,
     pub dsp: Dsp,
     pub load: u64,
     pub settings: Settings,
     pub flows: Vec<Own>,
+    /// Whether nothing about them has to be learnt.
+    pub known: bool,
 }
 
 /// What is run on: nothing, if that is this machine.
-pub(super) type OnChip<'a> = Option<(&'a Chip, crate::flags::Cores)>;
+pub(super) type OnChip<'a> = Option<(&'a Chip, Cores)>;
 
 impl Setup {
     /// Measures what the peer runs on, if any flow is to be controlled.
     ///
     /// # Errors
     /// [`Kind::Workload`] for a flow that the model has no answer for, or the other side is gone.
-    pub fn new<P: Place>(
+    pub(super) fn new<P: Place>(
         peer: &mut Peer<P>,
         traffic: &Traffic<'_>,
         chip: OnChip<'_>,
@@ -59,11 +64,11 @@ impl Setup {
             return Ok(None);
         }
         traffic.progress.say("measuring");
-        let rounds = if chip.is_some() { tune::VIRTUAL } else { tune::ROUNDS };
-        let mut parameters = measure::measure(peer, rounds)?;
-        if let Some((chip, cores)) = chip {
-            tune::ticks(&mut parameters, chip, cores);
-        }
+        let parameters = match (traffic.costs, chip) {
+            (Some(costs), _) => costs,
+            (None, Some((chip, cores))) => measured(peer, chip, cores)?,
+            (None, None) => measure::measure(peer, tune::ROUNDS)?,
+        };
         let engine = chip.is_some_and(|(chip, cores)| tune::engine(chip, cores));
         let budget = tune::Budget {
             memory: traffic.memory,
@@ -101,8 +106,30 @@ impl Setup {
             load: machine.load,
             settings: Settings { pause: pause(&costs), ..Settings::default() },
             flows,
+            known: false,
         }))
     }
+}
+
+fn measured<P: Place>(
+    peer: &mut Peer<P>,
+    chip: &Chip,
+    cores: Cores,
+) -> Result<Parameters<f64>, Failure> {
+    let mut parameters = measure::measure(peer, tune::VIRTUAL)?;
+    tune::ticks(&mut parameters, chip, cores);
+    Ok(parameters)
+}
+
+/// What a chip takes, by its name or file.
+///
+/// # Errors
+/// As [`platform::load`], or the simulation got stuck.
+pub(super) fn costs(name: &str) -> Result<Parameters<f64>, Failure> {
+    let (global, chip) = (Global::default(), platform::load(name)?);
+    let cores = sim::cores(&global, &chip)?;
+    let needs = Needs { longest: measure::LONG, ..Needs::default() };
+    sim::run(&global, &chip, &needs, |mut peer| measured(&mut peer, &chip, cores))
 }
 
 /// Whether a flow may travel by a strategy here while it is controlled: one request in a message, as who
