@@ -93,7 +93,8 @@ pub(super) struct Round<'a, 'w, P: Place> {
     pub(super) since: u64,
     /// Whether stamps are taken to learn from.
     pub(super) learning: bool,
-    /// Processor time of this side when it began.
+    /// When it began, and processor time of this side then.
+    start: Instant,
     began: Duration,
 }
 
@@ -131,6 +132,7 @@ pub(super) fn run<P: Place>(
         paused_cpu: Duration::ZERO,
         since: 0,
         learning: false,
+        start: Instant(0),
         began: Duration::ZERO,
     };
     round.open()?;
@@ -139,7 +141,7 @@ pub(super) fn run<P: Place>(
         round.peer.trace()?;
     }
     let (own, start) = (round.used(), round.time());
-    round.began = own;
+    (round.start, round.began) = (start, own);
     let ran = round.carry(start, done);
     let wall = round.time().since(start).saturating_sub(round.paused);
     let own = round.used().saturating_sub(own + round.paused_cpu);
@@ -267,6 +269,10 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         if let Some(mut lane) = self.lanes.get_mut(index).and_then(Option::take) {
             lane.end(&mut self.peer.node, PATIENCE);
         }
+        let ran = self.time().since(self.start).saturating_sub(self.paused);
+        if let Some(pilot) = &mut self.pilot {
+            pilot.leave(index, ran);
+        }
         if let Some(refused) = self.refused.get_mut(index) {
             refused.get_or_insert(why);
         }
@@ -347,7 +353,11 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     /// Whether every flow has made all the calls that it is to make.
     fn is_done(&self) -> bool {
         self.lanes.iter().flatten().all(|lane| lane.due().is_none())
-            && self.schedules.iter().all(|schedule| schedule.next().is_none())
+            && self
+                .lanes
+                .iter()
+                .zip(&self.schedules)
+                .all(|(lane, schedule)| lane.is_none() || schedule.next().is_none())
     }
 
     /// Waits for a response, for room, or until the next request is due.

@@ -100,7 +100,6 @@ const WRONG: &[(&str, &str)] = &[
         "ECHO request=8, on='1s', off='1s'\narrives='1s'",
         "2:9: arrives and leaves do not go with on and off",
     ),
-    ("ECHO after='b'\nsessions = 2", "sessions does not go with after"),
     ("ECHO request=8\nstatic = 'auto'", "2:10: static is auto; expected a name such as"),
     (
         "DECODE request=8, output='a'\nsessions = 2",
@@ -248,6 +247,8 @@ fn a_flow_comes_and_goes_when_it_says() {
     let follows = format!("{echo}sessions=2\n[[flow]]\nname='b'\nfunction='echo'\nafter='a'");
     let said = read_text(&follows).unwrap_err();
     assert!(said.contains("after is a; expected a flow that is always there"), "{said}");
+    let chain = format!("{echo}[[flow]]\nname='b'\nfunction='echo'\nafter='a'\nsessions=2");
+    assert!(read_text(&chain).unwrap_err().contains("sessions does not go with after"));
     let many = format!("{echo}sessions=64\n[[flow]]\nname='b'\nfunction='echo'\nrequest=8");
     assert!(read_text(&many).unwrap_err().contains("65 flows with their sessions"));
     let own = read_text(&format!("strategy='static'\n{echo}")).unwrap_err();

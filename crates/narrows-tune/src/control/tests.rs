@@ -456,6 +456,35 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
     }
 }
 
+/// The gateway of S1 twice as large: four sessions of audio and four of video, two DSPs of 32 KiB.
+#[test]
+fn four_of_each_on_two_dsps_take_no_more_than_by_one_strategy_for_each_kind() {
+    let (all, mut rooms) = (strategies(), Rooms::new());
+    let (dsps, settings) = ([dsp(32 << 10), dsp(32 << 10)], Settings::default());
+    let mut controller =
+        Controller::new(rooms.tables(), costs(), &dsps, WHOLE.into(), settings).unwrap();
+    let video = Flow {
+        period: Some(100 * MS),
+        request: 18_432,
+        response: 800,
+        deadline: Some(300 * MS),
+        ..audio()
+    };
+    for step in 1..=4 {
+        for flow in [audio(), video] {
+            controller.arrive(flow, &all, true).unwrap();
+            let now = step * Duration::from_secs(1);
+            controller.decide(now, Cause::Arrived).unwrap();
+            carry_out(&mut controller, now);
+        }
+    }
+    for dsp in 0..2 {
+        assert!(controller.memory(dsp) > 18_432 && controller.memory(dsp) <= 32 << 10);
+    }
+    let alike = fixed(&[audio(), video], 4, 64 << 10, &all).unwrap();
+    assert!(controller.current_load() <= 4 * alike.iter().sum::<u64>());
+}
+
 #[test]
 fn a_flow_goes_to_the_dsp_where_it_costs_least_and_stays() {
     let (all, mut rooms) = (strategies(), Rooms::new());
