@@ -245,7 +245,7 @@ impl<'a, 's> Pilot<'a, 's> {
     /// The switch that is under way, or the next one.
     fn next(&mut self, now: Duration) -> Option<UnderWay> {
         if self.under_way.is_none() {
-            let switch = self.controller.next()?;
+            let switch = self.controller.next_switch()?;
             let lane = self.flows.iter().position(|one| one.handle == Some(switch.flow))?;
             self.under_way = Some(UnderWay { lane, switch, began: now });
         }

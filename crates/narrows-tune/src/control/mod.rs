@@ -2,8 +2,8 @@
 //! when a deadline was missed.
 //!
 //! A [`Controller`] knows the flows, what they travel by and what there is. [`Controller::decide`] plans
-//! anew by the [optimiser](crate::optimise()) and says whether anything is to change, and why;
-//! [`Controller::next`] hands out the switches one after the other, those first that free memory, so that
+//! anew by the [optimiser](mod@crate::optimise) and says whether anything is to change, and why;
+//! [`Controller::next_switch`] hands out the switches one after the other, those first that free memory, so that
 //! what is in use never exceeds the budget on the way. Whoever carries them out says how each ended.
 //!
 //! What is not necessary is done only if it pays, and not twice in a short time: see [`Settings`].
@@ -16,6 +16,7 @@ mod learn;
 mod plan;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use core::time::Duration;
 
@@ -28,156 +29,13 @@ pub use error::ControlError;
 pub use flow::{FlowState, Handle};
 pub use learn::{Learner, differs};
 pub use plan::Planned;
+pub use words::{Cause, Decision, Reason, Settings, Start, Switch};
 
 /// The most strategies that one flow can be given.
 pub const MAX_STRATEGIES: usize = 256;
 
-/// What keeps the controller calm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// What switches that are not necessary have to save, in parts per million of what the flows take of
-    /// the calling core that would switch: each for itself where that can be told, and all together.
-    pub saves: u32,
-    /// The least time from one switch of a flow to the next that is not necessary.
-    pub rest: Duration,
-    /// For how long a switch may keep requests back: deadlines have to hold with that.
-    pub pause: Duration,
-    /// Nodes of a search.
-    pub limit: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            saves: 20_000,
-            rest: Duration::from_millis(500),
-            pause: Duration::ZERO,
-            limit: 20_000,
-        }
-    }
-}
-
 /// Times of [`Settings::rest`] after which it is forgotten that a flow was late.
 const FORGET: u32 = 20;
-
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// A flow came.
-    Arrived,
-    /// A flow left.
-    Left,
-    /// A flow's sizes, period, work or deadline are others.
-    Changed,
-    /// Memory or time of a core are more or less than before.
-    Budget,
-    /// A response came later than its deadline.
-    Missed,
-    /// The machine's costs are others than was thought.
-    Learnt,
-    /// A strategy was refused, or a switch came to nothing.
-    Failed,
-    /// Time has passed: what had to rest may switch.
-    Rested,
-}
-
-impl Cause {
-    /// A word for it, the same everywhere.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cause::Arrived => "arrived",
-            Cause::Left => "left",
-            Cause::Changed => "changed",
-            Cause::Budget => "budget",
-            Cause::Missed => "missed",
-            Cause::Learnt => "learnt",
-            Cause::Failed => "failed",
-            Cause::Rested => "rested",
-        }
-    }
-}
-
-/// Why flows switch, or do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// What there is, is the best.
-    Best,
-    /// Something better saves too little.
-    Little,
-    /// It saves enough.
-    Saves,
-    /// What is in use does not fit into internal memory.
-    Memory,
-    /// A deadline would be missed.
-    Deadline,
-    /// A core is asked for more than its time.
-    Time,
-    /// A flow has a strategy that was refused.
-    Refused,
-}
-
-impl Reason {
-    /// A word for it, the same everywhere.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Best => "best",
-            Reason::Little => "little",
-            Reason::Saves => "saves",
-            Reason::Memory => "memory",
-            Reason::Deadline => "deadline",
-            Reason::Time => "time",
-            Reason::Refused => "refused",
-        }
-    }
-
-    /// Whether flows have to switch.
-    pub fn necessary(self) -> bool {
-        !matches!(self, Reason::Best | Reason::Little | Reason::Saves)
-    }
-}
-
-/// What was decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// What happened.
-    pub cause: Cause,
-    /// Why flows switch or stay.
-    pub reason: Reason,
-    /// How many are to switch.
-    pub switches: u16,
-    /// Time of the calling core as things are, in parts per million.
-    pub before: u64,
-    /// After all switches.
-    pub after: u64,
-}
-
-/// A flow that is to change its strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Switch {
-    /// Which.
-    pub flow: Handle,
-    /// What it has.
-    pub from: Strategy,
-    /// What it is to have.
-    pub to: Strategy,
-    /// Why.
-    pub reason: Reason,
-    /// Its time of the calling core now, in parts per million.
-    pub before: u32,
-    /// Afterwards.
-    pub after: u32,
-}
-
-/// What a flow is begun with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
-    /// The name of the flow from now on.
-    pub flow: Handle,
-    /// The DSP that serves it, where it stays.
-    pub dsp: u8,
-    /// What it begins with.
-    pub strategy: Strategy,
-}
 
 /// Room for so many flows, and the strategies of all of them.
 #[derive(Debug)]
@@ -412,7 +270,7 @@ impl<'a, 's> Controller<'a, 's> {
         Ok(())
     }
 
-    /// Plans anew, and says what is to be done about it: see [`Controller::next`]. `now` is a time that
+    /// Plans anew, and says what is to be done about it: see [`Controller::next_switch`]. `now` is a time that
     /// only ever grows.
     ///
     /// # Errors
@@ -486,7 +344,7 @@ impl<'a, 's> Controller<'a, 's> {
     }
 
     /// The next switch to carry out, if none is under way: those first that free memory.
-    pub fn next(&mut self) -> Option<Switch> {
+    pub fn next_switch(&mut self) -> Option<Switch> {
         if self.under_way.is_some() {
             return None;
         }

@@ -109,7 +109,7 @@ fn controller<'a, 's>(rooms: &'a mut Rooms<'s>, memory: u32) -> Controller<'a, '
 /// Carries out what is to be done, and gives it.
 fn carry_out(controller: &mut Controller<'_, '_>, now: Duration) -> Vec<Switch> {
     let mut all = Vec::new();
-    while let Some(switch) = controller.next() {
+    while let Some(switch) = controller.next_switch() {
         controller.done(switch.flow, now).unwrap();
         all.push(switch);
     }
@@ -224,7 +224,7 @@ fn what_was_refused_is_not_tried_again() {
     for step in 1..10 {
         let now = step * Duration::from_secs(1);
         controller.decide(now, Cause::Failed).unwrap();
-        let Some(switch) = controller.next() else { break };
+        let Some(switch) = controller.next_switch() else { break };
         assert!(!tried.contains(&switch.to), "{}", switch.to);
         tried.push(switch.to);
         controller.failed(flow, now, true).unwrap();
@@ -239,15 +239,15 @@ fn a_flow_that_leaves_while_it_switches_holds_nobody_up() {
     let mut controller = controller(&mut rooms, 4096);
     let flows = [(); 2].map(|()| controller.arrive(audio(), &all, false).unwrap().flow);
     controller.decide(MS, Cause::Arrived).unwrap();
-    let switch = controller.next().unwrap();
-    assert_eq!(controller.next(), None, "one at a time");
+    let switch = controller.next_switch().unwrap();
+    assert_eq!(controller.next_switch(), None, "one at a time");
     controller.leave(switch.flow).unwrap();
     assert_eq!(controller.done(switch.flow, MS), Err(ControlError::Unknown));
     assert_eq!(controller.leave(switch.flow), Err(ControlError::Unknown));
-    let other = controller.next().unwrap().flow;
+    let other = controller.next_switch().unwrap().flow;
     assert!(flows.contains(&other) && other != switch.flow);
     controller.done(other, MS).unwrap();
-    assert_eq!(controller.next(), None);
+    assert_eq!(controller.next_switch(), None);
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
             let made = controller.decide(now, cause).unwrap();
             assert!(!made.reason.necessary() || !grew, "{made:?}");
             let mut carried = 0;
-            while let Some(switch) = controller.next() {
+            while let Some(switch) = controller.next_switch() {
                 carried += 1;
                 assert_ne!(switch.from, switch.to);
                 if !switch.reason.necessary() {
