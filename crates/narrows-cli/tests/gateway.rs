@@ -161,9 +161,17 @@ off = "50ms"
 "#;
 
 fn children(of: u32) -> Vec<u32> {
-    let path = format!("/proc/{of}/task/{of}/children");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().filter_map(|number| number.parse().ok()).collect()
+    let all = std::fs::read_dir("/proc").unwrap();
+    let all = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    all.filter(|process| fields(*process).get(1).is_some_and(|parent| *parent == of.to_string()))
+        .collect()
+}
+
+/// What the system says of a process, from its state on.
+fn fields(process: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after = text.rsplit(") ").next().unwrap_or_default();
+    after.split_whitespace().map(str::to_owned).collect()
 }
 
 fn signal(process: u32, signal: rustix::process::Signal) {
@@ -182,12 +190,9 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits until a process has used so much of a core beyond what it had.
+/// Ticks of processor time that a process has used.
 fn worked(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let after = text.rsplit(')').next().unwrap_or_default();
-    let fields: Vec<&str> = after.split_whitespace().collect();
-    fields.get(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+    fields(process).get(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub struct FlowState<'s> {
     pub(super) late: u64,
     pub(super) missed: Option<Duration>,
     /// Strategies that were refused.
-    refused: [u64; WORDS],
+    pub(super) refused: [u64; WORDS],
 }
 
 impl<'s> FlowState<'s> {

@@ -129,26 +129,46 @@ impl<'a, 's> Controller<'a, 's> {
         let index = index.filter(|index| *index < self.room()).ok_or(ControlError::Full)?;
         self.lives = self.lives.wrapping_add(1);
         let handle = Handle { index: index as u16, life: self.lives };
+        let new = FlowState::new(self.lives, flow, strategies, 0);
+        let placed = match self.place(index, new) {
+            Err(_) if self.forget() => self.place(index, new),
+            placed => placed,
+        };
+        let dsp = match placed {
+            Ok(dsp) => dsp,
+            Err(error) => {
+                self.tables.flows[index] = None;
+                return Err(error);
+            }
+        };
+        let Some(first) = self.beginning(index, known) else {
+            self.tables.flows[index] = None;
+            return Err(ControlError::NoRoom);
+        };
+        Ok(Start { flow: handle, dsp, strategy: strategies[usize::from(first)] })
+    }
+
+    /// Puts a flow where all together cost least, and says where that is.
+    fn place(&mut self, index: usize, new: FlowState<'s>) -> Result<u8, ControlError> {
         let mut best: Option<(u64, u8)> = None;
         let mut why = ControlError::Full;
         for dsp in 0..self.count {
-            self.tables.flows[index] = Some(FlowState::new(self.lives, flow, strategies, dsp));
+            self.tables.flows[index] = Some(FlowState { dsp, ..new });
             match self.plan(None) {
                 Ok(load) if best.is_none_or(|(least, _)| load < least) => best = Some((load, dsp)),
                 Ok(_) => {}
                 Err(error) => why = error,
             }
         }
-        let Some((_, dsp)) = best else {
-            self.tables.flows[index] = None;
-            return Err(why);
-        };
-        self.tables.flows[index] = Some(FlowState::new(self.lives, flow, strategies, dsp));
-        let Some(first) = self.beginning(index, known) else {
-            self.tables.flows[index] = None;
-            return Err(ControlError::NoRoom);
-        };
-        Ok(Start { flow: handle, dsp, strategy: strategies[usize::from(first)] })
+        let (_, dsp) = best.ok_or(why)?;
+        self.tables.flows[index] = Some(FlowState { dsp, ..new });
+        Ok(dsp)
+    }
+
+    /// Forgets what flows were late by, with which nothing holds; false if none was.
+    fn forget(&mut self) -> bool {
+        let flows = self.tables.flows.iter_mut().flatten();
+        flows.fold(false, |any, state| core::mem::take(&mut state.late) > 0 || any)
     }
 
     /// How many flows all tables have room for.
@@ -293,15 +313,13 @@ impl<'a, 's> Controller<'a, 's> {
             (Some(_), Err(_)) => self.plan(None),
             (Some(_), made) => made,
         };
-        if let (Err(error), Some(_)) = (&made, stands)
-            && self.tables.flows.iter().flatten().any(|state| state.late > 0)
+        if let (Err(error), Some(_)) = (made, stands)
+            && self.forget()
         {
-            // Nothing holds with what was late; then without.
-            self.tables.flows.iter_mut().flatten().for_each(|state| state.late = 0);
-            let error = *error;
             return match self.stands() {
                 None => {
-                    Ok(Decision { cause, reason: Reason::Best, switches: 0, before, after: before })
+                    let reason = Reason::Best;
+                    Ok(Decision { cause, reason, switches: 0, before, after: before })
                 }
                 Some(_) => Err(error),
             };

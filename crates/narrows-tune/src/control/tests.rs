@@ -216,6 +216,17 @@ fn a_miss_that_nothing_helps_against_changes_nothing() {
 }
 
 #[test]
+fn a_flow_that_was_late_keeps_nobody_out() {
+    let (all, mut rooms) = (strategies(), Rooms::new());
+    let mut controller = controller(&mut rooms, 4096);
+    let flow = controller.arrive(audio(), &all, true).unwrap().flow;
+    controller.missed(flow, MS, Duration::from_secs(3)).unwrap();
+    let other = controller.arrive(audio(), &all, true).unwrap();
+    assert_eq!(controller.strategy_of(other.flow), Some(other.strategy));
+    assert_eq!(controller.decide(MS, Cause::Arrived).unwrap().switches, 0);
+}
+
+#[test]
 fn what_was_refused_is_not_tried_again() {
     let (all, mut rooms) = (strategies(), Rooms::new());
     let mut controller = controller(&mut rooms, 4096);
