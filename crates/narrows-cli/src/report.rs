@@ -190,7 +190,7 @@ pub struct SwitchRow {
     /// And afterwards.
     pub load_after_percent: f64,
     /// From when nothing new was started until both sides had the new strategy; none if it did not come
-    /// to that, or another decision came before.
+    /// to that.
     pub took_ms: Option<f64>,
     /// Why it came to nothing; the flow goes on by the strategy that it had.
     pub failed: Option<String>,

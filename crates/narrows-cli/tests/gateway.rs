@@ -73,6 +73,7 @@ fn check_decisions(report: &Value, seconds: f64, memory: f64) {
         for switch in list(decision, "switches") {
             assert_ne!(switch["from"], switch["to"]);
             if !switch["took_ms"].is_null() {
+                assert!(switch["failed"].is_null(), "{switch}");
                 done += 1.0;
                 let flow = switch["flow"].as_str().unwrap().to_owned();
                 *unforced.entry(flow).or_insert(0.0) += f64::from(u8::from(saves));
@@ -103,7 +104,9 @@ fn sessions_on_a_chip_keep_every_promise_at_no_more_load_than_static() {
         let report = report(&[&[path.as_str()], &more[..]].concat());
         check_messages(&report);
         check_decisions(&report, seconds, bytes);
-        assert_eq!(sum(&report, "deadline_misses"), 0.0, "{memory}");
+        let chosen = list(&report, "results").iter().filter(|row| row["strategy"] == "auto");
+        let late: f64 = chosen.map(|row| number(row, "deadline_misses")).sum();
+        assert_eq!(late, 0.0, "{memory}");
         assert!(load(&report, "auto") <= load(&report, "static"), "{memory}");
     }
 }
@@ -200,10 +203,12 @@ fn a_peer_that_dies_while_flows_switch_ends_the_run_with_a_sentence() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("w.toml");
     std::fs::write(&path, RESTLESS).unwrap();
+    // More than a pipe holds.
+    let told = place.path().join("report.json");
     let mut unfinished = 0;
     for ticks in [3, 10, 20] {
         let mut child: Child = command(&[path.to_str().unwrap(), "--costs", "davinci", "--json"])
-            .stdout(Stdio::piped())
+            .stdout(std::fs::File::create(&told).unwrap())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -219,8 +224,8 @@ fn a_peer_that_dies_while_flows_switch_ends_the_run_with_a_sentence() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(6), "{said}");
         assert!(said.contains("killed by signal 9"), "{said}");
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let decisions = report["decisions"].as_array().cloned().unwrap_or_default();
+        let report: Value = serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
+        let decisions = list(&report, "decisions");
         let open = |switch: &Value| switch["took_ms"].is_null() && switch["failed"].is_null();
         unfinished +=
             decisions.iter().flat_map(|one| list(one, "switches")).filter(|one| open(one)).count();

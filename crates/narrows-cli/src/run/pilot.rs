@@ -91,6 +91,8 @@ pub(super) struct Pilot<'a, 's> {
     /// When it was decided on a missed deadline last.
     missed: Option<Duration>,
     pub log: Vec<DecisionRow>,
+    /// All switches of decisions before this one have ended.
+    open: usize,
 }
 
 impl<'a, 's> Pilot<'a, 's> {
@@ -111,6 +113,7 @@ impl<'a, 's> Pilot<'a, 's> {
             again: None,
             missed: None,
             log: Vec::new(),
+            open: 0,
         })
     }
 
@@ -147,6 +150,9 @@ impl<'a, 's> Pilot<'a, 's> {
         }
         if self.under_way.is_some_and(|one| one.lane == lane) {
             self.under_way = None;
+            if let Some(row) = self.row(lane) {
+                row.failed = Some("the flow left".to_owned());
+            }
         }
         self.decide(Cause::Left, Some(lane), now);
     }
@@ -254,23 +260,18 @@ impl<'a, 's> Pilot<'a, 's> {
 
     fn ended(&mut self, lane: usize, began: Duration, error: Option<FlowError>, now: Duration) {
         let Some(UnderWay { switch, .. }) = self.under_way.take() else { return };
-        let row = self.log.iter_mut().rev().flat_map(|row| &mut row.switches);
-        let mut row = row.filter(|row| row.took_ms.is_none() && row.failed.is_none());
-        let name = &self.setup.flows[lane].name;
-        let row = row.find(|row| row.flow == *name);
-        let rest = self.setup.settings.rest;
-        self.again = Some(now + rest);
+        self.again = Some(now + self.setup.settings.rest);
         match error {
             None => {
                 self.flows[lane].switches += 1;
-                if let Some(row) = row {
+                if let Some(row) = self.row(lane) {
                     row.took_ms = Some(now.saturating_sub(began).as_secs_f64() * 1e3);
                 }
                 // It is under way, so the controller knows it.
                 let _ = self.controller.done(switch.flow, now);
             }
             Some(error) => {
-                if let Some(row) = row {
+                if let Some(row) = self.row(lane) {
                     row.failed = Some(error.to_string());
                 }
                 let refused = matches!(error, FlowError::Infeasible | FlowError::Strategy(_));
@@ -280,7 +281,30 @@ impl<'a, 's> Pilot<'a, 's> {
         }
     }
 
+    /// The switch of a flow that has not ended, as it is reported.
+    fn row(&mut self, lane: usize) -> Option<&mut SwitchRow> {
+        let name = &self.setup.flows[lane].name;
+        let recent = self.log.iter_mut().skip(self.open).flat_map(|row| &mut row.switches);
+        let mut open = recent.filter(|row| row.took_ms.is_none() && row.failed.is_none());
+        open.find(|row| row.flow == *name)
+    }
+
+    /// What was decided before and not begun is not done any more.
+    fn supersede(&mut self) {
+        let flows = &self.setup.flows;
+        let going = self.under_way.map(|one| flows[one.lane].name.as_str());
+        for row in self.log.iter_mut().skip(self.open).flat_map(|row| &mut row.switches) {
+            if row.took_ms.is_none() && row.failed.is_none() && Some(row.flow.as_str()) != going {
+                row.failed = Some("another decision came first".to_owned());
+            }
+        }
+        if going.is_none() {
+            self.open = self.log.len();
+        }
+    }
+
     fn decide(&mut self, cause: Cause, lane: Option<usize>, now: Duration) {
+        self.supersede();
         match self.controller.decide(now, cause) {
             Ok(made) => self.note(made, lane, now),
             Err(error) => self.refuse(cause, lane, now, &error),
