@@ -167,8 +167,11 @@ impl<'a, 's> Controller<'a, 's> {
 
     /// Forgets what flows were late by, with which nothing holds; false if none was.
     fn forget(&mut self) -> bool {
-        let flows = self.tables.flows.iter_mut().flatten();
-        flows.fold(false, |any, state| core::mem::take(&mut state.late) > 0 || any)
+        let mut any = false;
+        for state in self.tables.flows.iter_mut().flatten() {
+            any |= core::mem::take(&mut state.late) > 0;
+        }
+        any
     }
 
     /// How many flows all tables have room for.
