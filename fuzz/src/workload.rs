@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use narrows_cli::failure::Kind;
+use narrows_cli::strategy::Policy;
 use narrows_cli::workload::{self, MAX_BYTES, MAX_DEPTH, MAX_DURATION, MAX_FLOWS, Source};
 
 /// The bytes are the file.
@@ -18,7 +19,11 @@ pub fn run(data: &[u8]) {
     };
     assert!(!workload.duration.is_zero() && workload.duration <= MAX_DURATION);
     assert!(!workload.strategies.is_empty());
-    assert!(workload.strategies.iter().all(|strategy| strategy.check().is_ok()));
+    assert!(workload.strategies.iter().all(|policy| match policy {
+        Policy::Same(strategy) => strategy.check().is_ok(),
+        Policy::Static => workload.flows.iter().all(|flow| flow.r#static.is_some()),
+        Policy::Auto => true,
+    }));
     assert!((1..=MAX_FLOWS).contains(&workload.flows.len()));
     for (at, flow) in workload.flows.iter().enumerate() {
         let twins = workload.flows.iter().filter(|other| other.name == flow.name).count();

@@ -6,6 +6,7 @@ use crate::bench::linx::flags::Linx;
 use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
+use crate::strategy::Policy;
 use crate::workload::{MAX_BYTES, MAX_DURATION};
 use crate::{calibrate, strategy, sweep, tune};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -120,6 +121,8 @@ Examples:
   narrows run --strategy copy,in_place/spin --out out
   narrows run --strategy copy/poll=5ms/internal,copy_engine/fragment=4096
   narrows run --on davinci
+  narrows run workloads/gateway.toml --on davinci --strategy static,auto
+  narrows run workloads/gateway.toml --strategy auto --memory 16KiB --live
 
 A strategy is a driver and what differs from hybrid/external, joined by '/':
   driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
@@ -130,14 +133,26 @@ A strategy is a driver and what differs from hybrid/external, joined by '/':
   and:             granularity=K requests in a message, fragment=BYTES
 poll, hybrid and coalesced stand for 1ms, at most 50us, and 8:1ms. `all` is each
 of copy, copy_lazy, single_copy, in_place and copy_engine with every
-notification in either placement, 50 in all.")]
+notification in either placement, 50 in all. `static` is each flow's own of the
+file. `auto` chooses one for each flow and changes it while flows come and go
+(docs/MODEL.md).")]
 pub struct Run {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
     pub workload: PathBuf,
-    /// Strategies to run one after the other, instead of the workload's own
-    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
-    pub strategy: Vec<Choice>,
+    /// Strategies to run one after the other, instead of the workload's own; `static` is
+    /// each flow's own of the file, `auto` chooses while they run
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = policy_name)]
+    pub strategy: Vec<Policies>,
+    /// Internal memory that flows may take with `auto`, instead of the workload's or platform's
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u32>,
+    /// Reckon with what this chip takes, with `auto`, instead of measuring first
+    #[arg(long, value_name = "PLATFORM")]
+    pub costs: Option<String>,
+    /// Show flows, strategies and decisions while they run
+    #[arg(long)]
+    pub live: bool,
     /// How long each strategy runs, instead of the workload's own duration
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
@@ -159,7 +174,7 @@ pub struct Place {
 
 impl Run {
     /// The strategies that the command line asks for; none if it leaves that to the workload.
-    pub fn strategies(&self) -> Vec<Strategy> {
+    pub fn strategies(&self) -> Vec<Policy> {
         let mut all = Vec::new();
         strategy::append(&mut all, self.strategy.iter().flat_map(|choice| choice.0.clone()));
         all
@@ -169,6 +184,10 @@ impl Run {
 /// The strategies that one name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice(pub Vec<Strategy>);
+
+/// As [`Choice`], for who can carry flows by strategies of their own too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policies(pub Vec<Policy>);
 
 /// What `bench` takes.
 #[derive(Debug, Args)]
@@ -409,6 +428,21 @@ pub(crate) fn strategy_name(text: &str) -> Result<Choice, String> {
     strategy::expand(text).map(Choice).map_err(|error| error.to_string())
 }
 
+fn policy_name(text: &str) -> Result<Policies, String> {
+    strategy::policies(text).map(Policies).map_err(|error| error.to_string())
+}
+
+/// A size of memory such as `16KiB`, or a number of bytes.
+pub(crate) fn memory(text: &str) -> Result<u32, String> {
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("B", 1), ("", 1)];
+    let found = units.iter().find_map(|(name, times)| Some((text.strip_suffix(name)?, *times)));
+    let (digits, times) = found.unwrap_or((text, 1));
+    let whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let bytes =
+        digits.parse().ok().filter(|_| whole).and_then(|count: u32| count.checked_mul(times));
+    bytes.ok_or_else(|| "expected a size such as 16KiB, of less than 4 GiB".to_owned())
+}
+
 fn full_strategy(text: &str) -> Result<Strategy, String> {
     text.parse().map_err(|error: narrows::strategy::StrategyError| error.to_string())
 }
@@ -466,7 +500,7 @@ mod tests {
         let Command::Run(run) = flags.command else {
             panic!("not run");
         };
-        let names: Vec<String> = run.strategies().iter().map(Strategy::to_string).collect();
+        let names: Vec<String> = run.strategies().iter().map(Policy::to_string).collect();
         assert_eq!(names, ["copy/hybrid/external", "in_place/spin/external"]);
     }
 
@@ -476,6 +510,9 @@ mod tests {
             "narrows run --duration 0s",
             "narrows run --duration -3ms",
             "narrows run --strategy nonsense",
+            "narrows run --memory 1.5KiB",
+            "narrows run --memory -1",
+            "narrows run --memory 5000000KiB",
             "narrows bench pingpong --bytes 0",
             "narrows bench pingpong --bytes 16777216",
             "narrows --cores 1,1 doctor",

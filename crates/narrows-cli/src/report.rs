@@ -32,11 +32,35 @@ impl<R: Serialize> Report<R> {
     /// # Errors
     /// [`Kind::Output`] if standard output refuses it.
     pub fn print(&self) -> Result<(), Failure> {
-        let mut text = serde_json::to_vec_pretty(self).map_err(|error| {
-            Failure::new(Kind::Internal, format!("the report does not fit into JSON: {error}"))
-        })?;
-        text.push(b'\n');
-        output::print(&text)
+        print(self)
+    }
+}
+
+fn print(report: &impl Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_vec_pretty(report).map_err(|error| {
+        Failure::new(Kind::Internal, format!("the report does not fit into JSON: {error}"))
+    })?;
+    text.push(b'\n');
+    output::print(&text)
+}
+
+/// The object of a run: decisions as well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// What every report has.
+    #[serde(flatten)]
+    pub report: Report<RunRow>,
+    /// What the controller decided, in the order of time.
+    pub decisions: Vec<DecisionRow>,
+}
+
+impl RunReport {
+    /// As [`Report::print`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn print(&self) -> Result<(), Failure> {
+        print(self)
     }
 }
 
@@ -121,8 +145,55 @@ pub struct RunRow {
     pub deadline_misses: u64,
     /// Responses that are not what the function makes of the request on this core.
     pub wrong: u64,
+    /// How often the flow changed its strategy.
+    pub switches: u64,
     /// The audio that came back, of flows that decode any.
     pub audio: Option<Audio>,
+}
+
+/// What the controller decided in a run, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DecisionRow {
+    /// By which of the run's strategies: `auto`.
+    pub strategy: String,
+    /// When, from the beginning of that strategy's run.
+    pub at_s: f64,
+    /// What happened: `arrived`, `left`, `missed`, `learnt`, `failed` or `rested`.
+    pub cause: String,
+    /// The flow that it happened to.
+    pub flow: Option<String>,
+    /// Why flows switch or stay: `best`, `little`, `saves`, `memory`, `deadline`, `time` or `refused`.
+    pub reason: String,
+    /// What all flows were reckoned to take of the calling core.
+    pub load_before_percent: f64,
+    /// And after all switches.
+    pub load_after_percent: f64,
+    /// Internal memory that flows took then.
+    pub memory_bytes: u64,
+    /// What was to be switched.
+    pub switches: Vec<SwitchRow>,
+    /// Why there was no plan, or why the flow was not carried.
+    pub refused: Option<String>,
+}
+
+/// A switch of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SwitchRow {
+    /// Its name in the workload.
+    pub flow: String,
+    /// The strategy that it had.
+    pub from: String,
+    /// The strategy that it was to have.
+    pub to: String,
+    /// What it was reckoned to take of the calling core.
+    pub load_before_percent: f64,
+    /// And afterwards.
+    pub load_after_percent: f64,
+    /// From when nothing new was started until both sides had the new strategy; none if it did not come
+    /// to that.
+    pub took_ms: Option<f64>,
+    /// Why it came to nothing; the flow goes on by the strategy that it had.
+    pub failed: Option<String>,
 }
 
 /// The phases of a call, in microseconds. All are zero where nothing was received.

@@ -37,6 +37,7 @@ fn run_row(strategy: &str) -> RunRow {
         overlaps: 3,
         stamps_us: 0.5,
         wrong: 0,
+        switches: 5,
         phases_us: Phases { a: summary, b: summary, c: summary, d: summary, e: summary },
         rtt_us: summary,
         jitter_us: Jitter { median: 1.0, p99: 2.0, max: 3.0, deviation: 0.5 },

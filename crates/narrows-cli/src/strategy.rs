@@ -2,6 +2,46 @@
 //! The names themselves are the stack's: [`narrows::strategy`].
 
 use narrows::strategy::{Strategy, StrategyError};
+use std::fmt;
+
+/// How all flows of a run travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// All by the same strategy.
+    Same(Strategy),
+    /// Each by the one that the workload gives it.
+    Static,
+    /// Each as the controller chooses while it runs.
+    Auto,
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Policy::Same(strategy) => strategy.fmt(f),
+            Policy::Static => f.write_str("static"),
+            Policy::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl From<Strategy> for Policy {
+    fn from(strategy: Strategy) -> Policy {
+        Policy::Same(strategy)
+    }
+}
+
+/// The policies that a name stands for: `static`, `auto`, or strategies.
+///
+/// # Errors
+/// As [`expand`].
+pub fn policies(name: &str) -> Result<Vec<Policy>, StrategyError> {
+    match name {
+        "static" => Ok(vec![Policy::Static]),
+        "auto" => Ok(vec![Policy::Auto]),
+        name => Ok(expand(name)?.into_iter().map(Policy::Same).collect()),
+    }
+}
 
 /// The drivers, as they are named.
 pub const DRIVERS: [&str; 5] = ["copy", "copy_lazy", "single_copy", "in_place", "copy_engine"];
@@ -30,10 +70,10 @@ pub fn expand(name: &str) -> Result<Vec<Strategy>, StrategyError> {
 }
 
 /// Appends those that are not there yet.
-pub fn append(all: &mut Vec<Strategy>, more: impl IntoIterator<Item = Strategy>) {
-    for strategy in more {
-        if !all.contains(&strategy) {
-            all.push(strategy);
+pub fn append<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
         }
     }
 }

@@ -58,8 +58,13 @@ fn a_source_is_asked_for_by_name() {
         "S1.gateway.1K.1A.cut",
         "S1.gateway.1K.2A.cut",
         "S1.gateway.1K.2A+2V.static",
+        "S1.gateway.1K.carried.1A.cut",
+        "S1.gateway.1K.carried.2A.cut",
+        "S1.gateway.1K.carried.2A+2V.static",
         "S1.gateway.unlimited.arm_percent",
         "S1.gateway.unlimited.memory_kib",
+        "S1.gateway.unlimited.carried.arm_percent",
+        "S1.gateway.unlimited.carried.memory_kib",
     ];
     assert_eq!(one, expected);
     let text = stdout(&narrows(&["papers", "--source", "S1"]));

@@ -2,7 +2,7 @@
 //!
 //! [`model`] says what a flow costs by a strategy, of the calling core's time, of internal memory and in
 //! latency. [`optimise`](mod@optimise) picks a strategy for each of many flows, the cheapest that memory, deadlines and
-//! cores allow. Neither allocates, blocks or computes with floating point once the parameters are
+//! cores allow. [`control`] does so again and again while flows come and go, and says which are to switch. None allocates, blocks or computes with floating point once the parameters are
 //! [converted](model::Parameters::costs), so a board can choose anew while flows come and go.
 //!
 //! ```
@@ -30,6 +30,7 @@
 #![cfg_attr(not(any(test, feature = "solver")), no_std)]
 #![deny(unsafe_code)]
 
+pub mod control;
 pub mod model;
 pub mod optimise;
 #[cfg(feature = "solver")]

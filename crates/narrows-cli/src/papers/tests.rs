@@ -7,7 +7,7 @@ use super::{measure, s0, s4};
 use std::collections::BTreeSet;
 
 /// What the sources published, by experiment: how many figures, and how many orders of them.
-const PUBLISHED: [(&str, usize, usize); 15] = [
+const PUBLISHED: [(&str, usize, usize); 17] = [
     ("S0.timer", 2, 0),
     ("S0.phases.128", 6, 0),
     ("S0.phases.32768", 6, 0),
@@ -18,7 +18,9 @@ const PUBLISHED: [(&str, usize, usize); 15] = [
     ("S0.voip.workload", 15, 3),
     ("S0.voip.polling-interval", 10, 2),
     ("S1.gateway.1K", 3, 0),
+    ("S1.gateway.1K.carried", 3, 0),
     ("S1.gateway.unlimited", 2, 0),
+    ("S1.gateway.unlimited.carried", 2, 0),
     ("S4.log.128", 2, 0),
     ("S4.t0.cpu128", 15, 3),
     ("S4.t0.differences", 6, 0),

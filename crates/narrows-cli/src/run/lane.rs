@@ -4,7 +4,8 @@ use crate::functions;
 use crate::place::Place;
 use crate::statistics::Samples;
 use crate::workload::{Flow, Requests, Source, Work};
-use narrows::endpoint::{CallError, FlowId, Node, Payload, Reserved, SendError};
+use narrows::endpoint::{CallError, FlowError, FlowId, Node, Payload, Reserved, SendError};
+use narrows::link::LinkId;
 use narrows::platform::Instant;
 use narrows::strategy::{Strategy, Transfer};
 use std::collections::VecDeque;
@@ -51,12 +52,30 @@ struct Ready {
     block: Option<Reserved>,
 }
 
+/// How far a lane's flow of the stack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// There is none.
+    Away,
+    /// The other side has been asked for it.
+    Opening,
+    Here,
+    /// Nothing new is started: what is under way is awaited, then it is closed.
+    Leaving,
+}
+
 pub(super) struct Lane<'w> {
     pub flow: &'w Flow,
-    pub id: FlowId,
+    /// The stack's flow; meaningless while it is away.
+    pub id: Option<FlowId>,
+    pub stage: Stage,
+    pub strategy: Strategy,
+    /// Whether nothing new is started for now, so that the strategy can change.
+    pub held: bool,
+    /// How late the latest response was that came after its deadline, until somebody asks.
+    pub late: Option<Duration>,
     pub figures: Figures,
     requests: Requests<'w>,
-    in_pool: bool,
     made: u64,
     most: u64,
     depth: usize,
@@ -76,13 +95,7 @@ pub(super) struct Lane<'w> {
 }
 
 impl<'w> Lane<'w> {
-    pub fn new(
-        flow: &'w Flow,
-        id: FlowId,
-        strategy: &Strategy,
-        samples: Option<&'w [i16]>,
-        start: Instant,
-    ) -> Lane<'w> {
+    pub fn new(flow: &'w Flow, samples: Option<&'w [i16]>, start: Instant) -> Lane<'w> {
         let requests = Requests::new(flow, samples);
         let (period, most, depth) = match &flow.source {
             Source::Own { period, count, depth, .. } => {
@@ -92,11 +105,14 @@ impl<'w> Lane<'w> {
         };
         Lane {
             flow,
-            id,
+            id: None,
+            stage: Stage::Away,
+            strategy: Strategy::default(),
+            held: false,
+            late: None,
             figures: Figures::default(),
             pass: requests.in_a_pass().unwrap_or(u64::MAX),
             requests,
-            in_pool: matches!(strategy.transfer, Transfer::SingleCopy | Transfer::InPlace),
             made: 0,
             most,
             depth,
@@ -110,6 +126,68 @@ impl<'w> Lane<'w> {
             expected: vec![0; flow.response],
             last: None,
         }
+    }
+
+    /// Has a flow of the stack from now on, by a strategy.
+    pub fn open(&mut self, id: FlowId, strategy: Strategy, stage: Stage) {
+        (self.id, self.strategy, self.stage) = (Some(id), strategy, stage);
+    }
+
+    /// Begins to open a flow of the stack; requests are due from when it can be used.
+    pub fn begin<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        link: LinkId,
+        strategy: Strategy,
+    ) -> Result<(), FlowError> {
+        let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
+        let longest = u32::try_from(self.flow.response).unwrap_or(u32::MAX);
+        let id = node.begin_flow(link, &name, strategy, longest)?;
+        self.open(id, strategy, Stage::Opening);
+        Ok(())
+    }
+
+    /// Sees how a flow that opens or leaves gets on; true if it is another stage.
+    pub fn advance<P: Place>(&mut self, node: &mut Node<P>) -> Result<bool, FlowError> {
+        let Some(id) = self.id else { return Ok(false) };
+        match self.stage {
+            Stage::Opening if node.is_ready(id)? => {
+                self.stage = Stage::Here;
+                self.next = node.platform().time();
+            }
+            Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
+                self.cancel(node);
+                node.close_flow(id)?;
+                (self.id, self.stage, self.held) = (None, Stage::Away, false);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Changes the strategy, once nothing is under way: true when both sides have.
+    pub fn switch<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        to: Strategy,
+    ) -> Result<bool, FlowError> {
+        let id = self.id.ok_or(FlowError::Unknown)?;
+        if !self.under_way.is_empty() {
+            return Ok(false);
+        }
+        if self.strategy != to {
+            // A request that was made in memory of the old strategy is made again.
+            if let Some(block) = self.ready.as_mut().and_then(|ready| ready.block.take()) {
+                node.cancel(block);
+            }
+            node.begin_switch(id, to)?;
+            self.strategy = to;
+        }
+        node.is_ready(id)
+    }
+
+    fn in_pool(&self) -> bool {
+        matches!(self.strategy.transfer, Transfer::SingleCopy | Transfer::InPlace)
     }
 
     /// How many calls one pass over the input takes, for flows that follow another.
@@ -138,7 +216,7 @@ impl<'w> Lane<'w> {
     /// not depend on the time.
     pub fn due(&self) -> Option<Instant> {
         let own = matches!(self.flow.source, Source::Own { .. });
-        let room = self.under_way.len() < self.depth;
+        let room = self.under_way.len() < self.depth && self.stage == Stage::Here && !self.held;
         (own && room && self.ready.is_none() && self.made < self.most).then_some(self.next)
     }
 
@@ -151,7 +229,10 @@ impl<'w> Lane<'w> {
         fresh: bool,
     ) -> Result<bool, Stop> {
         let mut any = false;
-        while self.under_way.len() < self.depth {
+        while self.under_way.len() < self.depth
+            && matches!(self.stage, Stage::Here | Stage::Leaving)
+            && !self.held
+        {
             if self.ready.is_none() {
                 self.ready = self.make(now, fresh);
             }
@@ -196,8 +277,9 @@ impl<'w> Lane<'w> {
         node: &mut Node<P>,
         ready: &mut Ready,
     ) -> Result<Instant, SendError> {
-        if self.in_pool && ready.block.is_none() {
-            let mut block = node.reserve(self.id, ready.request.len())?;
+        let id = self.id.ok_or(SendError::Unknown)?;
+        if self.in_pool() && ready.block.is_none() {
+            let mut block = node.reserve(id, ready.request.len())?;
             let made = node.write(&mut block, 0, &ready.request);
             made.map_err(|_| SendError::NotReserved)?;
             ready.block = Some(block);
@@ -207,7 +289,7 @@ impl<'w> Lane<'w> {
             None => Payload::Bytes(&ready.request),
         };
         let began = node.platform().time();
-        node.start(self.id, payload)?;
+        node.start(id, payload)?;
         Ok(began)
     }
 
@@ -217,10 +299,8 @@ impl<'w> Lane<'w> {
         node: &mut Node<P>,
         bring: impl FnOnce(&[u8], Instant),
     ) -> Result<bool, Stop> {
-        if self.under_way.is_empty() {
-            return Ok(false);
-        }
-        let len = match node.try_finish(self.id, &mut self.response) {
+        let Some(id) = self.id.filter(|_| !self.under_way.is_empty()) else { return Ok(false) };
+        let len = match node.try_finish(id, &mut self.response) {
             Ok(None) => return Ok(false),
             Ok(Some(completed)) => completed.len,
             Err(CallError::Failed(failure)) => {
@@ -250,6 +330,7 @@ impl<'w> Lane<'w> {
         }
         if self.flow.deadline.is_some_and(|deadline| since_due > deadline) {
             self.figures.late += 1;
+            self.late = Some(since_due);
         }
     }
 
@@ -278,18 +359,25 @@ impl<'w> Lane<'w> {
 
     /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
     pub fn end<P: Place>(&mut self, node: &mut Node<P>, within: Duration) {
+        self.cancel(node);
+        self.stage = Stage::Away;
+        let Some(id) = self.id else { return };
+        let deadline = node.platform().time() + within;
+        while node.outstanding(id).is_some_and(|count| count > 0)
+            && node.platform().time() < deadline
+        {
+            if node.complete(id, |_, _| {}).is_err() {
+                break;
+            }
+            node.wait_response(id, Some(Duration::from_millis(10)));
+        }
+        let _ = node.close_flow(id);
+    }
+
+    /// Forgets a request that was made and not sent.
+    fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
         if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
             node.cancel(block);
         }
-        let deadline = node.platform().time() + within;
-        while node.outstanding(self.id).is_some_and(|count| count > 0)
-            && node.platform().time() < deadline
-        {
-            if node.complete(self.id, |_, _| {}).is_err() {
-                break;
-            }
-            node.wait_response(self.id, Some(Duration::from_millis(10)));
-        }
-        let _ = node.close_flow(self.id);
     }
 }

@@ -1,27 +1,38 @@
 //! `narrows run`: carries a workload to the other core and back by each of its strategies, and
 //! measures every step of the way.
 
+mod asked;
+mod changes;
 mod lane;
+mod live;
 mod phases;
+mod pilot;
 mod returned;
 mod round;
 mod row;
+mod setup;
 mod text;
 
 pub use phases::{Call, Scale, Stamps, calls};
 pub(crate) use round::{Fared, Outcome};
+pub(crate) use setup::{Own, Setup};
 
 use crate::failure::{Failure, Kind};
-use crate::flags::{Global, Run};
+use crate::flags::{Cores, Global, Run};
 use crate::machine::{Machine, Root};
 use crate::output;
 use crate::peer::{Options, Peer, default_cores};
 use crate::place::Place;
 use crate::progress::Progress;
-use crate::report::{Report, RunRow};
+use crate::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::sim;
+use crate::strategy::Policy;
+use crate::tune::measure;
 use crate::workload::{self, Workload};
+use live::Live;
 use narrows::strategy::{Strategy, Transfer};
+use narrows_sim::chip::Chip;
+use narrows_tune::model::Parameters;
 use returned::Returned;
 use round::{Plan, millis};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -41,17 +52,24 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         none if none.is_empty() => workload.strategies.clone(),
         named => named,
     };
+    asked::check(global, args, &workload, &strategies)?;
+    let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
+    let costs = args.costs.as_deref().map(setup::costs).transpose()?;
     let stop = catch_signals()?;
     let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
-    let progress = Progress::new(millis(duration.saturating_mul(count)), global.json);
+    let quiet = global.json || args.live;
+    let progress = Progress::new(millis(duration.saturating_mul(count)), quiet);
     let mut carried = Carried::default();
     let traffic = Traffic {
         workload: &workload,
         inputs: &inputs,
         strategies: &strategies,
+        memory: args.memory.or(workload.memory),
+        costs,
         duration,
+        live: live.as_ref(),
         returned: returned.as_ref(),
         stop: &stop,
         progress: &progress,
@@ -59,11 +77,14 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let ended = match &chip {
         None => here(global, &traffic, &mut carried),
         Some(chip) => {
-            let needs = sim::Needs { longest: longest(&workload), ..sim::Needs::default() };
-            sim::run(global, chip, &needs, |mut peer| carry(&mut peer, &traffic, &mut carried))
+            let longest = traffic.longest();
+            let needs = sim::Needs { longest, ..sim::Needs::default() };
+            let on = Some((chip, sim::cores(global, chip)?));
+            sim::run(global, chip, &needs, |mut peer| carry(&mut peer, &traffic, on, &mut carried))
         }
     };
     drop(progress);
+    drop(live);
     if carried.rows.is_empty() && ended.is_err() {
         return ended;
     }
@@ -71,6 +92,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let machine = chip.as_ref().map_or_else(|| Machine::look(&Root::default()), sim::machine);
     let mut report = Report::new("run", machine, carried.rows);
     report.notes = notes;
+    let report = RunReport { report, decisions: carried.decisions };
     if global.json {
         report.print()?;
     } else {
@@ -83,18 +105,32 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
 struct Traffic<'a> {
     workload: &'a Workload,
     inputs: &'a [Option<Vec<i16>>],
-    strategies: &'a [Strategy],
+    strategies: &'a [Policy],
+    /// Bytes of internal memory that flows may be given; what there is without.
+    memory: Option<u32>,
+    /// What to reckon with; what is measured without.
+    costs: Option<Parameters<f64>>,
     /// Of each strategy.
     duration: Duration,
+    live: Option<&'a Live>,
     returned: Option<&'a Returned>,
     stop: &'a AtomicBool,
     progress: &'a Progress,
+}
+
+impl Traffic<'_> {
+    /// The longest request or response, of those too that the machine is measured by.
+    fn longest(&self) -> usize {
+        let measured = if self.strategies.contains(&Policy::Auto) { measure::LONG } else { 0 };
+        longest(self.workload).max(measured)
+    }
 }
 
 /// What came of it.
 #[derive(Default)]
 struct Carried {
     rows: Vec<RunRow>,
+    decisions: Vec<DecisionRow>,
     warnings: Vec<String>,
     /// What a stamp of either side costs, in nanoseconds.
     stamps: [f64; 2],
@@ -103,15 +139,17 @@ struct Carried {
 /// Carries it between two processes of this machine. The other one is gone when this returns.
 fn here(global: &Global, traffic: &Traffic<'_>, carried: &mut Carried) -> Result<(), Failure> {
     let cores = global.cores.map_or_else(default_cores, Ok)?;
-    let options = options(global, traffic.workload, traffic.strategies);
-    carry(&mut Peer::start(cores, &options)?, traffic, carried)
+    let options = options(global, traffic);
+    carry(&mut Peer::start(cores, &options)?, traffic, None, carried)
 }
 
 fn carry<P: Place>(
     peer: &mut Peer<P>,
     traffic: &Traffic<'_>,
+    chip: Option<(&Chip, Cores)>,
     carried: &mut Carried,
 ) -> Result<(), Failure> {
+    let setup = Setup::new(peer, traffic, chip)?;
     let scale = peer.scale();
     carried.warnings.clone_from(&peer.warnings);
     carried.stamps = [scale.own.usual, scale.theirs.usual];
@@ -122,8 +160,10 @@ fn carry<P: Place>(
         scale,
         stop: traffic.stop,
         progress: traffic.progress,
+        setup: setup.as_ref(),
+        live: traffic.live,
     };
-    all(peer, &plan, traffic.strategies, traffic.returned, &mut carried.rows)
+    all(peer, &plan, traffic, carried)
 }
 
 /// Carries a workload by one strategy, for its duration, without a report.
@@ -139,8 +179,26 @@ pub(crate) fn once<P: Place>(
 ) -> Result<Outcome, Failure> {
     let (scale, duration) = (peer.scale(), workload.duration);
     let progress = &Progress::new(0, true);
-    let plan = Plan { workload, inputs, duration, scale, stop, progress };
-    round::run(peer, &plan, strategy, Duration::ZERO)
+    let (setup, live) = (None, None);
+    let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
+    round::run(peer, &plan, Policy::Same(strategy), Duration::ZERO)
+}
+
+/// Carries a workload whose machine and flows are known, for its duration, without a report.
+///
+/// # Errors
+/// As [`once`].
+pub(crate) fn known<P: Place>(
+    peer: &mut Peer<P>,
+    workload: &Workload,
+    policy: Policy,
+    setup: &Setup,
+) -> Result<Outcome, Failure> {
+    let (scale, duration) = (peer.scale(), workload.duration);
+    let (inputs, stop) = (&vec![None; workload.flows.len()], &AtomicBool::new(false));
+    let (progress, setup, live) = (&Progress::new(0, true), Some(setup), None);
+    let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
+    round::run(peer, &plan, policy, Duration::ZERO)
 }
 
 /// One strategy after the other. Rows are added as they come, so that what was measured before
@@ -148,26 +206,27 @@ pub(crate) fn once<P: Place>(
 fn all<P: Place>(
     peer: &mut Peer<P>,
     plan: &Plan<'_>,
-    strategies: &[Strategy],
-    returned: Option<&Returned>,
-    rows: &mut Vec<RunRow>,
+    traffic: &Traffic<'_>,
+    carried: &mut Carried,
 ) -> Result<(), Failure> {
     let mut written = Ok(());
     let mut done = Duration::ZERO;
-    for strategy in strategies {
+    let Carried { rows, decisions, .. } = carried;
+    for strategy in traffic.strategies {
         plan.progress.say(&strategy.to_string());
         let mut outcome = round::run(peer, plan, *strategy, done)?;
         done += plan.duration;
         plan.progress.reach(millis(done));
         let failure = outcome.failure.take();
         let failed = failure.is_some();
+        decisions.append(&mut outcome.decisions);
         let with_figures = row::rows(plan, *strategy, outcome);
         for (mut row, samples) in with_figures {
             let worth = row.sent > 0 || row.refused.is_some();
             if failed && !worth {
                 continue;
             }
-            if let (Some(returned), Some(audio)) = (returned, &mut row.audio) {
+            if let (Some(returned), Some(audio)) = (traffic.returned, &mut row.audio) {
                 match returned.write(plan.workload, &row.flow, *strategy, &samples) {
                     Ok(file) => audio.file = file,
                     Err(error) => written = written.and(Err(error)),
@@ -205,13 +264,21 @@ fn all<P: Place>(
     }
 }
 
-fn options(global: &Global, workload: &Workload, strategies: &[Strategy]) -> Options {
+fn options(global: &Global, traffic: &Traffic<'_>) -> Options {
     let usual = Options::default();
+    let engine = |policy: &Policy| match policy {
+        Policy::Same(strategy) => strategy.transfer == Transfer::CopyEngine,
+        Policy::Static => {
+            let all = traffic.workload.flows.iter().filter_map(|flow| flow.r#static);
+            all.into_iter().any(|strategy| strategy.transfer == Transfer::CopyEngine)
+        }
+        Policy::Auto => false,
+    };
     Options {
         priority: global.priority,
         lock_memory: global.lock_memory,
-        engine: strategies.iter().any(|strategy| strategy.transfer == Transfer::CopyEngine),
-        longest: longest(workload).max(usual.longest),
+        engine: traffic.strategies.iter().any(engine),
+        longest: traffic.longest().max(usual.longest),
         ..usual
     }
 }
@@ -263,10 +330,17 @@ fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
                 .into(),
         );
     }
-    if rows.iter().any(|row| row.phase_calls < row.received) {
+    if rows.iter().any(|row| row.phase_calls < row.received && row.phase_calls > 0) {
         notes.push(
             "where calls are many, phases are of a sample of them: phase_calls with --json says of \
              how many"
+                .into(),
+        );
+    }
+    if rows.iter().any(|row| row.phase_calls == 0 && row.received > 0) {
+        notes.push(
+            "there are no phases of flows that come and go, or whose strategy is chosen: fetching \
+             their stamps would keep other flows back"
                 .into(),
         );
     }

@@ -180,6 +180,19 @@ pub fn calls(own: &[Record], theirs: &[Record], scale: Scale) -> Vec<Call> {
     all.into_iter().filter_map(call).collect()
 }
 
+/// How long calls were away: flow and number, and nanoseconds from the end of B until E began. Of the
+/// caller's stamps alone.
+pub(super) fn away(own: &[Record], scale: Scale) -> Vec<(u32, f64)> {
+    let own = Side::new(own, scale.own);
+    let call = |(id, marks): (u32, Marks)| {
+        let (sent, taken) = (marks.b.end?, marks.e_began?);
+        let stamps = own.within(sent, taken);
+        let nanos = taken.checked_sub(sent)? as f64 * scale.tick - stamps;
+        Some((id, nanos.max(0.0)))
+    };
+    marks(&own).into_iter().filter_map(call).collect()
+}
+
 /// What the caller's stamps say of each call.
 fn marks(own: &Side<'_>) -> BTreeMap<u32, Marks> {
     let mut all: BTreeMap<u32, Marks> = BTreeMap::new();

@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::output;
+use crate::strategy::Policy;
 use crate::wav;
 use crate::workload::Workload;
-use narrows::strategy::Strategy;
 use std::path::{Path, PathBuf};
 
 /// The directory of `--out`.
@@ -32,7 +32,7 @@ impl Returned {
         &self,
         workload: &Workload,
         flow: &str,
-        strategy: Strategy,
+        strategy: Policy,
         samples: &[i16],
     ) -> Result<Option<String>, Failure> {
         let named = workload.flows.iter().find(|one| one.name == flow);

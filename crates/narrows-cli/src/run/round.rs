@@ -1,17 +1,23 @@
-//! All flows of a workload by one strategy, for its duration.
+//! All flows of a workload by one strategy, or each by its own, for its duration.
 //!
 //! One thread does everything on this side, as a core would: it starts what is due, takes what
 //! came, and waits in the way that the strategy says; between periods it sleeps, unless the
 //! strategy spins.
 
-use super::lane::{Figures, Lane, Stop};
+use super::lane::{Figures, Lane, Stage, Stop};
+use super::live::Live;
 use super::phases::{self, Call, Scale};
-use crate::failure::Failure;
+use super::pilot::{Pilot, Storage};
+use super::setup::Setup;
+use crate::failure::{Failure, Kind};
 use crate::peer::Peer;
 use crate::place::{Core, Place, sleep_until};
 use crate::progress::Progress;
-use crate::workload::{Flow, Source, Work, Workload};
+use crate::report::DecisionRow;
+use crate::strategy::Policy;
+use crate::workload::{Flow, Presence, Schedule, Source, Work, Workload};
 use narrows::endpoint::{CallError, FlowError};
+use narrows::notify;
 use narrows::platform::Instant;
 use narrows::strategy::{Notification, Strategy};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +44,10 @@ pub(super) struct Plan<'w> {
     /// Set when the user wants to stop.
     pub stop: &'w AtomicBool,
     pub progress: &'w Progress,
+    /// What the controller has to know, if any strategy is left to it.
+    pub setup: Option<&'w Setup>,
+    /// Where to show what happens.
+    pub live: Option<&'w Live>,
 }
 
 /// How one flow fared.
@@ -56,50 +66,82 @@ pub(crate) struct Outcome {
     pub wall: Duration,
     /// Processor time of both sides.
     pub cpu: [Duration; 2],
+    /// How often each flow changed its strategy.
+    pub switches: Vec<u64>,
+    /// What the controller decided.
+    pub decisions: Vec<DecisionRow>,
     /// What ended it early.
     pub failure: Option<Failure>,
 }
 
-struct Round<'a, 'w, P: Place> {
-    peer: &'a mut Peer<P>,
-    plan: &'a Plan<'w>,
-    strategy: Strategy,
-    lanes: Vec<Option<Lane<'w>>>,
+pub(super) struct Round<'a, 'w, P: Place> {
+    pub(super) peer: &'a mut Peer<P>,
+    pub(super) plan: &'a Plan<'w>,
+    pub(super) policy: Policy,
+    pub(super) lanes: Vec<Option<Lane<'w>>>,
+    pub(super) schedules: Vec<Schedule>,
+    pub(super) pilot: Option<Pilot<'a, 'a>>,
+    /// Whether stamps are fetched for the phases: not while flows come, go or switch, as the run stands
+    /// still for that.
+    stamped: bool,
     refused: Vec<Option<String>>,
     calls: Vec<Call>,
     /// Time and processor time spent on fetching stamps in between.
     paused: Duration,
     paused_cpu: Duration,
-    /// Calls finished since stamps were last fetched.
-    since: u64,
+    /// Calls finished since stamps were last fetched or looked at.
+    pub(super) since: u64,
+    /// Whether stamps are taken to learn from.
+    pub(super) learning: bool,
+    /// When it began, and processor time of this side then.
+    start: Instant,
+    began: Duration,
 }
 
-/// Runs all flows by a strategy.
+/// Runs all flows by a strategy, or each by its own.
 ///
 /// # Errors
 /// The other side is gone or silent before the flows run. Later, that is in the outcome.
 pub(super) fn run<P: Place>(
     peer: &mut Peer<P>,
     plan: &Plan<'_>,
-    strategy: Strategy,
+    policy: Policy,
     done: Duration,
 ) -> Result<Outcome, Failure> {
-    peer.node.set_notification(strategy.notification);
+    if let Policy::Same(strategy) = policy {
+        peer.node.set_notification(strategy.notification);
+    }
+    let setup = plan.setup.filter(|_| policy == Policy::Auto);
+    let mut storage = setup.map(Storage::new);
+    let pilot = setup.zip(storage.as_mut()).map(|(setup, storage)| Pilot::new(setup, storage));
+    let pilot = pilot.transpose().map_err(|error| {
+        Failure::new(Kind::Workload, format!("flows cannot be controlled here: {error}"))
+    })?;
+    let stamped = matches!(policy, Policy::Same(_)) && !plan.workload.is_changing();
     let mut round = Round {
         peer,
         plan,
-        strategy,
+        policy,
+        schedules: plan.workload.flows.iter().map(Schedule::new).collect(),
+        pilot,
+        stamped,
         lanes: Vec::new(),
         refused: Vec::new(),
         calls: Vec::new(),
         paused: Duration::ZERO,
         paused_cpu: Duration::ZERO,
         since: 0,
+        learning: false,
+        start: Instant(0),
+        began: Duration::ZERO,
     };
     round.open()?;
     let theirs = round.peer.cpu_time()?;
-    round.peer.trace()?;
+    if round.stamped {
+        round.peer.trace()?;
+    }
     let (own, start) = (round.used(), round.time());
+    (round.start, round.began) = (start, own);
     let ran = round.carry(start, done);
     let wall = round.time().since(start).saturating_sub(round.paused);
     let own = round.used().saturating_sub(own + round.paused_cpu);
@@ -108,19 +150,30 @@ pub(super) fn run<P: Place>(
     if failure.is_none() {
         let told = round.peer.cpu_time().and_then(|time| {
             cpu[1] = time.saturating_sub(theirs);
-            round.fetch()
+            if round.stamped { round.fetch() } else { Ok(()) }
         });
         failure = told.err();
         for lane in round.lanes.iter_mut().flatten() {
             lane.end(&mut round.peer.node, PATIENCE);
         }
     }
-    Ok(Outcome { flows: round.results(), wall, cpu, failure })
+    round.peer.node.platform().set_tracing(false);
+    let (mut switches, mut decisions) = (vec![0; round.lanes.len()], Vec::new());
+    if let Some(pilot) = &mut round.pilot {
+        switches = (0..switches.len()).map(|lane| pilot.switches(lane)).collect();
+        decisions = std::mem::take(&mut pilot.log);
+    }
+    Ok(Outcome { flows: round.results(), wall, cpu, switches, decisions, failure })
 }
 
 impl<'w, P: Place> Round<'_, 'w, P> {
-    fn time(&self) -> Instant {
+    pub(super) fn time(&self) -> Instant {
         self.peer.node.platform().time()
+    }
+
+    /// Processor time of this side since the round began.
+    pub(super) fn busy(&self) -> Duration {
+        self.used().saturating_sub(self.began)
     }
 
     /// Processor time of this side so far.
@@ -132,14 +185,19 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     fn open(&mut self) -> Result<(), Failure> {
         let start = self.time();
         for (index, flow) in self.plan.workload.flows.iter().enumerate() {
-            let (lane, refused) = match self.open_one(flow)? {
-                Ok(id) => {
-                    let samples = self.plan.inputs.get(index).and_then(Option::as_deref);
-                    (Some(Lane::new(flow, id, &self.strategy, samples, start)), None)
-                }
-                Err(why) => (None, Some(why)),
+            let samples = self.plan.inputs.get(index).and_then(Option::as_deref);
+            let mut lane = Lane::new(flow, samples, start);
+            let refused = match self.fixed(flow) {
+                None => None,
+                Some(strategy) => match self.open_one(flow, strategy)? {
+                    Ok(id) => {
+                        lane.open(id, strategy, Stage::Here);
+                        None
+                    }
+                    Err(why) => Some(why),
+                },
             };
-            self.lanes.push(lane);
+            self.lanes.push(refused.is_none().then_some(lane));
             self.refused.push(refused);
         }
         // A flow that follows one that cannot run has nothing to do; and a pass is as long as the
@@ -158,38 +216,62 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         Ok(())
     }
 
+    /// The strategy of a flow that is there from the beginning and is not controlled.
+    fn fixed(&self, flow: &Flow) -> Option<Strategy> {
+        self.strategy(flow).filter(|_| flow.presence == Presence::Always)
+    }
+
+    /// The strategy of a flow that is not controlled.
+    pub(super) fn strategy(&self, flow: &Flow) -> Option<Strategy> {
+        match self.policy {
+            Policy::Same(strategy) => Some(strategy),
+            Policy::Static => flow.r#static,
+            Policy::Auto => None,
+        }
+    }
+
+    /// Why messages of a flow are too long for a strategy's memory, if they are.
+    pub(super) fn too_long(&self, flow: &Flow, strategy: Strategy) -> Option<String> {
+        let layouts = self.peer.node.layouts(self.peer.link);
+        let longest = layouts.map_or(0, |(own, theirs)| {
+            let placement = strategy.placement;
+            own.longest(placement).min(theirs.longest(placement)) as usize
+        });
+        (flow.request.max(flow.response) > longest).then(|| match longest {
+            0 => "there is no memory of that placement".into(),
+            longest => format!(
+                "the largest block of this memory has {longest} bytes; make requests and \
+                 responses that fit"
+            ),
+        })
+    }
+
     fn open_one(
         &mut self,
         flow: &Flow,
+        strategy: Strategy,
     ) -> Result<Result<narrows::endpoint::FlowId, String>, Failure> {
-        let layouts = self.peer.node.layouts(self.peer.link);
-        let longest = layouts.map_or(0, |(own, theirs)| {
-            let placement = self.strategy.placement;
-            own.longest(placement).min(theirs.longest(placement)) as usize
-        });
-        if flow.request.max(flow.response) > longest {
-            return Ok(Err(match longest {
-                0 => "there is no memory of that placement".into(),
-                longest => format!(
-                    "the largest block of this memory has {longest} bytes; make requests and \
-                     responses that fit"
-                ),
-            }));
+        if let Some(why) = self.too_long(flow, strategy) {
+            return Ok(Err(why));
         }
         let response = u32::try_from(flow.response).unwrap_or(u32::MAX);
-        match self.peer.try_flow(flow.work.entry(), self.strategy, response) {
+        match self.peer.try_flow(flow.work.entry(), strategy, response) {
             Ok(id) => Ok(Ok(id)),
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full)) => {
                 Ok(Err(error.to_string()))
             }
-            Err(error) => Err(self.peer.explain_flow(flow.work.entry(), self.strategy, error)),
+            Err(error) => Err(self.peer.explain_flow(flow.work.entry(), strategy, error)),
         }
     }
 
     /// Takes a flow out of the run.
-    fn refuse(&mut self, index: usize, why: String) {
+    pub(super) fn refuse(&mut self, index: usize, why: String) {
         if let Some(mut lane) = self.lanes.get_mut(index).and_then(Option::take) {
             lane.end(&mut self.peer.node, PATIENCE);
+        }
+        let ran = self.time().since(self.start).saturating_sub(self.paused);
+        if let Some(pilot) = &mut self.pilot {
+            pilot.leave(index, ran);
         }
         if let Some(refused) = self.refused.get_mut(index) {
             refused.get_or_insert(why);
@@ -207,12 +289,13 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             let now = self.time();
             let ran = now.since(start).saturating_sub(self.paused);
             let over = ran >= self.plan.duration || self.plan.stop.load(Ordering::Relaxed);
-            let full = self.since >= CALLS && now.since(fetched) >= part;
-            if self.turn(now, !over && !full)? {
+            let full = self.stamped && self.since >= CALLS && now.since(fetched) >= part;
+            let moved = self.come_and_go(now, ran, over)? | self.steer(ran, over)?;
+            if self.turn(now, !over && !full)? || moved {
                 progress = now;
                 continue;
             }
-            let idle = self.lanes.iter().flatten().all(Lane::idle);
+            let idle = self.lanes.iter().flatten().all(Lane::idle) && (over || !self.is_changing());
             if idle && (over || self.is_done()) {
                 return Ok(());
             }
@@ -226,12 +309,13 @@ impl<'w, P: Place> Round<'_, 'w, P> {
                 shown = now;
                 self.plan.progress.reach(millis(done + ran));
             }
+            self.show(ran);
             if idle {
                 progress = now;
             } else if now.since(progress) > PATIENCE + self.work() {
                 return Err(self.peer.explain_call(CallError::Deadline));
             }
-            self.wait(now, idle, over || full);
+            self.wait(now, ran, idle, over || full);
         }
     }
 
@@ -269,21 +353,43 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     /// Whether every flow has made all the calls that it is to make.
     fn is_done(&self) -> bool {
         self.lanes.iter().flatten().all(|lane| lane.due().is_none())
+            && self
+                .lanes
+                .iter()
+                .zip(&self.schedules)
+                .all(|(lane, schedule)| lane.is_none() || schedule.next().is_none())
     }
 
     /// Waits for a response, for room, or until the next request is due.
-    fn wait(&mut self, now: Instant, idle: bool, over: bool) {
+    fn wait(&mut self, now: Instant, ran: Duration, idle: bool, over: bool) {
         let due = self.lanes.iter().flatten().filter_map(Lane::due).min();
-        let due = due.filter(|_| !over).map(|due| due.since(now));
+        let due = due.map(|due| due.since(now)).into_iter().chain(self.event(ran)).min();
+        let due = due.filter(|_| !over);
+        let how = self.notification();
         let outstanding = self.lanes.iter().flatten().any(|lane| lane.outstanding() > 0);
         let most = if idle || outstanding { LOOK } else { AGAIN };
         let most = due.filter(|due| !due.is_zero()).map_or(most, |due| due.min(most));
-        if idle && self.strategy.notification != Notification::Spin {
+        if !matches!(self.policy, Policy::Same(_)) {
+            self.peer.node.set_notification(how);
+        }
+        if idle && how != Notification::Spin {
             // Until a moment, not for a while: each period begins where the one before ended.
             sleep_until(&mut self.peer.node, now + most);
         } else {
             self.peer.node.wait_any(Some(most));
         }
+    }
+
+    /// How to wait: as the quickest of those whose response is awaited wants it, and by interrupt while the
+    /// other side's answer to a proposal is.
+    fn notification(&self) -> Notification {
+        if let Policy::Same(strategy) = self.policy {
+            return strategy.notification;
+        }
+        let awaited = self.lanes.iter().flatten().filter(|lane| lane.outstanding() > 0);
+        let awaited = awaited.map(|lane| lane.strategy.notification);
+        let asked = self.is_changing().then_some(Notification::Interrupt);
+        notify::quickest(awaited.chain(asked)).unwrap_or(Notification::Interrupt)
     }
 
     /// The longest that the other side can be at work without a sign.
@@ -293,11 +399,13 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             _ => Duration::ZERO,
         };
         let work: Duration = self.lanes.iter().flatten().map(of).sum();
-        let wait = match self.strategy.notification {
+        let lanes = self.lanes.iter().flatten().map(|lane| lane.strategy.notification);
+        let wait = lanes.map(|how| match how {
             Notification::Poll { every } => every,
             Notification::Coalesced { within, .. } => within,
             _ => Duration::ZERO,
-        };
+        });
+        let wait = wait.max().unwrap_or_default();
         work.saturating_mul(2).saturating_add(wait.saturating_mul(4))
     }
 
@@ -326,8 +434,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         let Round { lanes, refused, calls, .. } = self;
         let result = |(lane, refused): (Option<Lane<'w>>, Option<String>)| match (lane, refused) {
             (Some(lane), None) => {
-                let place = u32::from(lane.id.place());
-                let of = calls.iter().filter(|call| call.id >> 16 == place).copied();
+                let place = lane.id.map(|id| u32::from(id.place()));
+                let of = calls.iter().filter(|call| Some(call.id >> 16) == place).copied();
                 Fared::Ran(Box::new(lane.figures), of.collect())
             }
             (_, why) => Fared::Refused(why.unwrap_or_default()),

@@ -5,27 +5,25 @@ use super::phases::Call;
 use super::round::{Fared, Outcome, Plan};
 use crate::report::{Audio, Jitter, Load, Phases, RunRow};
 use crate::statistics::{Summary, median};
+use crate::strategy::Policy;
 use crate::workload::Work;
-use narrows::strategy::Strategy;
 use std::time::Duration;
 
 /// A row for each flow, with the audio of its first pass.
-pub(super) fn rows(
-    plan: &Plan<'_>,
-    strategy: Strategy,
-    outcome: Outcome,
-) -> Vec<(RunRow, Vec<i16>)> {
+pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<(RunRow, Vec<i16>)> {
     let seconds = outcome.wall.as_secs_f64();
     let percent = |time: Duration| match seconds {
         0.0 => 0.0,
         seconds => 100.0 * time.as_secs_f64() / seconds,
     };
     let load = Load { caller: percent(outcome.cpu[0]), callee: percent(outcome.cpu[1]) };
-    let row = |(flow, fared): (&crate::workload::Flow, Fared)| {
+    let Outcome { flows, switches, .. } = outcome;
+    let row = |((flow, fared), switches): ((&crate::workload::Flow, Fared), u64)| {
         let blank = RunRow {
             flow: flow.name.clone(),
             strategy: strategy.to_string(),
             cpu_percent: load,
+            switches,
             ..RunRow::default()
         };
         let (figures, calls) = match fared {
@@ -61,7 +59,7 @@ pub(super) fn rows(
         };
         (row, figures.returned)
     };
-    plan.workload.flows.iter().zip(outcome.flows).map(row).collect()
+    plan.workload.flows.iter().zip(flows).zip(switches).map(row).collect()
 }
 
 fn micros(nanos: Summary) -> Summary {

@@ -1,13 +1,18 @@
 //! The report of a run for a screen of 80 columns: a summary, a table for each flow with a line
 //! for each strategy, then the details.
 
-use crate::report::{Report, RunRow};
+use super::live::sentence;
+use crate::report::{DecisionRow, RunReport, RunRow};
 use crate::statistics::Summary;
 use crate::table::{self, Align, Table, number};
 use std::time::Duration;
 
+/// Decisions that are printed.
+const DECISIONS: usize = 16;
+
 /// The whole report; `duration` is how long each strategy was to run.
-pub fn text(name: &str, duration: Duration, report: &Report<RunRow>) -> String {
+pub fn text(name: &str, duration: Duration, report: &RunReport) -> String {
+    let RunReport { report, decisions } = report;
     let rows = &report.results;
     let name = match report.machine.simulated() {
         Some(on) => format!("{name} {on}"),
@@ -33,6 +38,7 @@ pub fn text(name: &str, duration: Duration, report: &Report<RunRow>) -> String {
     }
     text.push_str("\nload in % of a core\n");
     text.push_str(&loads(rows));
+    text.push_str(&decided(rows, decisions));
     text.push('\n');
     for note in &report.notes {
         text.push_str(&table::wrap("- ", note));
@@ -150,6 +156,23 @@ fn loads(rows: &[RunRow]) -> String {
     table.render()
 }
 
+/// How often flows switched, and the latest decisions.
+fn decided(rows: &[RunRow], decisions: &[DecisionRow]) -> String {
+    if decisions.is_empty() {
+        return String::new();
+    }
+    let switches: u64 = rows.iter().map(|row| row.switches).sum();
+    let mut text = format!("\n{} decisions, {switches} switches", decisions.len());
+    if decisions.len() > DECISIONS {
+        text.push_str(&format!("; the last {DECISIONS}, all with --json"));
+    }
+    text.push('\n');
+    for row in decisions.iter().skip(decisions.len().saturating_sub(DECISIONS)) {
+        text.push_str(&table::wrap("  ", &sentence(row)));
+    }
+    text
+}
+
 fn refusals(rows: &[RunRow]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -226,11 +249,26 @@ mod tests {
             ..RunRow::default()
         };
         let rows = vec![row("copy_engine/coalesced/external"), row("copy/spin/internal"), refused];
-        let mut report = Report::new("run", machine, rows);
+        let mut report = crate::report::Report::new("run", machine, rows);
         report
             .notes
             .push("a note that is long enough to need a second line on a screen ".repeat(2));
+        let switch = crate::report::SwitchRow {
+            flow: "encode".into(),
+            to: "copy_batched/interrupt/external".into(),
+            ..Default::default()
+        };
+        let decision = DecisionRow {
+            cause: "arrived".into(),
+            flow: Some("encode".into()),
+            reason: "saves".into(),
+            switches: vec![switch],
+            ..DecisionRow::default()
+        };
+        let report = RunReport { report, decisions: vec![decision; 20] };
         let text = text("voice", Duration::from_secs(2), &report);
+        assert!(text.contains("20 decisions, 0 switches; the last 16, all with --json"), "{text}");
+        assert!(text.contains("encode arrived: saves: encode to copy_batched/"), "{text}");
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }

@@ -158,7 +158,7 @@ impl Calls {
 
 /// The figures of a workload's flows, as `narrows run` has them.
 fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failure> {
-    let Outcome { flows, wall, cpu, failure } = outcome;
+    let Outcome { flows, wall, cpu, failure, .. } = outcome;
     if let Some(failure) = failure {
         return Err(failure);
     }

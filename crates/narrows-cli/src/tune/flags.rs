@@ -54,7 +54,7 @@ pub struct Tune {
     #[arg(long, value_enum, default_value_t = Objective::Load)]
     pub objective: Objective,
     /// Bytes of internal memory of each DSP, instead of what the platform has
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "SIZE", value_parser = crate::flags::memory)]
     pub memory: Option<u32>,
     /// The most that all flows may take of the calling core, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]

@@ -4,7 +4,9 @@ use super::measure;
 use super::plan::Machine;
 use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
+use crate::flags::{Cores, Global};
+use crate::peer::Peer;
+use crate::place::Place;
 use crate::sim;
 use narrows::memory::Layout;
 use narrows::platform::Platform;
@@ -31,7 +33,7 @@ pub(crate) struct Measured {
 /// Measures a chip, or this machine, for messages of at most `longest` bytes.
 ///
 /// # Errors
-/// What [`sim`] or [`Peer`](crate::peer::Peer) refuse.
+/// What [`sim`] or [`Peer`] refuse.
 pub(crate) fn measured(
     global: &Global,
     chip: Option<&Chip>,
@@ -41,33 +43,68 @@ pub(crate) fn measured(
     let Some(chip) = chip else {
         let mut pair = Pair::start(global, false, longest, None)?;
         pair.warn();
-        let mut parameters = measure::measure(&mut pair.peer, ROUNDS, Duration::ZERO)?;
-        // What is seldom here is what else the machine does, of which no longest is known.
-        parameters.seldom = 0.0;
-        let standard = Layout::standard(Host::LINE).ok();
-        let classes = standard.as_ref().map(Layout::classes).unwrap_or_default().to_vec();
-        return Ok(Measured { parameters, engine: false, classes });
+        return Measured::by(&mut pair.peer, None);
     };
     let needs = sim::Needs { longest, ..sim::Needs::default() };
     let cores = sim::cores(global, chip)?;
-    let both = |engine: &narrows_sim::chip::Engine| {
-        engine.cores.contains(&cores.caller) && engine.cores.contains(&cores.callee)
-    };
-    let tick = |core: usize| {
-        let core = chip.cores.get(core);
-        core.map_or(Duration::ZERO, |core| core.system.tick.at(core.clock).into())
-    };
-    let (caller, callee) = (tick(cores.caller), tick(cores.callee));
-    let mut parameters = sim::run(global, chip, &needs, |mut peer| {
-        measure::measure(&mut peer, VIRTUAL, caller.max(callee))
-    })?;
-    parameters.caller.tick = caller.as_secs_f64();
-    parameters.callee.tick = callee.as_secs_f64();
-    let engine = chip.engines.iter().any(both);
-    Ok(Measured { parameters, engine, classes: chip.link.classes.clone() })
+    sim::run(global, chip, &needs, |mut peer| Measured::by(&mut peer, Some((chip, cores))))
 }
 
 impl Measured {
+    /// Measures what a peer runs on: these cores of a chip, or this machine.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn by<P: Place>(
+        peer: &mut Peer<P>,
+        on: Option<(&Chip, Cores)>,
+    ) -> Result<Measured, Failure> {
+        let Some((chip, cores)) = on else {
+            let mut parameters = measure::measure(peer, ROUNDS, Duration::ZERO)?;
+            // What is seldom here is what else the machine does, of which no longest is known.
+            parameters.seldom = 0.0;
+            return Ok(Measured::with(parameters, None));
+        };
+        let tick = |core: usize| {
+            let core = chip.cores.get(core);
+            core.map_or(Duration::ZERO, |core| core.system.tick.at(core.clock).into())
+        };
+        let (caller, callee) = (tick(cores.caller), tick(cores.callee));
+        let mut parameters = measure::measure(peer, VIRTUAL, caller.max(callee))?;
+        parameters.caller.tick = caller.as_secs_f64();
+        parameters.callee.tick = callee.as_secs_f64();
+        Ok(Measured::with(parameters, on))
+    }
+
+    /// What was measured elsewhere, with the blocks and the copy engine of these cores of a chip, or of
+    /// this machine.
+    pub fn with(parameters: Parameters<f64>, on: Option<(&Chip, Cores)>) -> Measured {
+        let Some((chip, cores)) = on else {
+            let standard = Layout::standard(Host::LINE).ok();
+            let classes = standard.as_ref().map(Layout::classes).unwrap_or_default().to_vec();
+            return Measured { parameters, engine: false, classes };
+        };
+        let both = |engine: &narrows_sim::chip::Engine| {
+            engine.cores.contains(&cores.caller) && engine.cores.contains(&cores.callee)
+        };
+        let engine = chip.engines.iter().any(both);
+        Measured { parameters, engine, classes: chip.link.classes.clone() }
+    }
+
+    /// What flows are planned for, within budgets: bytes of internal memory of each core to call, if not
+    /// all that there is, how many such cores, and the calling core's time in parts per million.
+    ///
+    /// # Errors
+    /// [`Kind::Internal`] if what was measured is impossible.
+    pub fn within(&self, memory: Option<u32>, dsps: u8, load: u64) -> Result<Machine, Failure> {
+        let machine = self.machine()?;
+        let memory = memory.unwrap_or(machine.memory);
+        // Of memory that the platform does not have, nobody knows the blocks.
+        let known = memory <= machine.memory;
+        let classes = if known { machine.classes } else { Vec::new() };
+        Ok(Machine { dsps, memory, load, classes, ..machine })
+    }
+
     /// With all memory that there is, one core to call, and all time of the one that calls.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Bytes of a short message, which yet takes a block.
 const SHORT: usize = 64;
 /// Bytes of a long one, if blocks are as long.
-pub(super) const LONG: usize = 8192;
+pub(crate) const LONG: usize = 8192;
 /// Calls of a point, and those before that do not count.
 const CALLS: u32 = 24;
 const BEFORE: u32 = 4;
@@ -75,7 +75,7 @@ impl Load {
 ///
 /// # Errors
 /// The other side is gone.
-pub(super) fn measure<P: Place>(
+pub(crate) fn measure<P: Place>(
     peer: &mut Peer<P>,
     rounds: usize,
     tick: Duration,

@@ -8,11 +8,11 @@ mod blocks;
 mod chart;
 pub mod flags;
 pub(crate) mod machine;
-mod measure;
+pub(crate) mod measure;
 pub(crate) mod plan;
 pub(crate) mod rooms;
 mod row;
-mod subjects;
+pub(crate) mod subjects;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -112,12 +112,7 @@ fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
 
 /// What flows are planned for, with the budgets of the command line.
 fn budgeted(args: &Tune, measured: &Measured) -> Result<Machine, Failure> {
-    let machine = measured.machine()?;
-    let memory = args.memory.unwrap_or(machine.memory);
-    // Of memory that the platform does not have, nobody knows the blocks.
-    let known = memory <= machine.memory;
-    let classes = if known { machine.classes } else { Vec::new() };
-    Ok(Machine { dsps: args.dsps, memory, load: (args.load * PERCENT) as u64, classes, ..machine })
+    measured.within(args.memory, args.dsps, (args.load * PERCENT) as u64)
 }
 
 /// The lowest of the clocks at which there is a plan.

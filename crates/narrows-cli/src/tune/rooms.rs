@@ -20,7 +20,15 @@ pub(crate) struct Rooms {
 impl Rooms {
     /// Has room for a problem.
     pub fn fit(&mut self, problem: &Problem<'_>) {
-        let needs = Needs::of(problem);
+        self.make(&Needs::of(problem));
+    }
+
+    /// Has room for any problem of so many flows, which have so many choices together.
+    pub fn hold(&mut self, flows: usize, choices: usize) {
+        self.make(&Needs { groups: flows, choices, flows });
+    }
+
+    fn make(&mut self, needs: &Needs) {
         self.groups.resize(needs.groups, GroupState::default());
         self.kept.resize(needs.choices, KeptChoice::default());
         self.steps.resize(needs.choices, HullStep::default());
@@ -31,13 +39,14 @@ impl Rooms {
 
     /// Solves a problem that there is room for.
     pub fn solve(&mut self, problem: &Problem<'_>, limit: u32) -> Result<Found, Unsolved> {
-        let mut storage = Storage {
-            groups: &mut self.groups,
-            kept: &mut self.kept,
-            steps: &mut self.steps,
-            frames: &mut self.frames,
-            trial: &mut self.trial,
-        };
-        optimise(problem, &mut storage, &mut self.picks, limit)
+        let Rooms { groups, kept, steps, frames, trial, picks } = self;
+        let mut storage = Storage { groups, kept, steps, frames, trial };
+        optimise(problem, &mut storage, picks, limit)
+    }
+
+    /// The storage itself.
+    pub fn storage(&mut self) -> Storage<'_> {
+        let Rooms { groups, kept, steps, frames, trial, .. } = self;
+        Storage { groups, kept, steps, frames, trial }
     }
 }

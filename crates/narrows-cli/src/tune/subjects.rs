@@ -27,7 +27,7 @@ const RUNS: usize = 15;
 ///
 /// # Errors
 /// [`Kind::Internal`] for a flow that follows one that is not there.
-pub(super) fn subjects(
+pub(crate) fn subjects(
     workload: &Workload,
     chip: Option<(&Chip, usize)>,
     named: &[Strategy],

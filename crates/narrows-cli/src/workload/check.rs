@@ -1,9 +1,11 @@
 //! From values to flows: what goes with what, and which flow follows which.
 
 use super::parse::{At, RawFlow, RawWorkload, Reader};
+use super::sessions;
 use super::{DEFAULT_DURATION, DEFAULT_FRAME, Flow, MAX_BYTES, Source, Work, Workload};
 use crate::failure::Failure;
 use crate::functions::{self, Function, ORDER_BYTES, g711::Law};
+use crate::strategy::Policy;
 use narrows::strategy::Strategy;
 use std::ops::Range;
 use std::path::Path;
@@ -16,14 +18,25 @@ pub(super) fn check(reader: &Reader<'_>, raw: RawWorkload) -> Result<Workload, F
     let stem = || Some(reader.path.file_stem()?.to_string_lossy().into_owned());
     let name = raw.name.map(|name| name.value).or_else(stem);
     let strategies = match raw.strategies {
-        none if none.is_empty() => vec![Strategy::default()],
+        none if none.is_empty() => vec![Policy::Same(Strategy::default())],
         named => named,
     };
+    let flows = flows(reader, &raw.flows)?;
+    let seed = raw.seed.as_ref().map_or(sessions::SEED, |seed| seed.value);
+    let flows = sessions::expand(reader, &raw.flows, flows, seed)?;
+    if let (Some(flow), true) =
+        (flows.iter().find(|flow| flow.r#static.is_none()), strategies.contains(&Policy::Static))
+    {
+        let end = reader.text.trim_end().len();
+        let sentence = format!("strategy static needs static = \"...\" in flow {}", flow.name);
+        return Err(reader.fail(&(end..end), &sentence));
+    }
     Ok(Workload {
         name: name.unwrap_or_else(|| "workload".to_owned()),
         duration: raw.duration.map_or(DEFAULT_DURATION, |time| time.value),
         strategies,
-        flows: flows(reader, &raw.flows)?,
+        memory: raw.memory.map(|memory| memory.value),
+        flows,
     })
 }
 
@@ -158,6 +171,8 @@ fn resolve(
         response,
         deadline: raw.deadline.as_ref().map(|time| time.value),
         output: raw.output.as_ref().map(|name| name.value.clone()),
+        r#static: raw.r#static.as_ref().map(|one| one.value),
+        presence: sessions::presence(reader, one.name, raw)?,
     })
 }
 
@@ -190,6 +205,11 @@ fn allowed_keys(reader: &Reader<'_>, one: &Named<'_>, follows: bool) -> Result<(
         (place(&raw.period), "period"),
         (place(&raw.count), "count"),
         (place(&raw.depth), "depth"),
+        (place(&raw.arrives), "arrives"),
+        (place(&raw.leaves), "leaves"),
+        (place(&raw.sessions), "sessions"),
+        (place(&raw.on), "on"),
+        (place(&raw.off), "off"),
     ];
     for (key, name) in own {
         if let (Some(span), true) = (key, follows) {

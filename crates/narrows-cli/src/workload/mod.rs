@@ -7,14 +7,17 @@
 mod check;
 pub(crate) mod parse;
 mod requests;
+mod sessions;
 #[cfg(test)]
 mod tests;
 
 pub use requests::Requests;
+pub(crate) use sessions::Schedule;
 
 use crate::failure::Failure;
 use crate::functions::g711::Law;
 use crate::input;
+use crate::strategy::Policy;
 use crate::wav;
 use narrows::strategy::Strategy;
 use std::path::{Path, PathBuf};
@@ -40,8 +43,11 @@ pub struct Workload {
     pub name: String,
     /// How long each strategy runs.
     pub duration: Duration,
-    /// The strategies to run one after the other; never empty.
-    pub strategies: Vec<Strategy>,
+    /// How the flows travel, one way after the other; never empty.
+    pub strategies: Vec<Policy>,
+    /// Bytes of internal memory that flows may take of a DSP, where they are chosen; the platform's if
+    /// it does not say.
+    pub memory: Option<u32>,
     /// The flows, which run side by side; never empty.
     pub flows: Vec<Flow>,
 }
@@ -63,6 +69,34 @@ pub struct Flow {
     pub deadline: Option<Duration>,
     /// File name for the audio of the responses, inside the directory of `--out`.
     pub output: Option<String>,
+    /// What it travels by where each flow has its own strategy.
+    pub r#static: Option<Strategy>,
+    /// When it is there.
+    pub presence: Presence,
+}
+
+/// When a flow is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// All the time.
+    #[default]
+    Always,
+    /// Once.
+    Once {
+        /// From this moment of the run; from its beginning without.
+        arrives: Option<Duration>,
+        /// Until this one; to its end without.
+        leaves: Option<Duration>,
+    },
+    /// Now and then: it comes and goes at random, for exponentially distributed times.
+    Random {
+        /// For how long it is there, in the mean.
+        on: Duration,
+        /// And how long not, before that.
+        off: Duration,
+        /// What the times are drawn by.
+        seed: u64,
+    },
 }
 
 /// Where a flow's requests come from, and what makes it send one.
@@ -99,6 +133,11 @@ pub enum Work {
 }
 
 impl Workload {
+    /// Whether a flow comes or goes while it runs.
+    pub fn is_changing(&self) -> bool {
+        self.flows.iter().any(|flow| flow.presence != Presence::Always)
+    }
+
     /// Reads the samples that flows take their requests from, in the order of the flows;
     /// `None` for a flow without an input.
     ///

@@ -3,8 +3,8 @@
 use super::{MAX_BYTES, MAX_DEPTH, MAX_FLOWS, parse_duration};
 use crate::failure::{Failure, Kind};
 use crate::functions::{self, Function, g711::Law};
-use crate::strategy;
-use narrows::strategy::Strategy;
+use crate::strategy::{self, Policy};
+use narrows::strategy::{Strategy, StrategyError};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,9 @@ pub(crate) struct At<T> {
 pub(super) struct RawWorkload {
     pub name: Option<At<String>>,
     pub duration: Option<At<Duration>>,
-    pub strategies: Vec<Strategy>,
+    pub strategies: Vec<Policy>,
+    pub memory: Option<At<u32>>,
+    pub seed: Option<At<u64>>,
     pub flows: Vec<RawFlow>,
 }
 
@@ -43,13 +45,21 @@ pub(super) struct RawFlow {
     pub busy: Option<At<Duration>>,
     pub depth: Option<At<usize>>,
     pub output: Option<At<String>>,
+    pub r#static: Option<At<Strategy>>,
+    pub arrives: Option<At<Duration>>,
+    pub leaves: Option<At<Duration>>,
+    pub sessions: Option<At<u64>>,
+    pub on: Option<At<Duration>>,
+    pub off: Option<At<Duration>>,
 }
 
-const TOP_KEYS: &str = "name, duration, strategy or [[flow]]";
+const TOP_KEYS: &str = "name, duration, strategy, memory, seed or [[flow]]";
 const FLOW_KEYS: &str = "name, function, period, request, response, deadline, count, input, \
-                         after, law, busy, depth or output";
+                         after, law, busy, depth, output, static, arrives, leaves, sessions, on or \
+                         off";
 const A_DURATION: &str = "a duration above zero, such as \"20ms\"";
 const A_STRATEGY: &str = "the name of a strategy, such as \"in_place/hybrid\", or a list of them";
+const A_SIZE: &str = "a size of memory, such as \"16KiB\", of less than 4 GiB";
 
 /// Knows the file, so that it can say where something is.
 pub(crate) struct Reader<'a> {
@@ -65,7 +75,9 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "name" => raw.name = Some(self.name("name", value)?),
                 "duration" => raw.duration = Some(self.duration("duration", value)?),
-                "strategy" => raw.strategies = self.strategies(value)?,
+                "strategy" => raw.strategies = self.each(value, strategy::policies)?,
+                "memory" => raw.memory = Some(self.size("memory", value)?),
+                "seed" => raw.seed = Some(self.number("seed", value, 0, i64::MAX as u64)?),
                 "flow" => raw.flows = self.flows(value)?,
                 other => return Err(self.unknown(&key.span(), other, TOP_KEYS)),
             }
@@ -143,6 +155,12 @@ impl Reader<'_> {
             busy: None,
             depth: None,
             output: None,
+            r#static: None,
+            arrives: None,
+            leaves: None,
+            sessions: None,
+            on: None,
+            off: None,
         };
         for (key, value) in table {
             match key.get_ref().as_ref() {
@@ -159,6 +177,14 @@ impl Reader<'_> {
                 "busy" => flow.busy = Some(self.duration("busy", value)?),
                 "depth" => flow.depth = Some(self.depth(value)?),
                 "output" => flow.output = Some(self.output(value)?),
+                "static" => flow.r#static = Some(self.one_strategy("static", value)?),
+                "arrives" => flow.arrives = Some(self.duration("arrives", value)?),
+                "leaves" => flow.leaves = Some(self.duration("leaves", value)?),
+                "sessions" => {
+                    flow.sessions = Some(self.number("sessions", value, 1, MAX_FLOWS as u64)?);
+                }
+                "on" => flow.on = Some(self.duration("on", value)?),
+                "off" => flow.off = Some(self.duration("off", value)?),
                 other => return Err(self.unknown(&key.span(), other, FLOW_KEYS)),
             }
         }
@@ -271,10 +297,40 @@ impl Reader<'_> {
         Ok(at(value, text))
     }
 
+    fn size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<u32>, Failure> {
+        let text = self.string(key, value, A_SIZE)?;
+        let bytes = crate::flags::memory(&text);
+        let bytes = bytes.map_err(|_| self.wrong(key, &value.span(), A_SIZE))?;
+        Ok(at(value, bytes))
+    }
+
+    fn one_strategy(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<At<Strategy>, Failure> {
+        let text = self.string(key, value, A_STRATEGY)?;
+        let strategy = text.parse().map_err(|error: StrategyError| {
+            let expected = format!("a name such as \"in_place/hybrid\": {error}");
+            self.wrong(key, &value.span(), &expected)
+        })?;
+        Ok(at(value, strategy))
+    }
+
+    /// Strategies, by one name or by several.
     pub fn strategies(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<Strategy>, Failure> {
+        self.each(value, strategy::expand)
+    }
+
+    /// What each name stands for.
+    fn each<T: PartialEq>(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        expand: fn(&str) -> Result<Vec<T>, StrategyError>,
+    ) -> Result<Vec<T>, Failure> {
         let one = |value: &Spanned<DeValue<'_>>| {
             let text = self.string("strategy", value, A_STRATEGY)?;
-            strategy::expand(&text).map_err(|error| {
+            expand(&text).map_err(|error| {
                 let expected = format!("a name such as \"in_place/hybrid\": {error}");
                 self.wrong("strategy", &value.span(), &expected)
             })

@@ -46,7 +46,7 @@ fn the_mixture_has_every_other_function() {
 fn what_is_left_out_has_its_default() {
     let workload = read_text("[[flow]]\nname='a'\nfunction='echo'\nrequest=8").unwrap();
     assert_eq!((workload.name.as_str(), workload.duration), ("x", DEFAULT_DURATION));
-    assert_eq!(workload.strategies, [Strategy::default()]);
+    assert_eq!(workload.strategies, [Policy::Same(Strategy::default())]);
     let own = Source::Own { input: None, period: None, count: None, depth: 1 };
     assert_eq!(workload.flows[0].source, own);
 }
@@ -71,7 +71,7 @@ const WRONG: &[(&str, &str)] = &[
     ("", "1:1: no flow; expected one or more [[flow]] tables"),
     ("name = 'a'\n\n", "1:11: no flow;"),
     ("name = ", "1:8: "),
-    ("a = 1", "1:1: unknown key a; expected name, duration, strategy or [[flow]]"),
+    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed or [[flow]]"),
     ("flow = 1", "1:8: flow is 1; expected one or more [[flow]] tables"),
     ("flow = [1]", "1:9: flow is 1;"),
     ("flow = []", "1:10: no flow;"),
@@ -85,7 +85,26 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a name such as"),
     ("strategy = []", "1:12: strategy is []; expected the name of a strategy"),
+    ("memory = 1024", "1:10: memory is 1024; expected a size of memory, such as \"16KiB\""),
+    ("memory = '-1KiB'", "1:10: memory is -1KiB; expected a size of memory"),
+    ("memory = '4096MiB'", "1:10: memory is 4096MiB; expected a size of memory"),
+    ("seed = -1", "1:8: seed is -1; expected a whole number from 0 up"),
     ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
+    ("ECHO request=8\narrives = '0s'", "2:11: arrives is 0s; expected a duration above zero"),
+    ("ECHO request=8\nleaves = 3", "2:10: leaves is 3; expected a duration above zero"),
+    ("ECHO request=8, arrives='2s'\nleaves='1s'", "2:8: leaves is 1s; expected a time after"),
+    ("ECHO request=8\nsessions = 65", "2:12: sessions is 65; expected a whole number from 1 to 64"),
+    ("ECHO request=8\non = '1s'", "2:6: flow a has no off; on expects how long it is away"),
+    ("ECHO request=8\noff = '1s'", "2:7: flow a has no on; off expects how long it is there"),
+    (
+        "ECHO request=8, on='1s', off='1s'\narrives='1s'",
+        "2:9: arrives and leaves do not go with on and off",
+    ),
+    ("ECHO request=8\nstatic = 'auto'", "2:10: static is auto; expected a name such as"),
+    (
+        "DECODE request=8, output='a'\nsessions = 2",
+        "output does not go with sessions, which would all write the same file",
+    ),
     ("[[flow]]\nname='a'", "1:1: flow a has no function; expected echo, busy,"),
     ("[[flow]]\nname='a'\nfunction='x'", "3:10: function is x; expected echo, busy,"),
     (
@@ -179,6 +198,64 @@ fn flows_are_checked_against_each_other() {
 }
 
 #[test]
+fn sessions_have_numbers_and_times_of_their_own() {
+    let gateway = shipped("gateway.toml");
+    let names: Vec<&str> = gateway.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["audio-1", "audio-2", "audio-3", "video-1", "video-2", "video-3"]);
+    assert_eq!(gateway.strategies, [Policy::Static, Policy::Auto]);
+    assert_eq!(gateway.memory, Some(16 << 10));
+    assert!(gateway.is_changing());
+    let times = |flow: &Flow| {
+        let mut schedule = Schedule::new(flow);
+        (0..1000)
+            .map(|turn| {
+                let at = schedule.next().unwrap();
+                assert_eq!(schedule.turn(), turn % 2 == 0);
+                at
+            })
+            .collect::<Vec<Duration>>()
+    };
+    let all: Vec<Vec<Duration>> = gateway.flows.iter().map(times).collect();
+    for (at, one) in all.iter().enumerate() {
+        assert_eq!(*one, times(&gateway.flows[at]), "the same every time");
+        assert!(all.iter().skip(at + 1).all(|other| other != one));
+        assert!(one.windows(2).all(|pair| pair[0] < pair[1]));
+        let on: Duration = one.chunks(2).map(|pair| pair[1] - pair[0]).sum();
+        let mean = on.as_secs_f64() / 500.0;
+        assert!((5.0..7.0).contains(&mean), "{mean} s in the mean");
+    }
+}
+
+#[test]
+fn a_flow_comes_and_goes_when_it_says() {
+    let echo = "[[flow]]\nname='a'\nfunction='echo'\nrequest=8\n";
+    let turns = |keys: &str| {
+        let workload = read_text(&format!("{echo}{keys}")).unwrap();
+        let mut schedule = Schedule::new(&workload.flows[0]);
+        let mut all = Vec::new();
+        while let Some(at) = schedule.next() {
+            all.push((at.as_secs(), schedule.turn()));
+        }
+        all
+    };
+    assert_eq!(turns(""), [(0, true)]);
+    assert_eq!(turns("arrives='2s'"), [(2, true)]);
+    assert_eq!(turns("leaves='3s'"), [(0, true), (3, false)]);
+    assert_eq!(turns("arrives='2s'\nleaves='3s'"), [(2, true), (3, false)]);
+    let twice = format!("{echo}sessions=2\n[[flow]]\nname='a-2'\nfunction='echo'\nrequest=8");
+    assert!(read_text(&twice).unwrap_err().contains("a-2 is the name of two flows"));
+    let follows = format!("{echo}sessions=2\n[[flow]]\nname='b'\nfunction='echo'\nafter='a'");
+    let said = read_text(&follows).unwrap_err();
+    assert!(said.contains("after is a; expected a flow that is always there"), "{said}");
+    let chain = format!("{echo}[[flow]]\nname='b'\nfunction='echo'\nafter='a'\nsessions=2");
+    assert!(read_text(&chain).unwrap_err().contains("sessions does not go with after"));
+    let many = format!("{echo}sessions=64\n[[flow]]\nname='b'\nfunction='echo'\nrequest=8");
+    assert!(read_text(&many).unwrap_err().contains("65 flows with their sessions"));
+    let own = read_text(&format!("strategy='static'\n{echo}")).unwrap_err();
+    assert!(own.contains("strategy static needs static"), "{own}");
+}
+
+#[test]
 fn too_many_flows_are_refused() {
     let flows: String = (0..=MAX_FLOWS)
         .map(|n| format!("[[flow]]\nname='f{n}'\nfunction='echo'\nrequest=8\n"))
@@ -220,7 +297,7 @@ fn requests_are_cut_from_the_input_and_begin_again() {
 
 #[test]
 fn every_flow_of_the_shipped_files_is_answered_as_it_says() {
-    for name in ["voice.toml", "mixed.toml"] {
+    for name in ["voice.toml", "mixed.toml", "gateway.toml"] {
         let workload = shipped(name);
         let inputs = workload.inputs().unwrap();
         for (flow, samples) in workload.flows.iter().zip(&inputs) {

@@ -1,7 +1,8 @@
 //! Workloads that are drawn: flows, a strategy, and a pace that the chip can keep.
 
+use crate::strategy::Policy;
 use crate::tune::plan::{Least, Machine, Plan, Planner, Subject};
-use crate::workload::{Flow, Source, Work, Workload};
+use crate::workload::{Flow, Presence, Source, Work, Workload};
 use fastrand::Rng;
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
 use narrows_tune::model::{self, Phases, estimate, picos};
@@ -132,11 +133,14 @@ fn workload(subjects: &[Subject], strategy: Strategy, requests: u32) -> Workload
         response: one.flow.response as usize,
         deadline: None,
         output: None,
+        r#static: None,
+        presence: Presence::Always,
     };
     Workload {
         name: "drawn".into(),
         duration: slowest * requests,
-        strategies: vec![strategy],
+        strategies: vec![Policy::Same(strategy)],
+        memory: None,
         flows: subjects.iter().map(flow).collect(),
     }
 }

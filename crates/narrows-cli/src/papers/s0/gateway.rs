@@ -15,18 +15,18 @@ use std::time::Duration;
 const SHORT: f64 = 128.0;
 const LONG: f64 = 32768.0;
 /// S1: audio at 64 kbit/s in frames of 20 ms, video at 10 frames a second.
-const AUDIO: Duration = Duration::from_millis(20);
-const VIDEO: Duration = Duration::from_millis(100);
+pub(super) const AUDIO: Duration = Duration::from_millis(20);
+pub(super) const VIDEO: Duration = Duration::from_millis(100);
 /// An SQCIF frame: 128 x 96 pixels of 1.5 bytes; encoded, 64 kbit/s at 10 frames a second.
-const FRAME: u32 = 18432;
-const ENCODED: u32 = 800;
+pub(super) const FRAME: u32 = 18432;
+pub(super) const ENCODED: u32 = 800;
 /// A frame of audio: 160 samples of two bytes.
-const SAMPLES: u32 = 320;
+pub(super) const SAMPLES: u32 = 320;
 /// How often responses are looked for: three frames of audio, as the layouts that the source gives for
 /// 1 KiB have room for three buffers of one polled session, and not for two such sessions.
 const POLL: Duration = Duration::from_millis(60);
 /// The most sessions of each kind, which a static choice has to carry.
-const SESSIONS: usize = 3;
+pub(super) const SESSIONS: usize = 3;
 
 /// What the source leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,12 +93,12 @@ fn parameters(reading: Reading) -> Result<Parameters<f64>, Failure> {
 
 /// A gateway with sessions and so much internal memory.
 pub struct Gateway {
-    machine: Machine,
+    pub(super) machine: Machine,
     reading: Reading,
 }
 
 impl Gateway {
-    fn new(reading: Reading, memory: u32) -> Result<Gateway, Failure> {
+    pub(super) fn new(reading: Reading, memory: u32) -> Result<Gateway, Failure> {
         let costs = parameters(reading)?.costs().map_err(|error| failed(&error))?;
         let machine = Machine {
             costs,
@@ -112,7 +112,7 @@ impl Gateway {
         Ok(Gateway { machine, reading })
     }
 
-    fn sessions(&self, audio: usize, video: usize) -> Result<Vec<Subject>, Failure> {
+    pub(super) fn sessions(&self, audio: usize, video: usize) -> Result<Vec<Subject>, Failure> {
         let mut strategies: Vec<Strategy> = Vec::new();
         for placement in ["internal", "external"] {
             for notification in ["interrupt".to_owned(), format!("poll={}ms", POLL.as_millis())] {
@@ -144,6 +144,13 @@ impl Gateway {
         let limits = Limits { memory: self.machine.memory, alike, free: None };
         let planned = planner.and_then(|planner| planner.plan_with(&limits));
         planned.map_err(|why| failed(&format!("{why:?}")))
+    }
+
+    /// The strategies of audio and of video that are best for all that there may be.
+    pub(super) fn fixed(&self) -> Result<[Strategy; 2], Failure> {
+        let worst = self.plan(&self.sessions(SESSIONS, SESSIONS)?, true)?;
+        let of = |number: usize| worst.given.get(number).map(|one| one.way.strategy);
+        Ok([of(0).unwrap_or_default(), of(SESSIONS).unwrap_or_default()])
     }
 
     /// The load of sessions, in percent: by the strategies that are best for all that there may be,

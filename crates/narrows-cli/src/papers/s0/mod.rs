@@ -1,8 +1,9 @@
 //! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it. The gateway is
-//! the model's alone.
+//! there twice: by the model alone, and carried by the stack.
 
 mod copies;
 mod gateway;
+mod gateway_run;
 mod notification;
 mod phases;
 mod phone;
@@ -16,7 +17,7 @@ use narrows_sim::chip::Chip;
 pub type Run = fn(&Chip) -> Result<Found, Failure>;
 
 /// The experiments, by their names.
-pub const EXPERIMENTS: [(&str, Run); 11] = [
+pub const EXPERIMENTS: [(&str, Run); 13] = [
     ("S0.timer", phases::timer),
     ("S0.phases.128", |chip| phases::phases(chip, 128)),
     ("S0.phases.32768", |chip| phases::phases(chip, 32768)),
@@ -27,7 +28,9 @@ pub const EXPERIMENTS: [(&str, Run); 11] = [
     ("S0.voip.workload", phone::workload),
     ("S0.voip.polling-interval", phone::polling),
     ("S1.gateway.1K", |_| gateway::small(gateway::READING)),
+    ("S1.gateway.1K.carried", gateway_run::small),
     ("S1.gateway.unlimited", |_| gateway::unlimited()),
+    ("S1.gateway.unlimited.carried", gateway_run::unlimited),
 ];
 
 /// The chip.

@@ -1,0 +1,180 @@
+//! The media gateway of S1 section 5.2 once more: the stack carries its sessions on the simulated chip,
+//! and its controller chooses. What the source did not do.
+//!
+//! It chooses by the same published constants and among the same strategies as the model alone
+//! ([`super::gateway`]), and reckons internal memory as the source does, so that only where the load is
+//! read differs: at the simulated ARM. The chip's internal memory is larger than it is, as that is what
+//! is varied, and reading its timer takes nothing, as in S0's phases. A flow by interrupt that carries
+//! nothing has the DSP told of requests by interrupt, as in the source.
+
+use super::gateway::{AUDIO, ENCODED, FRAME, Gateway, READING, SAMPLES, SESSIONS, VIDEO};
+use crate::failure::{Failure, Kind};
+use crate::flags::Global;
+use crate::papers::row::Found;
+use crate::run::{self, Fared, Own, Setup};
+use crate::sim::{self, Needs};
+use crate::strategy::Policy;
+use crate::workload::{Flow, Presence, Source, Work, Workload};
+use narrows::memory::Class;
+use narrows::strategy::{Placement, Strategy};
+use narrows_sim::chip::Chip;
+use narrows_sim::time::Cost;
+use narrows_tune::control::Settings;
+use narrows_tune::optimise::Dsp;
+use std::time::Duration;
+
+/// How long sessions last, in virtual time: whole periods of both kinds.
+const TIME: Duration = Duration::from_secs(2);
+/// Frames of a session that may be under way: three between two looks, and one.
+const DEPTH: usize = 4;
+/// What responses are waited for by interrupt and carry nothing.
+const TOLD: &str = "copy_batched/interrupt/external";
+
+/// What came of sessions.
+pub struct Carried {
+    /// Of the ARM, in percent.
+    pub load: f64,
+    /// Internal memory, as the source reckons it.
+    pub memory: u64,
+}
+
+/// The chip with as much internal memory as sessions can use.
+fn roomy(chip: &Chip) -> Chip {
+    let mut chip = chip.clone();
+    for core in &mut chip.cores {
+        (core.timer.read, core.timer.read_user) = (Cost::NONE, Cost::NONE);
+    }
+    for memory in chip.memories.iter_mut().filter(|memory| memory.name == "ram") {
+        memory.size = 1 << 20;
+    }
+    let class = |size, count| Class { placement: Placement::Internal, size, count };
+    chip.link.classes.retain(|class| class.placement != Placement::Internal);
+    chip.link.classes.splice(0..0, [class(512, 16), class(32 << 10, 8)]);
+    chip
+}
+
+fn flow(name: String, kind: usize, by: Strategy) -> Flow {
+    let (period, request, response) =
+        [(AUDIO, SAMPLES, READING.response), (VIDEO, FRAME, ENCODED)][kind];
+    Flow {
+        name,
+        work: Work::Busy(Duration::ZERO),
+        source: Source::Own { input: None, period: Some(period), count: None, depth: DEPTH },
+        request: request as usize,
+        response: response as usize,
+        deadline: None,
+        output: None,
+        r#static: Some(by),
+        presence: Presence::Always,
+    }
+}
+
+/// Carries sessions by the strategies that are best for all that there may be, or as the controller
+/// chooses.
+///
+/// # Errors
+/// [`Kind::Internal`] if there is no plan, or the simulation gets stuck.
+pub fn carry(
+    chip: &Chip,
+    memory: u32,
+    sessions: [usize; 2],
+    policy: Policy,
+) -> Result<Carried, Failure> {
+    let gateway = Gateway::new(READING, memory)?;
+    let worst = gateway.fixed()?;
+    let subjects = gateway.sessions(sessions[0], sessions[1])?;
+    let kinds = (0..2).flat_map(|kind| vec![kind; sessions[kind]]);
+    let flows: Vec<Flow> = kinds
+        .enumerate()
+        .map(|(at, kind)| flow(format!("session-{at}"), kind, worst[kind]))
+        .collect();
+    let own = subjects.into_iter().zip(&flows).map(|(subject, flow)| Own {
+        name: flow.name.clone(),
+        flow: subject.flow,
+        strategies: subject.strategies,
+    });
+    let setup = Setup {
+        costs: gateway.machine.costs,
+        dsp: Dsp { memory, work: narrows_tune::model::WHOLE },
+        load: gateway.machine.load,
+        settings: Settings::default(),
+        flows: own.collect(),
+        known: true,
+    };
+    let name = "gateway".to_owned();
+    let strategies = vec![policy];
+    let workload = Workload { name, duration: TIME, strategies, memory: Some(memory), flows };
+    let needs = Needs { longest: FRAME as usize, ..Needs::default() };
+    let outcome = sim::run(&Global::default(), &roomy(chip), &needs, |mut peer| {
+        let told: Strategy = TOLD.parse().unwrap_or_default();
+        let opened = peer.try_flow("echo", told, 0);
+        opened.map_err(|error| peer.explain_flow("echo", told, error))?;
+        run::known(&mut peer, &workload, policy, &setup)
+    })?;
+    if let Some(failure) = outcome.failure {
+        return Err(failure);
+    }
+    let whole = |fared: &Fared| match fared {
+        Fared::Ran(figures, _) => {
+            figures.received > 0 && (figures.sent, figures.wrong) == (figures.received, 0)
+        }
+        Fared::Refused(_) => false,
+    };
+    if !outcome.flows.iter().all(whole) {
+        let text = "a session of the gateway was refused, or lost something: report this defect";
+        return Err(Failure::new(Kind::Internal, text));
+    }
+    let load = 100.0 * outcome.cpu[0].as_secs_f64() / outcome.wall.as_secs_f64();
+    let memory = outcome.decisions.last().map_or(0, |row| row.memory_bytes);
+    Ok(Carried { load, memory })
+}
+
+/// By how much the controller cuts the load of so many sessions of audio, in percent.
+fn cut(chip: &Chip, audio: usize) -> Result<f64, Failure> {
+    let load = |policy| Ok::<f64, Failure>(carry(chip, 1024, [audio, 0], policy)?.load);
+    Ok((1.0 - load(Policy::Auto)? / load(Policy::Static)?) * 100.0)
+}
+
+/// One and two sessions of audio with 1 KiB.
+///
+/// # Errors
+/// As [`carry`].
+pub fn small(chip: &Chip) -> Result<Found, Failure> {
+    let both = carry(chip, 1024, [2, 2], Policy::Static)?.load;
+    let found = [("1A.cut", cut(chip, 1)?), ("2A.cut", cut(chip, 2)?), ("2A+2V.static", both)];
+    Ok(found.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+/// Three sessions of each with all the memory they can use.
+///
+/// # Errors
+/// As [`carry`].
+pub fn unlimited(chip: &Chip) -> Result<Found, Failure> {
+    let made = carry(chip, u32::MAX, [SESSIONS, SESSIONS], Policy::Auto)?;
+    let found = [("arm_percent", made.load), ("memory_kib", made.memory as f64 / 1024.0)];
+    Ok(found.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::papers::s0;
+
+    /// Loads that differ by less are equal: where looks come to lie.
+    const EQUAL: f64 = 0.02;
+
+    #[test]
+    fn the_controller_is_never_worse_than_static_and_keeps_to_the_memory() {
+        let chip = s0::chip().unwrap();
+        for memory in [1 << 10, 16 << 10, 32 << 10, u32::MAX] {
+            for sessions in [[1, 0], [2, 0], [1, 1], [2, 2], [3, 3]] {
+                let fixed = carry(&chip, memory, sessions, Policy::Static).unwrap();
+                let auto = carry(&chip, memory, sessions, Policy::Auto).unwrap();
+                let cell = format!("{memory} {sessions:?}: {} {}", auto.load, fixed.load);
+                assert!(auto.load <= fixed.load + EQUAL, "{cell}");
+                assert!(auto.memory <= u64::from(memory), "{cell}");
+                println!("{cell} {}", auto.memory);
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Flows that come and go, by strategies of their own and as the controller chooses: `narrows run` as a
+//! user starts it.
+//!
+//! `GATEWAY_VIRTUAL` and `GATEWAY_HOST` say how long it is carried on a simulated chip and here, instead of
+//! a few seconds: `ci/gateway` sets them.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far longer than what has to end by itself takes.
+const BOUND: Duration = Duration::from_secs(30);
+/// The least time between two switches of a flow that are not necessary, in seconds, as docs/MODEL.md
+/// has it.
+const REST: f64 = 0.5;
+
+fn gateway() -> String {
+    format!("{}/../../workloads/gateway.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+    command.arg("run").args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let output = run(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
+    value[key].as_array().unwrap()
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
+}
+
+fn sum(report: &Value, key: &str) -> f64 {
+    list(report, "results").iter().map(|row| number(row, key)).sum()
+}
+
+fn load(report: &Value, strategy: &str) -> f64 {
+    let mut rows = list(report, "results").iter();
+    let row = rows.find(|row| row["strategy"] == strategy).unwrap();
+    number(&row["cpu_percent"], "caller")
+}
+
+/// Nothing was lost, came out of order or twice: an answer to another call is a wrong one.
+fn check_messages(report: &Value) {
+    assert!(sum(report, "sent") > 0.0);
+    assert_eq!(sum(report, "sent"), sum(report, "received"));
+    for key in ["lost", "wrong"] {
+        assert_eq!(sum(report, key), 0.0, "{key}");
+    }
+}
+
+/// Internal memory was kept to, switches were counted, and are as few as is promised.
+fn check_decisions(report: &Value, seconds: f64, memory: f64) {
+    let decisions = list(report, "decisions");
+    assert!(!decisions.is_empty());
+    let (mut done, mut unforced) = (0.0, std::collections::BTreeMap::new());
+    for decision in decisions {
+        assert!(number(decision, "memory_bytes") <= memory, "{decision}");
+        let saves = decision["reason"] == "saves";
+        for switch in list(decision, "switches") {
+            assert_ne!(switch["from"], switch["to"]);
+            if !switch["took_ms"].is_null() {
+                assert!(switch["failed"].is_null(), "{switch}");
+                done += 1.0;
+                let flow = switch["flow"].as_str().unwrap().to_owned();
+                *unforced.entry(flow).or_insert(0.0) += f64::from(u8::from(saves));
+            }
+        }
+    }
+    assert_eq!(sum(report, "switches"), done, "those that are logged are those that were made");
+    assert!(done > 0.0, "no flow ever switched: nothing was tried");
+    let came = decisions.iter().filter(|decision| decision["cause"] == "arrived").count();
+    for (flow, count) in unforced {
+        // A flow that leaves and comes back has not just switched.
+        assert!(count <= seconds / REST + 1.0 + came as f64, "{flow}: {count} in {seconds} s");
+    }
+}
+
+fn time(variable: &str, usual: &str) -> (String, f64) {
+    let text = std::env::var(variable).unwrap_or_else(|_| usual.to_owned());
+    let time = humantime::parse_duration(&text).unwrap();
+    (text, time.as_secs_f64())
+}
+
+#[test]
+fn sessions_on_a_chip_keep_every_promise_at_no_more_load_than_static() {
+    let (duration, seconds) = time("GATEWAY_VIRTUAL", "6s");
+    for (memory, bytes) in [("1KiB", 1024.0), ("16KiB", 16384.0), ("32KiB", 32768.0)] {
+        let path = gateway();
+        let more = ["--on", "davinci", "--memory", memory, "--duration", &duration, "--json"];
+        let report = report(&[&[path.as_str()], &more[..]].concat());
+        check_messages(&report);
+        check_decisions(&report, seconds, bytes);
+        let chosen = list(&report, "results").iter().filter(|row| row["strategy"] == "auto");
+        let late: f64 = chosen.map(|row| number(row, "deadline_misses")).sum();
+        assert_eq!(late, 0.0, "{memory}");
+        assert!(load(&report, "auto") <= load(&report, "static"), "{memory}");
+    }
+}
+
+#[test]
+fn a_run_on_a_chip_is_the_same_every_time_and_has_the_keys_that_are_documented() {
+    let path = gateway();
+    let arguments = [path.as_str(), "--on", "davinci", "--duration", "3s", "--json"];
+    let first = run(&arguments);
+    assert_eq!(first.stdout, run(&arguments).stdout);
+    let report: Value = serde_json::from_slice(&first.stdout).unwrap();
+    let page = include_str!("../../../docs/JSON.md");
+    let (_, section) = page.split_once("## `decisions` of `run`").expect("a section");
+    let section = section.split("\n## ").next().unwrap();
+    for decision in list(&report, "decisions") {
+        for row in list(decision, "switches").iter().chain([decision]) {
+            for key in row.as_object().unwrap().keys() {
+                assert!(section.contains(&format!("`{key}`")), "docs/JSON.md lacks {key}");
+            }
+        }
+    }
+    let text = run(&arguments[..5]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains(" decisions, ") && text.contains(" arrived: "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn sessions_here_lose_nothing_while_they_switch() {
+    let (duration, seconds) = time("GATEWAY_HOST", "5s");
+    let path = gateway();
+    let by = ["--strategy", "auto", "--costs", "davinci", "--memory", "1KiB"];
+    let more = ["--duration", &duration, "--json"];
+    let report = report(&[&[path.as_str()], &by[..], &more[..]].concat());
+    check_messages(&report);
+    check_decisions(&report, seconds, 1024.0);
+}
+
+/// Sessions so short that something always switches.
+const RESTLESS: &str = r#"
+strategy = "auto"
+duration = "30s"
+memory = "1KiB"
+[[flow]]
+name = "a"
+function = "busy"
+busy = "100us"
+request = 320
+response = 160
+period = "5ms"
+deadline = "80ms"
+sessions = 6
+on = "100ms"
+off = "50ms"
+"#;
+
+fn children(of: u32) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").unwrap();
+    let all = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    all.filter(|process| fields(*process).get(1).is_some_and(|parent| *parent == of.to_string()))
+        .collect()
+}
+
+/// What the system says of a process, from its state on.
+fn fields(process: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after = text.rsplit(") ").next().unwrap_or_default();
+    after.split_whitespace().map(str::to_owned).collect()
+}
+
+fn signal(process: u32, signal: rustix::process::Signal) {
+    let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
+    rustix::process::kill_process(process, signal).unwrap();
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + BOUND;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "it takes too long");
+        std::thread::yield_now();
+    }
+}
+
+/// Ticks of processor time that a process has used.
+fn worked(process: u32) -> u64 {
+    fields(process).get(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_peer_that_dies_while_flows_switch_ends_the_run_with_a_sentence() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("w.toml");
+    std::fs::write(&path, RESTLESS).unwrap();
+    // More than a pipe holds.
+    let told = place.path().join("report.json");
+    let mut unfinished = 0;
+    for ticks in [3, 10, 20] {
+        let mut child: Child = command(&[path.to_str().unwrap(), "--costs", "davinci", "--json"])
+            .stdout(std::fs::File::create(&told).unwrap())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let callee = wait_for(|| children(child.id()).first().copied());
+        wait_for(|| (worked(callee) >= ticks).then_some(()));
+        // It stands still first, so that a switch that is wanted meanwhile has begun when it dies.
+        signal(callee, rustix::process::Signal::STOP);
+        let stopped = Instant::now();
+        wait_for(|| (stopped.elapsed() > Duration::from_millis(700)).then_some(()));
+        signal(callee, rustix::process::Signal::KILL);
+        wait_for(|| child.try_wait().unwrap());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(6), "{said}");
+        assert!(said.contains("killed by signal 9"), "{said}");
+        let report: Value = serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
+        let decisions = list(&report, "decisions");
+        let open = |switch: &Value| switch["took_ms"].is_null() && switch["failed"].is_null();
+        unfinished +=
+            decisions.iter().flat_map(|one| list(one, "switches")).filter(|one| open(one)).count();
+    }
+    assert!(unfinished > 0, "no flow was switching when the other side died");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_in_a_sentence() {
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path: PathBuf = place.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let flow = "[[flow]]\nname='a'\nfunction='echo'\nrequest=64\n";
+    let aperiodic = file("aperiodic.toml", flow);
+    let late = file("late.toml", &format!("{flow}period='1ms'\narrives='5s'\n"));
+    let hurried = file("hurried.toml", &format!("{flow}period='20ms'\ndeadline='10us'\n"));
+    let gateway = gateway();
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&[&gateway, "--live", "--duration", "1s"], 2, "standard output is none"),
+        (&[&gateway, "--live", "--json"], 2, "take one of them"),
+        (&[&aperiodic, "--memory", "1KiB"], 2, "add --strategy auto"),
+        (&[&aperiodic, "--costs", "davinci"], 2, "add --strategy auto"),
+        (&[&aperiodic, "--strategy", "auto", "--on", "davinci"], 3, "has no period"),
+        (&[&aperiodic, "--strategy", "static"], 3, "has no strategy of its own"),
+        (&[&late, "--duration", "2s"], 3, "arrives when the run is over"),
+        (
+            &[&hurried, "--strategy", "auto", "--on", "davinci", "--duration", "1s"],
+            3,
+            "its deadline cannot be kept",
+        ),
+    ];
+    for (arguments, code, sentence) in cases {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(sentence), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,142 @@
+//! A flow as the controller knows it.
+
+use core::time::Duration;
+
+use narrows::strategy::{Notification, Strategy};
+
+use super::MAX_STRATEGIES;
+use crate::model::{Costs, Estimate, Flow, estimate, picos};
+
+/// A flow under control. Another flow never has the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    pub(super) index: u16,
+    pub(super) life: u32,
+}
+
+impl Handle {
+    /// Its place in the tables, which another flow may have later.
+    pub fn place(self) -> usize {
+        usize::from(self.index)
+    }
+}
+
+const WORDS: usize = MAX_STRATEGIES / 64;
+
+/// What is known of a flow, and what it has.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowState<'s> {
+    pub(super) life: u32,
+    pub(super) flow: Flow,
+    pub(super) strategies: &'s [Strategy],
+    pub(super) dsp: u8,
+    pub(super) current: u16,
+    pub(super) target: Option<u16>,
+    /// Whether the switch to the target is being carried out.
+    pub(super) going: bool,
+    pub(super) switched: Option<Duration>,
+    /// By how much it was later than its bound, in picoseconds, and when it was late last.
+    pub(super) late: u64,
+    pub(super) missed: Option<Duration>,
+    /// Strategies that were refused.
+    pub(super) refused: [u64; WORDS],
+}
+
+impl<'s> FlowState<'s> {
+    pub(super) fn new(life: u32, flow: Flow, strategies: &'s [Strategy], dsp: u8) -> FlowState<'s> {
+        FlowState {
+            life,
+            flow,
+            strategies,
+            dsp,
+            current: 0,
+            target: None,
+            going: false,
+            switched: None,
+            late: 0,
+            missed: None,
+            refused: [0; WORDS],
+        }
+    }
+
+    /// The flow.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// The DSP that serves it.
+    pub fn dsp(&self) -> u8 {
+        self.dsp
+    }
+
+    /// What it takes by one of its strategies.
+    pub(super) fn estimate(&self, costs: &Costs, number: u16) -> Option<Estimate> {
+        let strategy = self.strategies.get(usize::from(number))?;
+        estimate(costs, &self.flow, strategy).ok()
+    }
+
+    /// The strategy that it has, or is about to have.
+    pub(super) fn has(&self) -> u16 {
+        self.target.filter(|_| self.going).unwrap_or(self.current)
+    }
+
+    /// Its time of the calling core by that, in parts per million.
+    pub(super) fn load(&self, costs: &Costs) -> u64 {
+        self.estimate(costs, self.has()).map_or(0, |made| u64::from(made.load))
+    }
+
+    /// Bytes of internal memory that it may have at any moment.
+    pub(super) fn memory(&self, costs: &Costs) -> u32 {
+        let of = |number| self.estimate(costs, number).map_or(0, |made| made.memory);
+        of(self.current).max(of(self.has()))
+    }
+
+    /// How long a response takes by one of its strategies if no other flow is in the way, with what
+    /// misses have taught.
+    pub(super) fn bound(&self, made: &Estimate) -> u64 {
+        made.latency.bound.saturating_add(self.late)
+    }
+
+    /// How long it may take by one of its strategies, in picoseconds. A switch to it and one from it may
+    /// keep a request back: for a pause, and until the other core has looked for the proposal as the
+    /// strategy before has it look.
+    pub(super) fn allowed(&self, number: u16, pause: Duration) -> u64 {
+        let Some(deadline) = self.flow.deadline.map(picos) else { return u64::MAX };
+        let look = |number: u16| match self.strategies.get(usize::from(number)) {
+            Some(Strategy { notification: Notification::Poll { every: time }, .. })
+            | Some(Strategy {
+                notification: Notification::Coalesced { within: time, .. }, ..
+            }) => picos(*time),
+            _ => 0,
+        };
+        let looks = look(number).max(look(self.has()));
+        deadline.saturating_sub(picos(pause)).saturating_sub(looks)
+    }
+
+    pub(super) fn exclude(&mut self, number: u16) {
+        if let Some(word) = self.refused.get_mut(usize::from(number) / 64) {
+            *word |= 1 << (number % 64);
+        }
+    }
+
+    pub(super) fn excluded(&self, number: u16) -> bool {
+        let word = self.refused.get(usize::from(number) / 64);
+        word.is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
+    /// Whether another is planned like this one.
+    pub(super) fn alike(&self, other: &FlowState<'_>) -> bool {
+        self.flow == other.flow
+            && self.dsp == other.dsp
+            && self.late == other.late
+            && self.refused == other.refused
+            && self.strategies == other.strategies
+    }
+
+    /// Whether it is to stay as it is, for its last switch is not long ago or not even over.
+    pub(super) fn rests(&self, now: Option<Duration>, rest: Duration) -> bool {
+        let recent =
+            |now: Duration| self.switched.is_some_and(|last| now.saturating_sub(last) < rest);
+        self.going || now.is_some_and(recent)
+    }
+}

@@ -1,0 +1,510 @@
+//! Chooses anew while flows run: when one comes or goes, when sizes, periods, budgets or costs change,
+//! when a deadline was missed.
+//!
+//! A [`Controller`] knows the flows, what they travel by and what there is. [`Controller::decide`] plans
+//! anew by the [optimiser](mod@crate::optimise) and says whether anything is to change, and why;
+//! [`Controller::next_switch`] hands out the switches one after the other, those first that free memory, so that
+//! what is in use never exceeds the budget on the way. Whoever carries them out says how each ended.
+//!
+//! What is not necessary is done only if it pays, and not twice in a short time: see [`Settings`].
+//! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes with
+//! floating point.
+
+mod error;
+mod flow;
+mod learn;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use core::time::Duration;
+
+use narrows::strategy::Strategy;
+
+use crate::model::{Costs, Flow, ModelError, WHOLE, estimate, picos};
+use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage};
+
+pub use error::ControlError;
+pub use flow::{FlowState, Handle};
+pub use learn::{Learner, differs};
+pub use plan::Planned;
+pub use words::{Cause, Decision, Reason, Settings, Start, Switch};
+
+/// The most strategies that one flow can be given.
+pub const MAX_STRATEGIES: usize = 256;
+
+/// Times of [`Settings::rest`] after which it is forgotten that a flow was late.
+const FORGET: u32 = 20;
+
+/// Room for so many flows, and the strategies of all of them.
+#[derive(Debug)]
+pub struct Tables<'a, 's> {
+    /// One for each flow.
+    pub flows: &'a mut [Option<FlowState<'s>>],
+    /// What each is to have: one for each flow.
+    pub planned: &'a mut [Planned],
+    /// One for each flow.
+    pub groups: &'a mut [Group],
+    /// The flows of all groups, one for each flow.
+    pub members: &'a mut [u16],
+    /// One for each strategy of each flow, and so the next.
+    pub choices: &'a mut [Choice],
+    /// Which strategy a choice is.
+    pub numbers: &'a mut [u16],
+    /// One for each flow.
+    pub picks: &'a mut [Pick],
+    /// What the optimiser works in.
+    pub search: Storage<'a>,
+}
+
+/// See the module page.
+#[derive(Debug)]
+pub struct Controller<'a, 's> {
+    tables: Tables<'a, 's>,
+    costs: Costs,
+    dsps: [Dsp; MAX_DSPS],
+    count: u8,
+    load: u64,
+    settings: Settings,
+    lives: u32,
+    under_way: Option<Handle>,
+    reason: Reason,
+}
+
+impl<'a, 's> Controller<'a, 's> {
+    /// For a machine with these costs, DSPs and time of the calling core, in parts per million.
+    ///
+    /// # Errors
+    /// [`ControlError::Budget`] for no DSP or too many, or a core without any time.
+    pub fn new(
+        tables: Tables<'a, 's>,
+        costs: Costs,
+        dsps: &[Dsp],
+        load: u64,
+        settings: Settings,
+    ) -> Result<Controller<'a, 's>, ControlError> {
+        let mut made = Controller {
+            tables,
+            costs,
+            dsps: [Dsp::default(); MAX_DSPS],
+            count: 0,
+            load,
+            settings,
+            lives: 0,
+            under_way: None,
+            reason: Reason::Best,
+        };
+        let enough = dsps.iter().all(|dsp| dsp.work > 0) && load > 0;
+        if !(1..=MAX_DSPS).contains(&dsps.len()) || !enough {
+            return Err(ControlError::Budget);
+        }
+        for (place, dsp) in made.dsps.iter_mut().zip(dsps) {
+            *place = *dsp;
+        }
+        made.count = dsps.len() as u8;
+        made.tables.flows.fill(None);
+        Ok(made)
+    }
+
+    /// A flow comes, which may travel by any of these strategies, the first of them safe. It begins with
+    /// that one, and changes when more is known of it; if it is `known` already, it begins with the best
+    /// that there is room for as things are.
+    ///
+    /// # Errors
+    /// Why it cannot be carried beside the others; nothing has changed then.
+    pub fn arrive(
+        &mut self,
+        flow: Flow,
+        strategies: &'s [Strategy],
+        known: bool,
+    ) -> Result<Start, ControlError> {
+        if strategies.is_empty() || strategies.len() > MAX_STRATEGIES {
+            return Err(ControlError::Strategies);
+        }
+        for strategy in strategies {
+            estimate(&self.costs, &flow, strategy)?;
+        }
+        let index = self.tables.flows.iter().position(Option::is_none);
+        let index = index.filter(|index| *index < self.room()).ok_or(ControlError::Full)?;
+        self.lives = self.lives.wrapping_add(1);
+        let handle = Handle { index: index as u16, life: self.lives };
+        let new = FlowState::new(self.lives, flow, strategies, 0);
+        let placed = match self.place(index, new) {
+            Err(_) if self.forget() => self.place(index, new),
+            placed => placed,
+        };
+        let dsp = match placed {
+            Ok(dsp) => dsp,
+            Err(error) => {
+                self.tables.flows[index] = None;
+                return Err(error);
+            }
+        };
+        let Some(first) = self.beginning(index, known) else {
+            self.tables.flows[index] = None;
+            return Err(ControlError::NoRoom);
+        };
+        Ok(Start { flow: handle, dsp, strategy: strategies[usize::from(first)] })
+    }
+
+    /// Puts a flow where all together cost least, and says where that is.
+    fn place(&mut self, index: usize, new: FlowState<'s>) -> Result<u8, ControlError> {
+        let mut best: Option<(u64, u8)> = None;
+        let mut why = ControlError::Full;
+        for dsp in 0..self.count {
+            self.tables.flows[index] = Some(FlowState { dsp, ..new });
+            match self.plan(None) {
+                Ok(load) if best.is_none_or(|(least, _)| load < least) => best = Some((load, dsp)),
+                Ok(_) => {}
+                Err(error) => why = error,
+            }
+        }
+        let (_, dsp) = best.ok_or(why)?;
+        self.tables.flows[index] = Some(FlowState { dsp, ..new });
+        Ok(dsp)
+    }
+
+    /// Forgets what flows were late by, with which nothing holds; false if none was.
+    fn forget(&mut self) -> bool {
+        let mut any = false;
+        for state in self.tables.flows.iter_mut().flatten() {
+            any |= core::mem::take(&mut state.late) > 0;
+        }
+        any
+    }
+
+    /// How many flows all tables have room for.
+    fn room(&self) -> usize {
+        let Tables { flows, planned, groups, members, picks, .. } = &self.tables;
+        let least = flows.len().min(planned.len()).min(groups.len());
+        least.min(members.len()).min(picks.len()).min(usize::from(u16::MAX))
+    }
+
+    /// What a flow can begin with beside all others as they are, so that everything holds: the safe
+    /// strategy if it is not known, or else the cheapest.
+    fn beginning(&mut self, index: usize, known: bool) -> Option<u16> {
+        if !known && self.begins(index, 0) {
+            return Some(0);
+        }
+        let mut last = None;
+        loop {
+            let state = self.tables.flows.get(index)?.as_ref()?;
+            let cost = |number: u16| {
+                let made = state.estimate(&self.costs, number)?;
+                Some((made.load, made.memory, number))
+            };
+            let all = (0..state.strategies.len() as u16).filter_map(cost);
+            let next = all.filter(|one| last.is_none_or(|last| *one > last)).min()?;
+            if self.begins(index, next.2) {
+                return Some(next.2);
+            }
+            last = Some(next);
+        }
+    }
+
+    /// Whether everything holds with such a strategy of a flow, which it has from now on.
+    fn begins(&mut self, index: usize, number: u16) -> bool {
+        if let Some(Some(state)) = self.tables.flows.get_mut(index) {
+            state.current = number;
+        }
+        self.stands().is_none()
+    }
+
+    /// A flow leaves, in the middle of a switch too.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`].
+    pub fn leave(&mut self, flow: Handle) -> Result<(), ControlError> {
+        self.state(flow)?;
+        self.tables.flows[usize::from(flow.index)] = None;
+        if self.under_way == Some(flow) {
+            self.under_way = None;
+        }
+        Ok(())
+    }
+
+    /// A flow's sizes, period, work or deadline are others from now on.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`], or what is wrong with it; it stays as it was then.
+    pub fn change(&mut self, flow: Handle, to: Flow) -> Result<(), ControlError> {
+        let costs = self.costs;
+        let state = self.state_mut(flow)?;
+        for strategy in state.strategies {
+            estimate(&costs, &to, strategy)?;
+        }
+        state.flow = to;
+        state.late = 0;
+        Ok(())
+    }
+
+    /// A DSP has more or less for flows from now on.
+    ///
+    /// # Errors
+    /// [`ControlError::Budget`] for a DSP that is not there, or is to have no time.
+    pub fn set_dsp(&mut self, dsp: u8, has: Dsp) -> Result<(), ControlError> {
+        if dsp >= self.count || has.work == 0 {
+            return Err(ControlError::Budget);
+        }
+        self.dsps[usize::from(dsp)] = has;
+        Ok(())
+    }
+
+    /// All flows together may take so much of the calling core from now on, in parts per million.
+    ///
+    /// # Errors
+    /// [`ControlError::Budget`] for nothing.
+    pub fn set_load(&mut self, load: u64) -> Result<(), ControlError> {
+        if load == 0 {
+            return Err(ControlError::Budget);
+        }
+        self.load = load;
+        Ok(())
+    }
+
+    /// The machine's costs are these from now on.
+    pub fn set_costs(&mut self, costs: Costs) {
+        self.costs = costs;
+    }
+
+    /// What the machine is taken to cost.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// A response took so long, more than its deadline. What it was beyond the bound is allowed for from
+    /// now on, for a while.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`].
+    pub fn missed(
+        &mut self,
+        flow: Handle,
+        now: Duration,
+        latency: Duration,
+    ) -> Result<(), ControlError> {
+        let costs = self.costs;
+        let state = self.state_mut(flow)?;
+        let Some(made) = state.estimate(&costs, state.current) else { return Ok(()) };
+        let beyond = picos(latency).saturating_sub(made.latency.bound);
+        state.late = state.late.max(beyond);
+        state.missed = Some(now);
+        Ok(())
+    }
+
+    /// Plans anew, and says what is to be done about it: see [`Controller::next_switch`]. `now` is a time that
+    /// only ever grows.
+    ///
+    /// # Errors
+    /// There is no plan: every flow stays as it is.
+    pub fn decide(&mut self, now: Duration, cause: Cause) -> Result<Decision, ControlError> {
+        let forget = self.settings.rest * FORGET;
+        for state in self.tables.flows.iter_mut().flatten() {
+            if !state.going {
+                state.target = None;
+            }
+            if state.missed.is_none_or(|missed| now.saturating_sub(missed) > forget) {
+                state.late = 0;
+            }
+        }
+        let before = self.current_load();
+        let stands = self.stands();
+        let made = match (stands, self.plan(Some(now))) {
+            (None, made) => made,
+            // What is necessary does not wait for flows to have rested.
+            (Some(_), Err(_)) => self.plan(None),
+            (Some(_), made) => made,
+        };
+        if let (Err(error), Some(_)) = (made, stands)
+            && self.forget()
+        {
+            return match self.stands() {
+                None => {
+                    let reason = Reason::Best;
+                    Ok(Decision { cause, reason, switches: 0, before, after: before })
+                }
+                Some(_) => Err(error),
+            };
+        }
+        made?;
+        self.keep_alike();
+        self.keep_little();
+        let after = self.planned_load();
+        let reason = stands.unwrap_or_else(|| self.worth(before, after));
+        self.reason = reason;
+        let mut switches = 0;
+        if reason == Reason::Saves || reason.necessary() {
+            for (state, planned) in self.tables.flows.iter_mut().zip(&*self.tables.planned) {
+                let Some(state) = state else { continue };
+                if !state.going && planned.number != state.current {
+                    state.target = Some(planned.number);
+                    switches += 1;
+                }
+            }
+        }
+        let after = if switches == 0 { before } else { after };
+        Ok(Decision { cause, reason, switches, before, after })
+    }
+
+    /// Whether the plan is worth its switches.
+    fn worth(&self, before: u64, after: u64) -> Reason {
+        let both = self.tables.flows.iter().zip(&*self.tables.planned);
+        let mut concerned = 0;
+        for (state, planned) in both.filter_map(|(state, planned)| Some((state.as_ref()?, planned)))
+        {
+            if planned.number != state.has() {
+                concerned += state.load(&self.costs);
+            }
+        }
+        if concerned == 0 || after >= before {
+            return Reason::Best;
+        }
+        let least = concerned.saturating_mul(u64::from(self.settings.saves)) / u64::from(WHOLE);
+        if before - after > least { Reason::Saves } else { Reason::Little }
+    }
+
+    /// The next switch to carry out, if none is under way: those first that free memory.
+    pub fn next_switch(&mut self) -> Option<Switch> {
+        if self.under_way.is_some() {
+            return None;
+        }
+        let mut best: Option<(i64, usize)> = None;
+        for (index, state) in self.tables.flows.iter().enumerate() {
+            let Some((state, target)) = state.as_ref().and_then(|one| Some((one, one.target?)))
+            else {
+                continue;
+            };
+            let memory = |number| state.estimate(&self.costs, number).map_or(0, |made| made.memory);
+            let (has, wants) = (memory(state.current), memory(target));
+            let used = self.memory_but(state.dsp, Some(index));
+            let room = u64::from(self.dsps[usize::from(state.dsp)].memory);
+            let more = i64::from(wants) - i64::from(has);
+            let fits = more <= 0 || used + u64::from(wants) <= room;
+            if fits && best.is_none_or(|(least, _)| more < least) {
+                best = Some((more, index));
+            }
+        }
+        let (_, index) = best?;
+        let switch = self.switch(index)?;
+        self.under_way = Some(switch.flow);
+        if let Some(state) = &mut self.tables.flows[index] {
+            state.going = true;
+        }
+        Some(switch)
+    }
+
+    /// The switches that were decided on and not begun.
+    pub fn switches(&self) -> impl Iterator<Item = Switch> {
+        (0..self.tables.flows.len()).filter_map(|index| self.switch(index))
+    }
+
+    fn switch(&self, index: usize) -> Option<Switch> {
+        let state = self.tables.flows.get(index)?.as_ref().filter(|state| !state.going)?;
+        let to = state.target?;
+        let load = |number| state.estimate(&self.costs, number).map_or(0, |made| made.load);
+        Some(Switch {
+            flow: Handle { index: index as u16, life: state.life },
+            from: state.strategies[usize::from(state.current)],
+            to: state.strategies[usize::from(to)],
+            reason: self.reason,
+            before: load(state.current),
+            after: load(to),
+        })
+    }
+
+    /// The switch that is under way is done.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`] if none is, or of another flow.
+    pub fn done(&mut self, flow: Handle, now: Duration) -> Result<(), ControlError> {
+        let target = self.ended(flow)?;
+        let state = self.state_mut(flow)?;
+        (state.current, state.switched) = (target, Some(now));
+        Ok(())
+    }
+
+    /// The switch that is under way has come to nothing: the flow has what it had. If the strategy was
+    /// `refused`, this flow is not given it again.
+    ///
+    /// # Errors
+    /// [`ControlError::Unknown`] if none is, or of another flow.
+    pub fn failed(
+        &mut self,
+        flow: Handle,
+        now: Duration,
+        refused: bool,
+    ) -> Result<(), ControlError> {
+        let target = self.ended(flow)?;
+        let state = self.state_mut(flow)?;
+        state.switched = Some(now);
+        if refused {
+            state.exclude(target);
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, flow: Handle) -> Result<u16, ControlError> {
+        if self.under_way != Some(flow) {
+            return Err(ControlError::Unknown);
+        }
+        self.under_way = None;
+        let state = self.state_mut(flow)?;
+        state.going = false;
+        state.target.take().ok_or(ControlError::Unknown)
+    }
+
+    /// The strategy that a flow has.
+    pub fn strategy_of(&self, flow: Handle) -> Option<Strategy> {
+        let state = self.state(flow).ok()?;
+        state.strategies.get(usize::from(state.current)).copied()
+    }
+
+    /// A flow as it is known.
+    pub fn flow(&self, flow: Handle) -> Option<&FlowState<'s>> {
+        self.state(flow).ok()
+    }
+
+    /// How long a response of a flow takes at most beside all others as they are, in picoseconds; what
+    /// was promised is that this is within its deadline, but for a while after what there is has become
+    /// less.
+    pub fn bound(&self, flow: Handle) -> Option<u64> {
+        let state = self.state(flow).ok()?;
+        let own = state.estimate(&self.costs, state.has())?;
+        let beside = self.beside(usize::from(flow.index), |_, state| state.has());
+        Some(own.latency.bound.saturating_add(beside))
+    }
+
+    /// Time of the calling core that all flows take as they are, in parts per million.
+    pub fn current_load(&self) -> u64 {
+        self.tables.flows.iter().flatten().map(|state| state.load(&self.costs)).sum()
+    }
+
+    /// Bytes of internal memory that flows take of a DSP as they are.
+    pub fn memory(&self, dsp: u8) -> u64 {
+        self.memory_but(dsp, None)
+    }
+
+    fn memory_but(&self, dsp: u8, but: Option<usize>) -> u64 {
+        let all = self.tables.flows.iter().enumerate();
+        let others = all.filter(|(index, _)| Some(*index) != but);
+        let here = others.filter_map(|(_, state)| state.as_ref()).filter(|one| one.dsp == dsp);
+        here.map(|state| u64::from(state.memory(&self.costs))).sum()
+    }
+
+    fn state(&self, flow: Handle) -> Result<&FlowState<'s>, ControlError> {
+        let found = self.tables.flows.get(usize::from(flow.index)).and_then(Option::as_ref);
+        found.filter(|state| state.life == flow.life).ok_or(ControlError::Unknown)
+    }
+
+    fn state_mut(&mut self, flow: Handle) -> Result<&mut FlowState<'s>, ControlError> {
+        let found = self.tables.flows.get_mut(usize::from(flow.index)).and_then(Option::as_mut);
+        found.filter(|state| state.life == flow.life).ok_or(ControlError::Unknown)
+    }
+}
+
+impl From<ModelError> for ControlError {
+    fn from(error: ModelError) -> ControlError {
+        ControlError::Model(error)
+    }
+}

@@ -1,0 +1,285 @@
+//! The plan that flows would have if they were all chosen now.
+
+use core::time::Duration;
+
+use super::flow::FlowState;
+use super::{ControlError, Controller, Reason};
+use crate::model::{Estimate, WHOLE, picos};
+use crate::optimise::{Choice, Group, Problem, Unsolved, optimise};
+
+/// How often flows are planned anew, each time with more of what others delay them by.
+const TRIES: usize = 16;
+
+/// What a flow is planned to have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Planned {
+    pub(super) number: u16,
+    /// What others delay it by, as far as it was reckoned with, in picoseconds.
+    beside: u64,
+    /// Whether it is in a group already.
+    grouped: bool,
+}
+
+impl<'s> Controller<'_, 's> {
+    /// Plans all flows, and gives their time of the calling core. Flows that have not rested `now` keep
+    /// what they have.
+    ///
+    /// # Errors
+    /// There is no plan in which every deadline holds.
+    pub(super) fn plan(&mut self, now: Option<Duration>) -> Result<u64, ControlError> {
+        self.tables.planned.fill(Planned::default());
+        let mut tries = 0;
+        loop {
+            for dsp in 0..self.count {
+                self.solve(dsp, now)?;
+            }
+            let mut late = None;
+            for index in 0..self.tables.flows.len() {
+                let Some(state) = self.tables.flows[index] else { continue };
+                let Some(made) = state.estimate(&self.costs, self.planned(index)) else { continue };
+                let delay = self.beside(index, |other, _| self.planned(other));
+                let least = state.bound(&made).saturating_add(delay);
+                let planned = &mut self.tables.planned[index];
+                let allowed = state.allowed(planned.number, self.settings.pause);
+                if least > allowed && delay > planned.beside {
+                    planned.beside = delay;
+                    late = Some(self.late(least, delay));
+                }
+            }
+            let Some(error) = late else {
+                let load = self.planned_load();
+                let over = load.saturating_sub(self.load);
+                return match over {
+                    0 => Ok(load),
+                    over => Err(ControlError::Together(Unsolved::Load(over))),
+                };
+            };
+            tries += 1;
+            if tries == TRIES {
+                return Err(error);
+            }
+        }
+    }
+
+    fn late(&self, least: u64, beside: u64) -> ControlError {
+        let pause = picos(self.settings.pause);
+        ControlError::Late {
+            least: least.saturating_add(pause),
+            beside: beside.saturating_add(pause),
+        }
+    }
+
+    fn planned(&self, index: usize) -> u16 {
+        self.tables.planned.get(index).map_or(0, |planned| planned.number)
+    }
+
+    /// Time of the calling core by the plan, in parts per million.
+    pub(super) fn planned_load(&self) -> u64 {
+        let both = self.tables.flows.iter().zip(&*self.tables.planned);
+        both.filter_map(|(state, planned)| {
+            state.as_ref()?.estimate(&self.costs, planned.number).map(|made| u64::from(made.load))
+        })
+        .sum()
+    }
+
+    /// What other flows delay one by at most: all that may be before it at either core.
+    pub(super) fn beside(&self, own: usize, number: impl Fn(usize, &FlowState<'s>) -> u16) -> u64 {
+        let Some(Some(this)) = self.tables.flows.get(own) else { return 0 };
+        let others = self.tables.flows.iter().enumerate().filter(|(other, _)| *other != own);
+        let delays = others.filter_map(|(other, state)| {
+            let state = state.as_ref()?;
+            let made = state.estimate(&self.costs, number(other, state))?;
+            let Estimate { blocks, callee, period, .. } = made;
+            let there = if state.dsp == this.dsp { callee } else { 0 };
+            let late = picos(state.flow.jitter) / period.max(1);
+            let times = u64::from(state.flow.burst).saturating_mul(1 + late);
+            Some(blocks.saturating_add(there).saturating_mul(times))
+        });
+        delays.fold(0, u64::saturating_add)
+    }
+
+    /// The cheapest picks for the flows of a DSP.
+    fn solve(&mut self, dsp: u8, now: Option<Duration>) -> Result<(), ControlError> {
+        let (groups, members) = self.group(dsp, now)?;
+        if members == 0 {
+            return Ok(());
+        }
+        let tables = &mut self.tables;
+        let choices = tables.groups[..groups]
+            .last()
+            .map_or(0, |last| last.first as usize + usize::from(last.choices));
+        let problem = Problem {
+            groups: &tables.groups[..groups],
+            choices: &tables.choices[..choices],
+            dsps: &self.dsps[usize::from(dsp)..=usize::from(dsp)],
+            load: u64::MAX,
+        };
+        let found = optimise(
+            &problem,
+            &mut tables.search,
+            &mut tables.picks[..members],
+            self.settings.limit,
+        );
+        found.map_err(ControlError::Together)?;
+        let mut at = 0;
+        for group in &tables.groups[..groups] {
+            for _ in 0..group.flows {
+                let number = group.first as usize + usize::from(tables.picks[at].choice);
+                let flow = usize::from(tables.members[at]);
+                tables.planned[flow].number = tables.numbers[number];
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts flows of a DSP that are alike into groups, with the choices that hold their deadlines: how
+    /// many groups and flows.
+    fn group(&mut self, dsp: u8, now: Option<Duration>) -> Result<(usize, usize), ControlError> {
+        let (mut groups, mut members, mut used) = (0, 0, 0);
+        self.tables.planned.iter_mut().for_each(|planned| planned.grouped = false);
+        for index in 0..self.tables.flows.len() {
+            let Some(state) = self.tables.flows[index].filter(|one| one.dsp == dsp) else {
+                continue;
+            };
+            if self.tables.planned[index].grouped {
+                continue;
+            }
+            let rests = state.rests(now, self.settings.rest);
+            let beside = self.tables.planned[index].beside;
+            let first = used;
+            let mut least = u64::MAX;
+            for number in 0..state.strategies.len() as u16 {
+                if state.excluded(number) || (rests && number != state.has()) {
+                    continue;
+                }
+                let Some(made) = state.estimate(&self.costs, number) else { continue };
+                let takes = state.bound(&made).saturating_add(beside);
+                least = least.min(takes);
+                if takes > state.allowed(number, self.settings.pause) {
+                    continue;
+                }
+                let Estimate { load, work, memory, .. } = made;
+                let room = (self.tables.choices.get_mut(used), self.tables.numbers.get_mut(used));
+                let (Some(choice), Some(place)) = room else { return Err(ControlError::Full) };
+                *choice = Choice { cost: load, memory, work, load };
+                *place = number;
+                used += 1;
+            }
+            if used == first {
+                return Err(self.late(least, beside));
+            }
+            let mut flows = 0;
+            for other in index..self.tables.flows.len() {
+                let Some(like) = self.tables.flows[other] else { continue };
+                let planned = self.tables.planned[other];
+                let same = other == index
+                    || (!rests
+                        && !planned.grouped
+                        && planned.beside == beside
+                        && !like.rests(now, self.settings.rest)
+                        && state.alike(&like));
+                if same {
+                    self.tables.members[members] = other as u16;
+                    self.tables.planned[other].grouped = true;
+                    members += 1;
+                    flows += 1;
+                }
+            }
+            self.tables.groups[groups] =
+                Group { first: first as u32, choices: (used - first) as u16, flows };
+            groups += 1;
+        }
+        Ok((groups, members))
+    }
+
+    /// What does not hold as things are, if anything.
+    pub(super) fn stands(&self) -> Option<Reason> {
+        self.breaks(|_, state| state.has())
+    }
+
+    /// What would not hold with these strategies.
+    fn breaks(&self, number: impl Fn(usize, &FlowState<'s>) -> u16 + Copy) -> Option<Reason> {
+        let of = |index: usize| {
+            let state = self.tables.flows[index].as_ref()?;
+            Some((state, state.estimate(&self.costs, number(index, state))?))
+        };
+        let all = 0..self.tables.flows.len();
+        let mut load = 0;
+        for dsp in 0..self.count {
+            let has = self.dsps[usize::from(dsp)];
+            let (mut memory, mut work) = (0, 0);
+            for (_, made) in all.clone().filter_map(of).filter(|(state, _)| state.dsp == dsp) {
+                memory += u64::from(made.memory);
+                work += u64::from(made.work);
+                load += u64::from(made.load);
+            }
+            if memory > u64::from(has.memory) {
+                return Some(Reason::Memory);
+            }
+            if work > u64::from(has.work.min(WHOLE)) {
+                return Some(Reason::Time);
+            }
+        }
+        if load > self.load {
+            return Some(Reason::Time);
+        }
+        for index in all {
+            let Some((state, made)) = of(index) else { continue };
+            if state.excluded(number(index, state)) {
+                return Some(Reason::Refused);
+            }
+            let takes = state.bound(&made).saturating_add(self.beside(index, number));
+            if takes > state.allowed(number(index, state), self.settings.pause) {
+                return Some(Reason::Deadline);
+            }
+        }
+        None
+    }
+
+    /// Of flows that are alike, those keep what they have that the plan gives to any of them.
+    pub(super) fn keep_alike(&mut self) {
+        for one in 0..self.tables.flows.len() {
+            let Some(state) = self.tables.flows[one] else { continue };
+            if state.going || self.planned(one) == state.current {
+                continue;
+            }
+            let has = (0..self.tables.flows.len()).find(|other| {
+                let like = self.tables.flows[*other];
+                let others = |like: FlowState<'_>| {
+                    !like.going && like.alike(&state) && like.current != state.current
+                };
+                like.is_some_and(others)
+                    && self.planned(*other) == state.current
+                    && self.tables.planned[*other].beside == self.tables.planned[one].beside
+            });
+            if let Some(other) = has {
+                let mine = self.planned(one);
+                self.tables.planned[other].number = mine;
+                self.tables.planned[one].number = state.current;
+            }
+        }
+    }
+
+    /// Takes switches out of the plan that save little, if it holds without them.
+    pub(super) fn keep_little(&mut self) {
+        for index in 0..self.tables.flows.len() {
+            let Some(state) = self.tables.flows[index] else { continue };
+            let planned = self.planned(index);
+            if state.going || planned == state.current {
+                continue;
+            }
+            let load =
+                |number| state.estimate(&self.costs, number).map(|made| u64::from(made.load));
+            let (Some(now), Some(then)) = (load(state.current), load(planned)) else { continue };
+            let least = now * u64::from(self.settings.saves) / u64::from(WHOLE);
+            if then + least < now {
+                continue;
+            }
+            self.tables.planned[index].number = state.current;
+            if self.breaks(|index, _| self.planned(index)).is_some() {
+                self.tables.planned[index].number = planned;
+            }
+        }
+    }
+}
