@@ -242,9 +242,7 @@ impl<P: Platform> Node<P> {
             if self.passed(deadline) {
                 return Err(CallError::Start(SendError::Deadline));
             }
-            self.poll();
-            self.wait(how, deadline, Some(link));
-            self.attend();
+            self.wait_on(link, how, deadline);
         }
         let done = self.await_response(flow, deadline, response);
         if done == Err(CallError::Deadline)

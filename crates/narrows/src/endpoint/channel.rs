@@ -304,8 +304,10 @@ impl<P: Platform> Node<P> {
         self.starving = true;
         let deadline = self.deadline(within);
         self.poll();
-        self.wait(self.agreed(), deadline, None);
-        self.attend();
+        if self.gone(to.link).is_none() {
+            self.wait(self.agreed(), deadline, None);
+            self.attend();
+        }
         self.outlet_link(to)?.shared.want_channel_room(to.ring, wanted);
         self.up(to.link)?;
         if self.passed(deadline) { Err(LinkError::Deadline) } else { Ok(()) }

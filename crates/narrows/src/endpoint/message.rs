@@ -322,9 +322,7 @@ impl<P: Platform> Node<P> {
             if self.passed(*deadline) {
                 return Err(SendError::Deadline);
             }
-            self.poll();
-            self.wait(self.agreed(), *deadline, Some(link));
-            self.attend();
+            self.wait_on(link, self.agreed(), *deadline);
         }
     }
 

@@ -108,6 +108,16 @@ impl<P: Platform> Node<P> {
         notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline)
     }
 
+    /// Looks at everything and then waits for room on a link, unless it was found to have ended: nothing
+    /// would end the wait.
+    pub(super) fn wait_on(&mut self, link: LinkId, how: Notification, deadline: Option<Instant>) {
+        self.poll();
+        if self.gone(link).is_none() {
+            self.wait(how, deadline, Some(link));
+            self.attend();
+        }
+    }
+
     /// Finds out which links are waited for and for what. True if there is something to do before
     /// a wait.
     fn prepare(&mut self, starved: Option<LinkId>) -> bool {

@@ -93,10 +93,15 @@ impl Pair {
 
     /// Ends the life of `b` in the middle of whatever it does; `a` is told.
     pub fn kill_b(&mut self) {
+        self.bury_b();
+        self.a.poll();
+    }
+
+    /// As [`Pair::kill_b`], and `a` has not seen it yet.
+    pub fn bury_b(&mut self) {
         self.a.platform().off_wait();
         let ghost = self.world.node("ghost", Limits::default());
         bury(&self.world, "b", self.b.replace(ghost));
-        self.a.poll();
     }
 
     /// As [`Pair::kill_b`], the other way round.

@@ -204,3 +204,28 @@ fn a_reservation_of_a_lost_link_is_worth_nothing() {
         pair.a.cancel(reserved);
     });
 }
+
+#[test]
+fn who_waits_for_room_does_not_wait_for_the_dead() {
+    inside(|| {
+        for call in [false, true] {
+            let mut pair = open();
+            let flow = pair.flow("echo", Strategy::default(), 10);
+            let to = pair.b_port(1);
+            while pair.a.try_send(1, to, b"x").is_ok() {}
+            let waits = std::rc::Rc::new(std::cell::Cell::new(0));
+            let count = waits.clone();
+            pair.bury_b();
+            pair.a.platform().on_wait(move || count.set(count.get() + 1));
+            // Nobody knows of the death yet: the first attempt finds the ring full, and what is looked
+            // at before the wait finds the link ended.
+            if call {
+                let ended = pair.a.call(flow, b"x", &mut [0; 10], SECOND);
+                assert_eq!(ended, Err(CallError::Gone(Lost::Died)));
+            } else {
+                assert_eq!(pair.a.send(1, to, b"x", SECOND), Err(SendError::Gone(Lost::Died)));
+            }
+            assert_eq!(waits.get(), 0);
+        }
+    });
+}
