@@ -200,21 +200,15 @@ fn this_machine_is_planned_for() {
 
 #[test]
 fn the_model_keeps_to_the_simulator() {
-    let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args([
-            "bench",
-            "tune",
-            "--against",
-            "simulator",
-            "--on",
-            "davinci",
-            "--cases",
-            "20",
-            "--json",
-        ])
-        .output()
-        .unwrap();
-    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let against = |which: [&str; 2]| -> Value {
+        let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
+            .args(["bench", "tune", "--against", "simulator", "--on", "davinci", "--json"])
+            .args(which)
+            .output()
+            .unwrap();
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let report = against(["--cases", "20"]);
     let rows = report["results"].as_array().unwrap();
     assert_eq!(rows.len(), 20);
     let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
@@ -231,20 +225,6 @@ fn the_model_keeps_to_the_simulator() {
     }
     assert!(all >= 10 && near * 10 >= all * 9, "{near} of {all}");
     // A case by itself is the same case.
-    let again = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args([
-            "bench",
-            "tune",
-            "--against",
-            "simulator",
-            "--on",
-            "davinci",
-            "--case",
-            "5",
-            "--json",
-        ])
-        .output()
-        .unwrap();
-    let again: Value = serde_json::from_str(&stdout(&again)).unwrap();
+    let again = against(["--case", "5"]);
     assert_eq!(again["results"][0], rows[5]);
 }
