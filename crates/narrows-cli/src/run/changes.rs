@@ -91,7 +91,7 @@ impl<P: Place> Round<'_, '_, P> {
         lane.next = now;
         match lane.begin(&mut self.peer.node, self.peer.link, strategy) {
             Ok(()) => Ok(()),
-            Err(error) => self.unusable(index, strategy, error, ran),
+            Err(error) => self.unusable(index, strategy, error),
         }
     }
 
@@ -113,7 +113,7 @@ impl<P: Place> Round<'_, '_, P> {
         self.peer.node.poll();
         match lane.advance(&mut self.peer.node) {
             Ok(moved) => Ok(moved),
-            Err(error) => self.unusable(index, strategy, error, Duration::ZERO).map(|()| true),
+            Err(error) => self.unusable(index, strategy, error).map(|()| true),
         }
     }
 
@@ -123,15 +123,11 @@ impl<P: Place> Round<'_, '_, P> {
         index: usize,
         strategy: Strategy,
         error: FlowError,
-        ran: Duration,
     ) -> Result<(), Failure> {
         let flow = self.plan.workload.flows.get(index);
         if !matches!(error, FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full) {
             let entry = flow.map_or("", |flow| flow.work.entry());
             return Err(self.peer.explain_flow(entry, strategy, error));
-        }
-        if let Some(pilot) = &mut self.pilot {
-            pilot.leave(index, ran);
         }
         self.refuse(index, format!("{strategy}: {error}"));
         Ok(())
@@ -155,9 +151,7 @@ impl<P: Place> Round<'_, '_, P> {
         }
         match pilot.steer(&mut self.peer.node, &mut self.lanes, ran) {
             Ok(any) => Ok(any),
-            Err((index, strategy, error)) => {
-                self.unusable(index, strategy, error, ran).map(|()| true)
-            }
+            Err((index, strategy, error)) => self.unusable(index, strategy, error).map(|()| true),
         }
     }
 

@@ -74,6 +74,15 @@ pub(crate) struct Outcome {
     pub failure: Option<Failure>,
 }
 
+impl Outcome {
+    /// Of the calling core and of the other one, in percent.
+    pub fn load(&self) -> [f64; 2] {
+        let seconds = self.wall.as_secs_f64();
+        let percent = |time: Duration| 100.0 * time.as_secs_f64() / seconds;
+        self.cpu.map(|time| if seconds > 0.0 { percent(time) } else { 0.0 })
+    }
+}
+
 pub(super) struct Round<'a, 'w, P: Place> {
     pub(super) peer: &'a mut Peer<P>,
     pub(super) plan: &'a Plan<'w>,

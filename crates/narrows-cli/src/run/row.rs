@@ -7,16 +7,12 @@ use crate::report::{Audio, Jitter, Load, Phases, RunRow};
 use crate::statistics::{Summary, median};
 use crate::strategy::Policy;
 use crate::workload::Work;
-use std::time::Duration;
 
 /// A row for each flow, with the audio of its first pass.
 pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<(RunRow, Vec<i16>)> {
     let seconds = outcome.wall.as_secs_f64();
-    let percent = |time: Duration| match seconds {
-        0.0 => 0.0,
-        seconds => 100.0 * time.as_secs_f64() / seconds,
-    };
-    let load = Load { caller: percent(outcome.cpu[0]), callee: percent(outcome.cpu[1]) };
+    let [caller, callee] = outcome.load();
+    let load = Load { caller, callee };
     let Outcome { flows, switches, .. } = outcome;
     let row = |((flow, fared), switches): ((&crate::workload::Flow, Fared), u64)| {
         let blank = RunRow {

@@ -158,7 +158,8 @@ impl Calls {
 
 /// The figures of a workload's flows, as `narrows run` has them.
 fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failure> {
-    let Outcome { flows, wall, cpu, failure, .. } = outcome;
+    let load = outcome.load();
+    let Outcome { flows, wall, failure, .. } = outcome;
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -170,7 +171,7 @@ fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failur
             workload: workload.name.clone(),
             flow: flow.name.clone(),
             bytes: flow.request,
-            load: cpu.map(|cpu| each(100.0 * cpu.as_secs_f64())),
+            load,
             ..Figures::default()
         };
         match fared {

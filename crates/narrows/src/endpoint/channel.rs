@@ -303,11 +303,7 @@ impl<P: Platform> Node<P> {
         let wanted = self.outlet_link(to)?.shared.want_channel_room(to.ring, true);
         self.starving = true;
         let deadline = self.deadline(within);
-        self.poll();
-        if self.gone(to.link).is_none() {
-            self.wait(self.agreed(), deadline, None);
-            self.attend();
-        }
+        self.wait_on(to.link, self.agreed(), deadline);
         self.outlet_link(to)?.shared.want_channel_room(to.ring, wanted);
         self.up(to.link)?;
         if self.passed(deadline) { Err(LinkError::Deadline) } else { Ok(()) }

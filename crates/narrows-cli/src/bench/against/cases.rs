@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Requests of the slowest flow, at least.
 const REQUESTS: u32 = 400;
 /// The longest message; of memory that has shorter blocks, those.
-const LONGEST: f64 = 8192.0;
+pub(super) const LONGEST: u32 = 8192;
 /// Bytes of the shortest, which is an order of the function `busy`.
 const SHORTEST: f64 = 16.0;
 /// Tries to draw flows that the model gives a plan.
@@ -71,7 +71,7 @@ pub(super) fn draw(seed: u64, machine: &Machine) -> Option<Case> {
     (0..TRIES).find_map(|_| {
         let strategy = strategy(&mut random, machine, trip);
         let longest = machine.longest[usize::from(strategy.placement == Placement::External)];
-        let longest = LONGEST.min(f64::from(longest));
+        let longest = f64::from(LONGEST.min(longest));
         let count = random.usize(1..=3);
         let flows: Option<Vec<model::Flow>> = (0..count)
             .map(|_| {

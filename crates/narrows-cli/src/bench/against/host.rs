@@ -92,8 +92,8 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
                 let text = format!("{} was refused: report this defect", case.strategy);
                 return Err(Failure::new(Kind::Internal, text));
             };
-            let [caller, _] = made.cpu;
-            trial.loads.push(caller.as_secs_f64() / made.wall.as_secs_f64() * 100.0);
+            let [load, _] = made.load();
+            trial.loads.push(load);
             trial.medians.push(figures.since_due.summary(0.0).median / 1e6);
             done += 1;
             progress.reach(done);

@@ -14,7 +14,6 @@ use crate::sim;
 use crate::tune::machine::measured;
 use crate::tune::plan::Machine;
 use narrows_sim::chip::Chip;
-use narrows_sim::time::Cost;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -23,8 +22,6 @@ const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
 /// Workloads, if no other number is asked for.
 const CASES: u32 = 200;
 const SEED: u64 = 1;
-/// The longest message that parameters are measured for.
-const LONGEST: usize = 8192;
 /// Picoseconds of a millisecond.
 const MS: f64 = 1e9;
 
@@ -155,11 +152,8 @@ fn machine(names: &[&str]) -> Here {
 
 /// Measures a chip. Its stamps take nothing: what is compared is the stack, not who looks at it.
 fn subject(global: &Global, name: &str) -> Result<Subject, Failure> {
-    let mut chip = platform::load(name)?;
-    for core in &mut chip.cores {
-        (core.timer.read, core.timer.read_user) = (Cost::Cycles(0), Cost::Cycles(0));
-    }
-    let machine = measured(global, Some(&chip), LONGEST)?.machine()?;
+    let chip = platform::load(name)?.with_free_timers();
+    let machine = measured(global, Some(&chip), cases::LONGEST as usize)?.machine()?;
     Ok(Subject { chip, machine })
 }
 
@@ -199,13 +193,13 @@ fn simulate(
             measured_p99_ms: found.p99 / 1e6,
         });
     }
-    let [caller, _] = outcome.cpu;
+    let [measured_load_percent, _] = outcome.load();
     Ok(CaseRow {
         case: number,
         platform: subject.chip.name.clone(),
         strategy: case.strategy.to_string(),
         load_percent: case.plan.load() as f64 / 1e4,
-        measured_load_percent: caller.as_secs_f64() / outcome.wall.as_secs_f64() * 100.0,
+        measured_load_percent,
         load_compared: !case.spins(),
         flows,
     })

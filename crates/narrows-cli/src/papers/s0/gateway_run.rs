@@ -18,7 +18,6 @@ use crate::workload::{Flow, Presence, Source, Work, Workload};
 use narrows::memory::Class;
 use narrows::strategy::{Placement, Strategy};
 use narrows_sim::chip::Chip;
-use narrows_sim::time::Cost;
 use narrows_tune::control::Settings;
 use narrows_tune::optimise::Dsp;
 use std::time::Duration;
@@ -40,10 +39,7 @@ pub struct Carried {
 
 /// The chip with as much internal memory as sessions can use.
 fn roomy(chip: &Chip) -> Chip {
-    let mut chip = chip.clone();
-    for core in &mut chip.cores {
-        (core.timer.read, core.timer.read_user) = (Cost::NONE, Cost::NONE);
-    }
+    let mut chip = chip.clone().with_free_timers();
     for memory in chip.memories.iter_mut().filter(|memory| memory.name == "ram") {
         memory.size = 1 << 20;
     }
@@ -124,7 +120,7 @@ pub fn carry(
         let text = "a session of the gateway was refused, or lost something: report this defect";
         return Err(Failure::new(Kind::Internal, text));
     }
-    let load = 100.0 * outcome.cpu[0].as_secs_f64() / outcome.wall.as_secs_f64();
+    let [load, _] = outcome.load();
     let memory = outcome.decisions.last().map_or(0, |row| row.memory_bytes);
     Ok(Carried { load, memory })
 }

@@ -12,7 +12,7 @@ use narrows::platform::Platform;
 use narrows::span::{Edge, Span};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Stamp;
-use narrows_sim::time::{Cost, Time};
+use narrows_sim::time::Time;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -123,10 +123,7 @@ pub fn timer(chip: &Chip) -> Result<Found, Failure> {
 /// # Errors
 /// As [`pair::run`].
 pub fn phases(chip: &Chip, bytes: usize) -> Result<Found, Failure> {
-    let mut chip = chip.clone();
-    for core in &mut chip.cores {
-        (core.timer.read, core.timer.read_user) = (Cost::NONE, Cost::NONE);
-    }
+    let chip = chip.clone().with_free_timers();
     let stamps = Rc::default();
     let mine = run(&chip, bytes, &stamps, |mut caller| {
         caller.calls(BEFORE)?;
