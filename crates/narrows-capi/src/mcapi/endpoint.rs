@@ -39,7 +39,7 @@ pub(super) struct Endpoint {
     pub source: Option<NodeId>,
     /// The peers that have got it, by their places.
     pub known_to: u64,
-    /// Whether the last of them has just died.
+    /// Whether the last of them died and no receive was told so.
     pub orphaned: bool,
     /// Receives that wait for a message.
     pub receiving: u16,
@@ -140,6 +140,16 @@ impl Endpoints {
     pub fn receiving(&mut self, inner: u16) -> Option<&mut u16> {
         let place = self.places.get_mut(usize::from(inner).wrapping_sub(1))?;
         Some(&mut place.as_mut()?.receiving)
+    }
+    /// Whether a receive that finds nothing ends because the last that knew of the endpoint died. It
+    /// does once: all that wait by then, or else the next.
+    #[cold]
+    pub fn tell_orphaned(&mut self, inner: u16) -> bool {
+        let place = self.places.get_mut(usize::from(inner).wrapping_sub(1));
+        let Some(endpoint) = place.and_then(Option::as_mut) else { return false };
+        let orphaned = endpoint.orphaned;
+        endpoint.orphaned &= endpoint.receiving > 1;
+        orphaned
     }
     /// The endpoint that others know by this port and mark.
     pub fn marked(&mut self, inner: u16, tag: u16) -> Option<&mut Endpoint> {

@@ -357,6 +357,7 @@ impl Node {
         endpoint.own_gets += u32::from(source == Some(self.id));
         endpoint.source = source;
         endpoint.known_to |= 1 << peer;
+        endpoint.orphaned = false;
         let place = super::control::Place { port: inner, tag: endpoint.tag };
         self.say(link, Control::Found { request, place });
         true
@@ -388,7 +389,7 @@ impl Node {
         for (_, endpoint) in self.endpoints.iter_mut() {
             let known = endpoint.known_to & 1 << place != 0;
             endpoint.known_to &= !(1 << place);
-            endpoint.orphaned = known && died && endpoint.known_to == 0;
+            endpoint.orphaned |= known && died && endpoint.known_to == 0;
         }
         for place in 0..Handle::PLACES {
             let Some((handle, operation)) = self.requests.pending_at(place) else { continue };
@@ -400,9 +401,6 @@ impl Node {
                 }
                 Operation::Get { asked, .. } | Operation::Connect { asked } => *asked == Some(link),
                 Operation::Query { asked } => *asked == link,
-                Operation::ReceiveMessage { inner, .. } => {
-                    self.endpoints.get(*inner).is_some_and(|endpoint| endpoint.orphaned)
-                }
                 _ => false,
             };
             if over {

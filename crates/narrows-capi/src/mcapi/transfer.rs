@@ -5,12 +5,15 @@
 
 use std::ffi::c_void;
 
-use narrows::endpoint::{Address, Channel as Ring, InPlace, LinkError, Message, SendError, What};
+use narrows::endpoint::{
+    Address, Channel as Ring, InPlace, LinkError, Message, Node as Stack, SendError, What,
+};
 use narrows::memory::Arrival;
+use narrows_host::Host;
 
 use super::attribute::PRIORITIES;
 use super::control::Kind;
-use super::endpoint::Direction;
+use super::endpoint::{Direction, Endpoints};
 use super::foreign::{Bytes, Output};
 use super::id::{EndpointId, Handle};
 use super::node::{CONTROL, Node, PLACEMENT};
@@ -167,22 +170,7 @@ impl Node {
             return None;
         }
         let tag = endpoint.tag;
-        self.take_message(inner, tag, buffer)
-    }
-
-    #[inline]
-    fn take_message(&mut self, inner: u16, tag: u16, buffer: &mut [u8]) -> Attempt<usize> {
-        loop {
-            match self.stack.try_receive_into(inner, buffer) {
-                Ok(None) => return None,
-                Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
-                    return Some(Ok(received.len));
-                }
-                // For an endpoint that had this place before.
-                Ok(Some(_)) => {}
-                Err(_) => return Some(Err(Status::EndpInvalid)),
-            }
-        }
+        take_message((&mut self.stack, &mut self.endpoints), inner, tag, buffer)
     }
 
     /// The channel of a handle, if it is one of this kind and direction that is open.
@@ -469,14 +457,9 @@ impl Node {
                 let tag = self.endpoints.get(inner)?.tag;
                 let buffer = buffer.get();
                 let room = buffer.len();
-                let done = match self.stack.try_receive_into(inner, buffer) {
-                    Ok(Some(got)) if got.what == What::Message && got.tag == tag => {
-                        Some(received(got.len, room))
-                    }
-                    Ok(Some(_)) => return None,
-                    Ok(None) => None,
-                    Err(_) => Some(Err(Status::EndpInvalid)),
-                };
+                let taken =
+                    take_message((&mut self.stack, &mut self.endpoints), inner, tag, buffer);
+                let done = taken.map(|taken| taken.and_then(|len| received(len, room)));
                 if done.is_none() {
                     stuck.endpoint(inner);
                 }
@@ -653,6 +636,29 @@ impl Node {
         let channel = self.channels.get_mut(channel)?;
         channel.pending = channel.pending.saturating_sub(1);
         channel.ring.filter(|_| channel.pending == 0)
+    }
+}
+
+/// Takes a message out of an endpoint: how long it was, or that nobody is left who would send one.
+#[inline]
+fn take_message(
+    (stack, endpoints): (&mut Stack<Host>, &mut Endpoints),
+    inner: u16,
+    tag: u16,
+    buffer: &mut [u8],
+) -> Attempt<usize> {
+    loop {
+        match stack.try_receive_into(inner, buffer) {
+            Ok(None) => {
+                return endpoints.tell_orphaned(inner).then_some(Err(Status::Transmission));
+            }
+            Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
+                return Some(Ok(received.len));
+            }
+            // For an endpoint that had this place before.
+            Ok(Some(_)) => {}
+            Err(_) => return Some(Err(Status::EndpInvalid)),
+        }
     }
 }
 

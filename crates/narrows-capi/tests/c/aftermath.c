@@ -212,6 +212,46 @@ static void inheritance(void)
     cases_failed += !well;
 }
 
+/* A death that another call saw first ends the next receive, and that one only. */
+static void receives(void)
+{
+    mcapi_status_t status;
+    mcapi_request_t receiving;
+    size_t size;
+    initialize(1);
+    create(1);
+    get(2, 1);
+    serve(READY);
+    post(BLOCKING);
+    mcapi_endpoint_get(DOMAIN, 2, 7, SOON, &status);
+    EXPECT(MCAPI_ERR_TRANSMISSION);
+    mcapi_msg_recv(OWN(1), bytes, sizeof bytes, &size, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(size == 4);
+    mcapi_msg_recv(OWN(1), bytes, sizeof bytes, &size, &status);
+    EXPECT(MCAPI_ERR_TRANSMISSION);
+    mcapi_msg_recv_i(OWN(1), bytes, sizeof bytes, &receiving, &status);
+    EXPECT(MCAPI_PENDING);
+    post(AGAIN);
+    EXPECT_IS(MCAPI_SUCCESS, end_of(&receiving));
+    post(DONE);
+    finalize();
+}
+
+static void sends(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t to;
+    initialize(2);
+    create(1);
+    to = get(1, 1);
+    mcapi_msg_send(FAR(1), to, "left", 4, 0, &status);
+    EXPECT(MCAPI_SUCCESS);
+    post(READY);
+    serve(DONE);
+    finalize();
+}
+
 /* A peer that does all there is, killed at any moment, many times. */
 enum { KILLS = 25 };
 
@@ -336,7 +376,8 @@ int main(void)
 {
     twice("getting", gets, is_got);
     twice("opening", opens, connects);
+    twice("receiving", receives, sends);
     inheritance();
     storm();
-    return verdict(4);
+    return verdict(5);
 }
