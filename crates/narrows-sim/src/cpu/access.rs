@@ -8,13 +8,15 @@ use crate::time::Time;
 
 /// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.
 pub(super) fn pieces(address: u32, len: usize, line: u32) -> impl Iterator<Item = (u32, usize)> {
+    let line = u64::from(line);
     let end = u64::from(address) + len as u64;
     let mut at = u64::from(address);
+    let mut next = (at / line + 1) * line;
     std::iter::from_fn(move || {
         (at < end).then(|| {
-            let next = ((at / u64::from(line) + 1) * u64::from(line)).min(end);
-            let piece = (at as u32, (next - at) as usize);
-            at = next;
+            let behind = next.min(end);
+            let piece = (at as u32, (behind - at) as usize);
+            (at, next) = (behind, behind + line);
             piece
         })
     })
@@ -70,8 +72,37 @@ impl Cpu {
         });
     }
 
-    /// A transfer of a word over the bus of a memory; what a load brought.
+    /// Loads or stores a word if nothing comes between; what a load brought.
     #[inline]
+    fn word_at_once(&self, memory: usize, address: u32, store: Option<u32>) -> Option<u32> {
+        let (machine, process) = (self.machine(), self.shared.process);
+        let route = machine.routes.get(memory)?;
+        let mut state = machine.state.borrow_mut();
+        let state = &mut *state;
+        let time = route.word(store.is_some());
+        let quick = address <= route.last_word
+            && state.runs(process)
+            && state.plan.spares(process)
+            && !state.stands_still()
+            && state.passes(process, route.bus, time);
+        if !quick {
+            return None;
+        }
+        state.tick();
+        state.counts.words += 1;
+        if machine.streams {
+            self.shared.runs.set(Default::default());
+        }
+        match store {
+            Some(word) => {
+                state.put_word(process, memory, address, word);
+                Some(word)
+            }
+            None => Some(state.word(memory, address)),
+        }
+    }
+
+    /// A transfer of a word over the bus of a memory; what a load brought.
     pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) -> u32 {
         let mut word = 0;
         if self.inside(memory, address, 4) {
@@ -164,12 +195,15 @@ impl Cpu {
     /// Loads a word of a memory, past all caches.
     #[must_use]
     pub fn load(&self, memory: usize, address: u32) -> u32 {
-        self.transfer_word(memory, address, Act::Load)
+        let word = self.word_at_once(memory, address, None);
+        word.unwrap_or_else(|| self.transfer_word(memory, address, Act::Load))
     }
 
     /// Stores a word to a memory, past all caches.
     pub fn store(&self, memory: usize, address: u32, value: u32) {
-        self.transfer_word(memory, address, Act::Store(value));
+        if self.word_at_once(memory, address, Some(value)).is_none() {
+            self.transfer_word(memory, address, Act::Store(value));
+        }
     }
 
     /// Bytes of the longest transfer that instructions of this core make.

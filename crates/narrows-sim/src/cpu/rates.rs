@@ -97,10 +97,12 @@ pub(crate) struct Route {
     pub cached: bool,
     /// Bytes of the longest transfer.
     pub burst: u32,
-    width: u32,
+    /// Where the last word of the memory begins.
+    pub last_word: u32,
     read: Time,
     write: Time,
-    beat: Time,
+    /// What each number of bytes takes beyond that, up to the longest transfer.
+    beats: Vec<Time>,
     /// What a word takes, read and written.
     word: [Time; 2],
     /// How many bytes of a stretch come first, and what reading and writing begins with beyond.
@@ -115,16 +117,16 @@ impl Route {
         let (read, write) =
             (overhead + memory.read.at(bus.clock), overhead + memory.write.at(bus.clock));
         let beat = memory.beat.at(bus.clock);
-        let beats = beat * u64::from(4_u32.div_ceil(width));
+        let beats = |len: u32| beat * u64::from(len.div_ceil(width).max(1));
         Route {
             bus: memory.bus,
             cached: memory.cached,
             burst: bus.burst.clamp(4, crate::engine::bus::BURST as u32),
-            width,
+            last_word: memory.size.saturating_sub(4),
             read,
             write,
-            beat,
-            word: [read + beats, write + beats],
+            beats: (0..=crate::engine::bus::BURST as u32).map(beats).collect(),
+            word: [read + beats(4), write + beats(4)],
             stream: memory
                 .stream
                 .iter()
@@ -136,11 +138,17 @@ impl Route {
         }
     }
 
+    /// How long a word has the bus.
+    #[inline]
+    pub fn word(&self, write: bool) -> Time {
+        self.word[usize::from(write)]
+    }
+
     /// How long a transfer has the bus.
     #[inline]
     pub fn time(&self, len: u32, write: bool) -> Time {
         if len == 4 {
-            return self.word[usize::from(write)];
+            return self.word(write);
         }
         self.with_beats(if write { self.write } else { self.read }, len)
     }
@@ -161,6 +169,6 @@ impl Route {
 
     #[inline]
     fn with_beats(&self, first: Time, len: u32) -> Time {
-        first + self.beat * u64::from(len.div_ceil(self.width).max(1))
+        first + self.beats[len as usize]
     }
 }

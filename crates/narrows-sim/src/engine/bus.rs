@@ -125,10 +125,13 @@ impl Bus {
         turns.find(|&core| self.waiting[core].is_some() || spinning == Some(core))
     }
 
+    #[inline]
     pub(super) fn granted(&mut self, core: usize) {
-        // Before the first turn nobody has had any, whoever is said to be the last.
-        let turns = self.streak.checked_add(1).unwrap_or(1);
-        self.streak = if core == self.last { turns } else { 1 };
+        if self.weights.is_some() {
+            // Before the first turn nobody has had any, whoever is said to be the last.
+            let turns = self.streak.checked_add(1).unwrap_or(1);
+            self.streak = if core == self.last { turns } else { 1 };
+        }
         self.last = core;
     }
 }
@@ -153,27 +156,29 @@ impl State {
 
     /// Whether a transfer of the running process is over before anything else happens but another's
     /// looks. If so it has had the bus for so long, and now is its end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn passes(&mut self, process: usize, number: usize, time: Time) -> bool {
-        let bus = &self.buses[number];
-        let alone = bus.owner.is_none() && bus.count == 0 && !bus.choosing;
-        if self.mode != Mode::Fast || !alone || self.outranked(process) {
+        if self.mode != Mode::Fast || self.outranked(process) {
             return false;
         }
         let core = self.processes[process].core;
-        let shared = bus.spinner.is_some();
-        let granted = if shared { self.free_from(number, core) } else { self.now };
+        let bus = &mut self.buses[number];
+        if bus.owner.is_some() || bus.count > 0 || bus.choosing {
+            return false;
+        }
+        let granted = bus.free_from(core, self.now);
         let done = granted + time;
         if !self.queue.clear(done) {
             return false;
         }
         self.counts.transfers += 1;
-        if shared {
-            self.settle_turns(number, granted);
-            self.spin_behind(number, granted, done);
-        }
-        self.buses[number].granted(core);
+        let looked = bus.spin_behind(granted, done);
+        bus.granted(core);
         self.set_clock(done);
+        self.counts.looks += looked.count;
+        if let Some(first) = looked.first {
+            self.first_look(number, first);
+        }
         true
     }
 
@@ -215,7 +220,11 @@ impl State {
         bus.count -= 1;
         bus.owner = Some(process);
         let end = now + self.processes[process].transfer.time;
-        self.spin_behind(number, now, end);
+        let looked = bus.spin_behind(now, end);
+        self.counts.looks += looked.count;
+        if let Some(first) = looked.first {
+            self.first_look(number, first);
+        }
         self.queue.push(end, Rank::Completion, Event::Transferred { bus: number });
     }
 
@@ -290,18 +299,23 @@ impl State {
     }
 
     /// A process stores a word, unless it dies before.
-    #[inline]
     pub(crate) fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
         let spared = self.plan.spares(process);
         if spared || self.plan.stores(process) {
-            let start = address as usize;
-            self.memories[memory][start..start + 4].copy_from_slice(&word.to_le_bytes());
-            self.note(process, memory, address, |add| add(word.into()));
-            self.show(memory, address, 4);
+            self.put_word(process, memory, address, word);
             if !spared {
                 self.perhaps_lie(process, memory, address);
             }
         }
+    }
+
+    /// A word reaches memory.
+    #[inline]
+    pub(crate) fn put_word(&mut self, process: usize, memory: usize, address: u32, word: u32) {
+        let start = address as usize;
+        self.memories[memory][start..start + 4].copy_from_slice(&word.to_le_bytes());
+        self.note(process, memory, address, |add| add(word.into()));
+        self.show(memory, address, 4);
     }
 
     /// Bytes reach memory.

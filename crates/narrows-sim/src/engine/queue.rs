@@ -92,18 +92,26 @@ const NUMBER: u32 = 44;
 /// So many are kept sorted: mostly no more are due soon, and a heap costs more than moving them.
 const SOON: usize = 8;
 
-#[derive(Default)]
 pub(super) struct Queue {
     /// What is due first, the very first last.
     soon: Vec<Entry>,
     /// The rest, none of it due before what is in `soon`.
     later: BinaryHeap<Entry>,
     number: u64,
+    /// When the first of all is due; never, if nothing is.
+    next: Time,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue { soon: Vec::new(), later: BinaryHeap::new(), number: 0, next: Time::NEVER }
+    }
 }
 
 impl Queue {
     pub fn push(&mut self, at: Time, rank: Rank, event: Event) {
         self.number += 1;
+        self.next = self.next.min(at);
         let order = (rank as u64) << 62 | (event.subject() as u64) << NUMBER | self.number;
         let entry = Entry { key: (at.0, order), event };
         if self.later.peek().is_some_and(|next| next.key < entry.key) {
@@ -117,8 +125,10 @@ impl Queue {
     }
 
     pub fn pop(&mut self) -> Option<(Time, Event)> {
-        let next = self.soon.pop().or_else(|| self.later.pop())?;
-        Some((next.at(), next.event))
+        let first = self.soon.pop().or_else(|| self.later.pop())?;
+        let next = self.soon.last().or_else(|| self.later.peek());
+        self.next = next.map_or(Time::NEVER, Entry::at);
+        Some((first.at(), first.event))
     }
 
     /// What is due next, if it is `wanted`.
@@ -135,7 +145,6 @@ impl Queue {
     /// Whether nothing is due up to and including `until`.
     #[inline]
     pub fn clear(&self, until: Time) -> bool {
-        let next = self.soon.last().or_else(|| self.later.peek());
-        next.is_none_or(|next| next.at() > until)
+        self.next > until || self.due().next().is_none()
     }
 }

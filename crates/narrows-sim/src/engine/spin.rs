@@ -3,7 +3,7 @@
 //! follows from when they began, and only the one that finds something is simulated.
 
 use super::Mode;
-use super::bus::{Act, Watch};
+use super::bus::{Act, Bus, Watch};
 use super::queue::{Event, Rank};
 use super::state::{State, Vain};
 use crate::time::Time;
@@ -24,6 +24,16 @@ pub(crate) struct Spinner {
     memory: usize,
     address: u32,
     watch: Watch,
+    /// Whether its first look is still to be noted for it.
+    unnoted: bool,
+}
+
+/// Looks that were made before another's transfer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Looked {
+    pub count: u64,
+    /// When the first of all was over, if it is to be noted.
+    pub first: Option<Time>,
 }
 
 /// What the spinner's looks do to the bus at a moment.
@@ -44,6 +54,42 @@ impl Spinner {
             return self.base;
         }
         Time(self.base.0 + since / self.step.0 * self.step.0)
+    }
+}
+
+impl Bus {
+    /// From when a core that asks now, alone but for a spinner's looks, has the bus.
+    #[inline(always)]
+    pub(super) fn free_from(&self, core: usize, now: Time) -> Time {
+        let Some(spinner) = self.spinner.as_ref().filter(|spinner| now >= spinner.base) else {
+            return now;
+        };
+        let began = spinner.began(now);
+        if now > began {
+            return now.max(began + spinner.look);
+        }
+        let masters = self.waiting.len();
+        let last = if now > spinner.base { spinner.core } else { self.last };
+        let turns = |of: usize| if of > last { of - last } else { of + masters - last };
+        if turns(spinner.core) < turns(core) { now + spinner.look } else { now }
+    }
+
+    /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
+    #[inline(always)]
+    pub(super) fn spin_behind(&mut self, from: Time, until: Time) -> Looked {
+        let Some(spinner) = &mut self.spinner else { return Looked::default() };
+        let since = from.since(spinner.base).0;
+        let count = match since {
+            0 => 0,
+            _ if since <= spinner.step.0 => 1,
+            _ => since.div_ceil(spinner.step.0),
+        };
+        let first = (count > 0 && spinner.unnoted).then_some(spinner.base + spinner.look);
+        spinner.unnoted &= first.is_none();
+        let next = Time(spinner.base.0 + count * spinner.step.0);
+        spinner.asked = next;
+        spinner.base = next.max(until);
+        Looked { count, first }
     }
 }
 
@@ -108,6 +154,7 @@ impl State {
             memory: transfer.memory,
             address: transfer.address,
             watch,
+            unnoted: watch.end == Time::NEVER && one.vain.is_none(),
         };
         if self.mode != Mode::Fast
             || spinner.step == Time::ZERO
@@ -151,61 +198,22 @@ impl State {
         self.buses[number].spinner.map_or(now, |spinner| now + spinner.look)
     }
 
-    /// From when a core that asks now, alone, has the bus.
-    #[inline]
-    pub(super) fn free_from(&self, number: usize, core: usize) -> Time {
-        let Some(spinner) = &self.buses[number].spinner else { return self.now };
-        let look = self.look_at(number, self.now);
-        if let Some(end) = look.under_way {
-            return end;
-        }
-        if look.due.is_none() {
-            return self.now;
-        }
-        let bus = &self.buses[number];
-        let masters = bus.waiting.len();
-        let last = if self.now > spinner.base { spinner.core } else { bus.last };
-        let turns = |of: usize| if of > last { of - last } else { of + masters - last };
-        if turns(spinner.core) < turns(core) { self.now + spinner.look } else { self.now }
-    }
-
-    /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
-    #[inline]
-    pub(super) fn spin_behind(&mut self, number: usize, from: Time, until: Time) {
-        let Some(spinner) = &mut self.buses[number].spinner else { return };
-        let since = from.since(spinner.base).0;
-        let looks = match since {
-            0 => 0,
-            _ if since <= spinner.step.0 => 1,
-            _ => since.div_ceil(spinner.step.0),
-        };
-        let next = Time(spinner.base.0 + looks * spinner.step.0);
-        let first = spinner.base + spinner.look;
-        spinner.asked = next;
-        spinner.base = next.max(until);
-        self.counts.looks += looks;
-        let spinner = *spinner;
-        if looks > 0 && self.processes[spinner.process].vain.is_none() {
-            self.first_look(&spinner, first);
-        }
-    }
-
     /// Bytes of a memory have changed: a spinner that would find something looks for itself.
     #[inline]
     pub(super) fn show(&mut self, memory: usize, address: u32, len: u32) {
         let bus = self.ways[memory];
-        if self.buses[bus].spinner.is_some() {
-            self.show_spinner(bus, memory, address, len);
+        if let Some(spinner) = &self.buses[bus].spinner
+            && spinner.address < address + len
+            && address < spinner.address + 4
+            && spinner.memory == memory
+        {
+            self.show_spinner(bus);
         }
     }
 
-    fn show_spinner(&mut self, bus: usize, memory: usize, address: u32, len: u32) {
-        let Some(spinner) = &self.buses[bus].spinner else { return };
-        let touched = spinner.memory == memory
-            && spinner.address < address + len
-            && address < spinner.address + 4;
-        if touched && spinner.watch.found(self.word(memory, spinner.address)) {
-            let spinner = *spinner;
+    fn show_spinner(&mut self, bus: usize) {
+        let Some(spinner) = self.buses[bus].spinner else { return };
+        if spinner.watch.found(self.word(spinner.memory, spinner.address)) {
             self.buses[bus].spinner = None;
             if spinner.asked < self.now {
                 self.look_now(&spinner);
@@ -215,22 +223,23 @@ impl State {
         }
     }
 
-    /// The first look of a spinner was over at `end`.
-    fn first_look(&mut self, spinner: &Spinner, end: Time) {
-        if spinner.watch.end == Time::NEVER {
-            let vain = Vain { began: end, word: Some((spinner.memory, spinner.address)) };
-            self.processes[spinner.process].vain = Some(vain);
-            self.acted = self.acted.max(end);
-        }
+    /// The first look of the spinner of a bus was over at `end`.
+    #[cold]
+    pub(super) fn first_look(&mut self, number: usize, end: Time) {
+        let Some(spinner) = &self.buses[number].spinner else { return };
+        let vain = Vain { began: end, word: Some((spinner.memory, spinner.address)) };
+        self.processes[spinner.process].vain = Some(vain);
+        self.acted = self.acted.max(end);
     }
 
     /// Nothing else happens any more: notes the first looks that nobody has asked about.
     pub(super) fn first_looks(&mut self) {
         for number in 0..self.buses.len() {
-            if let Some(spinner) = self.buses[number].spinner
-                && self.processes[spinner.process].vain.is_none()
+            if let Some(spinner) = &mut self.buses[number].spinner
+                && std::mem::take(&mut spinner.unnoted)
             {
-                self.first_look(&spinner, spinner.base + spinner.look);
+                let end = spinner.base + spinner.look;
+                self.first_look(number, end);
             }
         }
     }

@@ -267,6 +267,12 @@ impl State {
         self.still <= STILL || self.stand_still()
     }
 
+    /// Whether one more thing would be too much at one moment.
+    #[inline]
+    pub fn stands_still(&self) -> bool {
+        self.still >= STILL
+    }
+
     #[cold]
     fn stand_still(&mut self) -> bool {
         if self.stuck.is_none() {
