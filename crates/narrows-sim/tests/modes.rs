@@ -332,6 +332,12 @@ fn bare_processes_do_the_same_in_both_modes() {
     compare(2000, bare);
 }
 
+/// Two processes that go on at one moment, the one behind a transfer, the other behind a computation.
+#[test]
+fn those_who_go_on_at_one_moment_do_so_in_the_same_order_in_both_modes() {
+    assert_eq!(differ(18_280, bare), None);
+}
+
 #[test]
 fn processes_of_an_operating_system_do_the_same_in_both_modes() {
     compare(500, operated);

@@ -225,7 +225,7 @@ impl State {
         if let Some(first) = looked.first {
             self.first_look(number, first);
         }
-        self.queue.push(end, Rank::Completion, Event::Transferred { bus: number });
+        self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
     }
 
     /// A transfer is done. The process that may go on, if it may.

@@ -68,7 +68,7 @@ impl State {
             }
             Event::Stop => {}
             Event::Arbitrate { bus } => self.arbitrate(bus),
-            Event::Transferred { bus } => return self.transferred(bus),
+            Event::Transferred { bus, .. } => return self.transferred(bus),
             Event::Interrupt { process } => {
                 let entry = self.cores[self.processes[process].core].entry;
                 self.interrupted(process, entry);

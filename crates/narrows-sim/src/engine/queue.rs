@@ -20,8 +20,8 @@ pub(super) enum Event {
     Resume { process: usize, stretch: u64 },
     /// A bus chooses among those that wait.
     Arbitrate { bus: usize },
-    /// The transfer on a bus is done.
-    Transferred { bus: usize },
+    /// The transfer on a bus, of a process, is done.
+    Transferred { bus: usize, process: usize },
     /// A core is interrupted: that service process has work.
     Interrupt { process: usize },
     /// The doorbell of a process rings, later than it should.
@@ -41,16 +41,18 @@ impl Event {
     }
 
     /// What it happens to. At equal time and rank this decides, not who asked first: that may
-    /// depend on what was simulated event by event and what was computed.
+    /// depend on what was simulated event by event and what was computed. So may whether a process
+    /// goes on behind a transfer or behind a computation: either is its own.
     fn subject(self) -> usize {
         match self {
             Event::Resume { process, .. }
             | Event::Interrupt { process }
             | Event::Ring { process }
             | Event::News { process }
-            | Event::Timer { process, .. } => process,
+            | Event::Timer { process, .. }
+            | Event::Transferred { process, .. } => process,
             Event::Stop => 0,
-            Event::Arbitrate { bus } | Event::Transferred { bus } => bus,
+            Event::Arbitrate { bus } => bus,
             Event::Tick { core } => core,
         }
     }

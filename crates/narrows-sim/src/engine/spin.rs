@@ -273,7 +273,7 @@ impl State {
             let bus = &mut self.buses[number];
             bus.owner = Some(process);
             bus.last = spinner.core;
-            self.queue.push(end, Rank::Completion, Event::Transferred { bus: number });
+            self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
         } else {
             self.look_later(&spinner, spinner.began(now) + spinner.step);
         }
