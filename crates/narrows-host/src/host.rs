@@ -259,6 +259,7 @@ impl Platform for Host {
     type Slice<T> = Box<[T]>;
 
     const LINE: u32 = 64;
+    const LOOKS: u32 = 100;
 
     fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         let mut table = Vec::new();

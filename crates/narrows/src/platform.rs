@@ -324,6 +324,9 @@ pub trait Platform: Sized {
 
     /// Bytes of a cache line, and so of a descriptor slot: a power of two from 32 to 128.
     const LINE: u32;
+    /// So often a receiver that looks does so before it reads the clock and waits: looks of a few
+    /// microseconds in all. None where looks are better left to [`Platform::wait`].
+    const LOOKS: u32 = 0;
 
     /// Storage for a table of `len` entries. Called when a node opens and when a link comes up,
     /// never afterwards.

@@ -107,6 +107,14 @@ impl<P: Platform> Node<P> {
         if !matches!(first, Ok(None)) {
             return first;
         }
+        if self.glance(within) {
+            self.links.watched = true;
+            let next = attempt(self);
+            self.links.watched = false;
+            if !matches!(next, Ok(None)) {
+                return next;
+            }
+        }
         let deadline = self.deadline(within);
         loop {
             // Before the wait: behind it every look costs the message that ended it.

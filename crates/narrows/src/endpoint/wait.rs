@@ -8,6 +8,9 @@ use crate::notify::{self, Awaited};
 use crate::platform::{Instant, Platform, Woken};
 use crate::strategy::Notification;
 
+/// Who gives up sooner does not glance.
+const GLANCE: Duration = Duration::from_micros(100);
+
 impl<P: Platform> Node<P> {
     /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this
     /// thread waits in a loop of its own on the platform's descriptor. True if something is there
@@ -105,7 +108,27 @@ impl<P: Platform> Node<P> {
             return Woken::Word;
         }
         let awaited = awaited(&self.links, channels);
-        notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline)
+        let woken = notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline);
+        if woken == Woken::Word {
+            self.links.expect_answer();
+        }
+        woken
+    }
+
+    /// Looks for a message for a moment, before the clock is read for a wait: for who looks anyway,
+    /// and has the time. True if one is there.
+    #[inline]
+    pub(super) fn glance(&mut self, within: Option<Duration>) -> bool {
+        let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
+        if !looks || self.calm == 0 || within.is_some_and(|within| within < GLANCE) {
+            return false;
+        }
+        self.links.flush(&self.platform);
+        let seen = self.links.glance(P::LOOKS);
+        if seen {
+            self.links.expect_answer();
+        }
+        seen
     }
 
     /// Looks at everything and then waits for room on a link, unless it was found to have ended: nothing

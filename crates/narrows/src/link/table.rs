@@ -151,6 +151,27 @@ impl<P: Platform> Links<P> {
         Ok(link.map(|link| (LinkId { index, life: link.life }, link)))
     }
 
+    /// Who waited for a message often answers it: while it is taken, the line of the answer comes.
+    #[inline(always)]
+    pub fn expect_answer(&self) {
+        if let Some(link) = self.at(self.hot) {
+            link.shared.tx.about_to_publish();
+        }
+    }
+
+    /// Looks so many times for a message, if there is but one link. True if one is there.
+    #[inline]
+    pub fn glance(&self, looks: u32) -> bool {
+        if self.used != 1 {
+            return false;
+        }
+        let Some(link) = self.at(self.hot).filter(|link| link.lost.is_none()) else { return false };
+        (0..looks).any(|_| {
+            core::hint::spin_loop();
+            link.shared.rx.ready()
+        })
+    }
+
     #[inline(always)]
     fn is_ready(&self, index: u16) -> bool {
         self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())

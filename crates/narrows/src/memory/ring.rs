@@ -140,6 +140,12 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.slots.write_slot(slot, self.line, next, descriptor.pack(), payload);
     }
 
+    /// The next slot is going to be written: its line comes meanwhile.
+    #[inline(always)]
+    pub fn about_to_publish(&self) {
+        self.slots.prefetch(self.head, self.line);
+    }
+
     /// Whether the receiver has said when it wants to be rung: if not, it need not be. Where
     /// [`Producer::must_ring`] is.
     #[inline(always)]
