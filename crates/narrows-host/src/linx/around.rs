@@ -7,6 +7,7 @@ use narrows::platform::{Instant, Platform};
 
 use super::driver::Driver;
 use super::local::{Local, Queued};
+use super::quick::Whole;
 use super::signal::Signal;
 use super::unit::{Manager, Unit};
 use super::waits::{Awaited, Waits};
@@ -18,9 +19,15 @@ pub(super) struct Around {
     pub locals: Vec<Local>,
     pub waits: Waits,
     pub settings: Settings,
+    /// Memory of a signal that was sent, for the next that comes.
+    pub kept: Option<Signal>,
+    /// The endpoint in whose call a frame is taken: its signal is handed to it, past its queue.
+    pub caller: Option<Spid>,
+    pub handed: Option<Queued>,
 }
 
 impl Around {
+    #[inline]
     pub fn now(&self) -> Instant {
         // Without heartbeats nobody asks when something was sent.
         match self.settings.heartbeat.or(self.settings.patience) {
@@ -30,6 +37,7 @@ impl Around {
     }
 
     /// A link's connection, its driver, and the time.
+    #[inline]
     pub fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
         let now = self.now();
         let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
@@ -70,11 +78,13 @@ impl Around {
     }
 
     /// A signal is used: as many more may come.
+    #[inline]
     pub fn give_back(&mut self, link: u16, of: LinkId) {
         let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
         let Some(unit) = unit.filter(|unit| unit.link == of) else { return };
-        unit.manager.give_back(1);
-        self.attend(link);
+        if unit.manager.give_back(1) {
+            self.attend(link);
+        }
     }
 
     /// Puts a signal in an endpoint's queue and tells who waits for it.
@@ -103,13 +113,21 @@ impl Adaption for Around {
         })
     }
 
-    fn free(&mut self, _buffer: Signal) {}
+    fn free(&mut self, buffer: Signal) {
+        self.kept = Some(buffer);
+    }
 
+    #[inline]
     fn deliver(&mut self, signal: Travelling<Signal>, via: Option<u16>) {
         let link = via.and_then(|at| Some((at, self.units.get(usize::from(at))?.as_ref()?.link)));
         let Travelling { from, to, buffer: mut signal, .. } = signal;
         signal.from = Spid(from);
-        self.put(Spid(to), Queued { signal, via: link });
+        let (to, queued) = (Spid(to), Queued { signal, via: link });
+        if link.is_some() && self.caller == Some(to) {
+            self.handed = Some(queued);
+        } else {
+            self.put(to, queued);
+        }
     }
 
     #[inline]
@@ -120,10 +138,17 @@ impl Adaption for Around {
     ) -> Result<(), (Refused, Travelling<Signal>)> {
         let sent = match self.unit(link) {
             None => Err((Refused::Full, signal)),
-            Some((Manager::Flat(flat), mut driver, now)) => {
-                let Travelling { from, to, len, buffer } = &signal;
-                let lent = Travelling { from: *from, to: *to, len: *len, buffer };
-                flat.send(&mut driver, now, lent).map_err(|why| (why, signal))
+            Some((Manager::Flat(flat), driver, now)) => {
+                let Travelling { from, to, len, mut buffer } = signal;
+                let way = Some((driver.node, driver.to));
+                let mut frame = Whole { signal: &mut buffer, came: None, way };
+                match flat.send(&mut frame, now, Travelling { from, to, len, buffer: &() }) {
+                    Ok(()) => {
+                        self.kept = Some(buffer);
+                        Ok(())
+                    }
+                    Err(why) => Err((why, Travelling { from, to, len, buffer })),
+                }
             }
             Some((Manager::Layered(layered), ..)) => {
                 let queued = layered.send(signal);

@@ -28,8 +28,10 @@ pub(super) struct Core {
     pub look: Adaptive,
     /// Whether there may be hunts that wait for a link.
     pub hunting: bool,
-    /// Signals that were received since what else there is to do was looked at.
+    /// Frames that were taken the short way since what else there is to do was looked at.
     pub hasty: u32,
+    /// Whether frames that were taken may wait for others to be used first.
+    pub held: bool,
     /// Attaches and timeouts so far.
     marks: u32,
     /// Signals that layered endpoints have sent and the link handler's thread has not.
@@ -52,11 +54,21 @@ impl Core {
         Core {
             name,
             handler,
-            around: Around { node, units, locals, waits, settings },
+            around: Around {
+                node,
+                units,
+                locals,
+                waits,
+                settings,
+                kept: None,
+                caller: None,
+                handed: None,
+            },
             stack,
             look: Adaptive::default(),
             hunting: false,
             hasty: 0,
+            held: false,
             marks: 0,
             outbox: VecDeque::new(),
             frames: VecDeque::new(),
@@ -209,6 +221,11 @@ impl Core {
             }
         }
         around.locals.iter().flat_map(|local| &local.timers).map(|timer| timer.at).min()
+    }
+
+    /// Whether connections have to be looked at though nothing comes.
+    pub fn is_timed(&self) -> bool {
+        self.around.settings.heartbeat.or(self.around.settings.patience).is_some()
     }
 
     /// When a connection has to be looked at though nothing comes.

@@ -32,7 +32,7 @@ pub(super) struct Driver<'a> {
     pub current: &'a mut Option<Lent>,
 }
 
-fn not_sent(error: SendError) -> NotSent {
+pub(super) fn not_sent(error: SendError) -> NotSent {
     match error {
         SendError::RingFull | SendError::PoolEmpty | SendError::Switching => NotSent::Full,
         SendError::TooLong { .. } => NotSent::TooLong,

@@ -11,7 +11,8 @@ use narrows::link::handler::{HandlerError, Path, Spid};
 use narrows::platform::Platform;
 use parking_lot::Mutex;
 
-use super::shared::{Guard, Shared};
+use super::quick::Look;
+use super::shared::{Guard, Looked, Shared};
 use super::signal::Signal;
 use super::waits::Awaited;
 use super::{Error, Stack, threads};
@@ -193,7 +194,7 @@ impl Endpoint {
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
             }
-            self.shared().wait(core, Awaited::Room, Some(LOOK));
+            self.shared().wait(core, Awaited::Room, Some(LOOK), None);
         };
         core.want_room(to, false);
         core.around.waits.appoint();
@@ -235,15 +236,33 @@ impl Endpoint {
         within: Option<Duration>,
     ) -> Option<Signal> {
         let mut core = self.shared().enter();
+        let at_once = within == Some(Duration::ZERO);
         let mut deadline = None;
+        let (mut short, mut looked) = (true, None);
         let taken = loop {
             let timer = core.look_at_timers();
             if let Some(signal) = core.take(self.spid, &wanted) {
                 break Some(signal);
             }
-            let at_once = within == Some(Duration::ZERO);
             // What comes is the leader's affair, while there is one.
             if !self.layered() && (at_once || core.around.waits.leader.is_none()) {
+                let look = core.quick(self.spid, &wanted);
+                core.around.waits.stir();
+                match look {
+                    Look::Signal(signal) => break Some(signal),
+                    Look::Other => continue,
+                    // The short way looks once more before the long way has its turn.
+                    Look::Nothing
+                        if short && !at_once && timer.is_none() && !core.is_timed() =>
+                    {
+                        short = false;
+                        match self.shared().look(&mut core, within) {
+                            Looked::Met => continue,
+                            Looked::For(so_long) => looked = Some(so_long),
+                        }
+                    }
+                    Look::Nothing | Look::More => {}
+                }
                 let taken = core.pump_for(self.spid, &wanted);
                 core.around.waits.stir();
                 if taken.is_some() {
@@ -266,7 +285,8 @@ impl Endpoint {
             if self.layered() {
                 self.shared().sleep(&mut core, what, within);
             } else {
-                self.shared().wait(&mut core, what, within);
+                self.shared().wait(&mut core, what, within, looked.take());
+                short = true;
             }
         };
         core.around.waits.appoint();

@@ -9,21 +9,26 @@ use narrows::strategy::Strategy;
 use super::Stack;
 use super::core::Core;
 use super::driver::{Copied, FRAMES};
+use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
 use super::unit::{Manager, Unit};
 
 /// Frames that are looked at before the application has its turn again.
 const BATCH: usize = 64;
-/// Signals that are received before what else there is to do is looked at.
-const HASTY: u32 = 64;
 
 impl Core {
     /// The unit of a link of the node, made if it is new.
-    fn unit_of(&mut self, link: LinkId) -> Option<u16> {
+    #[inline]
+    pub fn unit_of(&mut self, link: LinkId) -> Option<u16> {
         let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|unit| unit.link == link);
-        if let Some(known) = self.around.units.iter().position(is) {
-            return Some(known as u16);
+        match self.around.units.iter().position(is) {
+            Some(known) => Some(known as u16),
+            None => self.new_unit(link),
         }
+    }
+
+    #[inline(never)]
+    fn new_unit(&mut self, link: LinkId) -> Option<u16> {
         let node = &mut self.around.node;
         let (name, _) = node.peer(link).ok()?;
         let to = Address { link, port: FRAMES };
@@ -112,6 +117,8 @@ impl Core {
         if let Some(unit) = unit {
             unit.backlog.push_back(lent);
             self.drain(at);
+            let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+            self.held |= unit.is_some_and(Unit::waits);
         }
         true
     }
@@ -176,6 +183,12 @@ impl Core {
             (Manager::Layered(layered), None) => layered.receive(&mut driver, now, Signal::raw),
             (Manager::Layered(layered), Some(copied)) => layered.receive(copied, now, Signal::raw),
         };
+        self.arrived(at, arrived)
+    }
+
+    /// Does what there is to do with a frame that was taken. False if none was, or no more can be.
+    #[inline]
+    pub fn arrived(&mut self, at: u16, arrived: Arrived<Signal>) -> bool {
         match arrived {
             Arrived::Nothing | Arrived::NoBuffer => false,
             Arrived::Part => {
@@ -217,6 +230,7 @@ impl Core {
             Ok(Taken::Stalled(signal)) => {
                 if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
                     unit.stalled = Some(signal);
+                    self.held = true;
                 }
                 false
             }
@@ -271,6 +285,7 @@ impl Core {
             }
         }
         self.handler.attend(&mut self.around);
+        self.held = self.around.units.iter().flatten().any(Unit::waits);
     }
 
     /// Takes a frame off the driver to memory of its own, as an interrupt routine does.

@@ -47,6 +47,7 @@ mod driver;
 mod endpoint;
 mod incoming;
 mod local;
+mod quick;
 mod shared;
 mod signal;
 mod threads;
@@ -233,7 +234,7 @@ impl Options {
         node.platform().listen(&bell).map_err(|_| Error::Resources)?;
         let waits = Waits::new(bell);
         let core = Core::new(name, node, handler, self.stack, settings, waits);
-        let shared = Arc::new(Shared::new(core).map_err(|_| Error::Resources)?);
+        let shared = Arc::new(Shared::new(core));
         Node::new(shared, self.stack)
     }
 }

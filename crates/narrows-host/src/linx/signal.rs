@@ -3,18 +3,25 @@
 
 use std::ptr::NonNull;
 
+use narrows::connection::UDATA;
 use narrows::link::handler::Spid;
 
 /// Bytes of a signal's number, which it begins with.
 pub const NUMBER: usize = 4;
 /// The longest signal, in bytes, number included.
 pub const LONGEST: usize = 65536;
+/// Words in front of a signal's bytes: there is room for the header of its frame, right before them, so
+/// that the frame is in one piece.
+const FRONT: usize = UDATA.div_ceil(size_of::<u128>());
+/// How much larger than a signal memory may be that is used for it again.
+const SLACK: usize = 1024;
 
 /// A signal: its number and what follows it, in memory aligned for anything that C puts there.
 #[derive(Debug)]
 pub struct Signal {
     // Not a box: C keeps where it is and writes there while this is moved about.
     words: NonNull<u128>,
+    /// Words for the signal's bytes, behind those in front.
     count: usize,
     len: usize,
     pub(super) from: Spid,
@@ -29,7 +36,10 @@ impl Drop for Signal {
     fn drop(&mut self) {
         // SAFETY: `raw` made them as a box of so many words, and nobody has taken them back before.
         drop(unsafe {
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.words.as_ptr(), self.count))
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(
+                self.words.as_ptr(),
+                FRONT + self.count,
+            ))
         });
     }
 }
@@ -62,8 +72,8 @@ impl Signal {
     pub(super) fn raw(len: usize) -> Option<Signal> {
         let count = len.div_ceil(size_of::<u128>()).max(1);
         let mut words: Vec<u128> = Vec::new();
-        words.try_reserve_exact(count).ok()?;
-        words.resize(count, 0);
+        words.try_reserve_exact(FRONT + count).ok()?;
+        words.resize(FRONT + count, 0);
         let words = NonNull::new(Box::into_raw(words.into_boxed_slice()).cast::<u128>())?;
         Some(Signal { words, count, len, from: Spid::NONE, mark: 0 })
     }
@@ -84,19 +94,42 @@ impl Signal {
     /// All of it, number included.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the words are initialised, and `len` is never more than their bytes.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
+        // SAFETY: the words are initialised, and `len` is never more than the bytes of those behind the
+        // ones in front.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().add(FRONT).cast(), self.len) }
     }
 
     /// All of it, to change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `bytes`; any bytes make a word.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr().cast(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr().add(FRONT).cast(), self.len) }
     }
 
     /// Where it is, until it is sent or dropped, however it is moved about.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.words.as_ptr().cast()
+        // SAFETY: there are always words in front and at least one behind them.
+        unsafe { self.words.as_ptr().add(FRONT).cast() }
+    }
+
+    /// Its frame: a place for the longest header, and the signal's bytes right behind it.
+    pub(super) fn frame_mut(&mut self) -> &mut [u8] {
+        let before = FRONT * size_of::<u128>() - UDATA;
+        // SAFETY: as for `bytes_mut`; what is added is of the words in front.
+        unsafe {
+            let front = self.words.as_ptr().cast::<u8>().add(before);
+            std::slice::from_raw_parts_mut(front, UDATA + self.len)
+        }
+    }
+
+    /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none: too
+    /// small, or so large that it is better kept for others.
+    pub(super) fn reuse(&mut self, len: usize) -> bool {
+        let holds = self.count * size_of::<u128>();
+        let fits = len <= holds && holds <= 2 * len + SLACK;
+        if fits {
+            (self.len, self.from, self.mark) = (len, Spid::NONE, 0);
+        }
+        fits
     }
 
     /// Makes it longer or shorter, up to what its memory holds. False if that is less, or less than
@@ -124,5 +157,18 @@ mod tests {
         assert!(signal.resize(16) && !signal.resize(17) && !signal.resize(3));
         assert_eq!(signal.bytes()[7..], [0; 9]);
         assert!(Signal::new(LONGEST, 1).is_some_and(|mut long| long.resize(LONGEST)));
+    }
+
+    #[test]
+    fn a_frame_ends_with_the_signal_and_memory_of_about_its_size_is_used_again() {
+        let mut signal = Signal::with(7, b"abc");
+        let frame = signal.frame_mut();
+        assert_eq!(&frame[UDATA + 4..], b"abc");
+        frame.fill(9);
+        assert_eq!(signal.bytes(), [9; 7]);
+        assert!(signal.reuse(16) && signal.bytes().len() == 16);
+        assert!(!signal.reuse(17), "too small");
+        let mut long = Signal::with(7, &[0; 4000]);
+        assert!(!long.reuse(16) && long.reuse(2000), "too large, and not");
     }
 }

@@ -79,7 +79,7 @@ fn keep_watch(shared: &Shared) {
         core.pump();
         let timer = core.look_at_timers();
         let within = core.until(timer);
-        shared.wait(&mut core, Awaited::Anything, within);
+        shared.wait(&mut core, Awaited::Anything, within, None);
     }
 }
 
@@ -97,7 +97,7 @@ fn interrupt(shared: &Shared) {
         if core.frames.len() >= FRAMES {
             shared.sleep(&mut core, Awaited::Room, Some(AGAIN));
         } else {
-            shared.wait(&mut core, Awaited::Anything, within);
+            shared.wait(&mut core, Awaited::Anything, within, None);
         }
     }
 }

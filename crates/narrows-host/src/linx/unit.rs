@@ -47,7 +47,7 @@ impl Manager {
         }
     }
 
-    pub fn give_back(&mut self, signals: u16) {
+    pub fn give_back(&mut self, signals: u16) -> bool {
         match self {
             Manager::Flat(flat) => flat.give_back(signals),
             Manager::Layered(layered) => layered.give_back(signals),

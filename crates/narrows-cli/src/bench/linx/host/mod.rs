@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use narrows::platform::Platform;
 use narrows::strategy::Strategy;
-use narrows_host::linx::{Select, Spid};
+use narrows_host::linx::{Select, Signal, Spid};
 use narrows_host::{Host, system};
 use narrows_sim::time::Time;
 use serde::Serialize;
@@ -287,23 +287,28 @@ impl Bench {
         order(&mut self.pair, Order::Echo(stack, count as u32))?;
         let mut laps = Laps::new(count);
         laps.begin();
+        let mut signal = side::make(Purpose::Burst, 0, bytes);
         for number in 0..count {
             laps.iteration(LAP);
-            if self.there_and_back(stack, number as u32, bytes).is_none() {
-                return Err(silent(&mut self.pair));
-            }
+            signal = signal.and_then(|signal| self.there_and_back(stack, number as u32, signal));
         }
         laps.finish();
+        if signal.is_none() {
+            return Err(silent(&mut self.pair));
+        }
         Ok(laps.middle().unwrap_or_default())
     }
 
+    /// Sends a signal and receives it back, to be sent again: as the endpoint below sends one buffer
+    /// again and again.
     #[inline(always)]
-    fn there_and_back(&self, stack: Stack, id: u32, bytes: usize) -> Option<()> {
+    fn there_and_back(&self, stack: Stack, id: u32, mut signal: Signal) -> Option<Signal> {
         let to = self.theirs.iter().find(|(of, _)| *of == stack)?.1;
         let own = self.ends.of(stack);
-        own.send(to, side::make(Purpose::Burst, id, bytes)?).ok()?;
+        side::mark(&mut signal, id)?;
+        own.send(to, signal).ok()?;
         let back = own.receive(&Select::any(), Some(PATIENCE))?;
-        (side::read(&back) == Some(id)).then_some(())
+        (side::read(&back) == Some(id)).then_some(back)
     }
 }
 

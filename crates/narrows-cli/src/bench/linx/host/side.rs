@@ -86,13 +86,19 @@ pub fn purpose_of(signal: &Signal) -> Option<Purpose> {
 /// A signal of so many bytes for a purpose, which bears its number at both ends.
 pub fn make(purpose: Purpose, id: u32, bytes: usize) -> Option<Signal> {
     let mut signal = Signal::new(bytes.max(8), number_of(purpose))?;
+    mark(&mut signal, id)?;
+    Some(signal)
+}
+
+/// Writes a signal's number to both its ends.
+pub fn mark(signal: &mut Signal, id: u32) -> Option<()> {
     let all = signal.bytes_mut();
     all.get_mut(4..8)?.copy_from_slice(&id.to_le_bytes());
     // The shortest have room for one only.
-    if bytes >= 12 {
+    if all.len() >= 12 {
         all.last_chunk_mut::<4>()?.copy_from_slice(&id.to_le_bytes());
     }
-    Some(signal)
+    Some(())
 }
 
 /// The number of a signal, if it came as it was made.
