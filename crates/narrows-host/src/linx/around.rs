@@ -87,6 +87,36 @@ impl Around {
         }
     }
 
+    /// Gives a signal to a connection that queues, if there is one.
+    #[inline(never)]
+    fn queue(
+        &mut self,
+        link: u16,
+        signal: Travelling<Signal>,
+    ) -> Result<(), (Refused, Travelling<Signal>)> {
+        let queued = match self.unit(link) {
+            Some((Manager::Layered(layered), ..)) => {
+                let queued = layered.send(signal);
+                self.attend(link);
+                queued
+            }
+            _ => Err((Refused::Full, signal)),
+        };
+        if let Err((why, signal)) = &queued {
+            self.refused(link, *why, signal.to);
+        }
+        queued
+    }
+
+    /// Notes that a link did not take a signal.
+    #[inline(never)]
+    fn refused(&mut self, link: u16, why: Refused, to: u32) {
+        if to == 0 && why == Refused::Full {
+            // The link handler says it as soon as there is room.
+            self.want_room(link, |unit| unit.owes = true);
+        }
+    }
+
     /// Puts a signal in an endpoint's queue and tells who waits for it.
     pub fn put(&mut self, to: Spid, queued: Queued) {
         if let Some(local) = self.local(to) {
@@ -121,7 +151,7 @@ impl Adaption for Around {
     fn deliver(&mut self, signal: Travelling<Signal>, via: Option<u16>) {
         let link = via.and_then(|at| Some((at, self.units.get(usize::from(at))?.as_ref()?.link)));
         let Travelling { from, to, buffer: mut signal, .. } = signal;
-        signal.from = Spid(from);
+        signal.set_sender(Spid(from));
         let (to, queued) = (Spid(to), Queued { signal, via: link });
         if link.is_some() && self.caller == Some(to) {
             self.handed = Some(queued);
@@ -136,32 +166,23 @@ impl Adaption for Around {
         link: u16,
         signal: Travelling<Signal>,
     ) -> Result<(), (Refused, Travelling<Signal>)> {
-        let sent = match self.unit(link) {
-            None => Err((Refused::Full, signal)),
-            Some((Manager::Flat(flat), driver, now)) => {
-                let Travelling { from, to, len, mut buffer } = signal;
-                let way = Some((driver.node, driver.to));
-                let mut frame = Whole { signal: &mut buffer, came: None, way };
-                match flat.send(&mut frame, now, Travelling { from, to, len, buffer: &() }) {
-                    Ok(()) => {
-                        self.kept = Some(buffer);
-                        Ok(())
-                    }
-                    Err(why) => Err((why, Travelling { from, to, len, buffer })),
-                }
-            }
-            Some((Manager::Layered(layered), ..)) => {
-                let queued = layered.send(signal);
-                self.attend(link);
-                queued
-            }
+        let now = self.now();
+        let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
+        let Some(Unit { manager: Manager::Flat(flat), to: way, .. }) = unit else {
+            return self.queue(link, signal);
         };
-        if let Err((Refused::Full, signal)) = &sent
-            && signal.to == 0
-        {
-            // The link handler says it as soon as there is room.
-            self.want_room(link, |unit| unit.owes = true);
+        let Travelling { from, to, len, mut buffer } = signal;
+        let way = Some((&mut self.node, *way));
+        let mut frame = Whole { signal: &mut buffer, came: None, way };
+        match flat.send(&mut frame, now, Travelling { from, to, len, buffer: &() }) {
+            Ok(()) => {
+                self.kept = Some(buffer);
+                Ok(())
+            }
+            Err(why) => {
+                self.refused(link, why, to);
+                Err((why, Travelling { from, to, len, buffer }))
+            }
         }
-        sent
     }
 }

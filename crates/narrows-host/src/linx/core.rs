@@ -109,8 +109,9 @@ impl Core {
         let local = self.around.local(spid)?;
         let at = local.queue.iter().position(|queued| wanted(&queued.signal))?;
         let Queued { mut signal, via } = local.remove(at)?;
-        let mark = std::mem::take(&mut signal.mark);
+        let mark = signal.mark();
         if mark != 0 {
+            signal.set_mark(0);
             local.attaches.retain(|(own, _)| *own != mark);
         }
         if let Some((link, of)) = via {
@@ -144,8 +145,8 @@ impl Core {
     /// Asks for a signal after a while. Returns its number.
     pub fn set_timer(&mut self, spid: Spid, after: Duration, mut signal: Signal) -> Option<u32> {
         let at = self.around.node.platform().now() + after;
-        signal.mark = self.number();
-        let number = signal.mark;
+        let number = self.number();
+        signal.set_mark(number);
         self.around.local(spid)?.timers.push(Timer { at, signal });
         self.around.waits.stir();
         Some(number)
@@ -154,7 +155,7 @@ impl Core {
     /// Takes a timeout back: its signal, if that has not been received.
     pub fn cancel_timer(&mut self, spid: Spid, number: u32) -> Option<Signal> {
         let local = self.around.local(spid)?;
-        let at = local.timers.iter().position(|timer| timer.signal.mark == number);
+        let at = local.timers.iter().position(|timer| timer.signal.mark() == number);
         match at {
             Some(at) => Some(local.timers.swap_remove(at).signal),
             None if local.attaches.iter().any(|(own, _)| *own == number) => None,
@@ -169,8 +170,8 @@ impl Core {
         to: Spid,
         mut signal: Signal,
     ) -> Result<u32, HandlerError> {
-        signal.mark = self.number();
-        let (number, len) = (signal.mark, signal.bytes().len());
+        let (number, len) = (self.number(), signal.bytes().len());
+        signal.set_mark(number);
         // Before it can be delivered.
         let attached = self.handler.attach(&mut self.around, spid, to, (signal, len));
         let attached = attached.map_err(|(why, _)| why)?;
@@ -215,7 +216,7 @@ impl Core {
         for local in &mut around.locals {
             while let Some(due) = local.timers.iter().position(|timer| timer.at <= now) {
                 let mut signal = local.timers.swap_remove(due).signal;
-                signal.from = local.spid;
+                signal.set_sender(local.spid);
                 local.put(Queued { signal, via: None });
                 around.waits.tell(Awaited::Signal(local.spid));
             }

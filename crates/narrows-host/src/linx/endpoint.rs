@@ -238,7 +238,7 @@ impl Endpoint {
         let mut core = self.shared().enter();
         let at_once = within == Some(Duration::ZERO);
         let mut deadline = None;
-        let (mut short, mut looked) = (true, None);
+        let (mut short, mut looked) = (!at_once, None);
         let taken = loop {
             let timer = core.look_at_timers();
             if let Some(signal) = core.take(self.spid, &wanted) {
@@ -246,21 +246,22 @@ impl Endpoint {
             }
             // What comes is the leader's affair, while there is one.
             if !self.layered() && (at_once || core.around.waits.leader.is_none()) {
-                let look = core.quick(self.spid, &wanted);
+                let mut look = core.quick(self.spid, &wanted);
+                // The short way looks for a while before the long way has its turn.
+                if matches!(look, Look::Nothing)
+                    && std::mem::take(&mut short)
+                    && timer.is_none()
+                    && !core.is_timed()
+                {
+                    match self.shared().look(&mut core, within) {
+                        Looked::Met => look = core.quick(self.spid, &wanted),
+                        Looked::For(so_long) => looked = Some(so_long),
+                    }
+                }
                 core.around.waits.stir();
                 match look {
                     Look::Signal(signal) => break Some(signal),
                     Look::Other => continue,
-                    // The short way looks once more before the long way has its turn.
-                    Look::Nothing
-                        if short && !at_once && timer.is_none() && !core.is_timed() =>
-                    {
-                        short = false;
-                        match self.shared().look(&mut core, within) {
-                            Looked::Met => continue,
-                            Looked::For(so_long) => looked = Some(so_long),
-                        }
-                    }
                     Look::Nothing | Look::More => {}
                 }
                 let taken = core.pump_for(self.spid, &wanted);

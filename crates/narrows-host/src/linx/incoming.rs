@@ -3,7 +3,7 @@
 use narrows::connection::{Arrived, Signal as Travelling};
 use narrows::endpoint::{Address, Lent, Select, What};
 use narrows::link::LinkId;
-use narrows::link::handler::{Spid, Taken};
+use narrows::link::handler::{Misled, Spid, Taken};
 use narrows::strategy::Strategy;
 
 use super::Stack;
@@ -211,6 +211,7 @@ impl Core {
     }
 
     /// Hands a signal that came over a link to the link handler. False if it has to wait.
+    #[inline]
     fn pass_on(&mut self, at: u16, signal: Travelling<Signal>) -> bool {
         let (to, len) = (signal.to, signal.len);
         // Every signal of an endpoint has a number.
@@ -219,6 +220,15 @@ impl Core {
             return false;
         }
         match self.handler.receive(&mut self.around, at, signal) {
+            Ok(Taken::Delivered) => true,
+            other => self.not_delivered(at, to, other),
+        }
+    }
+
+    /// What there is to do with a signal that is not for an endpoint of this node.
+    #[inline(never)]
+    fn not_delivered(&mut self, at: u16, to: u32, taken: Result<Taken<Signal>, Misled>) -> bool {
+        match taken {
             Ok(Taken::Delivered) => true,
             Ok(Taken::Used) => {
                 let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);

@@ -61,7 +61,8 @@ impl Frames for Whole<'_> {
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
         let came = self.came.ok_or(NoFrame::Empty)?;
         let fits = header.len().min(came);
-        if let (Some(to), Some(from)) = (header.get_mut(..fits), self.signal.frame_mut().get(..fits))
+        if let (Some(to), Some(from)) =
+            (header.get_mut(..fits), self.signal.frame_mut().get(..fits))
         {
             to.copy_from_slice(from);
         }

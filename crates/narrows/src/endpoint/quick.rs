@@ -32,10 +32,7 @@ struct Ready<'a, P: Platform> {
 impl<P: Platform> Ready<'_, P> {
     /// Takes the message, if it can be taken straight to its place.
     #[inline(always)]
-    fn take<'b>(
-        &mut self,
-        place: impl FnOnce(usize) -> Option<&'b mut [u8]>,
-    ) -> Option<Received> {
+    fn take<'b>(&mut self, place: impl FnOnce(usize) -> Option<&'b mut [u8]>) -> Option<Received> {
         let Ready { platform, id, port, copied, .. } = *self;
         let d = link::take_into(platform, self.link, port, copied, place)?;
         Some(Received {

@@ -86,7 +86,10 @@ fn an_impossible_descriptor_ends_the_link() {
         let mut to = [0; 200];
         assert!(b.take_into(&Core, 1, true, |_| Some(&mut to[..])).is_none(), "for another port");
         if good && last != none {
-            assert!(b.take_into(&Core, 0, false, |_| Some(&mut to[..])).is_none(), "not to be copied");
+            assert!(
+                b.take_into(&Core, 0, false, |_| Some(&mut to[..])).is_none(),
+                "not to be copied"
+            );
         }
         let taken = b.take_into(&Core, 0, true, |_| Some(&mut to[..]));
         assert_eq!(taken.is_some(), good, "{first:#x} {last:#x}");
