@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use narrows::connection::{Refused, Settings};
+use narrows::connection::Settings;
 use narrows::link::handler::{Handler, HandlerError, Path, Spid};
 use narrows::link::{LinkId, Name};
 use narrows::notify::Adaptive;
@@ -78,18 +78,6 @@ impl Core {
     pub fn add_local(&mut self, spid: Spid) {
         let (queue, timers, attaches) = (VecDeque::new(), Vec::new(), Vec::new());
         self.around.locals.push(Local { spid, queue, timers, attaches, ready: None });
-    }
-
-    /// Sends what layered endpoints have handed over, as far as there is room.
-    pub fn flush(&mut self) {
-        while let Some((from, to, signal)) = self.outbox.pop_front() {
-            let len = signal.bytes().len();
-            let sent = self.handler.send(&mut self.around, from, to, (signal, len));
-            if let Err((HandlerError::Refused(Refused::Full), signal)) = sent {
-                self.outbox.push_front((from, to, signal));
-                return;
-            }
-        }
     }
 
     pub fn remove_local(&mut self, spid: Spid) {

@@ -366,8 +366,12 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         let shared = self.shared();
         let mut core = shared.enter();
-        // What it has sent is not lost with it.
-        core.flush();
+        if self.layered() {
+            // Its end comes behind what it has sent.
+            let own = |(from, ..): &(Spid, Spid, Signal)| *from == self.spid;
+            threads::linger(shared, &mut core, |core| !core.outbox.iter().any(own));
+            core.outbox.retain(|sent| !own(sent));
+        }
         core.remove_local(self.spid);
     }
 }

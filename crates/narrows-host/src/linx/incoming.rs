@@ -311,10 +311,55 @@ impl Core {
         true
     }
 
-    /// Whether a signal that came over a link waits for room on another.
-    pub fn is_stalled(&self, at: u16) -> bool {
+    /// Puts a frame of a link behind those that wait there.
+    pub fn put_off(&mut self, at: u16, frame: Option<Vec<u8>>) {
+        if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
+            unit.put_off.push_back(frame);
+        }
+    }
+
+    /// How many frames of a link wait.
+    pub fn put_off_frames(&self, at: u16) -> usize {
         let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-        unit.is_some_and(|unit| unit.stalled.is_some())
+        unit.map_or(0, |unit| unit.put_off.len())
+    }
+
+    /// Takes the frames that were put off, as far as there is room for what they bring. Whether any are
+    /// left.
+    pub fn work_off(&mut self) -> bool {
+        let mut left = false;
+        for at in 0..self.around.units.len() as u16 {
+            while self.work_off_one(at) {}
+            left |= self.put_off_frames(at) > 0;
+        }
+        left
+    }
+
+    /// Takes the next frame of a link that was put off. False if there is none, or it has to wait.
+    fn work_off_one(&mut self, at: u16) -> bool {
+        let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) else { return false };
+        if unit.stalled.is_some() {
+            return self.take_frame(at, None);
+        }
+        let Some(frame) = unit.put_off.pop_front() else { return false };
+        let Some(frame) = frame else {
+            self.lost(at);
+            return false;
+        };
+        let mut copied = Copied(Some(frame));
+        let taken = self.take_frame(at, Some(&mut copied));
+        if let (Some(frame), Some(Some(unit))) =
+            (copied.0, self.around.units.get_mut(usize::from(at)))
+        {
+            unit.put_off.push_front(Some(frame));
+        }
+        taken
+    }
+
+    /// Whether all that was sent is where its receivers read it, as far as they are there.
+    pub fn is_all_sent(&self) -> bool {
+        let queues = |unit: &Unit| !unit.gone && unit.manager.queues();
+        self.outbox.is_empty() && !self.around.units.iter().flatten().any(queues)
     }
 
     /// Whether a link is still the one that a frame came over.

@@ -40,6 +40,14 @@ impl Manager {
         }
     }
 
+    /// Whether signals that were handed over wait for room.
+    pub fn queues(&self) -> bool {
+        match self {
+            Manager::Flat(_) => false,
+            Manager::Layered(layered) => layered.queued() > 0,
+        }
+    }
+
     pub fn close(&mut self) {
         match self {
             Manager::Flat(flat) => flat.close(),
@@ -66,6 +74,8 @@ pub(super) struct Unit {
     pub backlog: VecDeque<Lent>,
     /// A signal for another link that has no room.
     pub stalled: Option<Travelling<Signal>>,
+    /// Frames of a layered node's link that wait behind that one; none says that the link has ended.
+    pub put_off: VecDeque<Option<Vec<u8>>>,
     /// Whether the peer is gone: the link ends behind what waits.
     pub gone: bool,
     /// Whether the connection has something to say that had no room.
@@ -84,6 +94,7 @@ impl Unit {
             current: None,
             backlog: VecDeque::new(),
             stalled: None,
+            put_off: VecDeque::new(),
             gone: false,
             owes: false,
             senders: 0,
