@@ -19,6 +19,8 @@ pub(super) struct Around {
     pub locals: Vec<Local>,
     pub waits: Waits,
     pub settings: Settings,
+    /// Bytes of the longest frame.
+    pub mtu: usize,
     /// Memory of a signal that was sent, for the next that comes.
     pub kept: Option<Signal>,
     /// The endpoint in whose call a frame is taken: its signal is handed to it, past its queue.
@@ -42,7 +44,8 @@ impl Around {
         let now = self.now();
         let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
         let Unit { to, flow, manager, current, .. } = unit;
-        Some((manager, Driver { node: &mut self.node, to: *to, flow: *flow, current }, now))
+        let (node, mtu) = (&mut self.node, self.mtu);
+        Some((manager, Driver { node, to: *to, flow: *flow, mtu, current }, now))
     }
 
     pub fn local(&mut self, spid: Spid) -> Option<&mut Local> {

@@ -12,11 +12,11 @@ use narrows::notify::Adaptive;
 use narrows::platform::{Instant, Platform};
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::Stack;
 use super::around::Around;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
 use super::waits::{Awaited, Waits};
+use super::{Counter, Stack};
 use crate::{Host, Node};
 
 pub(super) struct Core {
@@ -24,6 +24,7 @@ pub(super) struct Core {
     pub handler: Handler<Host, Signal>,
     pub around: Around,
     pub stack: Stack,
+    pub counter: Counter,
     /// How long a leader looks before it sleeps.
     pub look: Adaptive,
     /// Whether there may be hunts that wait for a link.
@@ -47,7 +48,8 @@ impl Core {
         node: Node,
         handler: Handler<Host, Signal>,
         stack: Stack,
-        settings: Settings,
+        (settings, mtu): (Settings, usize),
+        counter: Counter,
         waits: Waits,
     ) -> Core {
         let (units, locals) = (Vec::new(), Vec::new());
@@ -60,11 +62,13 @@ impl Core {
                 locals,
                 waits,
                 settings,
+                mtu,
                 kept: None,
                 caller: None,
                 handed: None,
             },
             stack,
+            counter,
             look: Adaptive::default(),
             hunting: false,
             hasty: 0,

@@ -28,6 +28,7 @@ pub(super) struct Driver<'a> {
     pub node: &'a mut Node,
     pub to: Address,
     pub flow: FlowId,
+    pub mtu: usize,
     /// The frame that is being received.
     pub current: &'a mut Option<Lent>,
 }
@@ -62,7 +63,7 @@ impl Frames for Driver<'_> {
     type Buffer = Signal;
 
     fn mtu(&self) -> usize {
-        MTU
+        self.mtu
     }
 
     #[inline]

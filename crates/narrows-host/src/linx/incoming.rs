@@ -40,7 +40,7 @@ impl Core {
             return None;
         };
         let now = self.around.now();
-        let manager = Manager::new(self.stack, self.around.settings, now);
+        let manager = Manager::new(self.stack, self.around.settings, self.around.mtu, now);
         let unit = Unit::new(link, to, flow, manager);
         let units = &mut self.around.units;
         if units.len() <= usize::from(at) {

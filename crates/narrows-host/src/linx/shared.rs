@@ -109,9 +109,9 @@ impl Shared {
     pub fn look(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
         // Not in the way that was agreed with peers: they would choose how long this has the lock.
         let window = match core.stack {
-            Stack::Flat => core.look.window(LOOK),
+            Stack::Flat if core.counter.coalesce.is_none() => core.look.window(LOOK),
             // An interrupt does not look, and the other threads of its node have work to do.
-            Stack::Layered => return Looked::For(Duration::ZERO),
+            _ => return Looked::For(Duration::ZERO),
         };
         let window = within.map_or(window, |within| within.min(window));
         let node = &mut core.around.node;
@@ -151,9 +151,11 @@ impl Shared {
         looked: Duration,
     ) {
         let began = core.around.node.platform().now();
-        if !core.around.node.arm() {
+        let (messages, at_most) = core.counter.coalesce.unzip();
+        if !core.around.node.arm_for(messages.unwrap_or(1)) {
             core.around.waits.leader = Some(what);
             let left = within.map(|within| within.saturating_sub(looked));
+            let left = left.into_iter().chain(at_most).min();
             let mut news = false;
             core.unlocked(|| news = self.sleep_on_bells(left));
             core.around.waits.leader = None;

@@ -104,14 +104,16 @@ fn keep_watch(shared: &Shared) {
 fn interrupt(shared: &Shared) {
     let mut core = shared.enter();
     while !over(shared) {
-        while core.frames.len() < FRAMES && core.copy_frame() {}
+        // Taking none is what masking the interrupt is on a chip.
+        let most = core.counter.mask.unwrap_or(FRAMES);
+        while core.frames.len() < most && core.copy_frame() {}
         if !core.frames.is_empty() {
             core.around.waits.tell(Awaited::Incoming);
         }
         core.see_to_the_rest();
         let timer = core.look_at_timers();
         let within = core.until(timer);
-        if core.frames.len() >= FRAMES {
+        if core.frames.len() >= most {
             shared.sleep(&mut core, Awaited::Room, Some(AGAIN));
         } else {
             shared.wait(&mut core, Awaited::Anything, within, None);

@@ -10,7 +10,6 @@ use narrows::link::LinkId;
 use narrows::platform::Instant;
 
 use super::Stack;
-use super::driver::MTU;
 use super::signal::Signal;
 
 /// Signals that a layered connection queues while there is no room for them.
@@ -23,9 +22,9 @@ pub(super) enum Manager {
 }
 
 impl Manager {
-    pub fn new(stack: Stack, settings: Settings, now: Instant) -> Manager {
+    pub fn new(stack: Stack, settings: Settings, mtu: usize, now: Instant) -> Manager {
         match stack {
-            Stack::Flat => Manager::Flat(Flattened::new(settings, MTU, now)),
+            Stack::Flat => Manager::Flat(Flattened::new(settings, mtu, now)),
             Stack::Layered => {
                 let queue = (0..QUEUE).map(|_| None).collect();
                 Manager::Layered(PointToPoint::new(queue, settings, now))
