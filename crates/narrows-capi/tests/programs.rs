@@ -55,6 +55,7 @@ fn compile(source: &Path, language: &Language, program: &Path) {
         .args(["-x", "none"])
         .arg(&library)
         .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .args(sanitizer())
         .args(["-ldl", "-lm"])
         .output();
     let compiled = compiled.unwrap_or_else(|error| {
@@ -64,6 +65,15 @@ fn compile(source: &Path, language: &Language, program: &Path) {
         )
     });
     assert!(compiled.status.success(), "{}", said(&compiled));
+}
+
+/// What a program is linked with besides, if the library was built for a sanitizer: `ci/sanitize` says
+/// where its runtime is.
+fn sanitizer() -> Vec<String> {
+    let Ok(runtime) = std::env::var("NARROWS_SANITIZER_RUNTIME") else { return Vec::new() };
+    ["-Wl,--whole-archive", &runtime, "-Wl,--no-whole-archive", "-lrt", "-lresolv", "-lstdc++"]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn said(output: &Output) -> String {

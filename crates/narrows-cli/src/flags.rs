@@ -208,11 +208,12 @@ Examples:
   narrows bench t0 --stack flat
   narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual
   narrows bench t2 --stack layered --counter poll --on nios2-dual
+  narrows bench t5 --nodes 8
 
 Each bench but storm, soak, sim and tune runs its limit interleaved with itself
 and prints its figure, the limit and the ratio of the two. A simulated chip has
 no limits, and limit, bounds, storm, soak, mcapi, sim and tune are for this
-machine only, t4 to t6 for a simulated chip.
+machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]

@@ -1,4 +1,4 @@
-//! `narrows bench t0` to `t3` between two processes, as a user starts them.
+//! `narrows bench t0` to `t6` on this machine, as a user starts them.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -51,12 +51,65 @@ fn each_case_has_its_signals_in_both_stacks() {
 }
 
 #[test]
+fn cases_of_many_cores_have_as_many_nodes_as_are_asked_for() {
+    let flows = |rows: &[Value], signal: &str| -> Vec<(u64, u64)> {
+        let of = rows.iter().filter(|row| row["stack"] == "flat" && row["signal"] == signal);
+        of.map(|row| (row["from"].as_u64().unwrap(), row["to"].as_u64().unwrap())).collect()
+    };
+    for (case, asked) in [
+        ("t4", vec![(0, 1), (2, 3), (4, 5)]),
+        ("t5", vec![(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]),
+        ("t6", vec![(1, 0), (2, 0), (3, 0), (4, 0), (5, 0)]),
+    ] {
+        let rows = rows(&[case, "--nodes", "6", "--rounds", "2", "--bytes", "128"]);
+        assert_eq!(flows(&rows, "request"), asked, "{case}");
+        let back: Vec<(u64, u64)> = asked.iter().map(|(from, to)| (*to, *from)).collect();
+        assert_eq!(flows(&rows, "reply"), back, "{case}");
+        for row in &rows {
+            assert!(row["latency_cycles"]["median"].as_f64().unwrap() > 0.0, "{row}");
+            let layers = row["cpu_cycles"]["layers"].as_array().unwrap();
+            assert_eq!(layers.len(), 6, "{row}");
+            let each = if row["stack"] == "flat" { 1 } else { 4 };
+            assert!(layers.iter().all(|of| of.as_object().unwrap().len() == each), "{row}");
+        }
+    }
+}
+
+#[test]
+fn what_a_host_can_do_against_bursts_it_does() {
+    for (more, stacks) in [
+        (&["--counter", "window"][..], 2),
+        (&["--counter", "coalesce"], 2),
+        (&["--counter", "mask", "--stack", "layered"], 1),
+        (&["--mtu", "64", "--stack", "layered"], 1),
+        (&["--driver", "shm-noack"], 2),
+    ] {
+        let rows = rows(&[&["t2", "--rounds", "40", "--bytes", "300"], more].concat());
+        assert_eq!(rows.len(), 2 * stacks, "{more:?}");
+        let counter = more.iter().zip(&more[1..]).find(|(name, _)| **name == "--counter");
+        for row in &rows {
+            assert_eq!(row["counter"].as_str(), counter.map(|(_, value)| *value), "{more:?}");
+        }
+        for row in rows.iter().step_by(2) {
+            assert_eq!(row["latencies_cycles"].as_array().unwrap().len(), 40, "{more:?}");
+        }
+    }
+}
+
+#[test]
 fn what_only_a_chip_has_is_refused() {
     for (arguments, what) in [
-        (&["t4"][..], "--on nios2-quad"),
-        (&["t0", "--driver", "dma-ack"], "--driver"),
-        (&["t2", "--handler-stopped"], "--handler-stopped"),
-        (&["t2", "--counter", "poll"], "--counter"),
+        (&["t0", "--driver", "dma-ack"][..], "shm-noack"),
+        (&["t0", "--cached"], "always cached"),
+        (&["t2", "--handler-stopped"], "cannot be stopped"),
+        (&["t2", "--counter", "poll"], "always takes"),
+        (&["t2", "--counter", "quota"], "scheduler"),
+        (&["t2", "--counter", "mask"], "--stack layered"),
+        (&["t4", "--mtu", "512"], "--stack layered"),
+        (&["t4", "--mtu", "63", "--stack", "layered"], "64 to 65600"),
+        (&["t4", "--nodes", "33"], "2 to 32"),
+        (&["t0", "--nodes", "3"], "t4 to t6"),
+        (&["t4", "--nodes", "3", "--on", "nios2-quad"], "a chip has"),
         (&["t0", "--bytes", "4"], "8 to 65536"),
     ] {
         let output = bench(arguments);

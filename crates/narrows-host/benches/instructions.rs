@@ -1,5 +1,6 @@
-//! What the stack executes for one message, or packet, of 48 bytes, and for one word of a channel: `ci/instructions` runs this under callgrind
-//! and reads each function's instructions. Run by itself it only checks that messages arrive.
+//! What the stack executes for one message, or packet, of 48 bytes, for one word of a channel, and for one
+//! LINX signal: `ci/instructions` runs this under callgrind and reads each function's instructions. Run by
+//! itself it only checks that messages arrive.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use narrows::endpoint::{Address, Channel, Message};
 use narrows::memory::Layout;
 use narrows::strategy::Placement;
+use narrows_host::linx::{self, Endpoint, Select, Signal, Spid};
 use narrows_host::{Node, Options};
 
 const WITHIN: Option<Duration> = Some(Duration::from_secs(60));
@@ -79,6 +81,70 @@ fn take_packet(node: &mut Node, from: Channel) -> bool {
     true
 }
 
+/// A signal that fits a slot with its header.
+#[inline(never)]
+fn send_signal(from: &Endpoint, to: Spid, signal: Signal) -> bool {
+    from.send(to, signal).is_ok()
+}
+
+#[inline(never)]
+fn receive_signal(to: &Endpoint, wanted: &Select) -> Option<Signal> {
+    to.receive(wanted, WITHIN)
+}
+
+/// A signal of 48 bytes.
+#[inline(never)]
+fn send_long_signal(from: &Endpoint, to: Spid, signal: Signal) -> bool {
+    signal.bytes().len() == 48 && from.send(to, signal).is_ok()
+}
+
+#[inline(never)]
+fn receive_long_signal(to: &Endpoint, wanted: &Select) -> Option<Signal> {
+    to.receive(wanted, WITHIN).filter(|signal| signal.bytes().len() == 48)
+}
+
+/// Signals between two flat nodes.
+fn signals(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+    const HUNT: u32 = 1;
+    let open = |name: &str| linx::Options::new(name).directory(directory).open();
+    let (sender, receiver) = (open("a")?, open("b")?);
+    sender.hunt("b", Signal::with(HUNT, &[]))?;
+    let found = loop {
+        // Each answers the other's words in its own calls.
+        if let Some(found) = sender.receive(&Select::only(&[HUNT]), Some(Duration::ZERO)) {
+            break found.sender();
+        }
+        assert!(receiver.receive(&Select::any(), Some(Duration::ZERO)).is_none(), "nothing sent");
+    };
+    let any = Select::any();
+    let first = |to: &Endpoint, n| loop {
+        match to.receive(&any, WITHIN) {
+            Some(signal) if signal.number() == n => break signal,
+            other => assert!(other.is_some(), "a signal was sent"),
+        }
+    };
+    // What each has to see to once, before what counts.
+    for n in 0..MESSAGES {
+        sender.send(found, Signal::with(n, &[])).map_err(|(why, _)| why)?;
+        let there = first(&receiver, n);
+        receiver.send(there.sender(), there).map_err(|(why, _)| why)?;
+        first(&sender, n);
+    }
+    let pass = |bytes: &[u8], send: fn(&_, _, _) -> bool, receive: fn(&_, &_) -> Option<Signal>| {
+        let mut signal = Signal::with(9, bytes);
+        for _ in 0..MESSAGES / 2 {
+            assert!(send(black_box(&sender), found, signal), "there is room");
+            let there = receive(black_box(&receiver), black_box(&any)).expect("it was sent");
+            assert!(send(black_box(&receiver), there.sender(), there), "there is room");
+            signal = receive(black_box(&sender), black_box(&any)).expect("it was sent");
+            assert!(signal.number() == 9 && signal.bytes()[4..] == *bytes);
+        }
+    };
+    pass(&[7; 20], send_signal, receive_signal);
+    pass(&[7; 44], send_long_signal, receive_long_signal);
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let layout = Layout::standard(64)?.with_channels(2, 64)?;
@@ -127,6 +193,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(send_packet(black_box(&mut sender), black_box(to(0)), &sent), "there is room");
         assert!(take_packet(black_box(&mut receiver), black_box(from(0))), "a packet was sent");
     }
+    signals(directory.path())?;
     println!("{MESSAGES} messages of 48 bytes sent and received");
     Ok(())
 }

@@ -139,6 +139,16 @@ impl Host {
         }
     }
 
+    /// What this node sleeps on, for who waits without having the node.
+    pub(crate) fn sets(&self) -> Arc<Sets> {
+        Arc::clone(&self.sets)
+    }
+
+    /// Does what has become possible at the rendezvous.
+    pub(crate) fn turn(&self) {
+        self.with(Rendezvous::turn);
+    }
+
     fn with<R>(&self, act: impl FnOnce(&mut Rendezvous) -> R) -> R {
         let mut rendezvous = self.rendezvous.borrow_mut();
         let result = act(&mut rendezvous);

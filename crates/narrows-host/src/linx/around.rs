@@ -7,6 +7,7 @@ use narrows::platform::{Instant, Platform};
 
 use super::driver::Driver;
 use super::local::{Local, Queued};
+use super::quick::Whole;
 use super::signal::Signal;
 use super::unit::{Manager, Unit};
 use super::waits::{Awaited, Waits};
@@ -18,9 +19,17 @@ pub(super) struct Around {
     pub locals: Vec<Local>,
     pub waits: Waits,
     pub settings: Settings,
+    /// Bytes of the longest frame.
+    pub mtu: usize,
+    /// Memory of a signal that was sent, for the next that comes.
+    pub kept: Option<Signal>,
+    /// The endpoint in whose call a frame is taken: its signal is handed to it, past its queue.
+    pub caller: Option<Spid>,
+    pub handed: Option<Queued>,
 }
 
 impl Around {
+    #[inline]
     pub fn now(&self) -> Instant {
         // Without heartbeats nobody asks when something was sent.
         match self.settings.heartbeat.or(self.settings.patience) {
@@ -30,11 +39,13 @@ impl Around {
     }
 
     /// A link's connection, its driver, and the time.
+    #[inline]
     pub fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
         let now = self.now();
         let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
         let Unit { to, flow, manager, current, .. } = unit;
-        Some((manager, Driver { node: &mut self.node, to: *to, flow: *flow, current }, now))
+        let (node, mtu) = (&mut self.node, self.mtu);
+        Some((manager, Driver { node, to: *to, flow: *flow, mtu, current }, now))
     }
 
     pub fn local(&mut self, spid: Spid) -> Option<&mut Local> {
@@ -70,11 +81,43 @@ impl Around {
     }
 
     /// A signal is used: as many more may come.
+    #[inline]
     pub fn give_back(&mut self, link: u16, of: LinkId) {
         let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
         let Some(unit) = unit.filter(|unit| unit.link == of) else { return };
-        unit.manager.give_back(1);
-        self.attend(link);
+        if unit.manager.give_back(1) {
+            self.attend(link);
+        }
+    }
+
+    /// Gives a signal to a connection that queues, if there is one.
+    #[inline(never)]
+    fn queue(
+        &mut self,
+        link: u16,
+        signal: Travelling<Signal>,
+    ) -> Result<(), (Refused, Travelling<Signal>)> {
+        let queued = match self.unit(link) {
+            Some((Manager::Layered(layered), ..)) => {
+                let queued = layered.send(signal);
+                self.attend(link);
+                queued
+            }
+            _ => Err((Refused::Full, signal)),
+        };
+        if let Err((why, signal)) = &queued {
+            self.refused(link, *why, signal.to);
+        }
+        queued
+    }
+
+    /// Notes that a link did not take a signal.
+    #[inline(never)]
+    fn refused(&mut self, link: u16, why: Refused, to: u32) {
+        if to == 0 && why == Refused::Full {
+            // The link handler says it as soon as there is room.
+            self.want_room(link, |unit| unit.owes = true);
+        }
     }
 
     /// Puts a signal in an endpoint's queue and tells who waits for it.
@@ -103,13 +146,21 @@ impl Adaption for Around {
         })
     }
 
-    fn free(&mut self, _buffer: Signal) {}
+    fn free(&mut self, buffer: Signal) {
+        self.kept = Some(buffer);
+    }
 
+    #[inline]
     fn deliver(&mut self, signal: Travelling<Signal>, via: Option<u16>) {
         let link = via.and_then(|at| Some((at, self.units.get(usize::from(at))?.as_ref()?.link)));
         let Travelling { from, to, buffer: mut signal, .. } = signal;
-        signal.from = Spid(from);
-        self.put(Spid(to), Queued { signal, via: link });
+        signal.set_sender(Spid(from));
+        let (to, queued) = (Spid(to), Queued { signal, via: link });
+        if link.is_some() && self.caller == Some(to) {
+            self.handed = Some(queued);
+        } else {
+            self.put(to, queued);
+        }
     }
 
     #[inline]
@@ -118,25 +169,23 @@ impl Adaption for Around {
         link: u16,
         signal: Travelling<Signal>,
     ) -> Result<(), (Refused, Travelling<Signal>)> {
-        let sent = match self.unit(link) {
-            None => Err((Refused::Full, signal)),
-            Some((Manager::Flat(flat), mut driver, now)) => {
-                let Travelling { from, to, len, buffer } = &signal;
-                let lent = Travelling { from: *from, to: *to, len: *len, buffer };
-                flat.send(&mut driver, now, lent).map_err(|why| (why, signal))
-            }
-            Some((Manager::Layered(layered), ..)) => {
-                let queued = layered.send(signal);
-                self.attend(link);
-                queued
-            }
+        let now = self.now();
+        let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
+        let Some(Unit { manager: Manager::Flat(flat), to: way, .. }) = unit else {
+            return self.queue(link, signal);
         };
-        if let Err((Refused::Full, signal)) = &sent
-            && signal.to == 0
-        {
-            // The link handler says it as soon as there is room.
-            self.want_room(link, |unit| unit.owes = true);
+        let Travelling { from, to, len, mut buffer } = signal;
+        let way = Some((&mut self.node, *way));
+        let mut frame = Whole { signal: &mut buffer, came: None, way };
+        match flat.send(&mut frame, now, Travelling { from, to, len, buffer: &() }) {
+            Ok(()) => {
+                self.kept = Some(buffer);
+                Ok(())
+            }
+            Err(why) => {
+                self.refused(link, why, to);
+                Err((why, Travelling { from, to, len, buffer }))
+            }
         }
-        sent
     }
 }

@@ -5,18 +5,18 @@ use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use narrows::connection::{Refused, Settings};
+use narrows::connection::Settings;
 use narrows::link::handler::{Handler, HandlerError, Path, Spid};
 use narrows::link::{LinkId, Name};
 use narrows::notify::Adaptive;
 use narrows::platform::{Instant, Platform};
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::Stack;
 use super::around::Around;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
 use super::waits::{Awaited, Waits};
+use super::{Counter, Stack};
 use crate::{Host, Node};
 
 pub(super) struct Core {
@@ -24,12 +24,15 @@ pub(super) struct Core {
     pub handler: Handler<Host, Signal>,
     pub around: Around,
     pub stack: Stack,
+    pub counter: Counter,
     /// How long a leader looks before it sleeps.
     pub look: Adaptive,
     /// Whether there may be hunts that wait for a link.
     pub hunting: bool,
-    /// Signals that were received since what else there is to do was looked at.
+    /// Frames that were taken the short way since what else there is to do was looked at.
     pub hasty: u32,
+    /// Whether frames that were taken may wait for others to be used first.
+    pub held: bool,
     /// Attaches and timeouts so far.
     marks: u32,
     /// Signals that layered endpoints have sent and the link handler's thread has not.
@@ -45,18 +48,31 @@ impl Core {
         node: Node,
         handler: Handler<Host, Signal>,
         stack: Stack,
-        settings: Settings,
+        (settings, mtu): (Settings, usize),
+        counter: Counter,
         waits: Waits,
     ) -> Core {
         let (units, locals) = (Vec::new(), Vec::new());
         Core {
             name,
             handler,
-            around: Around { node, units, locals, waits, settings },
+            around: Around {
+                node,
+                units,
+                locals,
+                waits,
+                settings,
+                mtu,
+                kept: None,
+                caller: None,
+                handed: None,
+            },
             stack,
+            counter,
             look: Adaptive::default(),
             hunting: false,
             hasty: 0,
+            held: false,
             marks: 0,
             outbox: VecDeque::new(),
             frames: VecDeque::new(),
@@ -66,18 +82,6 @@ impl Core {
     pub fn add_local(&mut self, spid: Spid) {
         let (queue, timers, attaches) = (VecDeque::new(), Vec::new(), Vec::new());
         self.around.locals.push(Local { spid, queue, timers, attaches, ready: None });
-    }
-
-    /// Sends what layered endpoints have handed over, as far as there is room.
-    pub fn flush(&mut self) {
-        while let Some((from, to, signal)) = self.outbox.pop_front() {
-            let len = signal.bytes().len();
-            let sent = self.handler.send(&mut self.around, from, to, (signal, len));
-            if let Err((HandlerError::Refused(Refused::Full), signal)) = sent {
-                self.outbox.push_front((from, to, signal));
-                return;
-            }
-        }
     }
 
     pub fn remove_local(&mut self, spid: Spid) {
@@ -97,8 +101,9 @@ impl Core {
         let local = self.around.local(spid)?;
         let at = local.queue.iter().position(|queued| wanted(&queued.signal))?;
         let Queued { mut signal, via } = local.remove(at)?;
-        let mark = std::mem::take(&mut signal.mark);
+        let mark = signal.mark();
         if mark != 0 {
+            signal.set_mark(0);
             local.attaches.retain(|(own, _)| *own != mark);
         }
         if let Some((link, of)) = via {
@@ -132,8 +137,8 @@ impl Core {
     /// Asks for a signal after a while. Returns its number.
     pub fn set_timer(&mut self, spid: Spid, after: Duration, mut signal: Signal) -> Option<u32> {
         let at = self.around.node.platform().now() + after;
-        signal.mark = self.number();
-        let number = signal.mark;
+        let number = self.number();
+        signal.set_mark(number);
         self.around.local(spid)?.timers.push(Timer { at, signal });
         self.around.waits.stir();
         Some(number)
@@ -142,7 +147,7 @@ impl Core {
     /// Takes a timeout back: its signal, if that has not been received.
     pub fn cancel_timer(&mut self, spid: Spid, number: u32) -> Option<Signal> {
         let local = self.around.local(spid)?;
-        let at = local.timers.iter().position(|timer| timer.signal.mark == number);
+        let at = local.timers.iter().position(|timer| timer.signal.mark() == number);
         match at {
             Some(at) => Some(local.timers.swap_remove(at).signal),
             None if local.attaches.iter().any(|(own, _)| *own == number) => None,
@@ -157,8 +162,8 @@ impl Core {
         to: Spid,
         mut signal: Signal,
     ) -> Result<u32, HandlerError> {
-        signal.mark = self.number();
-        let (number, len) = (signal.mark, signal.bytes().len());
+        let (number, len) = (self.number(), signal.bytes().len());
+        signal.set_mark(number);
         // Before it can be delivered.
         let attached = self.handler.attach(&mut self.around, spid, to, (signal, len));
         let attached = attached.map_err(|(why, _)| why)?;
@@ -203,12 +208,17 @@ impl Core {
         for local in &mut around.locals {
             while let Some(due) = local.timers.iter().position(|timer| timer.at <= now) {
                 let mut signal = local.timers.swap_remove(due).signal;
-                signal.from = local.spid;
+                signal.set_sender(local.spid);
                 local.put(Queued { signal, via: None });
                 around.waits.tell(Awaited::Signal(local.spid));
             }
         }
         around.locals.iter().flat_map(|local| &local.timers).map(|timer| timer.at).min()
+    }
+
+    /// Whether connections have to be looked at though nothing comes.
+    pub fn is_timed(&self) -> bool {
+        self.around.settings.heartbeat.or(self.around.settings.patience).is_some()
     }
 
     /// When a connection has to be looked at though nothing comes.

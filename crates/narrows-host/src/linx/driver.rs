@@ -28,11 +28,12 @@ pub(super) struct Driver<'a> {
     pub node: &'a mut Node,
     pub to: Address,
     pub flow: FlowId,
+    pub mtu: usize,
     /// The frame that is being received.
     pub current: &'a mut Option<Lent>,
 }
 
-fn not_sent(error: SendError) -> NotSent {
+pub(super) fn not_sent(error: SendError) -> NotSent {
     match error {
         SendError::RingFull | SendError::PoolEmpty | SendError::Switching => NotSent::Full,
         SendError::TooLong { .. } => NotSent::TooLong,
@@ -62,7 +63,7 @@ impl Frames for Driver<'_> {
     type Buffer = Signal;
 
     fn mtu(&self) -> usize {
-        MTU
+        self.mtu
     }
 
     #[inline]

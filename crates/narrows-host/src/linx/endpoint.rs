@@ -11,7 +11,8 @@ use narrows::link::handler::{HandlerError, Path, Spid};
 use narrows::platform::Platform;
 use parking_lot::Mutex;
 
-use super::shared::{Guard, Shared};
+use super::quick::Look;
+use super::shared::{Guard, Looked, Shared};
 use super::signal::Signal;
 use super::waits::Awaited;
 use super::{Error, Stack, threads};
@@ -193,7 +194,7 @@ impl Endpoint {
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
             }
-            self.shared().wait(core, Awaited::Room, Some(LOOK));
+            self.shared().wait(core, Awaited::Room, Some(LOOK), None);
         };
         core.want_room(to, false);
         core.around.waits.appoint();
@@ -235,15 +236,34 @@ impl Endpoint {
         within: Option<Duration>,
     ) -> Option<Signal> {
         let mut core = self.shared().enter();
+        let at_once = within == Some(Duration::ZERO);
         let mut deadline = None;
+        let (mut short, mut looked) = (!at_once, None);
         let taken = loop {
             let timer = core.look_at_timers();
             if let Some(signal) = core.take(self.spid, &wanted) {
                 break Some(signal);
             }
-            let at_once = within == Some(Duration::ZERO);
             // What comes is the leader's affair, while there is one.
             if !self.layered() && (at_once || core.around.waits.leader.is_none()) {
+                let mut look = core.quick(self.spid, &wanted);
+                // The short way looks for a while before the long way has its turn.
+                if matches!(look, Look::Nothing)
+                    && std::mem::take(&mut short)
+                    && timer.is_none()
+                    && !core.is_timed()
+                {
+                    match self.shared().look(&mut core, within) {
+                        Looked::Met => look = core.quick(self.spid, &wanted),
+                        Looked::For(so_long) => looked = Some(so_long),
+                    }
+                }
+                core.around.waits.stir();
+                match look {
+                    Look::Signal(signal) => break Some(signal),
+                    Look::Other => continue,
+                    Look::Nothing | Look::More => {}
+                }
                 let taken = core.pump_for(self.spid, &wanted);
                 core.around.waits.stir();
                 if taken.is_some() {
@@ -266,7 +286,8 @@ impl Endpoint {
             if self.layered() {
                 self.shared().sleep(&mut core, what, within);
             } else {
-                self.shared().wait(&mut core, what, within);
+                self.shared().wait(&mut core, what, within, looked.take());
+                short = true;
             }
         };
         core.around.waits.appoint();
@@ -345,8 +366,12 @@ impl Drop for Endpoint {
     fn drop(&mut self) {
         let shared = self.shared();
         let mut core = shared.enter();
-        // What it has sent is not lost with it.
-        core.flush();
+        if self.layered() {
+            // Its end comes behind what it has sent.
+            let own = |(from, ..): &(Spid, Spid, Signal)| *from == self.spid;
+            threads::linger(shared, &mut core, |core| !core.outbox.iter().any(own));
+            core.outbox.retain(|sent| !own(sent));
+        }
         core.remove_local(self.spid);
     }
 }

@@ -3,27 +3,32 @@
 use narrows::connection::{Arrived, Signal as Travelling};
 use narrows::endpoint::{Address, Lent, Select, What};
 use narrows::link::LinkId;
-use narrows::link::handler::{Spid, Taken};
+use narrows::link::handler::{Misled, Spid, Taken};
 use narrows::strategy::Strategy;
 
 use super::Stack;
 use super::core::Core;
 use super::driver::{Copied, FRAMES};
+use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
 use super::unit::{Manager, Unit};
 
 /// Frames that are looked at before the application has its turn again.
 const BATCH: usize = 64;
-/// Signals that are received before what else there is to do is looked at.
-const HASTY: u32 = 64;
 
 impl Core {
     /// The unit of a link of the node, made if it is new.
-    fn unit_of(&mut self, link: LinkId) -> Option<u16> {
+    #[inline]
+    pub fn unit_of(&mut self, link: LinkId) -> Option<u16> {
         let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|unit| unit.link == link);
-        if let Some(known) = self.around.units.iter().position(is) {
-            return Some(known as u16);
+        match self.around.units.iter().position(is) {
+            Some(known) => Some(known as u16),
+            None => self.new_unit(link),
         }
+    }
+
+    #[inline(never)]
+    fn new_unit(&mut self, link: LinkId) -> Option<u16> {
         let node = &mut self.around.node;
         let (name, _) = node.peer(link).ok()?;
         let to = Address { link, port: FRAMES };
@@ -35,7 +40,7 @@ impl Core {
             return None;
         };
         let now = self.around.now();
-        let manager = Manager::new(self.stack, self.around.settings, now);
+        let manager = Manager::new(self.stack, self.around.settings, self.around.mtu, now);
         let unit = Unit::new(link, to, flow, manager);
         let units = &mut self.around.units;
         if units.len() <= usize::from(at) {
@@ -112,6 +117,8 @@ impl Core {
         if let Some(unit) = unit {
             unit.backlog.push_back(lent);
             self.drain(at);
+            let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+            self.held |= unit.is_some_and(Unit::waits);
         }
         true
     }
@@ -176,6 +183,12 @@ impl Core {
             (Manager::Layered(layered), None) => layered.receive(&mut driver, now, Signal::raw),
             (Manager::Layered(layered), Some(copied)) => layered.receive(copied, now, Signal::raw),
         };
+        self.arrived(at, arrived)
+    }
+
+    /// Does what there is to do with a frame that was taken. False if none was, or no more can be.
+    #[inline]
+    pub fn arrived(&mut self, at: u16, arrived: Arrived<Signal>) -> bool {
         match arrived {
             Arrived::Nothing | Arrived::NoBuffer => false,
             Arrived::Part => {
@@ -198,6 +211,7 @@ impl Core {
     }
 
     /// Hands a signal that came over a link to the link handler. False if it has to wait.
+    #[inline]
     fn pass_on(&mut self, at: u16, signal: Travelling<Signal>) -> bool {
         let (to, len) = (signal.to, signal.len);
         // Every signal of an endpoint has a number.
@@ -206,6 +220,15 @@ impl Core {
             return false;
         }
         match self.handler.receive(&mut self.around, at, signal) {
+            Ok(Taken::Delivered) => true,
+            other => self.not_delivered(at, to, other),
+        }
+    }
+
+    /// What there is to do with a signal that is not for an endpoint of this node.
+    #[inline(never)]
+    fn not_delivered(&mut self, at: u16, to: u32, taken: Result<Taken<Signal>, Misled>) -> bool {
+        match taken {
             Ok(Taken::Delivered) => true,
             Ok(Taken::Used) => {
                 let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
@@ -217,6 +240,7 @@ impl Core {
             Ok(Taken::Stalled(signal)) => {
                 if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
                     unit.stalled = Some(signal);
+                    self.held = true;
                 }
                 false
             }
@@ -271,6 +295,7 @@ impl Core {
             }
         }
         self.handler.attend(&mut self.around);
+        self.held = self.around.units.iter().flatten().any(Unit::waits);
     }
 
     /// Takes a frame off the driver to memory of its own, as an interrupt routine does.
@@ -286,10 +311,55 @@ impl Core {
         true
     }
 
-    /// Whether a signal that came over a link waits for room on another.
-    pub fn is_stalled(&self, at: u16) -> bool {
+    /// Puts a frame of a link behind those that wait there.
+    pub fn put_off(&mut self, at: u16, frame: Option<Vec<u8>>) {
+        if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
+            unit.put_off.push_back(frame);
+        }
+    }
+
+    /// How many frames of a link wait.
+    pub fn put_off_frames(&self, at: u16) -> usize {
         let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-        unit.is_some_and(|unit| unit.stalled.is_some())
+        unit.map_or(0, |unit| unit.put_off.len())
+    }
+
+    /// Takes the frames that were put off, as far as there is room for what they bring. Whether any are
+    /// left.
+    pub fn work_off(&mut self) -> bool {
+        let mut left = false;
+        for at in 0..self.around.units.len() as u16 {
+            while self.work_off_one(at) {}
+            left |= self.put_off_frames(at) > 0;
+        }
+        left
+    }
+
+    /// Takes the next frame of a link that was put off. False if there is none, or it has to wait.
+    fn work_off_one(&mut self, at: u16) -> bool {
+        let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) else { return false };
+        if unit.stalled.is_some() {
+            return self.take_frame(at, None);
+        }
+        let Some(frame) = unit.put_off.pop_front() else { return false };
+        let Some(frame) = frame else {
+            self.lost(at);
+            return false;
+        };
+        let mut copied = Copied(Some(frame));
+        let taken = self.take_frame(at, Some(&mut copied));
+        if let (Some(frame), Some(Some(unit))) =
+            (copied.0, self.around.units.get_mut(usize::from(at)))
+        {
+            unit.put_off.push_front(Some(frame));
+        }
+        taken
+    }
+
+    /// Whether all that was sent is where its receivers read it, as far as they are there.
+    pub fn is_all_sent(&self) -> bool {
+        let queues = |unit: &Unit| !unit.gone && unit.manager.queues();
+        self.outbox.is_empty() && !self.around.units.iter().flatten().any(queues)
     }
 
     /// Whether a link is still the one that a frame came over.

@@ -51,7 +51,7 @@ impl Local {
 
     /// Takes a signal that waits though what it was asked for by is taken back.
     pub fn unmark(&mut self, mark: u32) -> Option<Signal> {
-        let at = self.queue.iter().position(|queued| queued.signal.mark == mark)?;
+        let at = self.queue.iter().position(|queued| queued.signal.mark() == mark)?;
         Some(self.remove(at)?.signal)
     }
 }

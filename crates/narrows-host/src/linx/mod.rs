@@ -47,6 +47,7 @@ mod driver;
 mod endpoint;
 mod incoming;
 mod local;
+mod quick;
 mod shared;
 mod signal;
 mod threads;
@@ -143,6 +144,17 @@ pub struct Options {
     stack: Stack,
     window: u16,
     heartbeat: Option<Duration>,
+    mtu: usize,
+    counter: Counter,
+}
+
+/// What a node does so that bursts leave the application its time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counter {
+    /// Messages of a link that wake who sleeps, and how long fewer may wait.
+    coalesce: Option<(u32, Duration)>,
+    /// Frames that wait for the receiving thread before no more are taken.
+    mask: Option<usize>,
 }
 
 impl Options {
@@ -156,6 +168,8 @@ impl Options {
             stack: Stack::Flat,
             window: 8192,
             heartbeat: None,
+            mtu: driver::MTU,
+            counter: Counter::default(),
         }
     }
 
@@ -196,6 +210,30 @@ impl Options {
         self
     }
 
+    /// Bytes of the longest frame, header included, at least 64: longer signals travel in several. For
+    /// [`Stack::Layered`]; flat cuts nothing up, so no longer signal is sent or received then.
+    #[must_use]
+    pub fn mtu(mut self, bytes: usize) -> Options {
+        self.mtu = bytes.clamp(64, driver::MTU);
+        self
+    }
+
+    /// Has a thread that sleeps woken by so many messages of a link, or after `within`. It does not
+    /// look before it sleeps then.
+    #[must_use]
+    pub fn coalesce(mut self, messages: u32, within: Duration) -> Options {
+        self.counter.coalesce = Some((messages.max(1), within));
+        self
+    }
+
+    /// With [`Stack::Layered`]: has the interrupt's thread take no frames while so many wait for the
+    /// receiving thread.
+    #[must_use]
+    pub fn mask(mut self, frames: usize) -> Options {
+        self.counter.mask = Some(frames.max(1));
+        self
+    }
+
     /// Opens a node with an endpoint of the same name, which plain hunts for that name find.
     ///
     /// # Errors
@@ -232,8 +270,9 @@ impl Options {
         let bell = Bell::new().map_err(|_| Error::Resources)?;
         node.platform().listen(&bell).map_err(|_| Error::Resources)?;
         let waits = Waits::new(bell);
-        let core = Core::new(name, node, handler, self.stack, settings, waits);
-        let shared = Arc::new(Shared::new(core).map_err(|_| Error::Resources)?);
+        let (settings, counter) = ((settings, self.mtu), self.counter);
+        let core = Core::new(name, node, handler, self.stack, settings, counter, waits);
+        let shared = Arc::new(Shared::new(core));
         Node::new(shared, self.stack)
     }
 }

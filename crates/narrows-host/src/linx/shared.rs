@@ -2,26 +2,35 @@
 //! free whoever leads.
 
 use std::ops::{Deref, DerefMut};
-use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use narrows::platform::{Platform, Woken};
 use narrows::strategy::Notification;
 use parking_lot::{Mutex, MutexGuard};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{Timespec, epoll};
 
 use super::Stack;
 use super::core::Core;
 use super::waits::Awaited;
+use crate::rendezvous::{SUPERVISION, Sets, wait_for};
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);
 
+/// How a look went.
+pub(super) enum Looked {
+    /// Something may have come.
+    Met,
+    /// Nothing came for so long.
+    For(Duration),
+}
+
 pub(super) struct Shared {
     core: Mutex<Core>,
-    /// Readable when a peer, or this node's own bell, has rung.
-    rings: OwnedFd,
+    /// Where a peer, or this node's own bell, rings.
+    sets: Arc<Sets>,
     /// Whether the node's own threads are to end.
     pub over: AtomicBool,
 }
@@ -62,9 +71,9 @@ impl Guard<'_> {
 }
 
 impl Shared {
-    pub fn new(core: Core) -> std::io::Result<Shared> {
-        let rings = core.around.node.platform().as_fd().try_clone_to_owned()?;
-        Ok(Shared { core: Mutex::new(core), rings, over: AtomicBool::new(false) })
+    pub fn new(core: Core) -> Shared {
+        let sets = core.around.node.platform().sets();
+        Shared { core: Mutex::new(core), sets, over: AtomicBool::new(false) }
     }
 
     /// The node, as soon as who has it lets go.
@@ -74,50 +83,90 @@ impl Shared {
     }
 
     /// Waits until something may have come, at most for so long: as the leader, if there is none.
-    pub fn wait(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
+    /// It looks first, if it has not looked for so long already.
+    pub fn wait(
+        &self,
+        core: &mut Guard<'_>,
+        what: Awaited,
+        within: Option<Duration>,
+        looked: Option<Duration>,
+    ) {
         if core.around.waits.leader.is_some() {
             return self.sleep_for(core, what, true, within);
         }
-        self.lead(core, what, within);
+        match looked.map_or_else(|| self.look(core, within), Looked::For) {
+            Looked::Met => {}
+            Looked::For(window) if within.is_none_or(|within| within > window) => {
+                self.lead(core, what, within, window);
+            }
+            Looked::For(_) => {}
+        }
         // Whatever ended the wait may have been room.
         core.around.waits.tell(Awaited::Room);
     }
 
-    fn lead(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
+    /// Looks for a while whether something comes, with the lock.
+    pub fn look(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
         // Not in the way that was agreed with peers: they would choose how long this has the lock.
         let window = match core.stack {
-            Stack::Flat => core.look.window(LOOK),
+            Stack::Flat if core.counter.coalesce.is_none() => core.look.window(LOOK),
             // An interrupt does not look, and the other threads of its node have work to do.
-            Stack::Layered => Duration::ZERO,
+            _ => return Looked::For(Duration::ZERO),
         };
-        let look = within.map_or(window, |within| within.min(window));
-        let around = &mut core.around;
-        let looks = !look.is_zero();
-        let met = looks && around.node.wait_by(Notification::Spin, Some(look)) != Woken::Deadline;
-        if met || within.is_some_and(|within| within <= window) {
-            return;
+        let window = within.map_or(window, |within| within.min(window));
+        let node = &mut core.around.node;
+        match node.wait_by(Notification::Spin, Some(window)) {
+            Woken::Deadline => Looked::For(window),
+            Woken::Event => {
+                node.poll();
+                Looked::Met
+            }
+            _ => Looked::Met,
         }
-        let began = around.node.platform().now();
-        if !around.node.arm() {
-            core.around.waits.leader = Some(what);
-            let left = within.map(|within| within.saturating_sub(window));
-            core.unlocked(|| self.sleep_on_rings(left));
-            core.around.waits.leader = None;
-            core.around.node.platform().hear();
-            core.around.node.poll();
-        }
-        let core = &mut **core;
-        core.around.node.disarm();
-        core.look.learn(window + core.around.node.platform().now().since(began), LOOK);
     }
 
-    fn sleep_on_rings(&self, within: Option<Duration>) {
+    /// Sleeps until a bell rings. Whether there is something to do at the rendezvous.
+    fn sleep_on_bells(&self, within: Option<Duration>) -> bool {
         let within = within.map(|within| Timespec {
             tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(within.subsec_nanos()),
         });
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [none; 16];
         // What fails here ends the sleep, as an interruption does.
-        let _ = poll(&mut [PollFd::new(&self.rings, PollFlags::IN)], within.as_ref());
+        let heard = wait_for(&self.sets.bells, &mut events, within).unwrap_or(0);
+        events.iter().take(heard).any(|event| {
+            let data = event.data;
+            data.u64() == SUPERVISION
+        })
+    }
+
+    /// Sleeps as the leader, after it has looked for so long.
+    fn lead(
+        &self,
+        core: &mut Guard<'_>,
+        what: Awaited,
+        within: Option<Duration>,
+        looked: Duration,
+    ) {
+        let began = core.around.node.platform().now();
+        let (messages, at_most) = core.counter.coalesce.unzip();
+        if !core.around.node.arm_for(messages.unwrap_or(1)) {
+            core.around.waits.leader = Some(what);
+            let left = within.map(|within| within.saturating_sub(looked));
+            let left = left.into_iter().chain(at_most).min();
+            let mut news = false;
+            core.unlocked(|| news = self.sleep_on_bells(left));
+            core.around.waits.leader = None;
+            if news {
+                core.around.node.platform().turn();
+                core.around.node.poll();
+            }
+        }
+        let core = &mut **core;
+        core.around.node.disarm();
+        core.look.learn(looked + core.around.node.platform().now().since(began), LOOK);
     }
 
     /// Waits without the node until something is told, and then for the node.

@@ -3,34 +3,57 @@
 
 use std::ptr::NonNull;
 
+use narrows::connection::UDATA;
 use narrows::link::handler::Spid;
 
 /// Bytes of a signal's number, which it begins with.
 pub const NUMBER: usize = 4;
 /// The longest signal, in bytes, number included.
 pub const LONGEST: usize = 65536;
+/// Words in front of a signal's bytes: what is known of it, and room for the header of its frame right
+/// before them, so that the frame is in one piece.
+const FRONT: usize = 1 + UDATA.div_ceil(WORD);
+/// How much larger than a signal memory may be that is used for it again.
+const SLACK: usize = 1024;
+const WORD: usize = size_of::<u128>();
 
 /// A signal: its number and what follows it, in memory aligned for anything that C puts there.
-#[derive(Debug)]
 pub struct Signal {
-    // Not a box: C keeps where it is and writes there while this is moved about.
+    // Not a box: C keeps where it is and writes there while this is moved about. And no more than this, so
+    // that to move it costs nothing.
     words: NonNull<u128>,
-    count: usize,
-    len: usize,
-    pub(super) from: Spid,
-    /// What it was asked for by: an attach or a timeout, which can be taken back until it is received.
-    pub(super) mark: u32,
 }
+
+/// What is known of a signal, in the first of its words.
+#[repr(C, align(16))]
+struct Front {
+    /// Words for the signal's bytes, behind those in front.
+    count: u32,
+    len: u32,
+    from: u32,
+    /// What it was asked for by: an attach or a timeout, which can be taken back until it is received.
+    mark: u32,
+}
+
+const _: () = assert!(size_of::<Front>() == WORD);
 
 // SAFETY: it owns its words, as a box does.
 unsafe impl Send for Signal {}
 
 impl Drop for Signal {
     fn drop(&mut self) {
+        let count = FRONT + self.front().count as usize;
         // SAFETY: `raw` made them as a box of so many words, and nobody has taken them back before.
         drop(unsafe {
-            Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.words.as_ptr(), self.count))
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.words.as_ptr(), count))
         });
+    }
+}
+
+impl std::fmt::Debug for Signal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut signal = f.debug_struct("Signal");
+        signal.field("from", &self.sender()).field("bytes", &self.bytes()).finish()
     }
 }
 
@@ -60,12 +83,40 @@ impl Signal {
 
     /// Memory for any bytes; what link handlers say to each other has no number.
     pub(super) fn raw(len: usize) -> Option<Signal> {
-        let count = len.div_ceil(size_of::<u128>()).max(1);
+        let count = len.div_ceil(WORD).max(1);
         let mut words: Vec<u128> = Vec::new();
-        words.try_reserve_exact(count).ok()?;
-        words.resize(count, 0);
+        words.try_reserve_exact(FRONT + count).ok()?;
+        words.resize(FRONT + count, 0);
         let words = NonNull::new(Box::into_raw(words.into_boxed_slice()).cast::<u128>())?;
-        Some(Signal { words, count, len, from: Spid::NONE, mark: 0 })
+        let mut signal = Signal { words };
+        let (count, len) = (u32::try_from(count).ok()?, u32::try_from(len).ok()?);
+        *signal.front_mut() = Front { count, len, from: Spid::NONE.0, mark: 0 };
+        Some(signal)
+    }
+
+    #[inline]
+    fn front(&self) -> &Front {
+        // SAFETY: the first word is always there, as large and as aligned, and any bytes make a `Front`.
+        unsafe { self.words.cast().as_ref() }
+    }
+
+    #[inline]
+    fn front_mut(&mut self) -> &mut Front {
+        // SAFETY: as for `front`.
+        unsafe { self.words.cast().as_mut() }
+    }
+
+    pub(super) fn set_sender(&mut self, from: Spid) {
+        self.front_mut().from = from.0;
+    }
+
+    /// What it was asked for by, or 0.
+    pub(super) fn mark(&self) -> u32 {
+        self.front().mark
+    }
+
+    pub(super) fn set_mark(&mut self, mark: u32) {
+        self.front_mut().mark = mark;
     }
 
     /// Its number.
@@ -78,33 +129,63 @@ impl Signal {
     /// Who sent it, as this node numbers them; nobody, if it was not received.
     #[must_use]
     pub fn sender(&self) -> Spid {
-        self.from
+        Spid(self.front().from)
     }
 
     /// All of it, number included.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the words are initialised, and `len` is never more than their bytes.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.len) }
+        let len = self.front().len as usize;
+        // SAFETY: the words are initialised, and `len` is never more than the bytes of those behind the
+        // ones in front.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().add(FRONT).cast(), len) }
     }
 
     /// All of it, to change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let len = self.front().len as usize;
         // SAFETY: as for `bytes`; any bytes make a word.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr().cast(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr().add(FRONT).cast(), len) }
     }
 
     /// Where it is, until it is sent or dropped, however it is moved about.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.words.as_ptr().cast()
+        // SAFETY: there are always words in front and at least one behind them.
+        unsafe { self.words.as_ptr().add(FRONT).cast() }
+    }
+
+    /// Its frame: a place for the longest header, and the signal's bytes right behind it.
+    pub(super) fn frame_mut(&mut self) -> &mut [u8] {
+        let (before, len) = (FRONT * WORD - UDATA, self.front().len as usize);
+        // SAFETY: as for `bytes_mut`; what is added is of the words in front, behind the first.
+        unsafe {
+            let front = self.words.as_ptr().cast::<u8>().add(before);
+            std::slice::from_raw_parts_mut(front, UDATA + len)
+        }
+    }
+
+    /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none: too
+    /// small, or so large that it is better kept for others.
+    pub(super) fn reuse(&mut self, len: usize) -> bool {
+        let holds = self.holds();
+        let fits = len <= holds && holds <= 2 * len + SLACK;
+        if fits {
+            let front = self.front_mut();
+            (front.len, front.from, front.mark) = (len as u32, Spid::NONE.0, 0);
+        }
+        fits
+    }
+
+    fn holds(&self) -> usize {
+        self.front().count as usize * WORD
     }
 
     /// Makes it longer or shorter, up to what its memory holds. False if that is less, or less than
     /// its number would be left.
     pub fn resize(&mut self, len: usize) -> bool {
-        let fits = (NUMBER..=(self.count * size_of::<u128>()).min(LONGEST)).contains(&len);
+        let fits = (NUMBER..=self.holds().min(LONGEST)).contains(&len);
         if fits {
-            self.len = len;
+            self.front_mut().len = len as u32;
         }
         fits
     }
@@ -124,5 +205,18 @@ mod tests {
         assert!(signal.resize(16) && !signal.resize(17) && !signal.resize(3));
         assert_eq!(signal.bytes()[7..], [0; 9]);
         assert!(Signal::new(LONGEST, 1).is_some_and(|mut long| long.resize(LONGEST)));
+    }
+
+    #[test]
+    fn a_frame_ends_with_the_signal_and_memory_of_about_its_size_is_used_again() {
+        let mut signal = Signal::with(7, b"abc");
+        let frame = signal.frame_mut();
+        assert_eq!(&frame[UDATA + 4..], b"abc");
+        frame.fill(9);
+        assert_eq!(signal.bytes(), [9; 7]);
+        assert!(signal.reuse(16) && signal.bytes().len() == 16);
+        assert!(!signal.reuse(17), "too small");
+        let mut long = Signal::with(7, &[0; 4000]);
+        assert!(!long.reuse(16) && long.reuse(2000), "too large, and not");
     }
 }

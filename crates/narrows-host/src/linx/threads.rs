@@ -9,19 +9,25 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use narrows::connection::Refused;
 use narrows::link::handler::HandlerError;
 
-use super::driver::Copied;
-use super::shared::Shared;
+use super::core::Core;
+use super::shared::{Guard, Shared};
 use super::waits::Awaited;
 
 /// How long a signal without room waits before it is tried again, if nothing says so earlier.
 const AGAIN: Duration = Duration::from_millis(1);
 /// Frames that may wait for the receiving thread: then the driver has to keep them.
 const FRAMES: usize = 256;
+
+/// Frames of one link that may wait for room on another, before those of all links do: more than a peer
+/// that keeps to its window has under way.
+const PUT_OFF: usize = 16384;
+/// How long a node, or an endpoint, that closes waits at most until what it has sent is on its way.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// A thread's name, and what it does until the node ends.
 type Work = (&'static str, fn(&Shared));
@@ -55,16 +61,27 @@ fn begin(shared: &Arc<Shared>, works: &[Work]) -> std::io::Result<Vec<JoinHandle
     Ok(threads)
 }
 
-/// Ends the threads of a node.
+/// Ends the threads of a node, behind what it has sent.
 pub(super) fn stop(shared: &Shared, threads: Vec<JoinHandle<()>>) {
     // With the lock: a thread that has just looked waits before it is roused.
     let mut core = shared.enter();
+    linger(shared, &mut core, Core::is_all_sent);
     shared.over.store(true, Ordering::SeqCst);
     core.around.waits.rouse();
     drop(core);
     for thread in threads {
         // It has nothing to say but that it panicked, which is said already.
         let _ = thread.join();
+    }
+}
+
+/// Waits, for a bounded time, until what a layered node, or one endpoint of it, has sent is in the memory
+/// that its receivers read, or with the connection that brings it there.
+pub(super) fn linger(shared: &Shared, core: &mut Guard<'_>, done: impl Fn(&Core) -> bool) {
+    let end = Instant::now() + LINGER;
+    while !done(core) && Instant::now() < end {
+        core.around.waits.tell(Awaited::Outgoing);
+        shared.sleep(core, Awaited::Room, Some(AGAIN));
     }
 }
 
@@ -79,7 +96,7 @@ fn keep_watch(shared: &Shared) {
         core.pump();
         let timer = core.look_at_timers();
         let within = core.until(timer);
-        shared.wait(&mut core, Awaited::Anything, within);
+        shared.wait(&mut core, Awaited::Anything, within, None);
     }
 }
 
@@ -87,46 +104,42 @@ fn keep_watch(shared: &Shared) {
 fn interrupt(shared: &Shared) {
     let mut core = shared.enter();
     while !over(shared) {
-        while core.frames.len() < FRAMES && core.copy_frame() {}
+        // Taking none is what masking the interrupt is on a chip.
+        let most = core.counter.mask.unwrap_or(FRAMES);
+        while core.frames.len() < most && core.copy_frame() {}
         if !core.frames.is_empty() {
             core.around.waits.tell(Awaited::Incoming);
         }
         core.see_to_the_rest();
         let timer = core.look_at_timers();
         let within = core.until(timer);
-        if core.frames.len() >= FRAMES {
+        if core.frames.len() >= most {
             shared.sleep(&mut core, Awaited::Room, Some(AGAIN));
         } else {
-            shared.wait(&mut core, Awaited::Anything, within);
+            shared.wait(&mut core, Awaited::Anything, within, None);
         }
     }
 }
 
-/// Puts signals together and delivers them.
+/// Puts signals together and delivers them. A link whose signals are for another that has no room waits
+/// for that by itself.
 fn receive(shared: &Shared) {
     let mut core = shared.enter();
     while !over(shared) {
-        let Some((at, link, frame)) = core.frames.pop_front() else {
-            shared.sleep(&mut core, Awaited::Incoming, None);
-            continue;
-        };
-        core.around.waits.tell(Awaited::Room);
-        if frame.is_none() {
-            // Behind what waits for another link.
-            while core.is_current(at, link) && core.is_stalled(at) && !over(shared) {
-                if !core.take_frame(at, None) {
-                    shared.sleep(&mut core, Awaited::Incoming, Some(AGAIN));
-                }
-            }
+        let next = core.frames.pop_front();
+        if let Some((at, link, frame)) = next {
+            core.around.waits.tell(Awaited::Room);
             if core.is_current(at, link) {
-                core.lost(at);
+                core.put_off(at, frame);
             }
-        }
-        let mut copied = Copied(frame);
-        while copied.0.is_some() && core.is_current(at, link) && !over(shared) {
-            if !core.take_frame(at, Some(&mut copied)) && copied.0.is_some() {
+            core.work_off();
+            while core.put_off_frames(at) >= PUT_OFF && !over(shared) {
                 shared.sleep(&mut core, Awaited::Incoming, Some(AGAIN));
+                core.work_off();
             }
+        } else {
+            let left = core.work_off();
+            shared.sleep(&mut core, Awaited::Incoming, left.then_some(AGAIN));
         }
     }
 }

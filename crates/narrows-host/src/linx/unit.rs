@@ -10,7 +10,6 @@ use narrows::link::LinkId;
 use narrows::platform::Instant;
 
 use super::Stack;
-use super::driver::MTU;
 use super::signal::Signal;
 
 /// Signals that a layered connection queues while there is no room for them.
@@ -23,9 +22,9 @@ pub(super) enum Manager {
 }
 
 impl Manager {
-    pub fn new(stack: Stack, settings: Settings, now: Instant) -> Manager {
+    pub fn new(stack: Stack, settings: Settings, mtu: usize, now: Instant) -> Manager {
         match stack {
-            Stack::Flat => Manager::Flat(Flattened::new(settings, MTU, now)),
+            Stack::Flat => Manager::Flat(Flattened::new(settings, mtu, now)),
             Stack::Layered => {
                 let queue = (0..QUEUE).map(|_| None).collect();
                 Manager::Layered(PointToPoint::new(queue, settings, now))
@@ -40,6 +39,14 @@ impl Manager {
         }
     }
 
+    /// Whether signals that were handed over wait for room.
+    pub fn queues(&self) -> bool {
+        match self {
+            Manager::Flat(_) => false,
+            Manager::Layered(layered) => layered.queued() > 0,
+        }
+    }
+
     pub fn close(&mut self) {
         match self {
             Manager::Flat(flat) => flat.close(),
@@ -47,7 +54,7 @@ impl Manager {
         }
     }
 
-    pub fn give_back(&mut self, signals: u16) {
+    pub fn give_back(&mut self, signals: u16) -> bool {
         match self {
             Manager::Flat(flat) => flat.give_back(signals),
             Manager::Layered(layered) => layered.give_back(signals),
@@ -66,6 +73,8 @@ pub(super) struct Unit {
     pub backlog: VecDeque<Lent>,
     /// A signal for another link that has no room.
     pub stalled: Option<Travelling<Signal>>,
+    /// Frames of a layered node's link that wait behind that one; none says that the link has ended.
+    pub put_off: VecDeque<Option<Vec<u8>>>,
     /// Whether the peer is gone: the link ends behind what waits.
     pub gone: bool,
     /// Whether the connection has something to say that had no room.
@@ -84,6 +93,7 @@ impl Unit {
             current: None,
             backlog: VecDeque::new(),
             stalled: None,
+            put_off: VecDeque::new(),
             gone: false,
             owes: false,
             senders: 0,

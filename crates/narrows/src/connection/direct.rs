@@ -66,14 +66,14 @@ pub fn post<'a, P: Platform>(
 
 /// Takes the next message straight to where it is used: see [`Shared::take_into`].
 #[inline(always)]
-pub fn take_into<P: Platform>(
+pub fn take_into<'a, P: Platform>(
     platform: &P,
     shared: &mut Shared<P>,
     port: u16,
     copied: bool,
-    to: &mut [u8],
+    place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
 ) -> Option<Descriptor> {
-    shared.take_into(platform, port, copied, to)
+    shared.take_into(platform, port, copied, place)
 }
 
 /// Takes the next message.

@@ -131,9 +131,11 @@ impl Flattened {
     }
 
     /// Notes that the application has used signals up: as many more may come. The peer is told with
-    /// the next frame, or by [`Flattened::attend`] when half of the window is owed.
-    pub fn give_back(&mut self, signals: u16) {
+    /// the next frame, or by [`Flattened::attend`] when half of the window is owed: then this
+    /// is true.
+    pub fn give_back(&mut self, signals: u16) -> bool {
         self.flow.give_back(signals);
+        self.flow.owes()
     }
 
     /// When the heartbeat is due, or the patience with the peer ends, if nothing comes: receive and

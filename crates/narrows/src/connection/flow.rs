@@ -177,11 +177,16 @@ impl Flow {
             return self.begun;
         }
         let due = self.settings.heartbeat.is_some_and(|every| now.since(self.last_sent) >= every);
-        let owed = self.freed.wrapping_sub(self.said);
-        if due || owed >= self.settings.window.div_ceil(2) {
+        if due || self.owes() {
             return self.send(frames, now, Header::Alive, None);
         }
         true
+    }
+
+    /// Whether so many signals were given back that the peer is to be told though nothing is sent to it.
+    #[inline]
+    pub fn owes(&self) -> bool {
+        self.freed.wrapping_sub(self.said) >= self.settings.window.div_ceil(2)
     }
 
     /// Ends the connection if the peer has been silent for too long.

@@ -151,6 +151,7 @@ impl Header {
     ///
     /// # Errors
     /// [`Broken::Kind`] or [`Broken::Version`].
+    #[inline]
     pub fn read(from: &[u8; UDATA], len: usize) -> Result<(Header, usize, u16, u16), Broken> {
         let half = |at: usize| u16::from_le_bytes([from[at], from[at + 1]]);
         let word =

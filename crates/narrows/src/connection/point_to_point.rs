@@ -238,9 +238,11 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
     }
 
     /// Notes that the application has used signals up: as many more may come. The peer is told with
-    /// the next frame, or by [`PointToPoint::transmit`] when half of the window is owed.
-    pub fn give_back(&mut self, signals: u16) {
+    /// the next frame, or by [`PointToPoint::transmit`] when half of the window is owed: then this
+    /// is true.
+    pub fn give_back(&mut self, signals: u16) -> bool {
         self.flow.give_back(signals);
+        self.flow.owes()
     }
 
     /// When the heartbeat is due, or the patience with the peer ends, if nothing comes: receive and

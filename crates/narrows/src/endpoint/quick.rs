@@ -30,11 +30,11 @@ struct Ready<'a, P: Platform> {
 }
 
 impl<P: Platform> Ready<'_, P> {
-    /// Takes the message, if it can be taken straight into `buffer`.
+    /// Takes the message, if it can be taken straight to its place.
     #[inline(always)]
-    fn take(&mut self, buffer: &mut [u8]) -> Option<Received> {
+    fn take<'b>(&mut self, place: impl FnOnce(usize) -> Option<&'b mut [u8]>) -> Option<Received> {
         let Ready { platform, id, port, copied, .. } = *self;
-        let d = link::take_into(platform, self.link, port, copied, buffer)?;
+        let d = link::take_into(platform, self.link, port, copied, place)?;
         Some(Received {
             what: What::Message,
             from: Address { link: id, port: d.source },
@@ -70,6 +70,20 @@ impl<P: Platform> Node<P> {
     #[inline(always)]
     pub fn take_first(&mut self, port: Port, buffer: &mut [u8]) -> Option<Received> {
         self.look(port, buffer).ok()?
+    }
+
+    /// As [`Node::take_first`], to a place that is found when the message's length is known: for none,
+    /// the message stays. Also whether it is known that there is no message.
+    #[inline(always)]
+    pub fn take_first_to<'a>(
+        &mut self,
+        port: Port,
+        place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+    ) -> (Option<Received>, bool) {
+        match self.look_for(port, place) {
+            Ok(received) => (received, received.is_none()),
+            Err(More) => (None, false),
+        }
     }
 
     /// Sends a message that fits a slot which is known to be free. False if it did not.
@@ -151,8 +165,17 @@ impl<P: Platform> Node<P> {
     /// Takes the one message that is there straight into `buffer`; none if there is none.
     #[inline(always)]
     pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Result<Option<Received>, More> {
+        self.look_for(port, |_| Some(buffer))
+    }
+
+    #[inline(always)]
+    fn look_for<'a>(
+        &mut self,
+        port: Port,
+        place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+    ) -> Result<Option<Received>, More> {
         match self.only(port) {
-            Ok(Some(mut ready)) => ready.take(buffer).map(Some).ok_or(More),
+            Ok(Some(mut ready)) => ready.take(place).map(Some).ok_or(More),
             Ok(None) => Ok(None),
             Err(More) => Err(More),
         }
@@ -171,7 +194,7 @@ impl<P: Platform> Node<P> {
         let Ok(Some(mut ready)) = self.only(port) else { return 0 };
         let mut count = 0;
         loop {
-            let Some(received) = ready.take(buffer) else { return count };
+            let Some(received) = ready.take(|_| Some(&mut *buffer)) else { return count };
             count += 1;
             each(&received, buffer.get(..received.len).unwrap_or(buffer));
             if count == most || !ready.link.shared.rx.ready() {

@@ -17,11 +17,17 @@ impl<P: Platform> Node<P> {
     /// already, or came since the last time this was asked: look at everything once more then, and do
     /// not wait.
     pub fn arm(&mut self) -> bool {
+        self.arm_for(1)
+    }
+
+    /// As [`Node::arm`], for so many messages at a time on a link: with fewer the thread waits on, and
+    /// looks for itself when it has waited for long enough.
+    pub fn arm_for(&mut self, messages: u32) -> bool {
         self.links.flush(&self.platform);
         if self.prepare(self.blocked) {
             return true;
         }
-        self.awaited().for_each(|on| on.arm(1));
+        self.awaited().for_each(|on| on.arm(messages));
         // Pairs with the fence in `Shared::ring_if_armed`.
         self.platform.fence();
         let changed = self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed());

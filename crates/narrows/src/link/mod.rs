@@ -173,14 +173,14 @@ pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
 
 /// Takes the next message of a link straight to where it is used: see [`Shared::take_into`].
 #[inline(always)]
-pub fn take_into<P: Platform>(
+pub fn take_into<'a, P: Platform>(
     platform: &P,
     link: &mut Link<P>,
     port: u16,
     copied: bool,
-    to: &mut [u8],
+    place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
 ) -> Option<Descriptor> {
-    direct::take_into(platform, &mut link.shared, port, copied, to)
+    direct::take_into(platform, &mut link.shared, port, copied, place)
 }
 
 /// Calls `each` for every message that was sent and not taken before the link ended, in order:

@@ -100,16 +100,16 @@ impl<P: Platform> Shared<P> {
 
     /// Takes the next message, which is there, straight to where it is used, if it is one whose
     /// credit may gather, it is for `port`, none behind it may be more urgent, and it is in the slot
-    /// or, if blocks are `copied` out by this core, in one; what does not fit is cut off. None if
-    /// not: the message, whatever it is, is still the next, and [`Shared::take`] says what is wrong
-    /// with it if anything is.
+    /// or, if blocks are `copied` out by this core, in one. `place` has somewhere for so many bytes;
+    /// what does not fit there is cut off. None if not, or if there is no place: the message, whatever
+    /// it is, is still the next, and [`Shared::take`] says what is wrong with it if anything is.
     #[inline(always)]
-    pub fn take_into(
+    pub fn take_into<'a>(
         &mut self,
         platform: &P,
         port: u16,
         copied: bool,
-        to: &mut [u8],
+        place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
     ) -> Option<Descriptor> {
         // Read once: the compiler would read it again behind every look at the peer's memory.
         let slot = self.rx.next();
@@ -117,6 +117,7 @@ impl<P: Platform> Shared<P> {
         if descriptor.target != port || self.rx.overtaken() {
             return None;
         }
+        let to = place(descriptor.len as usize)?;
         let fits = to.len().min(descriptor.len as usize);
         let to = to.get_mut(..fits)?;
         let mut batch = self.rx.is_due(slot.wrapping_add(1));

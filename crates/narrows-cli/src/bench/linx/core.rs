@@ -253,10 +253,11 @@ impl Core {
 
     /// Notes that the application has used a signal up.
     pub fn used(&self, unit: &Unit) {
-        match &mut *unit.link.borrow_mut() {
+        // Whether the peer is to be told now is seen where the unit is attended to.
+        let _ = match &mut *unit.link.borrow_mut() {
             Link::Layered(link) => link.give_back(1),
             Link::Flat(link) => link.give_back(1),
-        }
+        };
     }
 }
 

@@ -82,6 +82,10 @@ pub enum Counter {
 }
 
 impl Counter {
+    /// All of them.
+    pub const ALL: [Counter; 5] =
+        [Counter::Coalesce, Counter::Mask, Counter::Quota, Counter::Poll, Counter::Window];
+
     /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -112,6 +116,9 @@ pub struct Linx {
     /// Of t2: the link handler is stopped until all signals were sent
     #[arg(long)]
     pub handler_stopped: bool,
+    /// Of t4 to t6 on this machine: how many nodes there are, 2 to 32; 4 if nothing is said
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<usize>,
     /// Of t0 to t6: what the receiver does against bursts
     #[arg(long, value_enum, value_name = "NAME")]
     pub counter: Option<Counter>,

@@ -72,7 +72,7 @@ impl Case {
         }
     }
 
-    fn flows(self, cores: usize) -> Vec<(usize, usize)> {
+    pub fn flows(self, cores: usize) -> Vec<(usize, usize)> {
         match self {
             Case::Pairs => (0..cores.max(2) / 2).map(|pair| (pair * 2, pair * 2 + 1)).collect(),
             Case::OneAsks => (1..cores.max(2)).map(|other| (0, other)).collect(),

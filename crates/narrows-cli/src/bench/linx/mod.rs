@@ -1,5 +1,6 @@
 //! `bench t0` to `t6`: S4's test cases, with its definitions (sections 3.5 and 3.7.1.1), on a
-//! simulated chip, and those of two cores between two processes of this machine.
+//! simulated chip or on this machine: those of two cores between two processes, the others between
+//! threads.
 
 mod cases;
 mod core;
@@ -50,6 +51,10 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         let rows = host::run(asked, case, &stacks, &sizes)?;
         return print(asked, &rows);
     };
+    if args.nodes.is_some() {
+        let text = "--nodes is for this machine: a chip has the cores that it has";
+        return Err(Failure::new(Kind::Usage, text));
+    }
     let mut trials = Vec::new();
     for stack in &stacks {
         for driver in &drivers {

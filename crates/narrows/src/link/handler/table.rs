@@ -131,6 +131,7 @@ impl<P: Platform, B> Handler<P, B> {
     }
 
     /// The address here of somebody at the other end of a link.
+    #[inline]
     pub(super) fn remote(&mut self, link: u16, spid: Spid) -> Result<Spid, Misled> {
         let what = What::Remote { link, spid };
         let unit = self.units.get(usize::from(link)).and_then(Option::as_ref);

@@ -93,7 +93,26 @@ impl<P: Platform, B> Handler<P, B> {
     ///
     /// # Errors
     /// [`Misled`]: the link has to end.
+    #[inline]
     pub fn receive<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        link: u16,
+        signal: Signal<B>,
+    ) -> Result<Taken<B>, Misled> {
+        let Signal { from, to, len, buffer } = signal;
+        if to != 0
+            && let Some(What::Endpoint(_)) = self.entry(Spid(to)).map(|entry| entry.what)
+        {
+            let from = self.remote(link, Spid(from))?.0;
+            around.deliver(Signal { from, to, len, buffer }, Some(link));
+            return Ok(Taken::Delivered);
+        }
+        self.receive_otherwise(around, link, Signal { from, to, len, buffer })
+    }
+
+    #[inline(never)]
+    fn receive_otherwise<A: Adaption<Buffer = B>>(
         &mut self,
         around: &mut A,
         link: u16,
@@ -111,11 +130,6 @@ impl<P: Platform, B> Handler<P, B> {
         }
         let what = self.entry(Spid(to)).map(|entry| entry.what);
         match what {
-            Some(What::Endpoint(_)) => {
-                let from = self.remote(link, Spid(from))?.0;
-                around.deliver(Signal { from, to, len, buffer }, Some(link));
-                Ok(Taken::Delivered)
-            }
             Some(What::Remote { link: next, spid }) if next != link => {
                 let here = self.remote(link, Spid(from))?.0;
                 let on = Signal { from: here, to: spid.0, len, buffer };

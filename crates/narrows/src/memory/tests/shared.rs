@@ -84,11 +84,14 @@ fn an_impossible_descriptor_ends_the_link() {
         // The short way takes good messages for its port and leaves all else for the long one.
         let good = error.is_none() && first >> 5 & 7 == Kind::Message as u32;
         let mut to = [0; 200];
-        assert!(b.take_into(&Core, 1, true, &mut to).is_none(), "for another port");
+        assert!(b.take_into(&Core, 1, true, |_| Some(&mut to[..])).is_none(), "for another port");
         if good && last != none {
-            assert!(b.take_into(&Core, 0, false, &mut to).is_none(), "not to be copied");
+            assert!(
+                b.take_into(&Core, 0, false, |_| Some(&mut to[..])).is_none(),
+                "not to be copied"
+            );
         }
-        let taken = b.take_into(&Core, 0, true, &mut to);
+        let taken = b.take_into(&Core, 0, true, |_| Some(&mut to[..]));
         assert_eq!(taken.is_some(), good, "{first:#x} {last:#x}");
         if taken.is_none() {
             assert_eq!(b.take().err(), error, "{first:#x} {last:#x}");

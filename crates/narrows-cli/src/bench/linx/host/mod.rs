@@ -4,8 +4,10 @@
 //! Their figures are by S4's definitions. What the stack itself takes is in the round trips that
 //! follow each other at once: batches of either stack and of the endpoint below, in turns.
 
+mod many;
 mod order;
 mod side;
+mod threads;
 
 pub use order::Order;
 pub(crate) use side::Callee;
@@ -14,13 +16,13 @@ use std::time::Duration;
 
 use narrows::platform::Platform;
 use narrows::strategy::Strategy;
-use narrows_host::linx::{Select, Spid};
-use narrows_host::{Host, system};
+use narrows_host::Host;
+use narrows_host::linx::{Select, Signal, Spid};
 use narrows_sim::time::Time;
 use serde::Serialize;
 
 use super::cases::{EVERY, LOG_EVERY, Measured, Purpose, Sent};
-use super::flags::{DriverName, Linx, Stack};
+use super::flags::{Counter, DriverName, Linx, Stack};
 use super::measure::{Case, Results, Row, Trial};
 use crate::bench::limit::{LAP, Laps};
 use crate::bench::pair::Pair;
@@ -31,7 +33,8 @@ use crate::place::Other;
 use crate::progress::Progress;
 use crate::service::Mode;
 use crate::statistics::median;
-use side::{Ends, PATIENCE, SHORT, Stamp};
+use order::How;
+use side::{Ends, PATIENCE, SHORT, Stamp, Used};
 
 /// How much longer a round trip of signals may take, flat, than one of messages of the endpoint below.
 const BOUND: f64 = 1.2;
@@ -39,6 +42,10 @@ const BOUND: f64 = 1.2;
 const FIRST: u64 = 64;
 /// Rounds of batches.
 const ROUNDS: u16 = 21;
+/// Bytes of the longest frame between nodes of a host.
+const LONGEST_FRAME: usize = narrows_host::linx::LONGEST + 64;
+/// Nodes of t4 to t6, where nothing is said.
+const NODES: usize = 4;
 /// How long the other side's process has to end, if it is what something failed for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -57,27 +64,45 @@ pub(crate) struct AtOnce {
 }
 
 /// Whether everything that was asked for means something here.
-fn sensible(which: Which, args: &Linx) -> Result<(), Failure> {
-    let four = matches!(which, Which::T4 | Which::T5 | Which::T6);
-    let flags = [
-        ("--driver", !args.driver.is_empty()),
-        ("--cached", args.cached),
-        ("--mtu", args.mtu.is_some()),
-        ("--handler-stopped", args.handler_stopped),
-        ("--counter", args.counter.is_some()),
-    ];
-    let text = match flags.iter().find(|(_, given)| *given) {
-        _ if four => format!(
-            "bench {} needs cores that are nobody else's: name a simulated chip, such as --on \
-             nios2-quad",
-            which.name()
-        ),
-        Some((flag, _)) => {
-            format!(
-                "{flag} is for simulated chips: leave it out, or name one, such as --on nios2-dual"
-            )
-        }
-        None => return Ok(()),
+fn sensible(which: Which, args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
+    let many = matches!(which, Which::T4 | Which::T5 | Which::T6);
+    let flat = stacks.contains(&Stack::Flat);
+    let foreign = args.driver.iter().find(|driver| **driver != DriverName::ShmNoack);
+    let text = if let Some(driver) = foreign {
+        format!(
+            "--driver {} is for simulated chips: here a sender has nothing of a receiver's interrupt \
+             to wait for and no engine that reads its memory, so all there is is what shm-noack is; \
+             leave it out, or name a chip, such as --on nios2-dual",
+            driver.name()
+        )
+    } else if args.cached {
+        "--cached is for simulated chips: memory between processes is always cached; leave it out"
+            .to_owned()
+    } else if args.handler_stopped {
+        "--handler-stopped is for simulated chips: one thread of a process cannot be stopped from \
+         outside; leave it out, or name a chip, such as --on nios2-dual"
+            .to_owned()
+    } else if args.counter == Some(Counter::Quota) {
+        "--counter quota is for simulated chips: here the thread that does the interrupt's work is no \
+         more urgent than the application, so that the system's scheduler is its quota"
+            .to_owned()
+    } else if args.counter == Some(Counter::Poll) {
+        "--counter poll is for simulated chips: here a thread that was woken always takes what there \
+         is before it asks to be woken again"
+            .to_owned()
+    } else if args.counter == Some(Counter::Mask) && flat {
+        "--counter mask is for --stack layered: flat, no frame waits for a receiving thread"
+            .to_owned()
+    } else if args.mtu.is_some() && flat {
+        "--mtu is for --stack layered: flat cuts no signal up".to_owned()
+    } else if args.mtu.is_some_and(|mtu| !(64..=LONGEST_FRAME).contains(&mtu)) {
+        format!("--mtu is 64 to {LONGEST_FRAME} bytes here")
+    } else if args.nodes.is_some() && !many {
+        "--nodes is for bench t4 to t6: the others have two".to_owned()
+    } else if args.nodes.is_some_and(|nodes| !(2..=32).contains(&nodes)) {
+        "--nodes is 2 to 32: a node has 31 links at most".to_owned()
+    } else {
+        return Ok(());
     };
     Err(Failure::new(Kind::Usage, text))
 }
@@ -92,13 +117,16 @@ pub(super) fn run(
     stacks: &[Stack],
     sizes: &[usize],
 ) -> Result<Vec<Row>, Failure> {
-    sensible(asked.args.which, &asked.args.linx)?;
+    sensible(asked.args.which, &asked.args.linx, stacks)?;
     let longest = narrows_host::linx::LONGEST;
     if let Some(wrong) = sizes.iter().find(|size| !(8..=longest).contains(*size)) {
         let text = format!("a signal here has 8 to {longest} bytes, not {wrong}");
         return Err(Failure::new(Kind::Usage, text));
     }
-    let mut bench = Bench::start(asked)?;
+    let linx = &asked.args.linx;
+    let how = How { mtu: linx.mtu, counter: linx.counter };
+    let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
+    let mut bench = if many { None } else { Some(Bench::start(asked, how)?) };
     let progress = Progress::new((stacks.len() * sizes.len()) as u64, asked.global.json);
     let mut rows = Vec::new();
     let mut done = 0;
@@ -109,19 +137,27 @@ pub(super) fn run(
                 case,
                 driver: DriverName::ShmNoack,
                 stack: *stack,
-                counter: None,
+                counter: linx.counter,
                 bytes: *bytes,
-                mtu: None,
+                mtu: linx.mtu,
                 cached: true,
                 stopped: false,
                 rounds: asked.args.rounds.map(u32::from),
             };
-            let results = bench.carry_out(&trial)?;
+            let results = match &mut bench {
+                Some(bench) => bench.carry_out(&trial)?,
+                None => {
+                    let measured = many::carry_out(&trial, how, linx.nodes.unwrap_or(NODES))?;
+                    Results::new(measured, 1e9 / Host::nanos_per_tick())
+                }
+            };
             rows.extend(results.rows(&trial).into_iter().map(|row| Row { driver: "host", ..row }));
             done += 1;
             progress.reach(done);
         }
-        if case == Case::Latency {
+        if case == Case::Latency
+            && let Some(bench) = &mut bench
+        {
             let rounds = usize::from(asked.args.rounds.unwrap_or(ROUNDS));
             let found = bench.at_once(stacks, *bytes, rounds)?;
             for (stack, at_once) in stacks.iter().zip(found) {
@@ -137,7 +173,9 @@ pub(super) fn run(
         }
     }
     drop(progress);
-    bench.close()?;
+    if let Some(bench) = bench {
+        bench.close()?;
+    }
     rows.sort_by_key(|row| row.stack == Stack::Flat.name());
     Ok(rows)
 }
@@ -151,12 +189,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn start(asked: &Asked<'_>) -> Result<Bench, Failure> {
+    fn start(asked: &Asked<'_>, how: How) -> Result<Bench, Failure> {
         let mut pair = Pair::start(asked.global, false, narrows_host::linx::LONGEST, None)?;
         pair.warn();
         let number = std::process::id();
-        order(&mut pair, Order::Open(number))?;
-        let ends = Ends::open(number, "caller").map_err(|why| {
+        order(&mut pair, Order::Open(number, how))?;
+        let ends = Ends::open(number, "caller", how).map_err(|why| {
             Failure::new(Kind::Name, format!("cannot open the bench's endpoints: {why}"))
         })?;
         let find = |stack| Some((stack, ends.find(number, "callee", stack)?));
@@ -204,7 +242,7 @@ impl Bench {
 
     /// Sends all signals of a trial, receives all answers, and puts both sides' stamps together.
     fn exchange(&self, trial: &Trial, signals: &[(Purpose, usize)]) -> Option<Measured> {
-        let began = system::process_time();
+        let began = Used::now();
         let burst = signals.iter().all(|(purpose, _)| *purpose == Purpose::Burst);
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         let mut waiting = 0;
@@ -224,11 +262,15 @@ impl Bench {
         if burst {
             received.push(self.receive(trial.stack)?);
         }
-        let cpu = system::process_time().saturating_sub(began);
-        let (their_cpu, theirs) = side::hear(self.ends.of(trial.stack))?;
+        let used = Used::now().since(&began);
+        let (their_used, theirs) = side::hear(self.ends.of(trial.stack))?;
         let share =
             |cpu: Duration| Time::nanos(cpu.as_nanos() as u64 / signals.len().max(1) as u64);
-        let busy = [share(cpu), share(their_cpu)];
+        let busy = [share(used.cpu), share(their_used.cpu)];
+        let layers = [used, their_used].map(|used| {
+            let had = threads::between(trial.stack, &threads::Times::default(), &used.by);
+            had.into_iter().map(|(role, had)| (role, Time::nanos(had.as_nanos() as u64))).collect()
+        });
         let mut all = Vec::new();
         for ((purpose, bytes), stamp) in signals.iter().zip(&sent) {
             let there = theirs.iter().find(|one| one.id == stamp.id && one.received > 0)?;
@@ -240,7 +282,7 @@ impl Bench {
             let times = [there.sent, there.returned, stamp.received].map(Time::nanos);
             all.push(Sent::of(*purpose, (1, 0), *bytes, times, [busy[1], busy[0]]));
         }
-        Some(Measured { signals: all, layers: Vec::new() })
+        Some(Measured { signals: all, layers: layers.into() })
     }
 
     /// Round trips of both stacks and of the endpoint below, in turns.
@@ -287,23 +329,28 @@ impl Bench {
         order(&mut self.pair, Order::Echo(stack, count as u32))?;
         let mut laps = Laps::new(count);
         laps.begin();
+        let mut signal = side::make(Purpose::Burst, 0, bytes);
         for number in 0..count {
             laps.iteration(LAP);
-            if self.there_and_back(stack, number as u32, bytes).is_none() {
-                return Err(silent(&mut self.pair));
-            }
+            signal = signal.and_then(|signal| self.there_and_back(stack, number as u32, signal));
         }
         laps.finish();
+        if signal.is_none() {
+            return Err(silent(&mut self.pair));
+        }
         Ok(laps.middle().unwrap_or_default())
     }
 
+    /// Sends a signal and receives it back, to be sent again: as the endpoint below sends one buffer
+    /// again and again.
     #[inline(always)]
-    fn there_and_back(&self, stack: Stack, id: u32, bytes: usize) -> Option<()> {
+    fn there_and_back(&self, stack: Stack, id: u32, mut signal: Signal) -> Option<Signal> {
         let to = self.theirs.iter().find(|(of, _)| *of == stack)?.1;
         let own = self.ends.of(stack);
-        own.send(to, side::make(Purpose::Burst, id, bytes)?).ok()?;
+        side::mark(&mut signal, id)?;
+        own.send(to, signal).ok()?;
         let back = own.receive(&Select::any(), Some(PATIENCE))?;
-        (side::read(&back) == Some(id)).then_some(())
+        (side::read(&back) == Some(id)).then_some(back)
     }
 }
 

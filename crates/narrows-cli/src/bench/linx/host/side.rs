@@ -7,15 +7,18 @@ use narrows::platform::Instant;
 use narrows_host::linx::{Endpoint, Error, Options, Select, Signal, Spid, Stack as Placed};
 use narrows_host::system;
 
-use super::order::Order;
+use super::order::{How, Order};
+use super::threads::{self, ROLES, Times};
 use crate::bench::linx::cases::Purpose;
-use crate::bench::linx::flags::Stack;
+use crate::bench::linx::flags::{Counter, Stack};
 
 /// How long the other side may take for the next signal.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a log, and of a request for one and of a confirmation.
 pub const LOG: usize = 1500;
 pub const SHORT: usize = 32;
+/// How long fewer frames than are waited for may wait.
+const COALESCED: Duration = Duration::from_millis(1);
 /// Numbers of signals: what they are for, a report.
 const REPORT: u32 = 100;
 const HUNT: u32 = 102;
@@ -34,6 +37,8 @@ pub struct Stamp {
 }
 
 const STAMP: usize = 4 + 3 * 8;
+/// Bytes of a report before its stamps.
+const HEAD: usize = 4 + 8 * (ROLES.len() + 1);
 
 /// One side's endpoints.
 pub struct Ends {
@@ -43,14 +48,9 @@ pub struct Ends {
 
 impl Ends {
     /// Opens both.
-    pub fn open(number: u32, side: &str) -> Result<Ends, Error> {
-        let open = |stack: Stack, placed| {
-            Options::new(name(number, side, stack)).domain("bench").stack(placed).open()
-        };
-        Ok(Ends {
-            flat: open(Stack::Flat, Placed::Flat)?,
-            layered: open(Stack::Layered, Placed::Layered)?,
-        })
+    pub fn open(number: u32, side: &str, how: How) -> Result<Ends, Error> {
+        let open = |stack| options(name(number, side, stack), stack, how).open();
+        Ok(Ends { flat: open(Stack::Flat)?, layered: open(Stack::Layered)? })
     }
 
     /// The one of a stack.
@@ -66,6 +66,25 @@ impl Ends {
         let own = self.of(stack);
         own.hunt(&name(number, side, stack), Signal::with(HUNT, &[])).ok()?;
         Some(own.receive(&Select::only(&[HUNT]), Some(PATIENCE))?.sender())
+    }
+}
+
+/// A node for a trial.
+pub fn options(name: String, stack: Stack, how: How) -> Options {
+    let placed = match stack {
+        Stack::Flat => Placed::Flat,
+        Stack::Layered => Placed::Layered,
+    };
+    let options = Options::new(name).domain("bench").stack(placed);
+    let options = match how.mtu.filter(|_| stack == Stack::Layered) {
+        Some(mtu) => options.mtu(mtu),
+        None => options,
+    };
+    match how.counter {
+        Some(Counter::Coalesce) => options.coalesce(4, COALESCED),
+        Some(Counter::Mask) => options.mask(4),
+        Some(Counter::Window) => options.window(8),
+        Some(Counter::Quota | Counter::Poll) | None => options,
     }
 }
 
@@ -86,13 +105,19 @@ pub fn purpose_of(signal: &Signal) -> Option<Purpose> {
 /// A signal of so many bytes for a purpose, which bears its number at both ends.
 pub fn make(purpose: Purpose, id: u32, bytes: usize) -> Option<Signal> {
     let mut signal = Signal::new(bytes.max(8), number_of(purpose))?;
+    mark(&mut signal, id)?;
+    Some(signal)
+}
+
+/// Writes a signal's number to both its ends.
+pub fn mark(signal: &mut Signal, id: u32) -> Option<()> {
     let all = signal.bytes_mut();
     all.get_mut(4..8)?.copy_from_slice(&id.to_le_bytes());
     // The shortest have room for one only.
-    if bytes >= 12 {
+    if all.len() >= 12 {
         all.last_chunk_mut::<4>()?.copy_from_slice(&id.to_le_bytes());
     }
-    Some(signal)
+    Some(())
 }
 
 /// The number of a signal, if it came as it was made.
@@ -103,11 +128,37 @@ pub fn read(signal: &Signal) -> Option<u32> {
     (bytes.len() < 12 || end == id).then_some(id)
 }
 
-/// What a side tells of a trial: its processor time in nanoseconds, and its stamps.
-pub fn report(cpu: Duration, stamps: &[Stamp]) -> Option<Signal> {
-    let mut signal = Signal::new(12 + stamps.len() * STAMP, REPORT)?;
-    let (head, rest) = signal.bytes_mut().split_at_mut_checked(12)?;
-    head.get_mut(4..)?.copy_from_slice(&(cpu.as_nanos() as u64).to_le_bytes());
+/// What a side has used: all of it, and by what its threads do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    pub cpu: Duration,
+    pub by: Times,
+}
+
+impl Used {
+    /// So far.
+    pub fn now() -> Used {
+        Used { cpu: system::process_time(), by: threads::times(&threads::all()) }
+    }
+
+    /// Since then.
+    pub fn since(mut self, before: &Used) -> Used {
+        self.cpu = self.cpu.saturating_sub(before.cpu);
+        for (now, before) in self.by.iter_mut().zip(before.by) {
+            *now = now.saturating_sub(before);
+        }
+        self
+    }
+}
+
+/// What a side tells of a trial: what it used in nanoseconds, and its stamps.
+pub fn report(used: &Used, stamps: &[Stamp]) -> Option<Signal> {
+    let mut signal = Signal::new(HEAD + stamps.len() * STAMP, REPORT)?;
+    let (head, rest) = signal.bytes_mut().split_at_mut_checked(HEAD)?;
+    for (to, time) in head.get_mut(4..)?.chunks_exact_mut(8).zip(used.by.iter().chain([&used.cpu]))
+    {
+        to.copy_from_slice(&(time.as_nanos() as u64).to_le_bytes());
+    }
     for (stamp, to) in stamps.iter().zip(rest.chunks_exact_mut(STAMP)) {
         let (id, times) = to.split_at_mut_checked(4)?;
         id.copy_from_slice(&stamp.id.to_le_bytes());
@@ -120,16 +171,21 @@ pub fn report(cpu: Duration, stamps: &[Stamp]) -> Option<Signal> {
 }
 
 /// Waits for what the other side tells.
-pub fn hear(own: &Endpoint) -> Option<(Duration, Vec<Stamp>)> {
+pub fn hear(own: &Endpoint) -> Option<(Used, Vec<Stamp>)> {
     let signal = own.receive(&Select::only(&[REPORT]), Some(PATIENCE))?;
     let bytes = signal.bytes();
     let long = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?));
-    let stamps = bytes.get(12..)?.chunks_exact(STAMP).map(|one| {
+    let time = |at: usize| Some(Duration::from_nanos(long(bytes.get(at..at + 8)?)?));
+    let mut used = Used { cpu: time(HEAD - 8)?, ..Used::default() };
+    for (at, by) in used.by.iter_mut().enumerate() {
+        *by = time(4 + at * 8)?;
+    }
+    let stamps = bytes.get(HEAD..)?.chunks_exact(STAMP).map(|one| {
         let id = u32::from_le_bytes(one.get(..4)?.try_into().ok()?);
         let (sent, returned) = (long(one.get(4..12)?)?, long(one.get(12..20)?)?);
         Some(Stamp { id, sent, returned, received: long(one.get(20..28)?)? })
     });
-    Some((Duration::from_nanos(long(bytes.get(4..12)?)?), stamps.collect::<Option<_>>()?))
+    Some((used, stamps.collect::<Option<_>>()?))
 }
 
 /// The side that answers.
@@ -163,8 +219,8 @@ impl Callee {
     /// See [`Refused`].
     pub fn obey(&mut self, order: Order, now: impl Fn() -> Instant) -> Result<(), Refused> {
         match (order, &self.ends) {
-            (Order::Open(number), _) => {
-                self.ends = Some(Ends::open(number, "callee").map_err(Refused::Open)?);
+            (Order::Open(number, how), _) => {
+                self.ends = Some(Ends::open(number, "callee", how).map_err(Refused::Open)?);
                 // The hunts of the caller are answered in calls of a flat endpoint.
                 let flat = self.ends.as_ref().map(|ends| ends.of(Stack::Flat));
                 let begun = flat.and_then(|flat| flat.receive(&Select::any(), Some(PATIENCE)));
@@ -194,7 +250,7 @@ fn echo(own: &Endpoint, signals: u32) -> Option<()> {
 }
 
 fn serve(own: &Endpoint, signals: u32, now: impl Fn() -> Instant) -> Option<()> {
-    let began = system::process_time();
+    let began = Used::now();
     let mut stamps = Vec::new();
     let mut last = Spid::NONE;
     for left in (0..signals).rev() {
@@ -217,7 +273,7 @@ fn serve(own: &Endpoint, signals: u32, now: impl Fn() -> Instant) -> Option<()> 
             stamps.push(Stamp { id, sent, returned: now().0, received: 0 });
         }
     }
-    let report = report(system::process_time().saturating_sub(began), &stamps)?;
+    let report = report(&Used::now().since(&began), &stamps)?;
     own.send(last, report).ok()
 }
 
@@ -236,14 +292,24 @@ mod tests {
             }
         }
         for order in [
-            Order::Open(7),
+            Order::Open(7, How::default()),
+            Order::Open(8, How { mtu: Some(512), counter: Some(Counter::Mask) }),
             Order::Serve(Stack::Layered, 100),
             Order::Echo(Stack::Flat, 9),
             Order::Close,
         ] {
             assert_eq!(order.to_string().parse(), Ok(order));
         }
-        for text in ["", "open", "open x", "serve flat", "echo deep 1", "close 1"] {
+        for text in [
+            "",
+            "open",
+            "open x",
+            "open 1 0",
+            "open 1 0 deep",
+            "serve flat",
+            "echo deep 1",
+            "close 1",
+        ] {
             assert_eq!(text.parse::<Order>(), Err(()), "{text}");
         }
     }
