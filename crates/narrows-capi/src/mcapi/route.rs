@@ -10,7 +10,7 @@ use super::attribute::PRIORITIES;
 use super::foreign::Bytes;
 use super::id::EndpointId;
 use super::node::{CONTROL, Node};
-use super::transfer::Quick;
+use super::transfer::{Quick, done};
 
 /// Ways that are remembered, a power of two.
 const WAYS: usize = 16;
@@ -60,8 +60,8 @@ impl Node {
         bytes: &Bytes,
         priority: u32,
     ) -> Quick<()> {
-        let done = self.post_message(ends, bytes.there(), priority);
-        self.quick(done.map(|()| ((), false)))
+        let sent = self.post_message(ends, bytes.there(), priority);
+        done(sent.map(|()| ((), false)))
     }
 
     #[inline(always)]
