@@ -36,15 +36,16 @@ const GLANCE: Duration = Duration::from_micros(2);
 /// How often a call looks before it makes a request: for about as long as an answer takes.
 const LOOKS: u32 = 64;
 
-/// A place for a node, in lines of its own: the locks of two do not share one.
-#[repr(align(128))]
+/// A place for a node, in lines of its own: the locks of two do not share one. The lock is first,
+/// so that the slot's address is the lock's.
+#[repr(C, align(128))]
 pub(super) struct Slot {
+    node: lock_api::Mutex<Lock, Option<Box<Node>>>,
     /// The node that is there.
     id: AtomicU32,
     /// The first life of the next node's handles: whatever a handle of an earlier node is kept for, it
     /// is none of this one's.
     first: AtomicU16,
-    node: lock_api::Mutex<Lock, Option<Box<Node>>>,
     /// Threads that want the lock.
     wanting: AtomicU32,
     /// Whether the leader sleeps with the lock.
@@ -60,6 +61,7 @@ pub(super) struct Slot {
 pub(super) type Guard<'a> = lock_api::MutexGuard<'a, Lock, Option<Box<Node>>>;
 
 /// A node's lock, whose ways in and out are as short as can be if nobody waits for it.
+#[repr(C)]
 pub(super) struct Lock {
     /// [`TAKEN`], and [`AWAITED`] if somebody waits for it, taken or not.
     state: AtomicU32,

@@ -151,7 +151,8 @@ impl Node {
         let Shorts { places, inlets } = &mut self.shorts;
         for at in inlets {
             if let Some(Place {
-                way: Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _), ..
+                way: Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _),
+                ..
             }) = places.get_mut(usize::from(*at))
             {
                 self.stack.credit(inlet);

@@ -59,12 +59,14 @@ impl<P: Platform> Inlet<P> {
 impl<P: Platform> Node<P> {
     /// Takes the sender's side of a channel out of its link. Until it is put back there is no such
     /// channel to send on; waits do not include its room. None if there is none, or the link ended.
+    #[inline(never)]
     pub fn take_outlet(&mut self, to: Channel) -> Option<Outlet<P>> {
         let side = self.links.up_mut(to.link)?.shared.take_outlet(to.ring)?;
         Some(Outlet { to, side })
     }
 
     /// Puts back what was taken out; it is forgotten if the link was.
+    #[inline(never)]
     pub fn put_outlet(&mut self, outlet: Outlet<P>) {
         let Outlet { to, side } = outlet;
         if let Some(link) = self.links.get_mut(to.link) {
@@ -74,12 +76,14 @@ impl<P: Platform> Node<P> {
 
     /// As [`Node::take_outlet`], the receiver's side. Who waits [credits](Node::credit) what it took
     /// before.
+    #[inline(never)]
     pub fn take_inlet(&mut self, from: Channel) -> Option<Inlet<P>> {
         let side = self.links.up_mut(from.link)?.shared.take_inlet(from.ring)?;
         Some(Inlet { from, side })
     }
 
     /// Puts back what was taken out; it is forgotten if the link was.
+    #[inline(never)]
     pub fn put_inlet(&mut self, inlet: Inlet<P>) {
         let Inlet { from, side } = inlet;
         self.links.with_channels(from.link);
@@ -134,6 +138,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Rings the receiver, if it sleeps and wants to be rung by now.
+    #[inline(never)]
     pub fn ring_for(&mut self, to: &Outlet<P>) {
         if let Some(link) = self.links.up_mut(to.to.link) {
             link.shared.ring_for(&self.platform, &to.side);
@@ -149,6 +154,7 @@ impl<P: Platform> Node<P> {
 
     /// Says that a packet which was taken from a channel need not keep its link: its bytes are kept by
     /// whoever has the region, and [`Node::give_block`] gives it back.
+    #[inline(never)]
     pub fn forget_block(&mut self, link: LinkId) {
         if let Some(link) = self.links.get_mut(link) {
             link.shared.drop_block();
@@ -165,6 +171,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Lets the sender have all blocks that were given back.
+    #[inline(never)]
     pub fn give_all(&mut self, link: LinkId) {
         if let Some(link) = self.links.up_mut(link) {
             link.shared.flush(&self.platform);
@@ -178,6 +185,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Gives credit for all that was taken.
+    #[inline(never)]
     pub fn credit(&mut self, inlet: &mut Inlet<P>) {
         if let Some(link) = self.links.up_mut(inlet.from.link) {
             link.shared.credit(&self.platform, &mut inlet.side);
