@@ -107,7 +107,7 @@ impl Descriptor {
     /// no layout stands for none.
     #[inline(always)]
     pub(crate) fn packet(first: u32, last: u32) -> Option<(u32, Block)> {
-        (first & (7 << 5 | 3) == Self::USUAL).then(|| (first >> 8, Block((last >> 16) as u16)))
+        (first & (7 << 5 | 3) == Self::USUAL).then_some((first >> 8, Block((last >> 16) as u16)))
     }
 
     /// Whether the last word is of a message without a block.
