@@ -105,6 +105,7 @@ impl Options {
     ///
     /// # Errors
     /// See [`OpenError`]; each is a sentence that says what to do.
+    #[inline(never)]
     pub fn open(self) -> Result<Host, OpenError> {
         let parse = |text: &str| text.parse::<Name>().map_err(|_| OpenError::Name(text.into()));
         let (name, domain) = (parse(&self.name)?, parse(&self.domain)?);

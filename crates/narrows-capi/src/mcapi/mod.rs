@@ -5,7 +5,7 @@
 //! what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
 //! their endpoints), `channel`, `request`, `transfer` (messages, packets and scalars), `control`
 //! (what nodes say to each other), `short` (the sides of open channels that the short way has) and
-//! `held` (packets that were received and not released).
+//! `lender` (packets that were received and not released).
 
 pub mod ffi;
 
@@ -14,8 +14,8 @@ mod channel;
 mod control;
 mod endpoint;
 mod foreign;
-mod held;
 mod id;
+mod lender;
 mod node;
 mod peer;
 mod process;

@@ -1,11 +1,12 @@
 //! A node of MCAPI: its state, and how it moves on.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError, What};
 use narrows::link::{LinkId, Name};
-use narrows::memory::{Block, Class, Layout};
+use narrows::memory::{Class, Layout};
 use narrows::platform::{Lost, Platform};
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::{Bell, Host, Options};
@@ -14,13 +15,14 @@ use super::attribute::{INBOX, LONGEST, SLOTS};
 use super::channel::Channel;
 use super::control::{BYTES, Control};
 use super::endpoint::{Endpoints, MAX_ENDPOINTS};
-use super::held::Held;
 use super::id::{EndpointId, Handle, NodeId, Table};
+use super::lender::Lender;
 use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
 use super::request::{Operation, Requests};
 use super::route::Routes;
 use super::short::Shorts;
 use super::status::Status;
+use super::transfer::TURNS;
 
 /// The stack's port for what nodes say to each other.
 pub(super) const CONTROL: u16 = 0;
@@ -56,14 +58,15 @@ pub(super) struct Node {
     /// Sides of channels, for the short way.
     pub shorts: Shorts,
     pub requests: Requests,
-    pub held: Held<(LinkId, Block)>,
+    /// The memory in which the packet was that was released last.
+    pub released: Option<Arc<Lender>>,
     /// Channels whose link is looked for.
     pub hunting: u16,
     /// A thread waits that has the lock unless somebody asks for it.
     pub led: bool,
     /// Something ended that a thread may wait for.
     pub news: bool,
-    /// Calls that may find what they want before the next that sees to everything; behind 0 is 255.
+    /// Calls that may find what they want before the next that sees to everything.
     pub turns: u8,
     wanted: Vec<Wanted>,
     unsaid: VecDeque<(LinkId, Control)>,
@@ -115,11 +118,11 @@ impl Node {
             routes: Routes::default(),
             shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
             requests: Requests::new(slot, first),
-            held: Held::new().ok_or(Status::NodeInitFailed)?,
+            released: None,
             hunting: 0,
             led: false,
             news: false,
-            turns: 0,
+            turns: TURNS,
             wanted: Vec::with_capacity(64),
             unsaid: VecDeque::with_capacity(64),
             unheard: false,

@@ -1,13 +1,14 @@
 //! The other nodes that a node deals with, and those of their endpoints that it has got.
 
+use std::sync::Arc;
+
 use narrows::endpoint::Address;
 use narrows::link::LinkId;
-use narrows::platform::Memory;
-use narrows_host::PeerRegion;
 
 use super::control::{Control, Place};
 use super::foreign::Output;
 use super::id::{EndpointId, Handle, NodeId};
+use super::lender::Lender;
 use super::node::Node;
 use super::request::Operation;
 use super::status::{Outcome, Status};
@@ -27,8 +28,6 @@ pub(super) struct Peer {
     rings: u32,
     /// Messages that wait for room.
     pub queued: u16,
-    /// Its memory, once packets were received in it: they stay there when the peer is gone.
-    pub region: Option<PeerRegion>,
 }
 
 /// Why an endpoint cannot be sent to any more.
@@ -72,8 +71,8 @@ impl Remote {
 pub(super) struct Peers {
     places: Box<[Option<Peer>]>,
     remotes: Box<[Option<Remote>; REMOTES]>,
-    /// Memory of peers that are gone, while packets are in it.
-    kept: Vec<PeerRegion>,
+    /// Memory in which packets were received: they stay there when the peer is gone.
+    pub lenders: Vec<Arc<Lender>>,
     /// How often one of the peers or of their endpoints may have changed.
     pub changes: u64,
 }
@@ -84,7 +83,7 @@ impl Peers {
         Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
             remotes: remotes.try_into().ok()?,
-            kept: Vec::new(),
+            lenders: Vec::new(),
             changes: 0,
         })
     }
@@ -109,7 +108,7 @@ impl Peers {
     pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
         self.changes += 1;
         let free = self.places.iter().position(Option::is_none)?;
-        *self.places.get_mut(free)? = Some(Peer { id, link, rings: 0, queued: 0, region: None });
+        *self.places.get_mut(free)? = Some(Peer { id, link, rings: 0, queued: 0 });
         Some(free as u8)
     }
 
@@ -119,7 +118,6 @@ impl Peers {
         let Some(peer) = self.places.get_mut(usize::from(place)).and_then(Option::take) else {
             return;
         };
-        self.kept.extend(peer.region);
         let theirs = |remote: &&mut Remote| remote.link == peer.link && remote.end.is_none();
         for remote in self.remotes.iter_mut().flatten().filter(theirs) {
             remote.end = Some(end);
@@ -138,22 +136,6 @@ impl Peers {
         if let Some(peer) = self.of(link).and_then(|place| self.get_mut(place)) {
             peer.rings &= !(1 << ring);
         }
-    }
-
-    /// Keeps the memory of the peer behind a link for the packets in it.
-    pub fn keep(&mut self, link: LinkId, region: &PeerRegion) {
-        if let Some(peer) = self.of(link).and_then(|place| self.get_mut(place)) {
-            peer.region.get_or_insert_with(|| region.clone());
-        }
-    }
-
-    /// Whether packets were received in memory that this address is in.
-    pub fn had_packet(&self, at: usize) -> bool {
-        let own = self.places.iter().flatten().filter_map(|peer| peer.region.as_ref());
-        own.chain(&self.kept).any(|region| {
-            let base = region.at(0, 0).map_or(0, |base| base.addr());
-            at.wrapping_sub(base) < region.size() as usize
-        })
     }
 
     #[inline(always)]
@@ -223,6 +205,18 @@ impl Peers {
 }
 
 impl Node {
+    /// The memory of the peer behind a link, for packets. None if it cannot be.
+    pub fn lender(&mut self, link: LinkId) -> Option<Arc<Lender>> {
+        let known = self.peers.lenders.iter().find(|lender| lender.link() == link);
+        if let Some(known) = known {
+            return Some(known.clone());
+        }
+        let (region, layout) = (self.stack.peer_region(link)?, self.stack.peer_layout(link)?);
+        let lender = Arc::new(Lender::new(link, region, layout)?);
+        self.peers.lenders.push(lender.clone());
+        Some(lender)
+    }
+
     /// The stack's port of an endpoint that has to be this node's own.
     #[inline]
     pub fn own_endpoint(&self, id: EndpointId) -> Outcome<u16> {

@@ -36,15 +36,16 @@ const GLANCE: Duration = Duration::from_micros(2);
 /// How often a call looks before it makes a request: for about as long as an answer takes.
 const LOOKS: u32 = 64;
 
-/// A place for a node, in lines of its own: the locks of two do not share one.
-#[repr(align(128))]
+/// A place for a node, in lines of its own: the locks of two do not share one. The lock is first,
+/// so that the slot's address is the lock's.
+#[repr(C, align(128))]
 pub(super) struct Slot {
+    node: lock_api::Mutex<Lock, Option<Box<Node>>>,
     /// The node that is there.
     id: AtomicU32,
     /// The first life of the next node's handles: whatever a handle of an earlier node is kept for, it
     /// is none of this one's.
     first: AtomicU16,
-    node: lock_api::Mutex<Lock, Option<Box<Node>>>,
     /// Threads that want the lock.
     wanting: AtomicU32,
     /// Whether the leader sleeps with the lock.
@@ -60,37 +61,43 @@ pub(super) struct Slot {
 pub(super) type Guard<'a> = lock_api::MutexGuard<'a, Lock, Option<Box<Node>>>;
 
 /// A node's lock, whose ways in and out are as short as can be if nobody waits for it.
+#[repr(C)]
 pub(super) struct Lock {
-    /// [`FREE`], [`TAKEN`], or [`AWAITED`]: taken, and somebody may wait for it.
+    /// [`TAKEN`], and [`AWAITED`] if somebody waits for it, taken or not.
     state: AtomicU32,
-    waiting: Mutex<()>,
+    /// How many wait.
+    waiting: Mutex<u32>,
     free: Condvar,
 }
 
-const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const AWAITED: u32 = 2;
 
-// SAFETY: only who changes the state from FREE has it, and it is FREE again when that one unlocks.
+// SAFETY: only who sets TAKEN, where it was not, has it; only that one takes it off again, unlocking.
 unsafe impl lock_api::RawMutex for Lock {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Lock =
-        Lock { state: AtomicU32::new(FREE), waiting: Mutex::new(()), free: Condvar::new() };
+        Lock { state: AtomicU32::new(0), waiting: Mutex::new(0), free: Condvar::new() };
     type GuardMarker = lock_api::GuardNoSend;
 
     #[inline(never)]
     fn lock(&self) {
         let mut waiting = self.waiting.lock();
+        *waiting += 1;
         // Who unlocks from now on asks for `waiting`, and so finds this thread behind `wait`.
-        while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
+        while self.state.fetch_or(TAKEN | AWAITED, Ordering::Acquire) & TAKEN != 0 {
             self.free.wait(&mut waiting);
+        }
+        *waiting -= 1;
+        if *waiting == 0 {
+            // Relaxed: whoever waits next sets it again, behind `waiting`.
+            self.state.fetch_and(!AWAITED, Ordering::Relaxed);
         }
     }
 
     #[inline(always)]
     fn try_lock(&self) -> bool {
-        let (new, old) = (Ordering::Acquire, Ordering::Relaxed);
-        self.state.compare_exchange(FREE, TAKEN, new, old).is_ok()
+        self.state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
     }
 
     #[inline(always)]
@@ -105,7 +112,7 @@ impl Lock {
     /// Unlocks. True if it is to be passed on to somebody who waits.
     #[inline(always)]
     fn is_passed_on(&self) -> bool {
-        self.state.swap(FREE, Ordering::Release) != TAKEN
+        self.state.fetch_sub(TAKEN, Ordering::Release) != TAKEN
     }
 
     #[cold]
@@ -122,8 +129,6 @@ struct Process {
     near: [AtomicU32; SLOTS],
     lives: AtomicU64,
     nodes: AtomicU32,
-    /// The slot of the node that last gave a packet back the long way.
-    releasing: AtomicU32,
     /// One node is opened at a time.
     opening: Mutex<()>,
 }
@@ -132,6 +137,9 @@ struct Process {
 /// the locks of the old are as other threads left them.
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new((&raw const NOTHING).cast_mut());
 
+/// The slot of the node that last gave a packet back the long way, one of [`process`]'s.
+static RELEASING: AtomicPtr<Slot> = AtomicPtr::new((&raw const NOTHING.slots[0]).cast_mut());
+
 /// What there is before the first node.
 static NOTHING: Process = Process::new();
 
@@ -139,8 +147,8 @@ impl Process {
     const fn new() -> Process {
         let slots = [const { Slot::new() }; SLOTS];
         let (lives, nodes) = (AtomicU64::new(1), AtomicU32::new(0));
-        let (near, releasing) = ([const { AtomicU32::new(0) }; SLOTS], AtomicU32::new(0));
-        Process { slots, near, lives, nodes, releasing, opening: Mutex::new(()) }
+        let near = [const { AtomicU32::new(0) }; SLOTS];
+        Process { slots, near, lives, nodes, opening: Mutex::new(()) }
     }
 }
 
@@ -165,6 +173,7 @@ fn process() -> &'static Process {
 fn make() -> &'static Process {
     extern "C" fn in_child() {
         PROCESS.store((&raw const NOTHING).cast_mut(), Ordering::Release);
+        RELEASING.store((&raw const NOTHING.slots[0]).cast_mut(), Ordering::Release);
         BOUND.set(None);
     }
     static FORKS: std::sync::Once = std::sync::Once::new();
@@ -467,13 +476,9 @@ impl Quickly {
         let slot = self.0;
         let Some(node) = self.node() else { return };
         node.follow_up(handle);
-        // Everything is seen to now and then, for who finds all that it wants at once.
-        if node.turns == 0 {
-            node.turns = u8::MAX;
-            node.progress();
-            if std::mem::take(&mut node.news) {
-                slot.tell();
-            }
+        node.turn();
+        if std::mem::take(&mut node.news) {
+            slot.tell();
         }
     }
 }
@@ -506,23 +511,25 @@ fn near(id: NodeId) -> usize {
 /// The node that a packet may be of that is given back.
 #[inline(always)]
 pub(super) fn quickly_releasing() -> Option<Quickly> {
-    let process = process();
-    // Relaxed: whichever it is, the packet is looked for there.
-    let at = process.releasing.load(Ordering::Relaxed);
-    Quickly::new(process.slots.get(at as usize)?)
+    // Acquire: as in `process`. Whichever it is, the packet is looked for there.
+    let at = RELEASING.load(Ordering::Acquire);
+    // SAFETY: a slot of `NOTHING` or of what was leaked; and nobody ever has it mutably.
+    Quickly::new(unsafe {
+        std::hint::assert_unchecked(!at.is_null());
+        &*at
+    })
 }
 
 /// Has a node give a packet back that it may have.
 pub(super) fn release(mut give_back: impl FnMut(&mut Node) -> Option<()>) -> Option<()> {
     let process = process();
-    let at = (0..Handle::SLOTS).find(|at| {
-        let call = process.slots.get(*at as usize).map(Call::new);
-        let Some(Ok(mut call)) = call else { return false };
+    let slot = process.slots.iter().take(Handle::SLOTS as usize).find(|slot| {
+        let Ok(mut call) = Call::new(slot) else { return false };
         let given = call.node().ok().and_then(&mut give_back);
         call.end();
         given.is_some()
     })?;
-    process.releasing.store(at, Ordering::Relaxed);
+    RELEASING.store(std::ptr::from_ref(slot).cast_mut(), Ordering::Release);
     Some(())
 }
 

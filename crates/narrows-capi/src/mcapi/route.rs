@@ -10,7 +10,7 @@ use super::attribute::PRIORITIES;
 use super::foreign::Bytes;
 use super::id::EndpointId;
 use super::node::{CONTROL, Node};
-use super::transfer::Quick;
+use super::transfer::{Quick, done};
 
 /// Ways that are remembered, a power of two.
 const WAYS: usize = 16;
@@ -60,8 +60,8 @@ impl Node {
         bytes: &Bytes,
         priority: u32,
     ) -> Quick<()> {
-        let done = self.post_message(ends, bytes.there(), priority);
-        self.quick(done.map(|()| ((), false)))
+        let sent = self.post_message(ends, bytes.there(), priority);
+        done(sent.map(|armed| ((), armed)))
     }
 
     #[inline(always)]
@@ -70,14 +70,22 @@ impl Node {
         ends: (EndpointId, EndpointId),
         bytes: Option<&[u8]>,
         priority: u32,
-    ) -> Option<()> {
+    ) -> Option<bool> {
         let bytes = bytes?;
         let way = self.routes.find(ends, self.changes())?;
         if bytes.len() > way.longest as usize || priority >= PRIORITIES {
             return None;
         }
         let to = Address { link: way.link, port: way.port };
-        self.stack.post_short(CONTROL, to, (priority as u8, way.tag), bytes).then_some(())
+        self.stack.post_short(CONTROL, to, (priority as u8, way.tag), bytes)
+    }
+
+    /// Rings whom a message was sent to the short way, if that is due.
+    #[inline(never)]
+    pub fn ring_for_message(&mut self, ends: (EndpointId, EndpointId)) {
+        if let Some(link) = self.routes.find(ends, self.changes()).map(|way| way.link) {
+            self.stack.ring_link(link);
+        }
     }
 
     /// Remembers the way from one endpoint to another, if nothing waits before what is sent now.

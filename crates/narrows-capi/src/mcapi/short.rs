@@ -1,21 +1,25 @@
 //! The sides of open channels that the short way has: taken out of the stack's tables, so that a
 //! handle leads to its ring by one look. Whatever takes longer has them put back first.
 
-use narrows::endpoint::{Channel as Ring, Inlet, Outlet};
+use std::sync::Arc;
+
+use narrows::endpoint::{Channel as Ring, Outlet};
 use narrows_host::Host;
 
 use super::control::Kind;
 use super::endpoint::Direction;
 use super::id::Handle;
+use super::lender::Lender;
 use super::node::Node;
+use super::transfer::Inlet;
 
 /// What the short way can do with a channel.
 enum Way {
     None,
     SendWords(Outlet<Host>),
     SendPackets(Outlet<Host>),
-    ReceiveWords(Inlet<Host>),
-    ReceivePackets(Inlet<Host>),
+    ReceiveWords(Inlet),
+    ReceivePackets(Inlet, Arc<Lender>),
 }
 
 struct Place {
@@ -60,22 +64,22 @@ impl Shorts {
         }
     }
     #[inline(always)]
-    pub fn receive_words(&mut self, handle: Handle) -> Option<&mut Inlet<Host>> {
+    pub fn receive_words(&mut self, handle: Handle) -> Option<&mut Inlet> {
         match &mut self.get(handle)?.way {
             Way::ReceiveWords(inlet) => Some(inlet),
             _ => None,
         }
     }
     #[inline(always)]
-    pub fn receive_packets(&mut self, handle: Handle) -> Option<&mut Inlet<Host>> {
+    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet, &Lender)> {
         match &mut self.get(handle)?.way {
-            Way::ReceivePackets(inlet) => Some(inlet),
+            Way::ReceivePackets(inlet, lender) => Some((inlet, lender)),
             _ => None,
         }
     }
 
     fn put(&mut self, handle: Handle, longest: u32, way: Way) {
-        if matches!(way, Way::ReceiveWords(_) | Way::ReceivePackets(_)) {
+        if matches!(way, Way::ReceiveWords(_) | Way::ReceivePackets(..)) {
             self.inlets.push(handle.place() as u16);
         }
         if let Some(place) = self.places.get_mut(handle.place()) {
@@ -114,8 +118,8 @@ impl Node {
             (Kind::Packet, Direction::Send) => Way::SendPackets(self.stack.take_outlet(ring)?),
             (Kind::Scalar, Direction::Receive) => Way::ReceiveWords(self.stack.take_inlet(ring)?),
             (Kind::Packet, Direction::Receive) => {
-                self.peers.keep(ring.link, self.stack.peer_region(ring.link)?);
-                Way::ReceivePackets(self.stack.take_inlet(ring)?)
+                let lender = self.lender(ring.link)?;
+                Way::ReceivePackets(self.stack.take_inlet(ring)?, lender)
             }
         })
     }
@@ -126,7 +130,7 @@ impl Node {
         match self.shorts.take(handle) {
             Way::None => {}
             Way::SendWords(outlet) | Way::SendPackets(outlet) => self.stack.put_outlet(outlet),
-            Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet) => self.stack.put_inlet(inlet),
+            Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _) => self.stack.put_inlet(inlet),
         }
     }
 
@@ -135,7 +139,7 @@ impl Node {
     pub fn follow_up(&mut self, handle: Handle) {
         match self.shorts.get(handle).map(|place| &mut place.way) {
             Some(Way::SendWords(outlet) | Way::SendPackets(outlet)) => self.stack.ring_for(outlet),
-            Some(Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet)) => {
+            Some(Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _)) => {
                 self.stack.credit(inlet);
             }
             Some(Way::None) | None => {}
@@ -147,7 +151,8 @@ impl Node {
         let Shorts { places, inlets } = &mut self.shorts;
         for at in inlets {
             if let Some(Place {
-                way: Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet), ..
+                way: Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _),
+                ..
             }) = places.get_mut(usize::from(*at))
             {
                 self.stack.credit(inlet);

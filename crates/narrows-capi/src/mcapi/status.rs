@@ -13,10 +13,9 @@ macro_rules! statuses {
             /// The status of a number, and its name in C.
             #[must_use]
             pub fn named(number: u32) -> Option<(Status, &'static str)> {
-                match number {
-                    $($value => Some((Status::$name, $text)),)*
-                    _ => None,
-                }
+                const ALL: &[(Status, &str)] = &[$((Status::$name, $text)),*];
+                let (status, text) = *ALL.get((number as usize).wrapping_sub(1))?;
+                (status as u32 == number).then_some((status, text))
             }
         }
     };
@@ -73,3 +72,17 @@ statuses! {
 
 /// What an operation ends with, if not well.
 pub(super) type Outcome<T> = Result<T, Status>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_the_status_that_has_it() {
+        for number in 1..=46 {
+            assert_eq!(Status::named(number).map(|(status, _)| status as u32), Some(number));
+        }
+        assert_eq!(Status::named(33), Some((Status::PktSize, "MCAPI_ERR_PKT_SIZE")));
+        assert_eq!([0, 47, u32::MAX].map(Status::named), [None; 3]);
+    }
+}

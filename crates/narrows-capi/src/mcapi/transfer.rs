@@ -4,9 +4,10 @@
 //! request waits for the same thing, and the attempt of a request, in the order requests were made.
 
 use std::ffi::c_void;
+use std::ptr::with_exposed_provenance_mut;
 
 use narrows::endpoint::{
-    Address, Channel as Ring, InPlace, LinkError, Message, Node as Stack, SendError, What,
+    Address, Channel as Ring, LinkError, Message, Node as Stack, SendError, What,
 };
 use narrows::memory::Arrival;
 use narrows_host::Host;
@@ -16,9 +17,13 @@ use super::control::Kind;
 use super::endpoint::{Direction, Endpoints};
 use super::foreign::{Bytes, Output};
 use super::id::{EndpointId, Handle};
+use super::lender::Packet;
 use super::node::{CONTROL, Node, PLACEMENT};
 use super::request::{Done, Operation, Report, TRUNCATED};
 use super::status::{Outcome, Status};
+
+/// The receiver's side of a channel.
+pub(super) type Inlet = narrows::endpoint::Inlet<Host>;
 
 /// What the short way came to.
 pub(super) enum Quick<T> {
@@ -28,8 +33,23 @@ pub(super) enum Quick<T> {
     Not,
 }
 
+/// What a node's turns begin with, and what a call counts that did not go the short way alone: channels
+/// take that once for as many calls as a ring has slots, at least.
+pub(super) const TURNS: u8 = u8::MAX;
+const LONG_WAY: u8 = 8;
+
 /// What an attempt came to: none if it has to wait.
 type Attempt<T> = Option<Outcome<T>>;
+
+/// What became of an attempt to do something the short way, and whether there is something else to do.
+#[inline(always)]
+pub(super) fn done<T>(done: Option<(T, bool)>) -> Quick<T> {
+    match done {
+        None => Quick::Not,
+        Some((value, true)) => Quick::More(value),
+        Some((value, false)) => Quick::Done(value),
+    }
+}
 
 impl Node {
     /// Where a message goes: the peer's place, address and mark.
@@ -45,7 +65,7 @@ impl Node {
     pub fn put_word(&mut self, handle: Handle, value: u64, len: u32) -> Quick<()> {
         let Some(outlet) = self.shorts.send_words(handle) else { return Quick::Not };
         let sent = self.stack.post_word(outlet, value, len, 0);
-        self.quick(sent.map(|armed| ((), armed)))
+        done(sent.map(|armed| ((), armed)))
     }
 
     /// Receives a scalar the short way.
@@ -53,7 +73,7 @@ impl Node {
     pub fn take_word(&mut self, handle: Handle, len: u32) -> Quick<u64> {
         let Some(inlet) = self.shorts.receive_words(handle) else { return Quick::Not };
         let taken = self.stack.take_word(inlet, len);
-        self.quick(taken)
+        done(taken)
     }
 
     /// Sends a packet the short way, if it is short.
@@ -64,7 +84,7 @@ impl Node {
             return Quick::Not;
         };
         let sent = self.stack.post_short_packet(outlet, bytes, PLACEMENT, 0);
-        self.quick(sent.map(|armed| ((), armed)))
+        done(sent.map(|armed| ((), armed)))
     }
 
     /// Sends a packet the short way.
@@ -78,38 +98,20 @@ impl Node {
             return Quick::Not;
         }
         let sent = self.stack.post_packet(outlet, bytes, PLACEMENT, 0);
-        self.quick(sent.map(|armed| ((), armed)))
+        done(sent.map(|armed| ((), armed)))
     }
 
     /// Receives a packet the short way: where it is and how long.
     #[inline(always)]
-    pub fn take_block(&mut self, handle: Handle) -> Quick<(*mut c_void, usize)> {
+    pub fn take_block(&mut self, handle: Handle) -> Quick<(usize, usize)> {
         let taken = self.take_where_it_is(handle);
-        self.quick(taken)
+        done(taken.map(|(at, len, due)| ((at, len), due)))
     }
 
     #[inline(always)]
-    fn take_where_it_is(&mut self, handle: Handle) -> Option<((*mut c_void, usize), bool)> {
-        let inlet = self.shorts.receive_packets(handle)?;
-        let link = inlet.link();
-        if !self.held.room() {
-            return None;
-        }
-        let InPlace { region, offset, len, block, due } = self.stack.take_packet(inlet)?;
-        let at = region.at(offset, len)?;
-        self.held.insert(at.addr(), (link, block));
-        Some(((at.cast_mut().cast(), len as usize), due))
-    }
-
-    /// What became of an attempt to do something the short way, which has counted.
-    #[inline(always)]
-    pub fn quick<T>(&mut self, done: Option<(T, bool)>) -> Quick<T> {
-        match done {
-            None => Quick::Not,
-            Some((value, true)) => Quick::More(value),
-            Some((value, false)) if self.is_due() => Quick::More(value),
-            Some((value, false)) => Quick::Done(value),
-        }
+    fn take_where_it_is(&mut self, handle: Handle) -> Option<Packet> {
+        let (inlet, lender) = self.shorts.receive_packets(handle)?;
+        lender.take(inlet)
     }
 
     /// What can be said of a message before it is sent: how long its sender may wait, and whether it
@@ -133,8 +135,10 @@ impl Node {
     /// Receives a message the short way: how long it was.
     #[inline(always)]
     pub fn collect_message(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Quick<usize> {
-        let done = self.take_first(id, buffer);
-        self.quick(done.map(|len| (len, false)))
+        let taken = self.take_first(id, buffer);
+        // No batch of credit that is due is heard of here.
+        let turn = taken.is_some() && self.is_due();
+        done(taken.map(|len| (len, turn)))
     }
 
     #[inline(always)]
@@ -330,14 +334,14 @@ impl Node {
     /// Receives a packet if one is there and nobody waits for it: its size.
     #[inline(never)]
     pub fn receive_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
-        if self.shorts.receive_packets(handle).is_some_and(|inlet| inlet.is_empty()) {
+        if self.shorts.receive_packets(handle).is_some_and(|(inlet, _)| inlet.is_empty()) {
             return None;
         }
-        if let Some(((at, len), due)) = self.take_where_it_is(handle) {
+        if let Some((at, len, due)) = self.take_where_it_is(handle) {
             if due {
                 self.follow_up(handle);
             }
-            out.put(at);
+            out.put(with_exposed_provenance_mut(at));
             return Some(Ok(len as u64));
         }
         self.lengthen(handle);
@@ -359,9 +363,6 @@ impl Node {
             Err(status) => return Some(Err(status)),
         };
         let ring = channel.ring?;
-        if !self.held.room() {
-            return Some(Err(Status::MemLimit));
-        }
         let arrival = match self.take_entry(ring) {
             Ok(Some(arrival)) => arrival,
             nothing => return self.nothing(handle, nothing),
@@ -376,28 +377,42 @@ impl Node {
     }
 
     /// Notes that the application has a packet: where it is and how long. None if it is no packet.
-    #[inline]
     fn hold(&mut self, ring: Ring, arrival: &Arrival) -> Option<(*mut c_void, usize)> {
         let block = arrival.block?;
-        let (region, offset) = self.stack.place_of(ring.link, block)?;
-        let at = region.at(offset, arrival.len)?;
-        self.peers.keep(ring.link, region);
-        self.held.insert(at.addr(), (ring.link, block));
-        Some((at.cast_mut().cast(), arrival.len as usize))
+        let (_, offset) = self.stack.place_of(ring.link, block)?;
+        let Some(lender) = self.lender(ring.link) else {
+            self.stack.release_block(ring.link, block);
+            return None;
+        };
+        self.stack.forget_block(ring.link);
+        let at = lender.note(offset, block);
+        Some((with_exposed_provenance_mut(at), arrival.len as usize))
     }
 
-    /// Gives a received packet back the short way.
+    /// Gives a received packet back the short way: if it is in the same memory as the last.
     #[inline(always)]
     pub fn put_back(&mut self, at: usize) -> Quick<()> {
-        let Some((link, block)) = self.held.remove(at) else { return Quick::Not };
-        self.stack.release_block(link, block);
-        self.quick(Some(((), false)))
+        let mut back = || {
+            let lender = self.released.as_ref()?;
+            Some(((), self.stack.give_block(lender.link(), lender.take_back(at)?)))
+        };
+        done(back())
+    }
+
+    /// Lets the sender have the blocks that gathered with the packet that was given back last.
+    pub fn give_all(&mut self) {
+        if let Some(lender) = &self.released {
+            self.stack.give_all(lender.link());
+        }
     }
 
     /// Gives a received packet back, if it is one.
     pub fn release_packet(&mut self, at: usize) -> Option<()> {
-        let (link, block) = self.held.remove_any(at)?;
-        self.stack.release_block(link, block);
+        let lender = self.peers.lenders.iter().find(|lender| lender.has(at))?.clone();
+        self.released = Some(lender);
+        if let Quick::More(()) = self.put_back(at) {
+            self.give_all();
+        }
         Some(())
     }
 
@@ -490,16 +505,19 @@ impl Node {
         done
     }
 
-    /// Counts a call that found what it wanted. Whether everything is to be seen to once more.
+    /// Counts a message that was received the short way. Whether everything is to be seen to once more.
     #[inline]
-    pub fn is_due(&mut self) -> bool {
-        self.turns = self.turns.wrapping_sub(1);
+    fn is_due(&mut self) -> bool {
+        self.turns = self.turns.saturating_sub(1);
         self.turns == 0
     }
 
-    /// As [`Node::is_due`], and sees to it.
+    /// Counts a call that did not go the short way alone, and sees to everything now and then: for who
+    /// finds all that it wants at once.
     pub fn turn(&mut self) {
-        if self.is_due() {
+        self.turns = self.turns.saturating_sub(LONG_WAY);
+        if self.turns == 0 {
+            self.turns = TURNS;
             self.progress();
         }
     }

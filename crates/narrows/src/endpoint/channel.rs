@@ -222,6 +222,7 @@ impl<P: Platform> Node<P> {
 
     /// How many entries are there to be taken from a channel. It looks at the slot of each.
     #[must_use]
+    #[inline(never)]
     pub fn channel_available(&self, from: Channel) -> u32 {
         self.links.get(from.link).map_or(0, |link| link.shared.channel_available(from.ring))
     }
@@ -263,6 +264,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel.
+    #[inline(never)]
     pub fn watch_channel(&mut self, from: Channel, on: bool) -> Result<(), LinkError> {
         self.inlet_link(from)?.shared.watch_channel(from.ring, on);
         Ok(())
@@ -273,6 +275,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel.
+    #[inline(never)]
     pub fn want_room(&mut self, to: Channel, on: bool) -> Result<(), LinkError> {
         self.outlet_link(to)?.shared.want_channel_room(to.ring, on);
         self.starving |= on;
@@ -283,6 +286,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`LinkError::Unknown`].
+    #[inline(never)]
     pub fn want_room_for_messages(&mut self, link: LinkId, on: bool) -> Result<(), LinkError> {
         self.links.get_mut(link).ok_or(LinkError::Unknown)?.wanting = on;
         self.starving |= on;

@@ -157,6 +157,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`PortError::OutOfRange`] or [`PortError::Open`].
+    #[inline(never)]
     pub fn open(&mut self, port: Port) -> Result<(), PortError> {
         match self.endpoints.get_mut(usize::from(port)) {
             None => Err(PortError::OutOfRange),
@@ -172,6 +173,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`PortError::Closed`].
+    #[inline(never)]
     pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
         self.clear = NO_PORT;
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);

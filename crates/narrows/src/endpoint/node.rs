@@ -109,6 +109,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// The platform has not enough storage for the tables.
+    #[inline(never)]
     pub fn new(platform: P, limits: Limits) -> Result<Node<P>, NodeError> {
         let strategy = Strategy::default();
         let ports = limits.endpoints.min(usize::from(u16::MAX));
@@ -199,6 +200,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`LinkError::Hunt`]: the search failed for good, or could not begin.
+    #[inline(never)]
     pub fn try_hunt(&mut self, name: &Name) -> Result<Option<LinkId>, LinkError> {
         self.attend();
         if let Some(id) = self.links.find(name) {
@@ -212,6 +214,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Looks for a node no longer.
+    #[inline(never)]
     pub fn give_up(&mut self, name: &Name) {
         self.platform.give_up(name);
     }
@@ -293,6 +296,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Closes a link and forgets all that belongs to it. The peer is told.
+    #[inline(never)]
     pub fn close(&mut self, link: LinkId) {
         if self.links.get(link).is_none() {
             return;

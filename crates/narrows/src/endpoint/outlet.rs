@@ -4,7 +4,7 @@
 
 use super::{Channel, Node};
 use crate::link::LinkId;
-use crate::memory::{self, Block};
+use crate::memory::{self, Block, Layout};
 use crate::platform::Platform;
 use crate::strategy::Placement;
 
@@ -21,14 +21,12 @@ pub struct Inlet<P: Platform> {
 }
 
 /// A packet that was taken, where it is.
-pub struct InPlace<'a, M> {
-    /// The peer's region.
-    pub region: &'a M,
-    /// Where in it the packet begins, in bytes.
+pub struct InPlace {
+    /// Where in the peer's region the packet begins, in bytes.
     pub offset: u32,
     /// Bytes of it.
     pub len: u32,
-    /// What is to be [given back](Node::release_block).
+    /// What is to be [given back](Node::give_block).
     pub block: Block,
     /// Whether so much was taken that it is to be [credited](Node::credit).
     pub due: bool,
@@ -42,6 +40,14 @@ impl<P: Platform> Inlet<P> {
         self.side.is_empty()
     }
 
+    /// Takes the next entry if one is there and it is a packet, in a region of this layout, both of
+    /// them of the link's peer. It does not see whether the link has ended, and does not keep it.
+    #[inline(always)]
+    pub fn take_packet(&mut self, region: &P::Peer, layout: &Layout) -> Option<InPlace> {
+        let ((block, offset, len), due) = self.side.take_packet(region, layout)?;
+        Some(InPlace { offset, len, block, due })
+    }
+
     /// The link it is of.
     #[inline(always)]
     #[must_use]
@@ -53,12 +59,14 @@ impl<P: Platform> Inlet<P> {
 impl<P: Platform> Node<P> {
     /// Takes the sender's side of a channel out of its link. Until it is put back there is no such
     /// channel to send on; waits do not include its room. None if there is none, or the link ended.
+    #[inline(never)]
     pub fn take_outlet(&mut self, to: Channel) -> Option<Outlet<P>> {
         let side = self.links.up_mut(to.link)?.shared.take_outlet(to.ring)?;
         Some(Outlet { to, side })
     }
 
     /// Puts back what was taken out; it is forgotten if the link was.
+    #[inline(never)]
     pub fn put_outlet(&mut self, outlet: Outlet<P>) {
         let Outlet { to, side } = outlet;
         if let Some(link) = self.links.get_mut(to.link) {
@@ -68,12 +76,14 @@ impl<P: Platform> Node<P> {
 
     /// As [`Node::take_outlet`], the receiver's side. Who waits [credits](Node::credit) what it took
     /// before.
+    #[inline(never)]
     pub fn take_inlet(&mut self, from: Channel) -> Option<Inlet<P>> {
         let side = self.links.up_mut(from.link)?.shared.take_inlet(from.ring)?;
         Some(Inlet { from, side })
     }
 
     /// Puts back what was taken out; it is forgotten if the link was.
+    #[inline(never)]
     pub fn put_inlet(&mut self, inlet: Inlet<P>) {
         let Inlet { from, side } = inlet;
         self.links.with_channels(from.link);
@@ -128,6 +138,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Rings the receiver, if it sleeps and wants to be rung by now.
+    #[inline(never)]
     pub fn ring_for(&mut self, to: &Outlet<P>) {
         if let Some(link) = self.links.up_mut(to.to.link) {
             link.shared.ring_for(&self.platform, &to.side);
@@ -141,15 +152,40 @@ impl<P: Platform> Node<P> {
         from.side.take_word(len)
     }
 
-    /// Takes the next entry if one is there and it is a packet.
+    /// Says that a packet which was taken from a channel need not keep its link: its bytes are kept by
+    /// whoever has the region, and [`Node::give_block`] gives it back.
+    #[inline(never)]
+    pub fn forget_block(&mut self, link: LinkId) {
+        if let Some(link) = self.links.get_mut(link) {
+            link.shared.drop_block();
+        }
+    }
+
+    /// Gives a packet's block back that does not keep its link. True if so many have gathered that the
+    /// sender is to [have](Node::give_all) them. It is not checked whether it is held, as in
+    /// [`Node::release_block`].
     #[inline(always)]
-    pub fn take_packet(&mut self, from: &mut Inlet<P>) -> Option<InPlace<'_, P::Peer>> {
-        let shared = &mut self.links.up_mut(from.from.link)?.shared;
-        let ((block, offset, len), due) = shared.take_packet_from(&mut from.side)?;
-        Some(InPlace { region: shared.peer(), offset, len, block, due })
+    pub fn give_block(&mut self, link: LinkId, block: Block) -> bool {
+        let Some(link) = self.links.with_channels(link) else { return false };
+        link.shared.give_uncounted(block)
+    }
+
+    /// Lets the sender have all blocks that were given back.
+    #[inline(never)]
+    pub fn give_all(&mut self, link: LinkId) {
+        if let Some(link) = self.links.up_mut(link) {
+            link.shared.flush(&self.platform);
+        }
+    }
+
+    /// The layout of the peer's region, as it was when the link came up.
+    #[must_use]
+    pub fn peer_layout(&self, link: LinkId) -> Option<&Layout> {
+        Some(self.links.get(link)?.shared.theirs())
     }
 
     /// Gives credit for all that was taken.
+    #[inline(never)]
     pub fn credit(&mut self, inlet: &mut Inlet<P>) {
         if let Some(link) = self.links.up_mut(inlet.from.link) {
             link.shared.credit(&self.platform, &mut inlet.side);

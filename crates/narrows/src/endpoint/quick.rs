@@ -46,9 +46,10 @@ impl<P: Platform> Ready<'_, P> {
 }
 
 impl<P: Platform> Node<P> {
-    /// As [`Node::try_send`], if the bytes fit a slot that is known to be free. False if they do not,
-    /// or there is something else to do: nothing was sent. Whether `from` is open is the caller's to
-    /// know: what is refused of a port that is not is told to nobody.
+    /// As [`Node::try_send`], if the bytes fit a slot that is known to be free. None if they do not, or
+    /// there is something else to do: nothing was sent. Whether the receiver may sleep, and
+    /// [`Node::ring_link`] is to be called. Whether `from` is open is the caller's to know: what is
+    /// refused of a port that is not is told to nobody.
     #[inline(always)]
     pub fn post_short(
         &mut self,
@@ -56,13 +57,22 @@ impl<P: Platform> Node<P> {
         to: Address,
         (priority, tag): (u8, u16),
         bytes: &[u8],
-    ) -> bool {
+    ) -> Option<bool> {
         if self.platform.tracing() {
-            return false;
+            return None;
         }
-        let Some(link) = self.links.up_mut(to.link) else { return false };
+        let shared = &mut self.links.up_mut(to.link)?.shared;
         let descriptor = descriptor(&self.strategy, from, to.port, priority, tag);
-        link::post_in_slot(&self.platform, link, descriptor, bytes)
+        let posted = shared.post_in_slot(descriptor, bytes);
+        posted.then(|| shared.is_armed(&self.platform))
+    }
+
+    /// Rings the peer, if it sleeps and wants to be rung for a message by now.
+    #[inline(never)]
+    pub fn ring_link(&mut self, link: LinkId) {
+        if let Some(link) = self.links.up_mut(link) {
+            link.shared.ring_if_armed(&self.platform);
+        }
     }
 
     /// As [`Node::try_receive_into`], if there is one message and nothing else to do. None does not

@@ -75,6 +75,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`PortError::Closed`].
+    #[inline(never)]
     pub fn available(&mut self, port: Port) -> Result<u32, PortError> {
         self.pump();
         let endpoint = self.endpoints.get(usize::from(port)).and_then(Option::as_ref);
@@ -256,6 +257,7 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`LinkError::Unknown`], [`LinkError::Gone`] if it has already ended, or
     /// [`LinkError::Full`].
+    #[inline(never)]
     pub fn attach(&mut self, link: LinkId, port: Port) -> Result<(), LinkError> {
         self.up(link)?;
         let link = self.links.get_mut(link).ok_or(LinkError::Unknown)?;

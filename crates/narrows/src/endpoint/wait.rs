@@ -55,6 +55,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// As [`Node::wait_any`], in a way of the caller's choice. Returns what ended the wait.
+    #[inline(never)]
     pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) -> Woken {
         if core::mem::take(&mut self.fresh) {
             return Woken::Event;

@@ -102,6 +102,27 @@ impl<P: Platform> Inlet<P> {
         Some((word, self.rx.is_due(slot.wrapping_add(1))))
     }
 
+    /// Takes the next entry if one is there and it is a packet, in a block of the sender's region,
+    /// whose layout is `theirs`: the block, where it begins, and the packet's length; and whether a
+    /// batch of credit has gathered.
+    #[inline(always)]
+    pub fn take_packet(
+        &mut self,
+        peer: &P::Peer,
+        theirs: &Layout,
+    ) -> Option<((Block, u32, u32), bool)> {
+        let slot = self.rx.next();
+        let ([first, last], _) = self.rx.behind(slot, |_| true)?;
+        let (len, block) = Descriptor::packet(first, last)?;
+        let (offset, limit) = theirs.block(block)?;
+        if len > limit {
+            return None;
+        }
+        peer.invalidate(offset, len);
+        self.rx.pass(slot);
+        Some(((block, offset, len), self.rx.is_due(slot.wrapping_add(1))))
+    }
+
     /// Gives all credit that is held back. True if the sender may wait for it and is to be rung.
     pub fn give_credit(&mut self, platform: &P) -> bool {
         if self.rx.owed() == 0 {
@@ -322,25 +343,6 @@ impl<P: Platform> Shared<P> {
         self.channels.outlets.get(usize::from(ring)).is_some_and(Option::is_some)
     }
 
-    /// Takes the next entry of an inlet that was taken out, if one is there and it is a packet: its
-    /// block, where in the peer's region that begins, and the packet's length; and whether a batch
-    /// of credit has gathered.
-    #[inline(always)]
-    pub fn take_packet_from(&mut self, inlet: &mut Inlet<P>) -> Option<((Block, u32, u32), bool)> {
-        let slot = inlet.rx.next();
-        let ([first, last], _) = inlet.rx.behind(slot, |_| true)?;
-        let Descriptor { len, block, .. } = Descriptor::usual([first, 0, last])?;
-        let block = block?;
-        let (offset, limit) = self.theirs.block(block)?;
-        if len > limit {
-            return None;
-        }
-        self.peer.invalidate(offset, len);
-        self.channels.held += 1;
-        inlet.rx.pass(slot);
-        Some(((block, offset, len), inlet.rx.is_due(slot.wrapping_add(1))))
-    }
-
     /// Whether a slot of a channel to send on is free, looking at the peer's credit if need be; none
     /// if there is no such channel.
     ///
@@ -397,6 +399,13 @@ impl<P: Platform> Shared<P> {
         let Some(descriptor) = words.and_then(Descriptor::usual) else { return Corrupt::Kind };
         let nowhere = |block| self.theirs.block(block).is_none();
         if descriptor.block.is_some_and(nowhere) { Corrupt::Block } else { Corrupt::Length }
+    }
+
+    /// Gives a block back that is not counted as held. True if a batch has gathered.
+    #[inline(always)]
+    pub fn give_uncounted(&mut self, block: Block) -> bool {
+        self.returner.give(block);
+        self.returner.holds_batch()
     }
 
     /// Gives a block back that came over a channel.

@@ -103,6 +103,13 @@ impl Descriptor {
         first & !(7 << 2) == len << 8 | Self::USUAL
     }
 
+    /// Length and block of the usual message that is in one, from its first and last words. A block of
+    /// no layout stands for none.
+    #[inline(always)]
+    pub(crate) fn packet(first: u32, last: u32) -> Option<(u32, Block)> {
+        (first & (7 << 5 | 3) == Self::USUAL).then_some((first >> 8, Block((last >> 16) as u16)))
+    }
+
     /// Whether the last word is of a message without a block.
     #[inline(always)]
     pub(crate) fn is_bare(last: u32) -> bool {

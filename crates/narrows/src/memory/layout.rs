@@ -83,6 +83,15 @@ impl core::fmt::Display for LayoutError {
 
 impl core::error::Error for LayoutError {}
 
+/// Where the blocks of a class lie: what is looked up for each block that comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lot {
+    offset: u32,
+    stride: u32,
+    size: u32,
+    count: u32,
+}
+
 /// The layout of one region: its rings, its return ring and its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -92,7 +101,7 @@ pub struct Layout {
     channels: u16,
     channel_slots: u32,
     classes: [Class; MAX_CLASSES],
-    offsets: [u32; MAX_CLASSES],
+    lots: [Lot; MAX_CLASSES],
     used: usize,
     size: u32,
 }
@@ -131,7 +140,7 @@ impl Layout {
             channels: 0,
             channel_slots: 0,
             classes: [UNUSED; MAX_CLASSES],
-            offsets: [0; MAX_CLASSES],
+            lots: [Lot::default(); MAX_CLASSES],
             used: classes.len(),
             size: 0,
         };
@@ -183,8 +192,10 @@ impl Layout {
         let mut at = u64::from(rounded(self.channel_slots_offset() + slots, 128));
         for i in 0..self.used {
             let class = self.classes[i];
-            self.offsets[i] = u32::try_from(at).map_err(|_| LayoutError::Size)?;
-            at += u64::from(self.stride(i)) * u64::from(class.count);
+            let offset = u32::try_from(at).map_err(|_| LayoutError::Size)?;
+            let stride = rounded(class.size, self.line);
+            self.lots[i] = Lot { offset, stride, size: class.size, count: class.count };
+            at += u64::from(stride) * u64::from(class.count);
         }
         if at > 1 << 30 {
             return Err(LayoutError::Size);
@@ -273,13 +284,13 @@ impl Layout {
     }
     /// Where the blocks of each size begin.
     pub fn places(&self) -> impl Iterator<Item = (u32, Class)> {
-        self.offsets.into_iter().zip(self.classes).take(self.used)
+        self.lots.iter().map(|lot| lot.offset).zip(self.classes).take(self.used)
     }
     /// Bytes of each part of the region: header, control lines, slots, return ring, control lines
     /// and slots of channels, blocks.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, u32); 7] {
-        let blocks = self.offsets[0];
+        let blocks = self.lots[0].offset;
         let (lines, slots) = (self.channels_offset(), self.channel_slots_offset());
         [
             ("header", HEADER_WORDS * 4),
@@ -336,17 +347,11 @@ impl Layout {
             Ring::Channel(_) => Err(OutOfRange),
         }
     }
-    fn stride(&self, class: usize) -> u32 {
-        rounded(self.classes[class].size, self.line)
-    }
-
     /// Where a block lies, if there is one of that name.
     #[inline]
     pub(crate) fn block(&self, block: Block) -> Option<(u32, u32)> {
-        let class = block.class();
-        let Class { size, count, .. } = self.classes[class];
-        (block.index() < count)
-            .then(|| (self.offsets[class] + block.index() * self.stride(class), size))
+        let Lot { offset, stride, size, count } = self.lots[block.class()];
+        (block.index() < count).then(|| (offset + block.index() * stride, size))
     }
 
     pub(crate) fn slots_in<M: Memory>(
@@ -431,7 +436,7 @@ impl Layout {
             header.store(at, class.placement.code());
             header.store(at + 1, class.size);
             header.store(at + 2, class.count);
-            header.store(at + 3, self.offsets[i]);
+            header.store(at + 3, self.lots[i].offset);
         }
         self.want_in(own)?.store(0, 0);
         self.urgent_in(own)?.store(0, self.start);

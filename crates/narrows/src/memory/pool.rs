@@ -28,6 +28,7 @@ pub enum PoolError {
 #[derive(Clone, Copy)]
 struct List {
     first: u16,
+    /// Good only as long as there is a first.
     last: u16,
     base: u16,
     /// Code of the kind of memory.
@@ -136,9 +137,6 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         let index = list.first;
         let entry = self.books.get_mut(usize::from(index))?;
         list.first = core::mem::replace(entry, LENT);
-        if list.first == NIL {
-            list.last = NIL;
-        }
         self.lent += 1;
         let index = u32::from(index);
         Some((Block::new(0, index), list.offset + index * list.stride, list.size))
@@ -160,9 +158,6 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
             }
             let Some(entry) = self.books.get_mut(usize::from(at)) else { continue };
             list.first = core::mem::replace(entry, mark);
-            if list.first == NIL {
-                list.last = NIL;
-            }
             let index = u32::from(at - list.base);
             let offset = list.offset + index * list.stride;
             return Ok((Block::new(class, index), offset, list.size));

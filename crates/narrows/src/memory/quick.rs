@@ -60,18 +60,10 @@ impl<P: Platform> Shared<P> {
             return None;
         }
         let (block, offset, _) = self.pool.take_quickly(pool, payload.len() as u32)?;
-        if self.own.write_short(offset, payload).is_err() {
-            return self.not_lent(block);
-        }
+        // It cannot fail: the layout was seen to be inside the region.
+        self.own.write_short(offset, payload).ok()?;
         self.own.clean(offset, payload.len() as u32);
         Some(block)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn not_lent(&mut self, block: Block) -> Option<Block> {
-        let _ = self.pool.reclaim(block);
-        None
     }
 
     /// Copies a payload to a free block and lends that to the peer.

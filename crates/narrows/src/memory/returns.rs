@@ -16,10 +16,11 @@ pub struct Returner<O: OwnMemory> {
     counts: O::Words,
     given: u32,
     published: u32,
-    /// Blocks of each class that may be held back.
-    batches: [u8; MAX_CLASSES],
-    /// The count of blocks given at which none is held back any longer.
-    due: u32,
+    /// What a block of each class counts when it is held back: [`MOST_HELD_BACK`] by as many as may
+    /// be.
+    weights: [u8; MAX_CLASSES],
+    /// What those that are held back may count more: none is when that is used up.
+    left: i32,
 }
 
 impl<O: OwnMemory> Returner<O> {
@@ -29,13 +30,14 @@ impl<O: OwnMemory> Returner<O> {
     /// The region is smaller than its layout.
     pub fn new(mine: &Layout, own: &O, theirs: &Layout) -> Result<Self, OutOfRange> {
         let (ring, counts) = (mine.returns_in(own)?, mine.credit_in(own, Ring::Messages)?);
-        let mut batches = [1; MAX_CLASSES];
-        for (batch, class) in batches.iter_mut().zip(theirs.classes()) {
+        let mut weights = [MOST_HELD_BACK as u8; MAX_CLASSES];
+        for (weight, class) in weights.iter_mut().zip(theirs.classes()) {
             // A quarter of them and of the ring that they return by, so that what is withheld for
             // a batch never starves a sender.
-            *batch = (class.count.min(mine.returns()) / 4).clamp(1, MOST_HELD_BACK) as u8;
+            let batch = (class.count.min(mine.returns()) / 4).clamp(1, MOST_HELD_BACK);
+            *weight = MOST_HELD_BACK.div_ceil(batch) as u8;
         }
-        Ok(Returner { ring, counts, given: 0, published: 0, batches, due: MOST_HELD_BACK })
+        Ok(Returner { ring, counts, given: 0, published: 0, weights, left: MOST_HELD_BACK as i32 })
     }
 
     /// Names a block that its owner may use again; seen by the owner after [`Returner::publish`].
@@ -43,17 +45,13 @@ impl<O: OwnMemory> Returner<O> {
     pub fn give(&mut self, block: Block) {
         self.ring.store(self.given, u32::from(block.0));
         self.given = self.given.wrapping_add(1);
-        // The scarcest of those that are held back says how many may be.
-        let due = self.published.wrapping_add(u32::from(self.batches[block.class()]));
-        if self.due.wrapping_sub(due) as i32 > 0 {
-            self.due = due;
-        }
+        self.left = self.left.wrapping_sub(i32::from(self.weights[block.class()]));
     }
 
     /// Whether a batch of blocks has gathered.
     #[inline(always)]
     pub fn holds_batch(&self) -> bool {
-        self.given.wrapping_sub(self.due) as i32 >= 0
+        self.left <= 0
     }
 
     /// Blocks named and not yet published.
@@ -70,7 +68,7 @@ impl<O: OwnMemory> Returner<O> {
             // the end of this core's reads of the blocks come before the count.
             self.counts.store_release(RETURNED, self.given);
             self.published = self.given;
-            self.due = self.given.wrapping_add(MOST_HELD_BACK);
+            self.left = MOST_HELD_BACK as i32;
         }
     }
 }

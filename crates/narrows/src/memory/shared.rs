@@ -230,6 +230,13 @@ impl<P: Platform> Shared<P> {
         }
     }
 
+    /// Whether the peer has said when it wants to be rung for a message: if not, it need not be.
+    #[inline(always)]
+    pub fn is_armed(&self, platform: &P) -> bool {
+        platform.fence();
+        self.tx.armed()
+    }
+
     /// Rings the peer if it sleeps and wants to know.
     #[inline(always)]
     pub fn ring_if_armed(&self, platform: &P) {

@@ -82,9 +82,18 @@ pub unsafe extern "C" fn mcapi_msg_send(
     let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
     match sent {
         Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, Handle::NONE.0),
+        Some(Quick::More(())) => rung_for(verdict, quickly, (from, to)),
         Some(Quick::Not) | None => send_after(quickly, verdict, (from, to), bytes, priority),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn rung_for(verdict: Verdict, mut quickly: Quickly, ends: (EndpointId, EndpointId)) {
+    if let Some(node) = quickly.node() {
+        node.ring_for_message(ends);
+    }
+    sent_more(verdict, quickly, Handle::NONE.0);
 }
 
 #[cold]

@@ -1,6 +1,7 @@
 //! Packet channels.
 
 use std::ffi::c_void;
+use std::ptr::with_exposed_provenance_mut;
 
 use super::super::control::Kind;
 use super::super::foreign::{Bytes, Output};
@@ -243,30 +244,26 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
     let (verdict, out, size) =
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
-    let quickly = match process::quickly_for(receive_handle) {
-        Some(quickly) if !out.is_null() && !size.is_null() => Some(quickly),
-        _ => None,
-    };
-    let Some(mut quickly) = quickly else {
+    if out.is_null() || size.is_null() {
+        return receive_long(verdict, receive_handle, out, size);
+    }
+    let Some(mut quickly) = process::quickly_for(receive_handle) else {
         return receive_long(verdict, receive_handle, out, size);
     };
     let taken = quickly.node().map(|node| node.take_block(Handle(receive_handle)));
-    let (at, len) = match taken {
-        Some(Quick::Done(packet)) => {
-            verdict.say(Status::Success);
-            packet
-        }
-        Some(Quick::More(packet)) => {
-            out.put(packet.0);
-            size.put(packet.1);
-            return sent_more(verdict, quickly, receive_handle);
-        }
+    let ((at, len), more) = match taken {
+        Some(Quick::Done(packet)) => (packet, false),
+        Some(Quick::More(packet)) => (packet, true),
         Some(Quick::Not) | None => {
             return receive_after(quickly, verdict, receive_handle, out, size);
         }
     };
-    out.put(at);
+    out.put(with_exposed_provenance_mut(at));
     size.put(len);
+    match more {
+        false => verdict.say(Status::Success),
+        true => sent_more(verdict, quickly, receive_handle),
+    }
 }
 
 #[cold]
@@ -328,9 +325,18 @@ pub unsafe extern "C" fn mcapi_pktchan_release(buffer: *const c_void, status: *m
     let Some(mut quickly) = process::quickly_releasing() else { return release_long(verdict, at) };
     match quickly.node().map(|node| node.put_back(at)) {
         Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, Handle::NONE.0),
+        Some(Quick::More(())) => released_more(verdict, quickly),
         Some(Quick::Not) | None => release_after(quickly, verdict, at),
     }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn released_more(verdict: Verdict, mut quickly: Quickly) {
+    if let Some(node) = quickly.node() {
+        node.give_all();
+    }
+    sent_more(verdict, quickly, Handle::NONE.0);
 }
 
 #[cold]
@@ -370,9 +376,9 @@ pub unsafe extern "C" fn mcapi_pktchan_release_test(buffer: *const c_void, statu
             return Err(Status::Parameter);
         }
         let at = buffer.addr();
-        let found = process::any(|node| match node.held.has(at) {
-            true => Some(Err(Status::Pending)),
-            false => node.peers.had_packet(at).then_some(Ok(1)),
+        let found = process::any(|node| {
+            let lender = node.peers.lenders.iter().find(|lender| lender.contains(at))?;
+            Some(if lender.has(at) { Err(Status::Pending) } else { Ok(1) })
         });
         found.unwrap_or(Err(Status::BufInvalid))
     };

@@ -1,0 +1,144 @@
+//! Peers' memory in which packets were received, and which of its blocks the application has.
+
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use narrows::link::LinkId;
+use narrows::memory::{Block, Layout};
+use narrows::platform::Memory;
+use narrows_host::{Host, PeerRegion};
+
+use super::transfer::Inlet;
+
+/// Blocks begin at multiples of so many bytes.
+const LINE: u32 = 64;
+/// Lines of the largest region that packets are received in; a node of MCAPI's has fewer.
+const LINES: usize = 1 << 15;
+/// What a line has that no packet of the application's begins at.
+const NOTHING: u16 = u16::MAX;
+
+const _: () = assert!(<Host as narrows::platform::Platform>::LINE == LINE);
+
+/// A packet that was received: its address, its length, and whether credit is due.
+pub(super) type Packet = (usize, usize, bool);
+
+/// Which lines a packet of the application's begins at, by their addresses.
+struct Lines {
+    /// Where the first begins.
+    base: usize,
+    /// For each the block that begins there, if the application has it. Who looks has the node's lock.
+    blocks: Box<[AtomicU16; LINES]>,
+}
+
+impl Lines {
+    fn new(base: usize) -> Option<Lines> {
+        let blocks: Box<[AtomicU16]> = (0..LINES).map(|_| AtomicU16::new(NOTHING)).collect();
+        Some(Lines { base, blocks: blocks.try_into().ok()? })
+    }
+
+    #[inline(always)]
+    fn put(&self, offset: u32, block: Block) -> usize {
+        if let Some(line) = self.blocks.get((offset / LINE) as usize) {
+            // Relaxed, as below: the node's lock orders it.
+            line.store(block.0, Ordering::Relaxed);
+        }
+        self.base.wrapping_add(offset as usize)
+    }
+
+    /// The line that begins at an address.
+    #[inline(always)]
+    fn at(&self, at: usize) -> Option<&AtomicU16> {
+        // Turned, what is no multiple of a line is too much as well.
+        self.blocks.get(at.wrapping_sub(self.base).rotate_right(LINE.trailing_zeros()))
+    }
+
+    #[inline(always)]
+    fn take(&self, at: usize) -> Option<Block> {
+        let line = self.at(at)?;
+        let block = line.load(Ordering::Relaxed);
+        if block == NOTHING {
+            return None;
+        }
+        line.store(NOTHING, Ordering::Relaxed);
+        Some(Block(block))
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.at(at).is_some_and(|line| line.load(Ordering::Relaxed) != NOTHING)
+    }
+}
+
+/// The memory of a peer's, which stays there when the peer is gone.
+pub(super) struct Lender {
+    link: LinkId,
+    layout: Layout,
+    region: PeerRegion,
+    lines: Lines,
+}
+
+impl Lender {
+    /// None if it is more than a node of MCAPI's has.
+    pub fn new(link: LinkId, region: &PeerRegion, layout: &Layout) -> Option<Lender> {
+        if region.size() > LINE * LINES as u32 {
+            return None;
+        }
+        let lines = Lines::new(region.at(0, layout.size())?.expose_provenance())?;
+        Some(Lender { link, layout: *layout, region: region.clone(), lines })
+    }
+
+    /// The link that it came over.
+    pub fn link(&self) -> LinkId {
+        self.link
+    }
+
+    /// Takes the next packet off a channel of its link's, if one is there.
+    #[inline(always)]
+    pub fn take(&self, inlet: &mut Inlet) -> Option<Packet> {
+        let packet = inlet.take_packet(&self.region, &self.layout)?;
+        Some((self.note(packet.offset, packet.block), packet.len as usize, packet.due))
+    }
+
+    /// Notes that the application has a block: its address. A block that it has already, which a peer
+    /// that does not keep the rules sent again, it has once.
+    #[inline(always)]
+    pub fn note(&self, offset: u32, block: Block) -> usize {
+        self.lines.put(offset, block)
+    }
+
+    /// Takes a packet back from the application: its block, if there was one.
+    #[inline(always)]
+    pub fn take_back(&self, at: usize) -> Option<Block> {
+        self.lines.take(at)
+    }
+
+    /// Whether the application has a packet at an address.
+    pub fn has(&self, at: usize) -> bool {
+        self.lines.has(at)
+    }
+
+    /// Whether an address is in this memory.
+    pub fn contains(&self, at: usize) -> bool {
+        at.wrapping_sub(self.lines.base) < self.region.size() as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_found_by_its_address_alone_and_once() {
+        let base = 7 << 12;
+        let lines = Lines::new(base).unwrap();
+        let last = (LINES as u32 - 1) * LINE;
+        for (offset, block) in [(0, Block(0)), (64, Block(0x1fff)), (last, Block(3))] {
+            let at = lines.put(offset, block);
+            assert_eq!(at, base + offset as usize);
+            assert!(lines.has(at));
+            for near in [at + 1, at.wrapping_sub(1), at + 63, at ^ 1 << 40, 0, usize::MAX] {
+                assert!(!lines.has(near) && lines.take(near).is_none(), "{near:#x}");
+            }
+            assert_eq!((lines.take(at), lines.take(at), lines.has(at)), (Some(block), None, false));
+        }
+        assert!(lines.take(base + (LINES << 6)).is_none() && lines.take(base - 64).is_none());
+    }
+}
