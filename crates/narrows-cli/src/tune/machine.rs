@@ -47,7 +47,10 @@ pub(crate) fn measured(
     };
     let needs = sim::Needs { longest, ..sim::Needs::default() };
     let cores = sim::cores(global, chip)?;
-    sim::run(global, chip, &needs, |mut peer| Measured::by(&mut peer, Some((chip, cores))))
+    let on = Some((chip, cores));
+    let mut made = sim::run(global, chip, &needs, |mut peer| Measured::by(&mut peer, on))?;
+    measure::cold(global, chip, &mut made.parameters)?;
+    Ok(made)
 }
 
 impl Measured {
@@ -133,7 +136,7 @@ impl Measured {
     /// memory takes does not.
     pub fn slower(&self, times: f64) -> Measured {
         let mut scaled = self.clone();
-        let Parameters { caller, ack_interrupt, ack_lazy, ack_batched, engine, .. } =
+        let Parameters { caller, ack_interrupt, ack_lazy, ack_batched, engine, engine_internal, .. } =
             &mut scaled.parameters;
         for time in [
             &mut caller.request,
@@ -145,7 +148,11 @@ impl Measured {
             ack_interrupt,
             ack_lazy,
             ack_batched,
+            &mut caller.upkeep,
+            &mut caller.internal.block,
+            &mut caller.external.block,
             &mut engine.descriptor,
+            &mut engine_internal.descriptor,
         ] {
             *time *= times;
         }

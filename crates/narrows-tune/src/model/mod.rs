@@ -20,7 +20,7 @@ use notice::{noticed, told, waited};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
 };
-use payload::moved;
+use payload::{cold, moved};
 pub use queue::{Phases, Stream, Turn, latencies};
 
 /// The longest payload of one message, in bytes.
@@ -191,6 +191,8 @@ struct Parts {
     /// The copy of the response, and the acknowledgement of the request.
     after: u64,
     ack: u64,
+    /// What either side takes at most more: where its caches are cold, or the other one looks.
+    more: [u64; 2],
 }
 
 impl Parts {
@@ -212,18 +214,24 @@ impl Parts {
         if message.work > picos(DAY) {
             return Err(ModelError::Time);
         }
-        let spins = strategy.notification == Notification::Spin;
-        let access = |side: &Side<u64>, looked: bool| {
-            let (alone, more) = match internal {
-                true => (side.internal, side.internal_spin),
-                false => (side.external, side.external_spin),
-            };
-            if looked { alone.and(more) } else { alone }
+        // Who looks for a while before sleeping does so all the time that the other core works, and until
+        // the next request, if that is soon.
+        let (waits, idles) = match strategy.notification {
+            Notification::Spin => (true, true),
+            Notification::Hybrid { longest } => {
+                (true, flow.period.is_none_or(|period| period <= longest))
+            }
+            _ => (false, false),
         };
-        let here = moved(costs, access(&costs.caller, spins), &message, strategy, true);
-        // Who looks for a while before sleeping may do so all the time that the other core copies.
-        let looked = spins || matches!(strategy.notification, Notification::Hybrid { .. });
-        let there = moved(costs, access(&costs.callee, looked), &message, strategy, false);
+        let here = moved(costs, internal, idles, &message, strategy, true);
+        let there = moved(costs, internal, waits, &message, strategy, false);
+        let most = moved(costs, internal, waits, &message, strategy, true);
+        let slower = sum(&[most.request, most.response])
+            .saturating_sub(sum(&[here.request, here.response]));
+        let more = [
+            sum(&[cold(&costs.caller, &message, true), slower]),
+            cold(&costs.callee, &message, false),
+        ];
         let told = told(costs, strategy);
         let callee =
             sum(&[costs.callee.request, there.request, there.response, message.work, told.busy]);
@@ -248,6 +256,7 @@ impl Parts {
             step: told.step,
             after: here.response,
             ack,
+            more,
             message,
         })
     }
@@ -297,9 +306,9 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
         latency: latency(costs, flow, strategy, &parts),
         period,
         caller,
-        blocks: sum(&[own, noticed.busy, parts.engine, costs.seldom]),
+        blocks: sum(&[own, noticed.busy, parts.engine, costs.seldom, parts.more[0]]),
         callee,
-        serves: sum(&[callee, parts.engine_there, costs.seldom]),
+        serves: sum(&[callee, parts.engine_there, costs.seldom, parts.more[1]]),
         turnaround,
     })
 }
@@ -363,6 +372,8 @@ fn latency(costs: &Costs, flow: &Flow, strategy: &Strategy, parts: &Parts) -> La
         told,
         after,
         parts.ack,
+        parts.more[0],
+        parts.more[1],
     ]);
     let each = if flow.depth > 1 { before.max(turnaround) } else { alone };
     let queued = (u64::from(flow.burst) - 1).saturating_mul(each);

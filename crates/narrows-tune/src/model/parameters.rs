@@ -9,7 +9,7 @@ pub struct Access<T> {
     pub write: T,
     /// A byte read.
     pub read: T,
-    /// A payload, whatever its length.
+    /// A payload that lies in a block, whatever its length.
     pub block: T,
 }
 
@@ -39,6 +39,13 @@ pub struct Side<T> {
     pub internal_spin: Access<T>,
     /// Likewise in external memory.
     pub external_spin: Access<T>,
+    /// Copying into and out of a slot of the ring.
+    pub slot: Access<T>,
+    /// Keeping the cache right of a byte in external memory that the copy engine moves.
+    pub upkeep: T,
+    /// What a call takes more that finds nothing in the caches; `block` is what has no length: code, and
+    /// tables. No part of the load: it comes once.
+    pub cold: Access<T>,
 }
 
 /// The copy engine.
@@ -118,8 +125,13 @@ pub struct Parameters<T> {
     pub caller: Side<T>,
     /// The core that is called (DSP), without the function's own time.
     pub callee: Side<T>,
-    /// The copy engine.
+    /// The copy engine, for payload in external memory.
     pub engine: Engine<T>,
+    /// Likewise in internal memory.
+    pub engine_internal: Engine<T>,
+    /// The longest payload that travels in a slot of the ring, in bytes, where no driver made it in a
+    /// block.
+    pub in_slot: u32,
     /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's time.
     pub wake: T,
     /// From when a request is due, which the calling core sleeps for, until it is begun, beside the tick;
@@ -184,6 +196,20 @@ impl<T: Copy> Access<T> {
     }
 }
 
+impl<T: Copy> Engine<T> {
+    fn convert<U>(
+        &self,
+        time: impl Fn(T) -> Result<U, ModelError>,
+        rate: impl Fn(T) -> Result<U, ModelError>,
+    ) -> Result<Engine<U>, ModelError> {
+        Ok(Engine {
+            descriptor: time(self.descriptor)?,
+            byte: rate(self.byte)?,
+            completion: time(self.completion)?,
+        })
+    }
+}
+
 impl<T: Copy> Side<T> {
     fn convert<U>(
         &self,
@@ -202,6 +228,9 @@ impl<T: Copy> Side<T> {
             external: self.external.convert(time, rate)?,
             internal_spin: self.internal_spin.convert(time, rate)?,
             external_spin: self.external_spin.convert(time, rate)?,
+            slot: self.slot.convert(time, rate)?,
+            upkeep: rate(self.upkeep)?,
+            cold: self.cold.convert(time, rate)?,
         })
     }
 }
@@ -218,11 +247,9 @@ impl Parameters<f64> {
         Ok(Parameters {
             caller: self.caller.convert(time, rate)?,
             callee: self.callee.convert(time, rate)?,
-            engine: Engine {
-                descriptor: time(self.engine.descriptor)?,
-                byte: rate(self.engine.byte)?,
-                completion: time(self.engine.completion)?,
-            },
+            engine: self.engine.convert(time, rate)?,
+            engine_internal: self.engine_internal.convert(time, rate)?,
+            in_slot: self.in_slot,
             wake: time(self.wake)?,
             rested: time(self.rested)?,
             seldom: time(self.seldom)?,

@@ -4,6 +4,9 @@
 //! took of the calling core. Differences between points are the parameters. Nothing is fitted; each
 //! parameter comes from the two or three points that it tells apart.
 
+mod cold;
+mod payload;
+
 use crate::failure::Failure;
 use crate::functions::Order;
 use crate::peer::Peer;
@@ -11,10 +14,15 @@ use crate::place::{Core, Place, sleep_until};
 use crate::statistics::median;
 use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, SendError};
+use narrows::memory::Class;
 use narrows::strategy::{Placement, Strategy};
-use narrows_tune::model::{Access, Engine, Parameters, Side};
+use narrows_tune::model::{Access, Parameters};
 use std::time::Duration;
 
+pub(super) use cold::cold;
+
+/// Bytes of a message that is no longer than the order in it, and takes no block.
+const LEAST_BYTES: usize = 16;
 /// Bytes of a short message, which yet takes a block.
 const SHORT: usize = 64;
 /// Bytes of a long one, if blocks are as long.
@@ -52,6 +60,10 @@ struct Point {
 struct Bench<'a, P: Place> {
     peer: &'a mut Peer<P>,
     rounds: usize,
+    /// The longest payload that takes no block.
+    in_slot: u32,
+    /// The blocks of this side, which are the other's as well.
+    classes: Vec<Class>,
 }
 
 /// What a call carries, and how long the other core works on it.
@@ -80,13 +92,9 @@ pub(crate) fn measure<P: Place>(
     rounds: usize,
     tick: Duration,
 ) -> Result<Parameters<f64>, Failure> {
-    let layouts = peer.node.layouts(peer.link).map_err(|_| peer.lost())?;
-    let longest = |placement| {
-        let (own, theirs) = (layouts.0.longest(placement), layouts.1.longest(placement));
-        LONG.min(own.min(theirs) as usize)
-    };
-    let (internal, external) = (longest(Placement::Internal), longest(Placement::External));
-    let mut bench = Bench { peer, rounds };
+    let mut bench = Bench::new(peer, rounds)?;
+    let (internal, external) = (bench.longest("internal"), bench.longest("external"));
+    bench.warm()?;
     let mut parameters = Parameters::default();
     let short = Load::of(SHORT, SHORT);
 
@@ -112,55 +120,10 @@ pub(crate) fn measure<P: Place>(
 
     // What is left of a polled call is the request and its copies.
     let own = (once.caller - poll * looks(&once)).max(0.0);
-    let mut sides = [Side::default(), Side::default()];
-    for (placement, long) in [("internal", internal), ("external", external)] {
-        if long <= SHORT {
-            continue;
-        }
-        let by = strategy(&format!("copy_batched/interrupt/{placement}"));
-        let base = if placement == "external" { told } else { bench.point(by, short)? };
-        let out = bench.point(by, Load::of(long, SHORT))?;
-        let back = bench.point(by, Load::of(SHORT, long))?;
-        let bytes = (long - SHORT) as f64;
-        let slope = |more: f64| (more / bytes).max(0.0);
-        let caller = [out, back].map(|point| slope(point.caller - base.caller));
-        let all = [out, back].map(|point| slope(point.trip - base.trip));
-        let here = Access { write: caller[0], read: caller[1], block: 0.0 };
-        let there = Access {
-            read: (all[0] - caller[0]).max(0.0),
-            write: (all[1] - caller[1]).max(0.0),
-            block: 0.0,
-        };
-        let spin = strategy(&format!("copy_batched/spin/{placement}"));
-        let base = if placement == "external" { looking } else { bench.point(spin, short)? };
-        let out = bench.point(spin, Load::of(long, SHORT))?;
-        let back = bench.point(spin, Load::of(SHORT, long))?;
-        // What both copies of a payload take more is divided as what they take otherwise.
-        let more = [out, back].map(|point| slope(point.trip - base.trip));
-        let part = |more: f64, one: f64, other: f64| {
-            (more - one - other).max(0.0) * one / (one + other).max(f64::MIN_POSITIVE)
-        };
-        let here_spin = Access {
-            write: part(more[0], here.write, there.read),
-            read: part(more[1], here.read, there.write),
-            block: 0.0,
-        };
-        let there_spin = Access {
-            read: part(more[0], there.read, here.write),
-            write: part(more[1], there.write, here.read),
-            block: 0.0,
-        };
-        let [caller, callee] = &mut sides;
-        if placement == "internal" {
-            (caller.internal, callee.internal) = (here, there);
-            (caller.internal_spin, callee.internal_spin) = (here_spin, there_spin);
-        } else {
-            (caller.external, callee.external) = (here, there);
-            (caller.external_spin, callee.external_spin) = (here_spin, there_spin);
-        }
-    }
-    let [mut caller, mut callee] = sides;
-    let copies = |access: &Access<f64>| (access.read + access.write) * SHORT as f64;
+    let [mut caller, mut callee] = bench.copies(&told, &looking, internal, external)?;
+    let copies = |access: &Access<f64>| {
+        2.0 * access.block + (access.read + access.write) * SHORT as f64
+    };
     caller.request = (own - copies(&caller.external)).max(0.0);
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
@@ -185,7 +148,18 @@ pub(crate) fn measure<P: Place>(
         *into = (point.caller - told.caller).max(0.0);
     }
     (parameters.caller, parameters.callee) = (caller, callee);
-    parameters.engine = bench.engine(&parameters, &told, external)?;
+    parameters.in_slot = bench.in_slot;
+    for (placement, long, inside) in
+        [("external", external, false), ("internal", internal, true)]
+    {
+        let (engine, upkeep) = bench.engine(&parameters, &told, placement, long)?;
+        if inside {
+            parameters.engine_internal = engine;
+        } else {
+            parameters.engine = engine;
+            [parameters.caller.upkeep, parameters.callee.upkeep] = upkeep;
+        }
+    }
     Ok(parameters)
 }
 
@@ -193,37 +167,30 @@ fn strategy(text: &str) -> Strategy {
     text.parse().unwrap_or_default()
 }
 
-impl<P: Place> Bench<'_, P> {
-    /// The copy engine; nothing takes any time where there is none, and no strategy uses it.
-    fn engine(
-        &mut self,
-        parameters: &Parameters<f64>,
-        told: &Point,
-        long: usize,
-    ) -> Result<Engine<f64>, Failure> {
-        let by = strategy("copy_engine/interrupt/external/fragment=65536");
-        let there = self.peer.try_flow("busy", by, SHORT as u32);
-        let Ok(flow) = there else { return Ok(Engine::default()) };
-        let closed = self.peer.node.close_flow(flow);
-        closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        let short = self.point(by, Load::of(SHORT, SHORT))?;
-        let longer = self.point(by, Load::of(long, long))?;
-        let of = |side: &Side<f64>| (side.external.read + side.external.write) * SHORT as f64;
-        let copies = of(&parameters.caller) + of(&parameters.callee);
-        let own = told.caller - of(&parameters.caller);
-        // A descriptor in and one out at each side; the bytes move four times.
-        let descriptor = ((short.caller - own) / 2.0).max(0.0);
-        let byte = (longer.trip - short.trip) / (4 * (long - SHORT)).max(1) as f64;
-        let rest = short.trip - (told.trip - copies) - 4.0 * descriptor;
-        let completion = rest / 4.0 - byte * SHORT as f64;
-        Ok(Engine { descriptor, byte: byte.max(0.0), completion: completion.max(0.0) })
+impl<'a, P: Place> Bench<'a, P> {
+    fn new(peer: &'a mut Peer<P>, rounds: usize) -> Result<Bench<'a, P>, Failure> {
+        let (own, theirs) = peer.node.layouts(peer.link).map_err(|_| peer.lost())?;
+        let in_slot = own.in_slot().min(theirs.in_slot());
+        // Both sides have the same classes wherever this is used; if not, the shorter blocks are met.
+        let longest = |placement| own.longest(placement).min(theirs.longest(placement));
+        let classes = own.classes().iter().filter(|class| class.size <= longest(class.placement));
+        let classes = classes.copied().collect();
+        Ok(Bench { peer, rounds, in_slot, classes })
+    }
+
+    /// The longest payload of a placement, up to [`LONG`].
+    fn longest(&self, placement: &str) -> usize {
+        let internal = placement == "internal";
+        let here = |class: &&Class| (class.placement == Placement::Internal) == internal;
+        let sizes = self.classes.iter().filter(here).map(|class| class.size as usize);
+        LONG.min(sizes.max().unwrap_or(0))
     }
 
     /// The medians of all rounds.
     fn point(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
         let (mut trips, mut callers, mut callees) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..self.rounds {
-            let Point { trip, caller, callee } = self.round(strategy, load)?;
+            let Point { trip, caller, callee } = self.round(strategy, load, self.counts(&strategy, load))?;
             trips.push(trip);
             callers.push(caller);
             callees.push(callee);
@@ -293,7 +260,25 @@ impl<P: Place> Bench<'_, P> {
         Ok(median(&mut found).unwrap_or_default())
     }
 
-    fn round(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
+    /// Calls before those that count, and those. Blocks of external memory are used in turn, so what caches
+    /// make of them is known when all have been; where a machine does other things, that is lost in those.
+    fn counts(&self, strategy: &Strategy, load: Load) -> (u32, u32) {
+        let longest = load.request.max(load.response) as u32;
+        let of = |class: &&Class| {
+            class.placement == strategy.placement && (longest..).contains(&class.size)
+        };
+        let class = self.classes.iter().find(of).filter(|_| self.rounds == 1);
+        let blocks = class.map_or(0, |class| class.count);
+        (BEFORE.max(blocks), CALLS.max(blocks))
+    }
+
+    /// So many calls that do not count, and so many that do.
+    fn round(
+        &mut self,
+        strategy: Strategy,
+        load: Load,
+        (before, calls): (u32, u32),
+    ) -> Result<Point, Failure> {
         let Load { request, response, busy_ns, rest_ns } = load;
         let longest = request.max(response) as u32;
         let flow = match self.peer.try_flow("busy", strategy, longest) {
@@ -309,13 +294,13 @@ impl<P: Place> Bench<'_, P> {
         let mut back = vec![0; response];
         // What asking takes is known from asking twice.
         let asked = [self.peer.cpu_time()?, self.peer.cpu_time()?];
-        for _ in 0..BEFORE {
+        for _ in 0..before {
             self.call(flow, &strategy, &out, &mut back)?;
         }
         let core = self.peer.node.platform().core();
         let (used, began) = (core.used(), self.peer.node.platform().time());
         let mut slept = Duration::ZERO;
-        for _ in 0..CALLS {
+        for _ in 0..calls {
             if let Some(rest) = rest_ns {
                 let now = self.peer.node.platform().time();
                 sleep_until(&mut self.peer.node, now + Duration::from_nanos(rest));
@@ -329,11 +314,11 @@ impl<P: Place> Bench<'_, P> {
         let served = served.saturating_sub(asked[1].saturating_sub(asked[0]));
         let closed = self.peer.node.close_flow(flow);
         closed.map_err(|error| self.peer.explain_flow("busy", strategy, error))?;
-        let each = f64::from(CALLS);
+        let each = f64::from(calls);
         Ok(Point {
             trip: took.as_secs_f64() / each,
             caller: caller.as_secs_f64() / each,
-            callee: served.as_secs_f64() / f64::from(BEFORE + CALLS),
+            callee: served.as_secs_f64() / f64::from(before + calls),
         })
     }
 
