@@ -65,7 +65,7 @@ impl Measured {
         let Some((chip, cores)) = on else {
             let mut parameters = measure::measure(peer, ROUNDS, Duration::ZERO)?;
             // What is seldom here is what else the machine does, of which no longest is known.
-            parameters.seldom = 0.0;
+            (parameters.seldom, parameters.spike, parameters.one_in) = (0.0, 0.0, 0);
             return Ok(Measured::with(parameters, None));
         };
         let tick = |core: usize| {

@@ -16,7 +16,7 @@ use core::time::Duration;
 
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
-use notice::{noticed, told, waited};
+use notice::{between, noticed, told, waited};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
 };
@@ -129,6 +129,9 @@ pub struct Estimate {
     pub serves: u64,
     /// From handing a message over until the other core has worked it off, in picoseconds.
     pub turnaround: u64,
+    /// What the bound, and what keeps either core, have for a call that finds the caches cold, in
+    /// picoseconds. It does not come again and again, so that requests pile up.
+    pub once: [u64; 2],
 }
 
 impl Flow {
@@ -310,6 +313,7 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
         callee,
         serves: sum(&[callee, parts.engine_there, costs.seldom, parts.more[1]]),
         turnaround,
+        once: parts.more,
     })
 }
 
@@ -320,18 +324,29 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
 pub fn stream(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Stream, ModelError> {
     let parts = Parts::of(costs, flow, strategy)?;
     let noticed = noticed(costs, strategy);
+    let looks = |side: &Side<u64>, step: u64| match step {
+        0 => 0,
+        _ => sum(&[picos(between(strategy)), side.late]),
+    };
+    let tick = if parts.late == 0 { 0 } else { costs.caller.tick };
     Ok(Stream {
         period: flow.period.map_or(0, picos).saturating_mul(strategy.granularity.into()),
         burst: flow.burst,
         jitter: picos(flow.jitter),
-        late: parts.late,
+        after: 0,
+        late: parts.late.saturating_sub(tick),
+        due_tick: tick,
         send: sum(&[parts.before, parts.engine]),
         way: parts.way,
-        told: parts.step,
+        told: looks(&costs.callee, parts.step),
+        told_tick: costs.callee.tick,
         service: sum(&[parts.callee, parts.engine_there]),
         back: noticed.late,
-        poll: noticed.step,
+        poll: looks(&costs.caller, noticed.step),
+        poll_tick: costs.caller.tick,
         receive: sum(&[noticed.busy, parts.after, parts.ack]),
+        more: costs.spike,
+        one_in: costs.one_in,
         turn: Turn::default(),
     })
 }
@@ -375,9 +390,13 @@ fn latency(costs: &Costs, flow: &Flow, strategy: &Strategy, parts: &Parts) -> La
         parts.more[0],
         parts.more[1],
     ]);
+    // Of those under way before it each may be in its way at the calling core.
+    let ahead = period.map_or(0, |period| alone.saturating_sub(1) / period.max(1));
+    let ahead = ahead.min(u64::from(flow.depth) - 1);
+    let overlap = ahead.saturating_mul(sum(&[parts.own(), noticed.busy]));
     let each = if flow.depth > 1 { before.max(turnaround) } else { alone };
     let queued = (u64::from(flow.burst) - 1).saturating_mul(each);
-    let bound = sum(&[alone, gathered, queued, picos(flow.jitter)]);
+    let bound = sum(&[alone, gathered, queued, overlap, picos(flow.jitter)]);
     Latency { source, aligned, bound }
 }
 

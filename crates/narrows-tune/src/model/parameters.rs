@@ -140,6 +140,10 @@ pub struct Parameters<T> {
     /// What either side takes at most more for a call than on average: all blocks of a class that are
     /// taken back at once, ticks of the clock. No part of the load, whose parameters are means.
     pub seldom: T,
+    /// What one of so many calls takes more than on average, for the same reasons; of none if 0.
+    pub spike: T,
+    /// How many calls have one such among them.
+    pub one_in: u32,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// Lazy acknowledgement: likewise.
@@ -253,6 +257,8 @@ impl Parameters<f64> {
             wake: time(self.wake)?,
             rested: time(self.rested)?,
             seldom: time(self.seldom)?,
+            spike: time(self.spike)?,
+            one_in: self.one_in,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,

@@ -140,7 +140,7 @@ pub(crate) fn measure<P: Place>(
     // Both are woken; what none of them works meanwhile is the way of the bells.
     let woken = (told.trip - looking.trip).max(0.0);
     parameters.wake = ((woken - caller.interrupt - callee.interrupt) / 2.0).max(0.0);
-    parameters.seldom = bench.seldom(batched, every)?;
+    (parameters.seldom, parameters.spike, parameters.one_in) = bench.seldom(batched, every)?;
     for (word, into) in
         [("copy", &mut parameters.ack_interrupt), ("copy_lazy", &mut parameters.ack_lazy)]
     {
@@ -201,27 +201,33 @@ impl<'a, P: Place> Bench<'a, P> {
     }
 
     /// By how much the longest of many calls with sleeps of so many nanoseconds between them is longer
-    /// than their mean: the median of all rounds.
-    fn seldom(&mut self, by: Strategy, nanos: u64) -> Result<f64, Failure> {
+    /// than their mean; by how much those are that are more than half as much longer, and how many calls
+    /// have one of those among them: medians of all rounds.
+    fn seldom(&mut self, by: Strategy, nanos: u64) -> Result<(f64, f64, u32), Failure> {
         let flow = self.peer.flow("busy", by, SHORT as u32)?;
         let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
         let mut out = [0; SHORT];
         out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
-        let (mut back, mut found) = ([0; SHORT], Vec::new());
+        let (mut back, mut all, mut found) = ([0; SHORT], Vec::new(), Vec::new());
         for _ in 0..self.rounds {
-            let (mut sum, mut longest) = (0.0, 0.0_f64);
+            let mut trips = Vec::new();
             for _ in 0..SELDOM {
                 let until = self.peer.node.platform().time() + Duration::from_nanos(nanos);
                 sleep_until(&mut self.peer.node, until);
                 self.call(flow, &by, &out, &mut back)?;
-                let trip = self.peer.node.platform().time().since(until).as_secs_f64();
-                (sum, longest) = (sum + trip, longest.max(trip));
+                trips.push(self.peer.node.platform().time().since(until).as_secs_f64());
             }
-            found.push(longest - sum / f64::from(SELDOM));
+            let mean = trips.iter().sum::<f64>() / f64::from(SELDOM);
+            let longest = trips.iter().fold(0.0, |longest: f64, trip| longest.max(trip - mean));
+            all.push(longest);
+            found.extend(trips.iter().map(|trip| trip - mean).filter(|more| *more > longest / 2.0));
         }
         let closed = self.peer.node.close_flow(flow);
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        Ok(median(&mut found).unwrap_or_default())
+        let calls = SELDOM as usize * self.rounds;
+        let one_in = calls.checked_div(found.len()).unwrap_or(0) as u32;
+        let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
+        Ok((middle(&mut all), middle(&mut found), one_in))
     }
 
     /// How late a sleep of so many nanoseconds ends: the median of all rounds.
