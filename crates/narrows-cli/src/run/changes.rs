@@ -70,16 +70,17 @@ impl<P: Place> Round<'_, '_, P> {
         let Some(Some(lane)) = self.lanes.get(index) else { return Ok(()) };
         let flow = lane.flow;
         let own = self.strategy(flow);
+        let usual = self.place(index);
         let strategy = match (&mut self.pilot, own) {
             (Some(pilot), _) => pilot.arrive(index, ran).map_err(|error| error.to_string()),
             (None, Some(strategy)) => match self.too_long(flow, strategy) {
                 Some(why) => Err(why),
-                None => Ok(strategy),
+                None => Ok((strategy, usual)),
             },
             (None, None) => Err("it has no strategy of its own in the workload".to_owned()),
         };
-        let strategy = match strategy {
-            Ok(strategy) => strategy,
+        let (strategy, dsp) = match strategy {
+            Ok(found) => found,
             // A session that finds no room is not carried; others of the flow may be.
             Err(_) if self.pilot.is_some() && flow.presence != Presence::Always => return Ok(()),
             Err(why) => {
@@ -87,9 +88,10 @@ impl<P: Place> Round<'_, '_, P> {
                 return Ok(());
             }
         };
+        let link = self.link(dsp);
         let Some(Some(lane)) = self.lanes.get_mut(index) else { return Ok(()) };
         lane.next = now;
-        match lane.begin(&mut self.peer.node, self.peer.link, strategy) {
+        match lane.begin(&mut self.peer.node, link, strategy) {
             Ok(()) => Ok(()),
             Err(error) => self.unusable(index, strategy, error),
         }

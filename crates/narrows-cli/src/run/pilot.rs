@@ -102,8 +102,8 @@ impl<'a, 's> Pilot<'a, 's> {
         setup: &'s Setup,
         storage: &'a mut Storage<'s>,
     ) -> Result<Pilot<'a, 's>, ControlError> {
-        let Setup { costs, dsp, load, settings, .. } = *setup;
-        let controller = Controller::new(storage.tables(), costs, &[dsp], load, settings)?;
+        let Setup { costs, load, settings, .. } = *setup;
+        let controller = Controller::new(storage.tables(), costs, &setup.dsps, load, settings)?;
         Ok(Pilot {
             setup,
             controller,
@@ -117,11 +117,11 @@ impl<'a, 's> Pilot<'a, 's> {
         })
     }
 
-    /// A flow comes: what it begins with.
+    /// A flow comes: what it begins with, and at which of the cores that are called.
     ///
     /// # Errors
     /// It cannot be carried beside the others.
-    pub fn arrive(&mut self, lane: usize, now: Duration) -> Result<Strategy, ControlError> {
+    pub fn arrive(&mut self, lane: usize, now: Duration) -> Result<(Strategy, u8), ControlError> {
         let setup = self.setup;
         let one = &setup.flows[lane];
         let learnt = self.learnt.iter().find(|(flow, _)| *flow == one.flow);
@@ -133,7 +133,7 @@ impl<'a, 's> Pilot<'a, 's> {
                 self.flows[lane].handle = Some(start.flow);
                 self.flows[lane].learner = Learner::default();
                 self.decide(Cause::Arrived, Some(lane), now);
-                Ok(start.strategy)
+                Ok((start.strategy, start.dsp))
             }
             Err(error) => {
                 self.refuse(Cause::Arrived, Some(lane), now, &error);
@@ -334,7 +334,8 @@ impl<'a, 's> Pilot<'a, 's> {
             reason: reason.name().into(),
             load_before_percent: before as f64 / PERCENT,
             load_after_percent: after as f64 / PERCENT,
-            memory_bytes: self.controller.memory(0),
+            memory_bytes: self.taken().sum(),
+            memory_most_bytes: self.taken().max().unwrap_or(0),
             switches,
             refused: None,
         });
@@ -350,7 +351,8 @@ impl<'a, 's> Pilot<'a, 's> {
             reason: "refused".into(),
             load_before_percent: load,
             load_after_percent: load,
-            memory_bytes: self.controller.memory(0),
+            memory_bytes: self.taken().sum(),
+            memory_most_bytes: self.taken().max().unwrap_or(0),
             switches: Vec::new(),
             refused: Some(why.to_string()),
         });
@@ -388,6 +390,11 @@ impl<'a, 's> Pilot<'a, 's> {
 
     /// Bytes of internal memory that all flows take, and that they may.
     pub fn memory(&self) -> (u64, u64) {
-        (self.controller.memory(0), self.setup.dsp.memory.into())
+        (self.taken().sum(), self.setup.dsps.iter().map(|dsp| u64::from(dsp.memory)).sum())
+    }
+
+    /// Bytes of internal memory that flows take of each core that is called.
+    fn taken(&self) -> impl Iterator<Item = u64> {
+        (0..self.setup.dsps.len()).map(|dsp| self.controller.memory(dsp as u8))
     }
 }

@@ -17,6 +17,7 @@ use crate::report::DecisionRow;
 use crate::strategy::Policy;
 use crate::workload::{Flow, Presence, Schedule, Source, Work, Workload};
 use narrows::endpoint::{CallError, FlowError};
+use narrows::link::LinkId;
 use narrows::notify;
 use narrows::platform::Instant;
 use narrows::strategy::{Notification, Strategy};
@@ -198,7 +199,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             let mut lane = Lane::new(flow, samples, start);
             let refused = match self.fixed(flow) {
                 None => None,
-                Some(strategy) => match self.open_one(flow, strategy)? {
+                Some(strategy) => match self.open_one(index, flow, strategy)? {
                     Ok(id) => {
                         lane.open(id, strategy, Stage::Here);
                         None
@@ -239,6 +240,16 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         }
     }
 
+    /// Which of the cores that are called serves a flow that is not controlled: each in turn.
+    pub(super) fn place(&self, index: usize) -> u8 {
+        (index % self.peer.links().count()) as u8
+    }
+
+    /// The link to one of the cores that are called.
+    pub(super) fn link(&self, dsp: u8) -> LinkId {
+        self.peer.links().nth(dsp.into()).unwrap_or(self.peer.link)
+    }
+
     /// Why messages of a flow are too long for a strategy's memory, if they are.
     pub(super) fn too_long(&self, flow: &Flow, strategy: Strategy) -> Option<String> {
         let layouts = self.peer.node.layouts(self.peer.link);
@@ -257,6 +268,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
 
     fn open_one(
         &mut self,
+        index: usize,
         flow: &Flow,
         strategy: Strategy,
     ) -> Result<Result<narrows::endpoint::FlowId, String>, Failure> {
@@ -264,7 +276,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             return Ok(Err(why));
         }
         let response = u32::try_from(flow.response).unwrap_or(u32::MAX);
-        match self.peer.try_flow(flow.work.entry(), strategy, response) {
+        let link = self.link(self.place(index));
+        match self.peer.try_flow_to(link, flow.work.entry(), strategy, response) {
             Ok(id) => Ok(Ok(id)),
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full)) => {
                 Ok(Err(error.to_string()))

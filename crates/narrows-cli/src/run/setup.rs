@@ -40,7 +40,8 @@ pub(crate) struct Own {
 /// What the controller is told of the machine and the workload.
 pub(crate) struct Setup {
     pub costs: Costs,
-    pub dsp: Dsp,
+    /// The cores that are called, in the order of the peer's links.
+    pub dsps: Vec<Dsp>,
     pub load: u64,
     pub settings: Settings,
     pub flows: Vec<Own>,
@@ -103,7 +104,7 @@ impl Setup {
         }
         Ok(Some(Setup {
             costs,
-            dsp: Dsp { memory: machine.memory, work: model::WHOLE },
+            dsps: vec![Dsp { memory: machine.memory, work: model::WHOLE }],
             load: machine.load,
             settings: Settings { pause: pause(&costs), ..Settings::default() },
             flows,
