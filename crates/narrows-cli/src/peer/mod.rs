@@ -203,7 +203,16 @@ impl<P: Place> Peer<P> {
         };
         let answer = vec![0; longest(placement).min(ANSWER) as usize];
         let asking = Strategy { placement, ..usual };
-        Peer { node, link, further: Vec::new(), limits: None, warnings: Vec::new(), asking, answer, other }
+        Peer {
+            node,
+            link,
+            further: Vec::new(),
+            limits: None,
+            warnings: Vec::new(),
+            asking,
+            answer,
+            other,
+        }
     }
 
     /// The links to all cores that serve, the other side's first.

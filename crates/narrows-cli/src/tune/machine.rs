@@ -136,8 +136,15 @@ impl Measured {
     /// memory takes does not.
     pub fn slower(&self, times: f64) -> Measured {
         let mut scaled = self.clone();
-        let Parameters { caller, ack_interrupt, ack_lazy, ack_batched, engine, engine_internal, .. } =
-            &mut scaled.parameters;
+        let Parameters {
+            caller,
+            ack_interrupt,
+            ack_lazy,
+            ack_batched,
+            engine,
+            engine_internal,
+            ..
+        } = &mut scaled.parameters;
         for time in [
             &mut caller.request,
             &mut caller.interrupt,

@@ -71,7 +71,7 @@ const WRONG: &[(&str, &str)] = &[
     ("", "1:1: no flow; expected one or more [[flow]] tables"),
     ("name = 'a'\n\n", "1:11: no flow;"),
     ("name = ", "1:8: "),
-    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed or [[flow]]"),
+    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed, [[flow]]"),
     ("flow = 1", "1:8: flow is 1; expected one or more [[flow]] tables"),
     ("flow = [1]", "1:9: flow is 1;"),
     ("flow = []", "1:10: no flow;"),

@@ -229,8 +229,8 @@ impl Parts {
         let here = moved(costs, internal, idles, &message, strategy, true);
         let there = moved(costs, internal, waits, &message, strategy, false);
         let most = moved(costs, internal, waits, &message, strategy, true);
-        let slower = sum(&[most.request, most.response])
-            .saturating_sub(sum(&[here.request, here.response]));
+        let slower =
+            sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
         let more = [
             sum(&[cold(&costs.caller, &message, true), slower]),
             cold(&costs.callee, &message, false),

@@ -144,6 +144,7 @@ fn workload(subjects: &[Subject], strategy: Strategy, requests: u32) -> Workload
         strategies: vec![Policy::Same(strategy)],
         memory: None,
         flows: subjects.iter().map(flow).collect(),
+        changes: Vec::new(),
     }
 }
 

@@ -107,7 +107,14 @@ pub fn carry(
     };
     let name = "gateway".to_owned();
     let strategies = vec![policy];
-    let workload = Workload { name, duration: TIME, strategies, memory: Some(memory), flows };
+    let workload = Workload {
+        name,
+        duration: TIME,
+        strategies,
+        memory: Some(memory),
+        flows,
+        changes: Vec::new(),
+    };
     let needs = Needs { longest: FRAME as usize, callees: dsps, ..Needs::default() };
     let outcome = sim::run(&Global::default(), &roomy(chip, dsps), &needs, |mut peer| {
         let told: Strategy = TOLD.parse().unwrap_or_default();

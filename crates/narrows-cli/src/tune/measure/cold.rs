@@ -1,4 +1,5 @@
-//! What a call takes more that finds nothing in the caches: the first on a chip that has just begun.
+//! What a call takes more that finds nothing in the caches: the first on a chip that has just begun. And,
+//! if that is more, one whose block and private memory want the same lines of a cache.
 
 use super::{Bench, LEAST_BYTES, LONG, Load, strategy};
 use crate::failure::Failure;
@@ -18,18 +19,18 @@ pub(in crate::tune) fn cold(
     parameters: &mut Parameters<f64>,
 ) -> Result<(), Failure> {
     let needs = sim::Needs { longest: LONG, ..sim::Needs::default() };
-    let more = |placement, request, response| {
+    let more = |how, placement, request, response| {
         sim::run(global, chip, &needs, |mut peer| {
             let mut bench = Bench::new(&mut peer, 1)?;
             let longest = bench.longest(placement);
-            bench.first(placement, request, response, longest)
+            bench.first(how, placement, request, response, longest)
         })
     };
-    let long = LONG;
-    for placement in ["external", "internal"] {
-        let code = more(placement, LEAST_BYTES, LEAST_BYTES)?;
-        let out = more(placement, long, LEAST_BYTES)?;
-        let back = more(placement, LEAST_BYTES, long)?;
+    let (hows, placements) = (["interrupt", "spin"], ["external", "internal"]);
+    for (how, placement) in hows.into_iter().flat_map(|how| placements.map(|one| (how, one))) {
+        let code = more(how, placement, LEAST_BYTES, LEAST_BYTES)?;
+        let out = more(how, placement, LONG, LEAST_BYTES)?;
+        let back = more(how, placement, LEAST_BYTES, LONG)?;
         for (number, side) in
             [&mut parameters.caller, &mut parameters.callee].into_iter().enumerate()
         {
@@ -57,13 +58,14 @@ impl<P: Place> Bench<'_, P> {
     /// The first call of a place, beside those that follow; its sides as long as blocks are at most.
     fn first(
         &mut self,
+        notification: &str,
         placement: &str,
         request: usize,
         response: usize,
         longest: usize,
     ) -> Result<Cold, Failure> {
         let (request, response) = (request.min(longest), response.min(longest));
-        let by = strategy(&format!("copy_batched/interrupt/{placement}"));
+        let by = strategy(&format!("copy_batched/{notification}/{placement}"));
         let bytes = request.max(response) as f64;
         if longest <= LEAST_BYTES {
             return Ok(Cold { more: [0.0; 2], bytes });
@@ -72,7 +74,7 @@ impl<P: Place> Bench<'_, P> {
         let cold = self.round(by, load, (0, 1))?;
         let warm = self.point(by, load)?;
         let caller = (cold.caller - warm.caller).max(0.0);
-        let all = (cold.trip - warm.trip).max(caller);
+        let all = (cold.trip.max(warm.longest) - warm.trip).max(caller);
         Ok(Cold { more: [caller, all - caller], bytes })
     }
 }

@@ -50,6 +50,8 @@ const IDLE: [u64; 2] = [10, 60];
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     trip: f64,
+    /// The longest of its calls.
+    longest: f64,
     /// Time of the calling core.
     caller: f64,
     /// Time of the core that is called.
@@ -121,9 +123,8 @@ pub(crate) fn measure<P: Place>(
     // What is left of a polled call is the request and its copies.
     let own = (once.caller - poll * looks(&once)).max(0.0);
     let [mut caller, mut callee] = bench.copies(&told, &looking, internal, external)?;
-    let copies = |access: &Access<f64>| {
-        2.0 * access.block + (access.read + access.write) * SHORT as f64
-    };
+    let copies =
+        |access: &Access<f64>| 2.0 * access.block + (access.read + access.write) * SHORT as f64;
     caller.request = (own - copies(&caller.external)).max(0.0);
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
@@ -149,9 +150,7 @@ pub(crate) fn measure<P: Place>(
     }
     (parameters.caller, parameters.callee) = (caller, callee);
     parameters.in_slot = bench.in_slot;
-    for (placement, long, inside) in
-        [("external", external, false), ("internal", internal, true)]
-    {
+    for (placement, long, inside) in [("external", external, false), ("internal", internal, true)] {
         let (engine, upkeep) = bench.engine(&parameters, &told, placement, long)?;
         if inside {
             parameters.engine_internal = engine;
@@ -189,15 +188,18 @@ impl<'a, P: Place> Bench<'a, P> {
     /// The medians of all rounds.
     fn point(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
         let (mut trips, mut callers, mut callees) = (Vec::new(), Vec::new(), Vec::new());
+        let mut all: f64 = 0.0;
         for _ in 0..self.rounds {
-            let Point { trip, caller, callee } = self.round(strategy, load, self.counts(&strategy, load))?;
+            let Point { trip, longest, caller, callee } =
+                self.round(strategy, load, self.counts(&strategy, load))?;
+            all = all.max(longest);
             trips.push(trip);
             callers.push(caller);
             callees.push(callee);
         }
         let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
         let (trip, caller) = (middle(&mut trips), middle(&mut callers));
-        Ok(Point { trip, caller, callee: middle(&mut callees) })
+        Ok(Point { trip, longest: all, caller, callee: middle(&mut callees) })
     }
 
     /// By how much the longest of many calls with sleeps of so many nanoseconds between them is longer
@@ -305,14 +307,16 @@ impl<'a, P: Place> Bench<'a, P> {
         }
         let core = self.peer.node.platform().core();
         let (used, began) = (core.used(), self.peer.node.platform().time());
-        let mut slept = Duration::ZERO;
+        let (mut slept, mut longest) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..calls {
             if let Some(rest) = rest_ns {
                 let now = self.peer.node.platform().time();
                 sleep_until(&mut self.peer.node, now + Duration::from_nanos(rest));
                 slept += Duration::from_nanos(rest);
             }
+            let before = self.peer.node.platform().time();
             self.call(flow, &strategy, &out, &mut back)?;
+            longest = longest.max(self.peer.node.platform().time().since(before));
         }
         let took = self.peer.node.platform().time().since(began).saturating_sub(slept);
         let caller = core.used().saturating_sub(used);
@@ -323,6 +327,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let each = f64::from(calls);
         Ok(Point {
             trip: took.as_secs_f64() / each,
+            longest: longest.as_secs_f64(),
             caller: caller.as_secs_f64() / each,
             callee: served.as_secs_f64() / f64::from(before + calls),
         })

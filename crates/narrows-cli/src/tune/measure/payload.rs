@@ -79,7 +79,8 @@ impl<P: Place> Bench<'_, P> {
             let base = if inside { self.point(strategy(&spin), short)? } else { *looking };
             let looked = self.longer(&spin, long, SHORT)?;
             // What both copies of a payload take more is divided as what they take otherwise.
-            let more = [&looked.out, &looked.back].map(|point| slope(point.trip - base.trip, bytes));
+            let more =
+                [&looked.out, &looked.back].map(|point| slope(point.trip - base.trip, bytes));
             let [here, there] = alone;
             let part = |more: f64, one: f64, other: f64| {
                 (more - one - other).max(0.0) * one / (one + other).max(f64::MIN_POSITIVE)
@@ -133,8 +134,7 @@ impl<P: Place> Bench<'_, P> {
         let short = self.point(by, Load::of(SHORT, SHORT))?;
         let longer = self.point(by, Load::of(long, long))?;
         let of = |side: &Side<f64>| {
-            2.0 * side.external.block
-                + (side.external.read + side.external.write) * SHORT as f64
+            2.0 * side.external.block + (side.external.read + side.external.write) * SHORT as f64
         };
         let copies = of(&parameters.caller) + of(&parameters.callee);
         let own = told.caller - of(&parameters.caller);
