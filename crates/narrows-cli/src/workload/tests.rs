@@ -88,6 +88,23 @@ const WRONG: &[(&str, &str)] = &[
     ("memory = 1024", "1:10: memory is 1024; expected a size of memory, such as \"16KiB\""),
     ("memory = '-1KiB'", "1:10: memory is -1KiB; expected a size of memory"),
     ("memory = '4096MiB'", "1:10: memory is 4096MiB; expected a size of memory"),
+    ("change = 1", "1:10: change is 1; expected one or more [[change]] tables"),
+    ("ECHO request=8\n[[change]]\nmemory = '1KiB'", "2:1: this change has no moment"),
+    ("ECHO request=8\n[[change]]\nat = '0s'", "3:6: at is 0s; expected a duration above zero"),
+    ("ECHO request=8\n[[change]]\nat = '1s'", "2:1: a change is either memory, or a flow"),
+    (
+        "ECHO request=8\n[[change]]\nat = '1s'\nmemory = '1KiB'\nflow = 'a'",
+        "2:1: a change is either memory, or a flow",
+    ),
+    (
+        "ECHO request=8\n[[change]]\nat = '1s'\nflow = 'b'\nrequest = 9",
+        "4:8: flow is b; expected the name of a flow of this workload",
+    ),
+    (
+        "ECHO request=8\n[[change]]\nat = '1s'\nflow = 'a'\nrequest = 9",
+        "4:8: only flows with function busy change their size",
+    ),
+    ("ECHO request=8\n[[change]]\nperiod = '1s'", "3:1: unknown key period; expected at,"),
     ("seed = -1", "1:8: seed is -1; expected a whole number from 0 up"),
     ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
     ("ECHO request=8\narrives = '0s'", "2:11: arrives is 0s; expected a duration above zero"),
@@ -321,4 +338,22 @@ fn no_part_of_a_file_makes_it_panic() {
             let _ = read_text(&text[cut..]);
         }
     }
+}
+
+#[test]
+fn changes_are_in_the_order_of_their_moments_and_those_of_a_flow_build_on_each_other() {
+    let flow =
+        "[[flow]]\nname='a'\nfunction='busy'\nbusy='1ms'\nrequest=16\nresponse=8\nsessions=2\n";
+    let text = format!(
+        "{flow}[[change]]\nat='3s'\nflow='a'\nresponse=50\n[[change]]\nat='1s'\nmemory='1KiB'\n\
+         [[change]]\nat='2s'\nflow='a'\nrequest=100"
+    );
+    let workload = parse(Path::new("dir/file.toml"), &text).unwrap();
+    let size = |request, response| Changed::Size { flows: vec![0, 1], request, response };
+    let change = |seconds, what| Change { at: Duration::from_secs(seconds), what };
+    let expected =
+        [change(1, Changed::Memory(1024)), change(2, size(100, 8)), change(3, size(100, 50))];
+    assert_eq!(workload.changes, expected);
+    assert_eq!(workload.longest(1), [100, 50]);
+    assert!(workload.is_changing());
 }
