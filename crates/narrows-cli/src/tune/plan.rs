@@ -247,7 +247,9 @@ impl<'a> Planner<'a> {
         let times = |number: usize| {
             let (flow, given) = (&self.subjects[number].flow, &plan.given[number]);
             let period = given.way.estimate.period.max(1);
-            let queued = given.bound().div_ceil(period).clamp(1, flow.depth.into());
+            // As many as are at the cores at once; those that wait for a look are not.
+            let Estimate { blocks, serves, .. } = given.way.estimate;
+            let queued = blocks.saturating_add(serves).div_ceil(period).clamp(1, flow.depth.into());
             let burst = u64::from(flow.burst) * (1 + picos(flow.jitter) / period);
             burst.max(queued)
         };

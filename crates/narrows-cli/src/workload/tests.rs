@@ -88,23 +88,6 @@ const WRONG: &[(&str, &str)] = &[
     ("memory = 1024", "1:10: memory is 1024; expected a size of memory, such as \"16KiB\""),
     ("memory = '-1KiB'", "1:10: memory is -1KiB; expected a size of memory"),
     ("memory = '4096MiB'", "1:10: memory is 4096MiB; expected a size of memory"),
-    ("change = 1", "1:10: change is 1; expected one or more [[change]] tables"),
-    ("ECHO request=8\n[[change]]\nmemory = '1KiB'", "2:1: this change has no moment"),
-    ("ECHO request=8\n[[change]]\nat = '0s'", "3:6: at is 0s; expected a duration above zero"),
-    ("ECHO request=8\n[[change]]\nat = '1s'", "2:1: a change is either memory, or a flow"),
-    (
-        "ECHO request=8\n[[change]]\nat = '1s'\nmemory = '1KiB'\nflow = 'a'",
-        "2:1: a change is either memory, or a flow",
-    ),
-    (
-        "ECHO request=8\n[[change]]\nat = '1s'\nflow = 'b'\nrequest = 9",
-        "4:8: flow is b; expected the name of a flow of this workload",
-    ),
-    (
-        "ECHO request=8\n[[change]]\nat = '1s'\nflow = 'a'\nrequest = 9",
-        "4:8: only flows with function busy change their size",
-    ),
-    ("ECHO request=8\n[[change]]\nperiod = '1s'", "3:1: unknown key period; expected at,"),
     ("seed = -1", "1:8: seed is -1; expected a whole number from 0 up"),
     ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
     ("ECHO request=8\narrives = '0s'", "2:11: arrives is 0s; expected a duration above zero"),
@@ -356,4 +339,24 @@ fn changes_are_in_the_order_of_their_moments_and_those_of_a_flow_build_on_each_o
     assert_eq!(workload.changes, expected);
     assert_eq!(workload.longest(1), [100, 50]);
     assert!(workload.is_changing());
+}
+
+#[test]
+fn a_change_that_cannot_be_is_told_where_it_is() {
+    let wrong = [
+        ("at = 1", "6:6: at is 1; expected a duration above zero"),
+        ("memory = '1KiB'", "5:1: this change has no moment"),
+        ("at = '1s'", "5:1: a change is either memory, or a flow"),
+        ("at = '1s'\nmemory = '1KiB'\nflow = 'a'", "5:1: a change is either memory, or a flow"),
+        ("at = '1s'\nflow = 'b'\nrequest = 9", "7:8: flow is b; expected the name of a flow of"),
+        ("at = '1s'\nflow = 'a'\nrequest = 9", "7:8: only flows with function busy change"),
+        ("period = '1s'", "6:1: unknown key period; expected at,"),
+    ];
+    for (text, expected) in wrong {
+        let text = format!("[[flow]]\nname='a'\nfunction='echo'\nrequest=8\n[[change]]\n{text}\n");
+        let found = read_text(&text).unwrap_err();
+        assert!(found.contains(expected), "{text}\nfound    {found}\nexpected {expected}");
+    }
+    let found = read_text("change = 1").unwrap_err();
+    assert!(found.contains("1:10: change is 1; expected one or more [[change]] tables"), "{found}");
 }

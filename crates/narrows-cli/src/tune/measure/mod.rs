@@ -30,6 +30,8 @@ pub(crate) const LONG: usize = 8192;
 /// Calls of a point, and those before that do not count.
 const CALLS: u32 = 24;
 const BEFORE: u32 = 4;
+/// A multiple of the calls between two batches of what comes back.
+const BATCHES: u32 = 32;
 /// Calls of which the longest is looked for: more than a class has blocks mostly.
 const SELDOM: u32 = 100;
 /// Nanoseconds of a second.
@@ -276,8 +278,10 @@ impl<'a, P: Place> Bench<'a, P> {
             class.placement == strategy.placement && (longest..).contains(&class.size)
         };
         let class = self.classes.iter().find(of).filter(|_| self.rounds == 1);
-        let blocks = class.map_or(0, |class| class.count);
-        (BEFORE.max(blocks), CALLS.max(blocks))
+        let Some(class) = class else { return (BEFORE, CALLS) };
+        let blocks = class.count;
+        // Credit and blocks come back in batches, of which there are to be whole ones.
+        (BEFORE.max(blocks), CALLS.max(blocks).next_multiple_of(BATCHES))
     }
 
     /// So many calls that do not count, and so many that do.
