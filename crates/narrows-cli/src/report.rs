@@ -170,6 +170,8 @@ pub struct DecisionRow {
     pub load_after_percent: f64,
     /// Internal memory that flows took then.
     pub memory_bytes: u64,
+    /// And that they took of the core, of those that are called, of which they took most.
+    pub memory_most_bytes: u64,
     /// What was to be switched.
     pub switches: Vec<SwitchRow>,
     /// Why there was no plan, or why the flow was not carried.

@@ -267,3 +267,76 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
         assert!(said.contains(sentence), "{arguments:?}: {said}");
     }
 }
+
+/// Memory that is taken away and given back, and a flow that grows beyond it and shrinks again.
+const CHANGES: &str = r#"
+duration = "4s"
+memory = "32KiB"
+strategy = "auto"
+[[flow]]
+name = "audio"
+function = "busy"
+busy = "1ms"
+request = 320
+response = 160
+period = "20ms"
+deadline = "60ms"
+[[flow]]
+name = "video"
+function = "busy"
+busy = "5ms"
+request = 2000
+response = 800
+period = "100ms"
+deadline = "150ms"
+[[change]]
+at = "1s"
+memory = "0B"
+[[change]]
+at = "2s"
+memory = "32KiB"
+[[change]]
+at = "3s"
+flow = "video"
+request = 18000
+[[change]]
+at = "3500ms"
+flow = "video"
+request = 1000
+response = 900
+"#;
+
+#[test]
+fn budgets_and_sizes_that_change_are_planned_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("changes.toml");
+    std::fs::write(&file, CHANGES).unwrap();
+    let report = report(&[file.to_str().unwrap(), "--on", "davinci", "--json"]);
+    check_messages(&report);
+    assert_eq!(sum(&report, "sent"), 200.0 + 40.0);
+    assert_eq!(sum(&report, "deadline_misses"), 0.0);
+    let all = list(&report, "decisions");
+    let at = |cause: &str| -> Vec<f64> {
+        let of = all.iter().filter(|one| one["cause"] == cause);
+        of.map(|one| number(one, "at_s")).collect()
+    };
+    let near = |found: &[f64], expected: &[f64]| {
+        found.len() == expected.len()
+            && found.iter().zip(expected).all(|(a, b)| (0.0..0.01).contains(&(a - b)))
+    };
+    assert!(near(&at("budget"), &[1.0, 2.0]), "{all:?}");
+    assert!(near(&at("changed"), &[3.0, 3.5]), "{all:?}");
+    // While there is no memory, none is taken: audio has to leave it, and comes back.
+    let reason = |second: f64| {
+        let of = |one: &&Value| one["cause"] == "budget" && number(one, "at_s") >= second;
+        all.iter().find(of).unwrap()
+    };
+    for (second, reason_for, to) in [(1.0, "memory", "external"), (2.0, "saves", "internal")] {
+        let made = reason(second);
+        assert_eq!(made["reason"], reason_for, "{made}");
+        let switches = list(made, "switches");
+        let audio = switches.iter().find(|one| one["flow"] == "audio").unwrap();
+        assert!(audio["to"].as_str().unwrap().contains(to) && audio["failed"].is_null(), "{made}");
+    }
+    assert_eq!(number(all.last().unwrap(), "memory_most_bytes"), 960.0);
+}

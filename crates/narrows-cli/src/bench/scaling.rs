@@ -123,7 +123,7 @@ fn there(
     let mut over_links = vec![Vec::new(); strategies.len()];
     let mut sections = Vec::new();
     for links in LINKS {
-        let needs = sim::Needs { longest: BYTES, links };
+        let needs = sim::Needs { longest: BYTES, links, ..sim::Needs::default() };
         let small = sim::small(chip);
         let ended = sim::run(global, &small, &needs, |peer| {
             let mut pair = Pair::new(peer, BYTES)?;

@@ -44,14 +44,21 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
         progress.say(&experiment.id);
         results.push((experiment, measure(experiment)?));
     }
+    // Of what the source describes and has no figures of.
+    let notes = match experiments.iter().any(|one| one.id == s0::TWO_DSPS_BESIDE) {
+        true => vec![s0::two_dsps(&s0::chip()?)?],
+        false => Vec::new(),
+    };
     drop(progress);
     if global.json {
         let rows = results.into_iter().flat_map(|(_, rows)| rows).collect();
         let only_s4 = args.source.iter().all(|one| one.name() == "S4") && !args.source.is_empty();
         let chip = if only_s4 { s4::chip()? } else { s0::chip()? };
-        return Report::new("papers", sim::machine(&chip), rows).print();
+        let mut report = Report::new("papers", sim::machine(&chip), rows);
+        report.notes = notes;
+        return report.print();
     }
-    output::print(text::text(&results).as_bytes())
+    output::print(text::text(&results, &notes).as_bytes())
 }
 
 /// Carries out an experiment. The rows of its figures.

@@ -90,7 +90,7 @@ fn each_row_is_as_it_should_be_or_explained() {
         let (published, ours) = figure(row);
         assert!((ours / published - 1.0).abs() <= 0.01, "{}: {published}, {ours}", row.id);
     }
-    let told = text(&results);
+    let told = text(&results, &[]);
     assert!(told.starts_with("33 of 34 inputs are within 1 %, "), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     for (experiment, rows) in &results {
@@ -162,7 +162,7 @@ fn the_summary_counts_what_is_as_it_should_be() {
         summary(&rows).replace('\n', " ").trim(),
         "1 of 1 inputs are within 1 %, 0 of 2 checks are within 15 %; 0 of 2 orders and bounds hold."
     );
-    let told = text(&[(&made_up(), beside(30.0, 10.0, 31.0, 6.0))]);
+    let told = text(&[(&made_up(), beside(30.0, 10.0, 31.0, 6.0))], &[]);
     assert!(told.contains("  first ") && told.contains("! second "), "{told}");
     assert!(told.contains("(second and in order: nobody knows)"), "{told}");
     assert!(told.contains("(third and bound: not explained)"), "{told}");

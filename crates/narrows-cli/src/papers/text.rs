@@ -4,8 +4,8 @@ use super::figures::{Experiment, Role};
 use super::row::{Row, Shown};
 use crate::table::{Align, Table, listed, wrap};
 
-/// The summary in a few lines, and the table.
-pub fn text(experiments: &[(&Experiment, Vec<Row>)]) -> String {
+/// The summary in a few lines, the table, and what there is no figure of.
+pub fn text(experiments: &[(&Experiment, Vec<Row>)], notes: &[String]) -> String {
     let rows: Vec<&Row> = experiments.iter().flat_map(|(_, rows)| rows).collect();
     let mut text = summary(&rows);
     let mut table = Table::new(&[
@@ -31,6 +31,10 @@ pub fn text(experiments: &[(&Experiment, Vec<Row>)]) -> String {
         for (names, why) in misses(rows) {
             text.push_str(&wrap("  ", &format!("({}: {why})", listed(&names))));
         }
+    }
+    for note in notes {
+        text.push('\n');
+        text.push_str(&wrap("", note));
     }
     text
 }

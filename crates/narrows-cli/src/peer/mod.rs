@@ -130,6 +130,8 @@ pub struct Peer<P: Place = Host> {
     pub node: Node<P>,
     /// The link to the other side.
     pub link: LinkId,
+    /// Links to further cores that serve as the other side does, if there are any.
+    pub further: Vec<LinkId>,
     /// What the machine itself allows, between the same two processes, if it was asked for. The
     /// other side takes part in [`Mode::Limits`].
     pub limits: Option<Limits>,
@@ -201,7 +203,21 @@ impl<P: Place> Peer<P> {
         };
         let answer = vec![0; longest(placement).min(ANSWER) as usize];
         let asking = Strategy { placement, ..usual };
-        Peer { node, link, limits: None, warnings: Vec::new(), asking, answer, other }
+        Peer {
+            node,
+            link,
+            further: Vec::new(),
+            limits: None,
+            warnings: Vec::new(),
+            asking,
+            answer,
+            other,
+        }
+    }
+
+    /// The links to all cores that serve, the other side's first.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> {
+        [self.link].into_iter().chain(self.further.iter().copied())
     }
 
     /// What the stamps of both sides are.
@@ -221,8 +237,22 @@ impl<P: Place> Peer<P> {
         strategy: Strategy,
         longest: u32,
     ) -> Result<FlowId, FlowError> {
+        self.try_flow_to(self.link, function, strategy, longest)
+    }
+
+    /// As [`Peer::try_flow`], to a function of the core at the other end of a link.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn try_flow_to(
+        &mut self,
+        link: LinkId,
+        function: &str,
+        strategy: Strategy,
+        longest: u32,
+    ) -> Result<FlowId, FlowError> {
         let name = function.parse().map_err(|_| FlowError::NotFound)?;
-        self.node.flow(self.link, &name, strategy, longest, Some(PATIENCE))
+        self.node.flow(link, &name, strategy, longest, Some(PATIENCE))
     }
 
     /// As [`Peer::try_flow`], with a sentence where it fails.
@@ -307,7 +337,9 @@ impl<P: Place> Peer<P> {
 
 impl<P: Place> Drop for Peer<P> {
     fn drop(&mut self) {
-        self.node.close(self.link);
+        for link in [self.link].into_iter().chain(self.further.drain(..)) {
+            self.node.close(link);
+        }
         self.limits = None;
         self.other.dismiss();
     }

@@ -6,7 +6,7 @@ use super::phases;
 use super::round::Round;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::workload::Presence;
+use crate::workload::{Changed, Presence};
 use narrows::endpoint::FlowError;
 use narrows::platform::Instant;
 use narrows::strategy::Strategy;
@@ -48,6 +48,33 @@ impl<P: Place> Round<'_, '_, P> {
         Ok(any)
     }
 
+    /// Makes the changes whose moment has come. True if there were any.
+    pub(super) fn change(&mut self, ran: Duration) -> bool {
+        let changes = self.plan.workload.changes.get(self.changed..).unwrap_or_default();
+        let mut any = false;
+        for change in changes.iter().take_while(|change| change.at <= ran) {
+            (self.changed, any) = (self.changed + 1, true);
+            match &change.what {
+                Changed::Memory(bytes) => {
+                    if let Some(pilot) = &mut self.pilot {
+                        pilot.budget(*bytes, ran);
+                    }
+                }
+                Changed::Size { flows, request, response } => {
+                    for index in flows {
+                        if let Some(Some(lane)) = self.lanes.get_mut(*index) {
+                            lane.resize(*request, *response);
+                        }
+                        if let Some(pilot) = &mut self.pilot {
+                            pilot.resize(*index, [*request, *response], ran);
+                        }
+                    }
+                }
+            }
+        }
+        any
+    }
+
     /// Whether a flow is being opened, closed or changed.
     pub(super) fn is_changing(&self) -> bool {
         let changing = |lane: &Lane<'_>| match lane.stage {
@@ -61,8 +88,9 @@ impl<P: Place> Round<'_, '_, P> {
     /// How long it is until something changes by itself.
     pub(super) fn event(&self, ran: Duration) -> Option<Duration> {
         let coming = self.schedules.iter().filter_map(|schedule| schedule.next());
+        let change = self.plan.workload.changes.get(self.changed).map(|change| change.at);
         let again = self.pilot.as_ref().and_then(|pilot| pilot.again());
-        let next = coming.chain(again).filter(|next| *next > ran).min();
+        let next = coming.chain(again).chain(change).filter(|next| *next > ran).min();
         next.map(|next| next - ran)
     }
 
@@ -70,16 +98,17 @@ impl<P: Place> Round<'_, '_, P> {
         let Some(Some(lane)) = self.lanes.get(index) else { return Ok(()) };
         let flow = lane.flow;
         let own = self.strategy(flow);
+        let usual = self.place(index);
         let strategy = match (&mut self.pilot, own) {
             (Some(pilot), _) => pilot.arrive(index, ran).map_err(|error| error.to_string()),
-            (None, Some(strategy)) => match self.too_long(flow, strategy) {
+            (None, Some(strategy)) => match self.too_long(index, strategy) {
                 Some(why) => Err(why),
-                None => Ok(strategy),
+                None => Ok((strategy, usual)),
             },
             (None, None) => Err("it has no strategy of its own in the workload".to_owned()),
         };
-        let strategy = match strategy {
-            Ok(strategy) => strategy,
+        let (strategy, dsp) = match strategy {
+            Ok(found) => found,
             // A session that finds no room is not carried; others of the flow may be.
             Err(_) if self.pilot.is_some() && flow.presence != Presence::Always => return Ok(()),
             Err(why) => {
@@ -87,9 +116,10 @@ impl<P: Place> Round<'_, '_, P> {
                 return Ok(());
             }
         };
+        let link = self.link(dsp);
         let Some(Some(lane)) = self.lanes.get_mut(index) else { return Ok(()) };
         lane.next = now;
-        match lane.begin(&mut self.peer.node, self.peer.link, strategy) {
+        match lane.begin(&mut self.peer.node, link, strategy) {
             Ok(()) => Ok(()),
             Err(error) => self.unusable(index, strategy, error),
         }

@@ -95,7 +95,13 @@ pub(super) struct Lane<'w> {
 }
 
 impl<'w> Lane<'w> {
-    pub fn new(flow: &'w Flow, samples: Option<&'w [i16]>, start: Instant) -> Lane<'w> {
+    /// A lane whose responses never have more than `longest` bytes.
+    pub fn new(
+        flow: &'w Flow,
+        samples: Option<&'w [i16]>,
+        longest: usize,
+        start: Instant,
+    ) -> Lane<'w> {
         let requests = Requests::new(flow, samples);
         let (period, most, depth) = match &flow.source {
             Source::Own { period, count, depth, .. } => {
@@ -122,8 +128,8 @@ impl<'w> Lane<'w> {
             brought: VecDeque::new(),
             under_way: VecDeque::new(),
             spare: Vec::new(),
-            response: vec![0; flow.response],
-            expected: vec![0; flow.response],
+            response: vec![0; longest],
+            expected: vec![0; longest],
             last: None,
         }
     }
@@ -141,7 +147,7 @@ impl<'w> Lane<'w> {
         strategy: Strategy,
     ) -> Result<(), FlowError> {
         let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
-        let longest = u32::try_from(self.flow.response).unwrap_or(u32::MAX);
+        let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
         let id = node.begin_flow(link, &name, strategy, longest)?;
         self.open(id, strategy, Stage::Opening);
         Ok(())
@@ -184,6 +190,11 @@ impl<'w> Lane<'w> {
             self.strategy = to;
         }
         node.is_ready(id)
+    }
+
+    /// Requests and responses have so many bytes from the next request on.
+    pub fn resize(&mut self, request: usize, response: usize) {
+        self.requests.resize(request, response);
     }
 
     fn in_pool(&self) -> bool {
@@ -262,7 +273,7 @@ impl<'w> Lane<'w> {
         }
         self.due().filter(|due| fresh && *due <= now)?;
         let mut request = self.spare.pop().unwrap_or_default();
-        request.resize(self.flow.request, 0);
+        request.resize(self.requests.bytes(), 0);
         self.requests.write(self.made, &mut request);
         self.made += 1;
         let due = if self.period.is_some() { self.next } else { now };

@@ -285,7 +285,8 @@ fn options(global: &Global, traffic: &Traffic<'_>) -> Options {
 
 /// The longest request or response.
 pub(crate) fn longest(workload: &Workload) -> usize {
-    workload.flows.iter().map(|flow| flow.request.max(flow.response)).max().unwrap_or(0)
+    let all = (0..workload.flows.len()).flat_map(|flow| workload.longest(flow));
+    all.max().unwrap_or(0)
 }
 
 /// A flag that Ctrl-C and its like set. A second one ends the process at once.

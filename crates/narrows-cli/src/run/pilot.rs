@@ -11,7 +11,7 @@ use narrows_tune::control::{
     Cause, ControlError, Controller, Decision, FlowState, Handle, Learner, Planned, Switch, Tables,
 };
 use narrows_tune::model::{Flow, estimate};
-use narrows_tune::optimise::{Choice, Group, Pick};
+use narrows_tune::optimise::{Choice, Dsp, Group, Pick};
 use std::time::Duration;
 
 /// Parts per million of a percent.
@@ -69,6 +69,16 @@ struct Known {
     handle: Option<Handle>,
     learner: Learner,
     switches: u64,
+    /// Bytes of its requests and responses, since they have become others.
+    size: Option<[u32; 2]>,
+}
+
+impl Known {
+    /// The flow with the size that it has now.
+    fn sized(&self, flow: Flow) -> Flow {
+        let [request, response] = self.size.unwrap_or([flow.request, flow.response]);
+        Flow { request, response, ..flow }
+    }
 }
 
 /// A switch that lanes carry out.
@@ -85,6 +95,8 @@ pub(super) struct Pilot<'a, 's> {
     flows: Vec<Known>,
     /// Flows whose functions' time has been learnt, and what it is.
     learnt: Vec<(Flow, Flow)>,
+    /// Bytes of internal memory that flows may take of each core that is called.
+    memory: u32,
     under_way: Option<UnderWay>,
     /// When flows have rested that something is to be tried with again.
     again: Option<Duration>,
@@ -102,13 +114,14 @@ impl<'a, 's> Pilot<'a, 's> {
         setup: &'s Setup,
         storage: &'a mut Storage<'s>,
     ) -> Result<Pilot<'a, 's>, ControlError> {
-        let Setup { costs, dsp, load, settings, .. } = *setup;
-        let controller = Controller::new(storage.tables(), costs, &[dsp], load, settings)?;
+        let Setup { costs, load, settings, .. } = *setup;
+        let controller = Controller::new(storage.tables(), costs, &setup.dsps, load, settings)?;
         Ok(Pilot {
             setup,
             controller,
             flows: setup.flows.iter().map(|_| Known::default()).collect(),
             learnt: Vec::new(),
+            memory: setup.dsps.first().map_or(0, |dsp| dsp.memory),
             under_way: None,
             again: None,
             missed: None,
@@ -117,15 +130,16 @@ impl<'a, 's> Pilot<'a, 's> {
         })
     }
 
-    /// A flow comes: what it begins with.
+    /// A flow comes: what it begins with, and at which of the cores that are called.
     ///
     /// # Errors
     /// It cannot be carried beside the others.
-    pub fn arrive(&mut self, lane: usize, now: Duration) -> Result<Strategy, ControlError> {
+    pub fn arrive(&mut self, lane: usize, now: Duration) -> Result<(Strategy, u8), ControlError> {
         let setup = self.setup;
         let one = &setup.flows[lane];
         let learnt = self.learnt.iter().find(|(flow, _)| *flow == one.flow);
         let flow = learnt.map_or(one.flow, |(_, learnt)| *learnt);
+        let flow = self.flows[lane].sized(flow);
         let known = learnt.is_some() || setup.known;
         let start = self.controller.arrive(flow, &one.strategies, known);
         match start {
@@ -133,7 +147,7 @@ impl<'a, 's> Pilot<'a, 's> {
                 self.flows[lane].handle = Some(start.flow);
                 self.flows[lane].learner = Learner::default();
                 self.decide(Cause::Arrived, Some(lane), now);
-                Ok(start.strategy)
+                Ok((start.strategy, start.dsp))
             }
             Err(error) => {
                 self.refuse(Cause::Arrived, Some(lane), now, &error);
@@ -155,6 +169,31 @@ impl<'a, 's> Pilot<'a, 's> {
             }
         }
         self.decide(Cause::Left, Some(lane), now);
+    }
+
+    /// Flows may take so many bytes of internal memory of each core that is called.
+    pub fn budget(&mut self, memory: u32, now: Duration) {
+        for (dsp, has) in self.setup.dsps.iter().enumerate() {
+            // There is such a DSP.
+            let _ = self.controller.set_dsp(dsp as u8, Dsp { memory, ..*has });
+        }
+        self.memory = memory;
+        self.decide(Cause::Budget, None, now);
+    }
+
+    /// A flow's requests and responses have so many bytes.
+    pub fn resize(&mut self, lane: usize, bytes: [usize; 2], now: Duration) {
+        let Some(known) = self.flows.get_mut(lane) else { return };
+        known.size = Some(bytes.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX)));
+        let Some(handle) = known.handle else { return };
+        let Some(flow) = self.controller.flow(handle).map(|state| known.sized(*state.flow()))
+        else {
+            return;
+        };
+        match self.controller.change(handle, flow) {
+            Ok(()) => self.decide(Cause::Changed, Some(lane), now),
+            Err(error) => self.refuse(Cause::Changed, Some(lane), now, &error),
+        }
     }
 
     /// A response came later than its deadline.
@@ -203,7 +242,7 @@ impl<'a, 's> Pilot<'a, 's> {
         for (own, one) in self.setup.flows.iter().zip(&self.flows) {
             if let Some(handle) = one.handle.filter(|_| own.flow == known) {
                 // One that has become impossible stays as it was, and its misses are told.
-                let _ = self.controller.change(handle, found);
+                let _ = self.controller.change(handle, one.sized(found));
             }
         }
         self.decide(Cause::Learnt, Some(lane), now);
@@ -334,7 +373,8 @@ impl<'a, 's> Pilot<'a, 's> {
             reason: reason.name().into(),
             load_before_percent: before as f64 / PERCENT,
             load_after_percent: after as f64 / PERCENT,
-            memory_bytes: self.controller.memory(0),
+            memory_bytes: self.taken().sum(),
+            memory_most_bytes: self.taken().max().unwrap_or(0),
             switches,
             refused: None,
         });
@@ -350,7 +390,8 @@ impl<'a, 's> Pilot<'a, 's> {
             reason: "refused".into(),
             load_before_percent: load,
             load_after_percent: load,
-            memory_bytes: self.controller.memory(0),
+            memory_bytes: self.taken().sum(),
+            memory_most_bytes: self.taken().max().unwrap_or(0),
             switches: Vec::new(),
             refused: Some(why.to_string()),
         });
@@ -388,6 +429,11 @@ impl<'a, 's> Pilot<'a, 's> {
 
     /// Bytes of internal memory that all flows take, and that they may.
     pub fn memory(&self) -> (u64, u64) {
-        (self.controller.memory(0), self.setup.dsp.memory.into())
+        (self.taken().sum(), u64::from(self.memory) * self.setup.dsps.len() as u64)
+    }
+
+    /// Bytes of internal memory that flows take of each core that is called.
+    fn taken(&self) -> impl Iterator<Item = u64> {
+        (0..self.setup.dsps.len()).map(|dsp| self.controller.memory(dsp as u8))
     }
 }

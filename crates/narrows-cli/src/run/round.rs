@@ -17,6 +17,7 @@ use crate::report::DecisionRow;
 use crate::strategy::Policy;
 use crate::workload::{Flow, Presence, Schedule, Source, Work, Workload};
 use narrows::endpoint::{CallError, FlowError};
+use narrows::link::LinkId;
 use narrows::notify;
 use narrows::platform::Instant;
 use narrows::strategy::{Notification, Strategy};
@@ -90,6 +91,8 @@ pub(super) struct Round<'a, 'w, P: Place> {
     pub(super) lanes: Vec<Option<Lane<'w>>>,
     pub(super) schedules: Vec<Schedule>,
     pub(super) pilot: Option<Pilot<'a, 'a>>,
+    /// How many of the workload's changes have been made.
+    pub(super) changed: usize,
     /// Whether stamps are fetched for the phases: not while flows come, go or switch, as the run stands
     /// still for that.
     stamped: bool,
@@ -133,6 +136,7 @@ pub(super) fn run<P: Place>(
         policy,
         schedules: plan.workload.flows.iter().map(Schedule::new).collect(),
         pilot,
+        changed: 0,
         stamped,
         lanes: Vec::new(),
         refused: Vec::new(),
@@ -195,10 +199,11 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         let start = self.time();
         for (index, flow) in self.plan.workload.flows.iter().enumerate() {
             let samples = self.plan.inputs.get(index).and_then(Option::as_deref);
-            let mut lane = Lane::new(flow, samples, start);
+            let [_, longest] = self.plan.workload.longest(index);
+            let mut lane = Lane::new(flow, samples, longest, start);
             let refused = match self.fixed(flow) {
                 None => None,
-                Some(strategy) => match self.open_one(flow, strategy)? {
+                Some(strategy) => match self.open_one(index, flow, strategy)? {
                     Ok(id) => {
                         lane.open(id, strategy, Stage::Here);
                         None
@@ -239,14 +244,25 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         }
     }
 
+    /// Which of the cores that are called serves a flow that is not controlled: each in turn.
+    pub(super) fn place(&self, index: usize) -> u8 {
+        (index % self.peer.links().count()) as u8
+    }
+
+    /// The link to one of the cores that are called.
+    pub(super) fn link(&self, dsp: u8) -> LinkId {
+        self.peer.links().nth(dsp.into()).unwrap_or(self.peer.link)
+    }
+
     /// Why messages of a flow are too long for a strategy's memory, if they are.
-    pub(super) fn too_long(&self, flow: &Flow, strategy: Strategy) -> Option<String> {
+    pub(super) fn too_long(&self, index: usize, strategy: Strategy) -> Option<String> {
         let layouts = self.peer.node.layouts(self.peer.link);
         let longest = layouts.map_or(0, |(own, theirs)| {
             let placement = strategy.placement;
             own.longest(placement).min(theirs.longest(placement)) as usize
         });
-        (flow.request.max(flow.response) > longest).then(|| match longest {
+        let [request, response] = self.plan.workload.longest(index);
+        (request.max(response) > longest).then(|| match longest {
             0 => "there is no memory of that placement".into(),
             longest => format!(
                 "the largest block of this memory has {longest} bytes; make requests and \
@@ -257,14 +273,17 @@ impl<'w, P: Place> Round<'_, 'w, P> {
 
     fn open_one(
         &mut self,
+        index: usize,
         flow: &Flow,
         strategy: Strategy,
     ) -> Result<Result<narrows::endpoint::FlowId, String>, Failure> {
-        if let Some(why) = self.too_long(flow, strategy) {
+        if let Some(why) = self.too_long(index, strategy) {
             return Ok(Err(why));
         }
-        let response = u32::try_from(flow.response).unwrap_or(u32::MAX);
-        match self.peer.try_flow(flow.work.entry(), strategy, response) {
+        let [_, response] = self.plan.workload.longest(index);
+        let response = u32::try_from(response).unwrap_or(u32::MAX);
+        let link = self.link(self.place(index));
+        match self.peer.try_flow_to(link, flow.work.entry(), strategy, response) {
             Ok(id) => Ok(Ok(id)),
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full)) => {
                 Ok(Err(error.to_string()))
@@ -299,7 +318,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             let ran = now.since(start).saturating_sub(self.paused);
             let over = ran >= self.plan.duration || self.plan.stop.load(Ordering::Relaxed);
             let full = self.stamped && self.since >= CALLS && now.since(fetched) >= part;
-            let moved = self.come_and_go(now, ran, over)? | self.steer(ran, over)?;
+            let moved =
+                self.change(ran) | self.come_and_go(now, ran, over)? | self.steer(ran, over)?;
             if self.turn(now, !over && !full)? || moved {
                 progress = now;
                 continue;

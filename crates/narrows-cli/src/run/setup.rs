@@ -40,7 +40,8 @@ pub(crate) struct Own {
 /// What the controller is told of the machine and the workload.
 pub(crate) struct Setup {
     pub costs: Costs,
-    pub dsp: Dsp,
+    /// The cores that are called, in the order of the peer's links.
+    pub dsps: Vec<Dsp>,
     pub load: u64,
     pub settings: Settings,
     pub flows: Vec<Own>,
@@ -81,14 +82,16 @@ impl Setup {
             return Err(Failure::new(Kind::Workload, text));
         }
         let costs = machine.costs;
-        let flows = subjects.into_iter().map(|subject| {
-            let allowed = |by: &Strategy| fits(&machine, &subject.flow, by);
+        let flows = subjects.into_iter().enumerate().map(|(number, subject)| {
+            let [request, response] = traffic.workload.longest(number);
+            let longest = u32::try_from(request.max(response)).unwrap_or(u32::MAX);
+            let allowed = |by: &Strategy| fits(&machine, longest, by);
             let mut strategies = vec![SAFE];
             crate::strategy::append(
                 &mut strategies,
                 subject.strategies.iter().copied().filter(allowed),
             );
-            if !fits(&machine, &subject.flow, &SAFE) {
+            if !fits(&machine, longest, &SAFE) {
                 strategies.remove(0);
             }
             Own { name: subject.name, flow: subject.flow, strategies }
@@ -103,7 +106,7 @@ impl Setup {
         }
         Ok(Some(Setup {
             costs,
-            dsp: Dsp { memory: machine.memory, work: model::WHOLE },
+            dsps: vec![Dsp { memory: machine.memory, work: model::WHOLE }],
             load: machine.load,
             settings: Settings { pause: pause(&costs), ..Settings::default() },
             flows,
@@ -125,14 +128,14 @@ pub(super) fn costs(name: &str) -> Result<Parameters<f64>, Failure> {
     })
 }
 
-/// Whether a flow may travel by a strategy here while it is controlled: one request in a message, as who
+/// Whether a flow of messages so long may travel by a strategy here while it is controlled: one request in a message, as who
 /// waits for others misses what a switch promises, and told in a way that waits for no other flow's.
-fn fits(machine: &Machine, flow: &model::Flow, by: &Strategy) -> bool {
+fn fits(machine: &Machine, bytes: u32, by: &Strategy) -> bool {
     let internal = by.placement == Placement::Internal;
     let longest = machine.longest[usize::from(!internal)];
     let engine = by.transfer != Transfer::CopyEngine || machine.engine;
     let told = !matches!(by.notification, Notification::Coalesced { .. } | Notification::Spin);
-    flow.request.max(flow.response) <= longest && engine && told && by.granularity == 1
+    bytes <= longest && engine && told && by.granularity == 1
 }
 
 /// For how long a switch may keep a request back beside looks: a proposal goes there and its answer

@@ -42,11 +42,13 @@ pub(crate) struct Needs {
     pub longest: usize,
     /// Links of each side: one between them, and others to nodes that sleep.
     pub links: usize,
+    /// Cores that are called: that of the callee, and those of the chip behind it.
+    pub callees: usize,
 }
 
 impl Default for Needs {
     fn default() -> Needs {
-        Needs { longest: 0, links: 1 }
+        Needs { longest: 0, links: 1, callees: 1 }
     }
 }
 
@@ -109,15 +111,20 @@ pub(crate) fn simulate<R>(
     let mut simulation = Simulation::new(chip, Settings::default());
     simulation.process(cores.caller, CALLER, PRIORITY, |cpu| {
         let peer = node(&cpu, CALLER, needs)
-            .and_then(|node| link(node, needs.links, Callee::new(chip, cores.callee)));
+            .and_then(|node| link(node, needs, Callee::new(chip, cores.callee)));
         made = Some(peer.and_then(work));
     });
-    simulation.process(cores.callee, CALLEE, PRIORITY, |cpu| match node(&cpu, CALLEE, needs) {
-        Ok(mut node) => callee::serve(&mut node, longest(needs), None),
-        Err(failure) => {
-            said.replace(Some(failure));
-        }
-    });
+    for number in 0..needs.callees {
+        let (name, said) = (callee_name(number), &said);
+        simulation.process(cores.callee + number, &name.clone(), PRIORITY, move |cpu| {
+            match node(&cpu, &name, needs) {
+                Ok(mut node) => callee::serve(&mut node, longest(needs), None),
+                Err(failure) => {
+                    said.replace(Some(failure));
+                }
+            }
+        });
+    }
     for number in 1..needs.links {
         let name = format!("crowd-{number}");
         let said = &said;
@@ -160,10 +167,18 @@ pub(crate) fn cores(global: &Global, chip: &Chip) -> Result<Cores, Failure> {
     Err(Failure::new(Kind::Usage, text))
 }
 
+/// The name of a core's node that is called.
+fn callee_name(number: usize) -> String {
+    match number {
+        0 => CALLEE.to_owned(),
+        further => format!("{CALLEE}-{further}"),
+    }
+}
+
 fn node(cpu: &Cpu, name: &str, needs: &Needs) -> Result<Node<Cpu>, Failure> {
     let name = name.parse().map_err(|_| defect("a name is none"))?;
     let limits = Limits {
-        links: needs.links,
+        links: needs.links + needs.callees - 1,
         endpoints: usize::from(service::MANY_PORTS + service::MOST_PORTS),
         flows: 80,
         inbox: 1024,
@@ -177,11 +192,14 @@ fn longest(needs: &Needs) -> usize {
     needs.longest.max(crate::peer::ANSWER as usize)
 }
 
-/// Links the caller's node, and waits until it has so many links.
-fn link(mut node: Node<Cpu>, links: usize, other: Callee) -> Result<Peer<Cpu>, Failure> {
-    let name = CALLEE.parse().map_err(|_| defect("a name is none"))?;
-    let link = node.hunt(&name, Some(PATIENCE)).map_err(|error| unlinked(&error))?;
-    while node.links().count() < links {
+/// Links the caller's node, and waits until it has all its links.
+fn link(mut node: Node<Cpu>, needs: &Needs, other: Callee) -> Result<Peer<Cpu>, Failure> {
+    let mut found = Vec::new();
+    for number in 0..needs.callees {
+        let name = callee_name(number).parse().map_err(|_| defect("a name is none"))?;
+        found.push(node.hunt(&name, Some(PATIENCE)).map_err(|error| unlinked(&error))?);
+    }
+    while node.links().count() < needs.links + needs.callees - 1 {
         let before = node.platform().time();
         node.wait_any(Some(PATIENCE));
         node.poll();
@@ -189,7 +207,11 @@ fn link(mut node: Node<Cpu>, links: usize, other: Callee) -> Result<Peer<Cpu>, F
             return Err(unlinked(&"others did not appear in time"));
         }
     }
-    Ok(Peer::new(node, link, other))
+    let mut found = found.into_iter();
+    let link = found.next().ok_or_else(|| defect("no core is called"))?;
+    let mut peer = Peer::new(node, link, other);
+    peer.further = found.collect();
+    Ok(peer)
 }
 
 /// A node that links with both sides and sleeps until they have ended.

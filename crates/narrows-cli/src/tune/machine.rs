@@ -47,7 +47,10 @@ pub(crate) fn measured(
     };
     let needs = sim::Needs { longest, ..sim::Needs::default() };
     let cores = sim::cores(global, chip)?;
-    sim::run(global, chip, &needs, |mut peer| Measured::by(&mut peer, Some((chip, cores))))
+    let on = Some((chip, cores));
+    let mut made = sim::run(global, chip, &needs, |mut peer| Measured::by(&mut peer, on))?;
+    measure::cold(global, chip, &mut made.parameters)?;
+    Ok(made)
 }
 
 impl Measured {
@@ -62,7 +65,7 @@ impl Measured {
         let Some((chip, cores)) = on else {
             let mut parameters = measure::measure(peer, ROUNDS, Duration::ZERO)?;
             // What is seldom here is what else the machine does, of which no longest is known.
-            parameters.seldom = 0.0;
+            (parameters.seldom, parameters.spike, parameters.one_in) = (0.0, 0.0, 0);
             return Ok(Measured::with(parameters, None));
         };
         let tick = |core: usize| {
@@ -133,8 +136,15 @@ impl Measured {
     /// memory takes does not.
     pub fn slower(&self, times: f64) -> Measured {
         let mut scaled = self.clone();
-        let Parameters { caller, ack_interrupt, ack_lazy, ack_batched, engine, .. } =
-            &mut scaled.parameters;
+        let Parameters {
+            caller,
+            ack_interrupt,
+            ack_lazy,
+            ack_batched,
+            engine,
+            engine_internal,
+            ..
+        } = &mut scaled.parameters;
         for time in [
             &mut caller.request,
             &mut caller.interrupt,
@@ -145,7 +155,11 @@ impl Measured {
             ack_interrupt,
             ack_lazy,
             ack_batched,
+            &mut caller.upkeep,
+            &mut caller.internal.block,
+            &mut caller.external.block,
             &mut engine.descriptor,
+            &mut engine_internal.descriptor,
         ] {
             *time *= times;
         }

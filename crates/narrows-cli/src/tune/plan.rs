@@ -96,6 +96,13 @@ impl Plan {
     }
 }
 
+/// What other flows delay one by, in picoseconds: at most, and again and again, when no caches are cold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+struct Delay {
+    most: u64,
+    lasting: u64,
+}
+
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NoPlan {
@@ -183,18 +190,18 @@ impl<'a> Planner<'a> {
 
     /// The best plan whose bytes fit.
     fn in_bytes(&self, limits: &Limits) -> Result<Plan, NoPlan> {
-        let mut beside = vec![0; self.subjects.len()];
+        let mut beside = vec![Delay::default(); self.subjects.len()];
         let mut tries = 0;
         loop {
             let mut plan = self.solve(limits, &beside)?;
             let delays = self.delays(&plan);
             let mut late = None;
             for (number, (one, delay)) in plan.given.iter_mut().zip(delays).enumerate() {
-                one.beside = delay;
-                let most = self.most(number, limits);
-                if one.bound() > most && delay > beside[number] {
+                one.beside = delay.most;
+                let holds = self.holds(number, &one.way.estimate, delay, limits);
+                if !holds && delay > beside[number] {
                     beside[number] = delay;
-                    late = Some((number, one.bound(), delay));
+                    late = Some((number, one.bound(), delay.most));
                 }
             }
             let Some((flow, least, delay)) = late else { return Ok(plan) };
@@ -210,66 +217,85 @@ impl<'a> Planner<'a> {
         self.subjects[flow].flow.deadline.filter(|_| !free).map_or(u64::MAX, picos)
     }
 
-    /// The longest that a response may take: the deadline, and so many periods as calls may be under
-    /// way, as otherwise each request waits for the one before, and longer every time. Where looks keep
-    /// step with requests there is a buffer for each that comes meanwhile.
-    fn most(&self, flow: usize, limits: &Limits) -> u64 {
+    /// So many periods as calls may be under way: a response that takes longer, again and again, makes
+    /// each request wait for the one before, and longer every time. Where looks keep step with requests
+    /// there is a buffer for each that comes meanwhile.
+    fn pace(&self, flow: usize) -> u64 {
         let Flow { period, depth, burst, .. } = self.subjects[flow].flow;
         let pace = period.filter(|_| self.machine.costs.buffers == Buffers::Any);
-        let pace =
-            pace.map_or(u64::MAX, |period| picos(period).saturating_mul(depth.max(burst).into()));
-        self.deadline(flow, limits).min(pace)
+        pace.map_or(u64::MAX, |period| picos(period).saturating_mul(depth.max(burst).into()))
+    }
+
+    /// Whether a flow that others delay by so much keeps to its deadline and keeps pace.
+    fn holds(&self, flow: usize, made: &Estimate, delay: Delay, limits: &Limits) -> bool {
+        let bound = made.latency.bound;
+        let lasting = bound.saturating_sub(made.once[0] + made.once[1]);
+        bound.saturating_add(delay.most) <= self.deadline(flow, limits)
+            && lasting.saturating_add(delay.lasting) <= self.pace(flow)
     }
 
     /// Why a flow is late that needs so much at least.
     fn late(&self, flow: usize, limits: &Limits, least: u64, beside: u64) -> NoPlan {
         match least > self.deadline(flow, limits) {
             true => NoPlan::Late { flow, least, beside },
-            false => NoPlan::Behind { flow, least, most: self.most(flow, limits) },
+            false => NoPlan::Behind { flow, least, most: self.pace(flow) },
         }
     }
 
-    /// What the other flows of a plan delay each by at most: all that may be before it at either core.
-    fn delays(&self, plan: &Plan) -> Vec<u64> {
+    /// What the other flows of a plan delay each by: all that may be before it at either core.
+    fn delays(&self, plan: &Plan) -> Vec<Delay> {
         let times = |number: usize| {
-            let flow = &self.subjects[number].flow;
-            let period = plan.given[number].way.estimate.period.max(1);
-            u64::from(flow.burst) * (1 + picos(flow.jitter) / period)
+            let (flow, given) = (&self.subjects[number].flow, &plan.given[number]);
+            let period = given.way.estimate.period.max(1);
+            // As many as are at the cores at once; those that wait for a look are not.
+            let Estimate { blocks, serves, .. } = given.way.estimate;
+            let queued = blocks.saturating_add(serves).div_ceil(period).clamp(1, flow.depth.into());
+            let burst = u64::from(flow.burst) * (1 + picos(flow.jitter) / period);
+            burst.max(queued)
         };
         let of = |number: usize, dsp: u8| {
             let one = &plan.given[number];
-            let Estimate { blocks, serves, .. } = one.way.estimate;
-            let there = if one.dsp == dsp { serves } else { 0 };
+            let Estimate { blocks, serves, once, .. } = one.way.estimate;
+            let (there, cold) =
+                if one.dsp == dsp { (serves, once[0] + once[1]) } else { (0, once[0]) };
             // Without a period its next call is there as soon as there is room: before the request, and
             // before the response.
-            if !one.way.paced {
-                let depth = u64::from(self.subjects[number].flow.depth);
-                return blocks.saturating_mul(2).saturating_add(there).saturating_mul(depth);
-            }
-            blocks.saturating_add(there).saturating_mul(times(number))
+            let (turns, times) = match one.way.paced {
+                true => (1, times(number)),
+                false => (2, u64::from(self.subjects[number].flow.depth)),
+            };
+            let lasting = blocks.saturating_mul(turns).saturating_add(there);
+            // It is cold once, whatever there is of it.
+            let lasting = lasting.saturating_sub(cold).saturating_mul(times);
+            Delay { most: lasting.saturating_add(cold), lasting }
         };
         (0..plan.given.len())
             .map(|own| {
                 let others = (0..plan.given.len()).filter(|other| *other != own);
-                others.map(|other| of(other, plan.given[own].dsp)).sum()
+                others.map(|other| of(other, plan.given[own].dsp)).fold(
+                    Delay::default(),
+                    |all, one| Delay {
+                        most: all.most.saturating_add(one.most),
+                        lasting: all.lasting.saturating_add(one.lasting),
+                    },
+                )
             })
             .collect()
     }
 
     /// The cheapest picks, if others delay each flow by so much.
-    fn solve(&self, limits: &Limits, beside: &[u64]) -> Result<Plan, NoPlan> {
+    fn solve(&self, limits: &Limits, beside: &[Delay]) -> Result<Plan, NoPlan> {
         let kinds = self.kinds(beside, limits);
         let unit = self.unit();
         let (mut groups, mut choices, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         for kind in &kinds {
             let (flow, first) = (kind[0], choices.len());
-            let most = self.most(flow, limits);
             let times = if limits.alike { kind.len() as u64 } else { 1 };
             for (number, way) in self.ways[flow].iter().enumerate() {
                 let Estimate { load, work, memory, latency, .. } = way.estimate;
                 // What has no period takes the time that is left.
                 let (load, work) = if way.paced { (load, work) } else { (0, 0) };
-                if latency.bound.saturating_add(beside[flow]) > most {
+                if !self.holds(flow, &way.estimate, beside[flow], limits) {
                     continue;
                 }
                 let cost = match self.least {
@@ -287,8 +313,9 @@ impl<'a> Planner<'a> {
             }
             if choices.len() == first {
                 let least = self.ways[flow].iter().map(|way| way.estimate.latency.bound).min();
-                let least = least.unwrap_or(0).saturating_add(beside[flow]);
-                return Err(self.late(flow, limits, least, beside[flow]));
+                let delay = beside[flow].most;
+                let least = least.unwrap_or(0).saturating_add(delay);
+                return Err(self.late(flow, limits, least, delay));
             }
             let flows = if limits.alike { 1 } else { kind.len() as u16 };
             let count = choices.len() - first;
@@ -319,7 +346,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Flows that are alike, together.
-    fn kinds(&self, beside: &[u64], limits: &Limits) -> Vec<Vec<usize>> {
+    fn kinds(&self, beside: &[Delay], limits: &Limits) -> Vec<Vec<usize>> {
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for (number, subject) in self.subjects.iter().enumerate() {
             let same = |other: usize| {
@@ -347,10 +374,10 @@ impl<'a> Planner<'a> {
     /// The way of a flow that costs least beside the one it has, all others being as they are; of
     /// those that its deadline and the memory that is left allow.
     pub fn next(&self, plan: &Plan, flow: usize) -> Option<Way> {
-        let Given { way, dsp, beside } = plan.given[flow];
+        let Given { way, dsp, .. } = plan.given[flow];
+        let Some(delay) = self.delays(plan).get(flow).copied() else { return None };
         let has = u64::from(way.estimate.memory);
         let room = (u64::from(self.machine.memory) + has).saturating_sub(plan.memory(dsp));
-        let most = self.most(flow, &Limits::default());
         let key = |way: &Way| match self.least {
             Least::Load => u64::from(way.cost),
             Least::Latency => way.estimate.latency.bound,
@@ -358,7 +385,7 @@ impl<'a> Planner<'a> {
         let others = self.ways[flow].iter().filter(|other| {
             other.strategy != way.strategy
                 && u64::from(other.estimate.memory) <= room
-                && other.estimate.latency.bound.saturating_add(beside) <= most
+                && self.holds(flow, &other.estimate, delay, &Limits::default())
         });
         others.min_by_key(|way| (key(way), way.estimate.memory)).copied()
     }
@@ -386,7 +413,8 @@ impl<'a> Planner<'a> {
             let overlap = given.bound().div_ceil(before.period.max(1)).clamp(1, DEPTH.into());
             let depth = subject.flow.depth.min(overlap as u16);
             let one = Stream { period: before.period.saturating_mul(depth.into()), ..before };
-            streams.extend((0..depth).map(|_| one));
+            let after = |turn: u16| Stream { after: before.period * u64::from(turn), ..one };
+            streams.extend((0..depth).map(after));
         }
         let mut times = vec![0; SAMPLES];
         let made = latencies(&mut streams, of, phases, SEED, &mut times);

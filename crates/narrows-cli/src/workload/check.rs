@@ -1,5 +1,6 @@
 //! From values to flows: what goes with what, and which flow follows which.
 
+use super::changes;
 use super::parse::{At, RawFlow, RawWorkload, Reader};
 use super::sessions;
 use super::{DEFAULT_DURATION, DEFAULT_FRAME, Flow, MAX_BYTES, Source, Work, Workload};
@@ -31,12 +32,14 @@ pub(super) fn check(reader: &Reader<'_>, raw: RawWorkload) -> Result<Workload, F
         let sentence = format!("strategy static needs static = \"...\" in flow {}", flow.name);
         return Err(reader.fail(&(end..end), &sentence));
     }
+    let changes = changes::check(reader, &raw.changes, &flows)?;
     Ok(Workload {
         name: name.unwrap_or_else(|| "workload".to_owned()),
         duration: raw.duration.map_or(DEFAULT_DURATION, |time| time.value),
         strategies,
         memory: raw.memory.map(|memory| memory.value),
         flows,
+        changes,
     })
 }
 

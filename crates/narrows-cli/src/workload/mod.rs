@@ -4,6 +4,7 @@
 //! for each stream of calls. What each key may be is in `workloads/README.md`. A mistake is
 //! reported where it is: file, line, column, what was found and what was expected.
 
+mod changes;
 mod check;
 pub(crate) mod parse;
 mod requests;
@@ -11,6 +12,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+pub use changes::{Change, Changed};
 pub use requests::Requests;
 pub(crate) use sessions::Schedule;
 
@@ -50,6 +52,8 @@ pub struct Workload {
     pub memory: Option<u32>,
     /// The flows, which run side by side; never empty.
     pub flows: Vec<Flow>,
+    /// What changes while it runs, the earliest first.
+    pub changes: Vec<Change>,
 }
 
 /// A stream of calls to one function.
@@ -133,9 +137,22 @@ pub enum Work {
 }
 
 impl Workload {
-    /// Whether a flow comes or goes while it runs.
+    /// The longest request and the longest response that a flow ever has, by its place.
+    pub fn longest(&self, flow: usize) -> [usize; 2] {
+        let of = |change: &Change| match &change.what {
+            Changed::Size { flows, request, response } if flows.contains(&flow) => {
+                Some([*request, *response])
+            }
+            _ => None,
+        };
+        let first = self.flows.get(flow).map_or([0; 2], |flow| [flow.request, flow.response]);
+        let later = self.changes.iter().filter_map(of);
+        later.fold(first, |[a, b], [c, d]| [a.max(c), b.max(d)])
+    }
+
+    /// Whether a flow comes, goes or changes while it runs, or what it may take.
     pub fn is_changing(&self) -> bool {
-        self.flows.iter().any(|flow| flow.presence != Presence::Always)
+        !self.changes.is_empty() || self.flows.iter().any(|flow| flow.presence != Presence::Always)
     }
 
     /// Reads the samples that flows take their requests from, in the order of the flows;

@@ -1,5 +1,6 @@
 //! From text to values with their places; each value is checked on its own.
 
+use super::changes::{self, RawChange};
 use super::{MAX_BYTES, MAX_DEPTH, MAX_FLOWS, parse_duration};
 use crate::failure::{Failure, Kind};
 use crate::functions::{self, Function, g711::Law};
@@ -27,6 +28,7 @@ pub(super) struct RawWorkload {
     pub memory: Option<At<u32>>,
     pub seed: Option<At<u64>>,
     pub flows: Vec<RawFlow>,
+    pub changes: Vec<RawChange>,
 }
 
 /// One `[[flow]]` as written.
@@ -53,7 +55,7 @@ pub(super) struct RawFlow {
     pub off: Option<At<Duration>>,
 }
 
-const TOP_KEYS: &str = "name, duration, strategy, memory, seed or [[flow]]";
+const TOP_KEYS: &str = "name, duration, strategy, memory, seed, [[flow]] or [[change]]";
 const FLOW_KEYS: &str = "name, function, period, request, response, deadline, count, input, \
                          after, law, busy, depth, output, static, arrives, leaves, sessions, on or \
                          off";
@@ -79,6 +81,7 @@ impl Reader<'_> {
                 "memory" => raw.memory = Some(self.size("memory", value)?),
                 "seed" => raw.seed = Some(self.number("seed", value, 0, i64::MAX as u64)?),
                 "flow" => raw.flows = self.flows(value)?,
+                "change" => raw.changes = changes::read(self, value)?,
                 other => return Err(self.unknown(&key.span(), other, TOP_KEYS)),
             }
         }
@@ -203,7 +206,7 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<String>, Failure> {
+    pub fn name(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<String>, Failure> {
         let expected = "a name of 1 to 40 letters, digits, \"-\", \"_\" and \".\"";
         let text = self.string(key, value, expected)?;
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -297,7 +300,7 @@ impl Reader<'_> {
         Ok(at(value, text))
     }
 
-    fn size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<u32>, Failure> {
+    pub fn size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<u32>, Failure> {
         let text = self.string(key, value, A_SIZE)?;
         let bytes = crate::flags::memory(&text);
         let bytes = bytes.map_err(|_| self.wrong(key, &value.span(), A_SIZE))?;

@@ -22,6 +22,16 @@ impl<'a> Requests<'a> {
         }
     }
 
+    /// Requests and responses have so many bytes from now on.
+    pub fn resize(&mut self, request: usize, response: usize) {
+        (self.request, self.response) = (request, response);
+    }
+
+    /// Bytes of a request.
+    pub fn bytes(&self) -> usize {
+        self.request
+    }
+
     /// How many requests one pass over the input takes; `None` without an input.
     pub fn in_a_pass(&self) -> Option<u64> {
         Some(self.samples?.len().div_ceil(self.samples_each()) as u64)

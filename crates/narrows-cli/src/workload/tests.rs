@@ -71,7 +71,7 @@ const WRONG: &[(&str, &str)] = &[
     ("", "1:1: no flow; expected one or more [[flow]] tables"),
     ("name = 'a'\n\n", "1:11: no flow;"),
     ("name = ", "1:8: "),
-    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed or [[flow]]"),
+    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed, [[flow]]"),
     ("flow = 1", "1:8: flow is 1; expected one or more [[flow]] tables"),
     ("flow = [1]", "1:9: flow is 1;"),
     ("flow = []", "1:10: no flow;"),
@@ -321,4 +321,42 @@ fn no_part_of_a_file_makes_it_panic() {
             let _ = read_text(&text[cut..]);
         }
     }
+}
+
+#[test]
+fn changes_are_in_the_order_of_their_moments_and_those_of_a_flow_build_on_each_other() {
+    let flow =
+        "[[flow]]\nname='a'\nfunction='busy'\nbusy='1ms'\nrequest=16\nresponse=8\nsessions=2\n";
+    let text = format!(
+        "{flow}[[change]]\nat='3s'\nflow='a'\nresponse=50\n[[change]]\nat='1s'\nmemory='1KiB'\n\
+         [[change]]\nat='2s'\nflow='a'\nrequest=100"
+    );
+    let workload = parse(Path::new("dir/file.toml"), &text).unwrap();
+    let size = |request, response| Changed::Size { flows: vec![0, 1], request, response };
+    let change = |seconds, what| Change { at: Duration::from_secs(seconds), what };
+    let expected =
+        [change(1, Changed::Memory(1024)), change(2, size(100, 8)), change(3, size(100, 50))];
+    assert_eq!(workload.changes, expected);
+    assert_eq!(workload.longest(1), [100, 50]);
+    assert!(workload.is_changing());
+}
+
+#[test]
+fn a_change_that_cannot_be_is_told_where_it_is() {
+    let wrong = [
+        ("at = 1", "6:6: at is 1; expected a duration above zero"),
+        ("memory = '1KiB'", "5:1: this change has no moment"),
+        ("at = '1s'", "5:1: a change is either memory, or a flow"),
+        ("at = '1s'\nmemory = '1KiB'\nflow = 'a'", "5:1: a change is either memory, or a flow"),
+        ("at = '1s'\nflow = 'b'\nrequest = 9", "7:8: flow is b; expected the name of a flow of"),
+        ("at = '1s'\nflow = 'a'\nrequest = 9", "7:8: only flows with function busy change"),
+        ("period = '1s'", "6:1: unknown key period; expected at,"),
+    ];
+    for (text, expected) in wrong {
+        let text = format!("[[flow]]\nname='a'\nfunction='echo'\nrequest=8\n[[change]]\n{text}\n");
+        let found = read_text(&text).unwrap_err();
+        assert!(found.contains(expected), "{text}\nfound    {found}\nexpected {expected}");
+    }
+    let found = read_text("change = 1").unwrap_err();
+    assert!(found.contains("1:10: change is 1; expected one or more [[change]] tables"), "{found}");
 }

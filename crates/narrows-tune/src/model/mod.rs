@@ -16,11 +16,11 @@ use core::time::Duration;
 
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
-use notice::{noticed, told, waited};
+use notice::{between, noticed, told, waited};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
 };
-use payload::moved;
+use payload::{cold, moved};
 pub use queue::{Phases, Stream, Turn, latencies};
 
 /// The longest payload of one message, in bytes.
@@ -129,6 +129,9 @@ pub struct Estimate {
     pub serves: u64,
     /// From handing a message over until the other core has worked it off, in picoseconds.
     pub turnaround: u64,
+    /// What the bound, and what keeps either core, have for a call that finds the caches cold, in
+    /// picoseconds. It does not come again and again, so that requests pile up.
+    pub once: [u64; 2],
 }
 
 impl Flow {
@@ -191,6 +194,8 @@ struct Parts {
     /// The copy of the response, and the acknowledgement of the request.
     after: u64,
     ack: u64,
+    /// What either side takes at most more: where its caches are cold, or the other one looks.
+    more: [u64; 2],
 }
 
 impl Parts {
@@ -212,18 +217,24 @@ impl Parts {
         if message.work > picos(DAY) {
             return Err(ModelError::Time);
         }
-        let spins = strategy.notification == Notification::Spin;
-        let access = |side: &Side<u64>, looked: bool| {
-            let (alone, more) = match internal {
-                true => (side.internal, side.internal_spin),
-                false => (side.external, side.external_spin),
-            };
-            if looked { alone.and(more) } else { alone }
+        // Who looks for a while before sleeping does so all the time that the other core works, and until
+        // the next request, if that is soon.
+        let (waits, idles) = match strategy.notification {
+            Notification::Spin => (true, true),
+            Notification::Hybrid { longest } => {
+                (true, flow.period.is_none_or(|period| period <= longest))
+            }
+            _ => (false, false),
         };
-        let here = moved(costs, access(&costs.caller, spins), &message, strategy, true);
-        // Who looks for a while before sleeping may do so all the time that the other core copies.
-        let looked = spins || matches!(strategy.notification, Notification::Hybrid { .. });
-        let there = moved(costs, access(&costs.callee, looked), &message, strategy, false);
+        let here = moved(costs, internal, idles, &message, strategy, true);
+        let there = moved(costs, internal, waits, &message, strategy, false);
+        let most = moved(costs, internal, waits, &message, strategy, true);
+        let slower =
+            sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
+        let more = [
+            sum(&[cold(&costs.caller, &message, true), slower]),
+            cold(&costs.callee, &message, false),
+        ];
         let told = told(costs, strategy);
         let callee =
             sum(&[costs.callee.request, there.request, there.response, message.work, told.busy]);
@@ -248,6 +259,7 @@ impl Parts {
             step: told.step,
             after: here.response,
             ack,
+            more,
             message,
         })
     }
@@ -297,10 +309,11 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
         latency: latency(costs, flow, strategy, &parts),
         period,
         caller,
-        blocks: sum(&[own, noticed.busy, parts.engine, costs.seldom]),
+        blocks: sum(&[own, noticed.busy, parts.engine, costs.seldom, parts.more[0]]),
         callee,
-        serves: sum(&[callee, parts.engine_there, costs.seldom]),
+        serves: sum(&[callee, parts.engine_there, costs.seldom, parts.more[1]]),
         turnaround,
+        once: parts.more,
     })
 }
 
@@ -311,18 +324,29 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
 pub fn stream(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Stream, ModelError> {
     let parts = Parts::of(costs, flow, strategy)?;
     let noticed = noticed(costs, strategy);
+    let looks = |side: &Side<u64>, step: u64| match step {
+        0 => 0,
+        _ => sum(&[picos(between(strategy)), side.late]),
+    };
+    let tick = if parts.late == 0 { 0 } else { costs.caller.tick };
     Ok(Stream {
         period: flow.period.map_or(0, picos).saturating_mul(strategy.granularity.into()),
         burst: flow.burst,
         jitter: picos(flow.jitter),
-        late: parts.late,
+        after: 0,
+        late: parts.late.saturating_sub(tick),
+        due_tick: tick,
         send: sum(&[parts.before, parts.engine]),
         way: parts.way,
-        told: parts.step,
+        told: looks(&costs.callee, parts.step),
+        told_tick: costs.callee.tick,
         service: sum(&[parts.callee, parts.engine_there]),
         back: noticed.late,
-        poll: noticed.step,
+        poll: looks(&costs.caller, noticed.step),
+        poll_tick: costs.caller.tick,
         receive: sum(&[noticed.busy, parts.after, parts.ack]),
+        more: costs.spike,
+        one_in: costs.one_in,
         turn: Turn::default(),
     })
 }
@@ -363,10 +387,16 @@ fn latency(costs: &Costs, flow: &Flow, strategy: &Strategy, parts: &Parts) -> La
         told,
         after,
         parts.ack,
+        parts.more[0],
+        parts.more[1],
     ]);
+    // Of those under way before it each may be in its way at the calling core.
+    let ahead = period.map_or(0, |period| alone.saturating_sub(1) / period.max(1));
+    let ahead = ahead.min(u64::from(flow.depth) - 1);
+    let overlap = ahead.saturating_mul(sum(&[parts.own(), noticed.busy]));
     let each = if flow.depth > 1 { before.max(turnaround) } else { alone };
     let queued = (u64::from(flow.burst) - 1).saturating_mul(each);
-    let bound = sum(&[alone, gathered, queued, picos(flow.jitter)]);
+    let bound = sum(&[alone, gathered, queued, overlap, picos(flow.jitter)]);
     Latency { source, aligned, bound }
 }
 

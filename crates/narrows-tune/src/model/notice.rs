@@ -32,6 +32,15 @@ fn step(side: &Side<u64>, every: Duration) -> u64 {
     }
 }
 
+/// How long a strategy sleeps between two looks, if it looks.
+pub(super) fn between(strategy: &Strategy) -> Duration {
+    match strategy.notification {
+        Notification::Poll { every } => every,
+        Notification::Coalesced { within, .. } => within,
+        _ => Duration::ZERO,
+    }
+}
+
 pub(super) fn told(costs: &Costs, strategy: &Strategy) -> HowTold {
     let Side { interrupt, poll, look, .. } = costs.callee;
     let by_interrupt = HowTold { busy: interrupt, late: costs.wake, step: 0 };
@@ -113,16 +122,36 @@ pub(super) fn waited(
     let Side { interrupt, poll, look, .. } = costs.caller;
     let turnaround = sum(&[least, spread]);
     // As many as there are periods in a call, if so many may be; without a period as many as may be.
-    let periods = flow.period.map(|period| turnaround.div_ceil(picos(period).max(1)));
+    let period = flow.period.map(|period| {
+        picos(period).saturating_mul(strategy.granularity.into()) / u64::from(flow.burst)
+    });
     let depth = u64::from(flow.depth);
-    let under_way = periods.map_or(depth, |periods| periods.clamp(1, depth));
-    // Pipelined, the core prepares the next request instead.
-    let idle = if under_way > 1 { 0 } else { turnaround };
+    let under_way = match period {
+        Some(period) => turnaround.div_ceil(period.max(1)).clamp(1, depth),
+        None => depth,
+    };
+    // Pipelined, the core prepares the next request meanwhile, and waits for both at once.
+    let idle = match period {
+        Some(period) if under_way > 1 => turnaround.min(period),
+        None if under_way > 1 => 0,
+        _ => turnaround,
+    };
+    // One look serves all that is under way, for no longer than until the next is begun.
+    let shared = |looks: u64, every: Duration| match period {
+        Some(period) if under_way > 1 => {
+            let apart = step(&costs.caller, every).max(1);
+            looks.min(poll.saturating_mul(period.div_ceil(apart)))
+        }
+        Some(_) => looks,
+        None => looks / under_way,
+    };
     match strategy.notification {
         Notification::Interrupt => interrupt,
         Notification::Spin => sum(&[idle, look]),
         Notification::Poll { .. } if costs.polling == Polling::Always => 0,
-        Notification::Poll { every } => looking(poll, step(&costs.caller, every), least, spread),
+        Notification::Poll { every } => {
+            shared(looking(poll, step(&costs.caller, every), least, spread), every)
+        }
         Notification::Hybrid { longest } => match picos(longest) {
             longest if turnaround <= longest => sum(&[idle, look]),
             longest if turnaround <= PROMPT * longest => sum(&[idle.min(longest), interrupt]),
@@ -133,8 +162,7 @@ pub(super) fn waited(
             if together == u64::from(messages) {
                 return interrupt / together;
             }
-            let step = step(&costs.caller, within);
-            looking(poll, step, least, spread) / together
+            shared(looking(poll, step(&costs.caller, within), least, spread), within)
         }
     }
 }

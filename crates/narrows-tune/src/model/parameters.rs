@@ -9,7 +9,7 @@ pub struct Access<T> {
     pub write: T,
     /// A byte read.
     pub read: T,
-    /// A payload, whatever its length.
+    /// A payload that lies in a block, whatever its length.
     pub block: T,
 }
 
@@ -39,6 +39,13 @@ pub struct Side<T> {
     pub internal_spin: Access<T>,
     /// Likewise in external memory.
     pub external_spin: Access<T>,
+    /// Copying into and out of a slot of the ring.
+    pub slot: Access<T>,
+    /// Keeping the cache right of a byte in external memory that the copy engine moves.
+    pub upkeep: T,
+    /// What a call takes more that finds nothing in the caches; `block` is what has no length: code, and
+    /// tables. No part of the load: it comes once.
+    pub cold: Access<T>,
 }
 
 /// The copy engine.
@@ -118,8 +125,13 @@ pub struct Parameters<T> {
     pub caller: Side<T>,
     /// The core that is called (DSP), without the function's own time.
     pub callee: Side<T>,
-    /// The copy engine.
+    /// The copy engine, for payload in external memory.
     pub engine: Engine<T>,
+    /// Likewise in internal memory.
+    pub engine_internal: Engine<T>,
+    /// The longest payload that travels in a slot of the ring, in bytes, where no driver made it in a
+    /// block.
+    pub in_slot: u32,
     /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's time.
     pub wake: T,
     /// From when a request is due, which the calling core sleeps for, until it is begun, beside the tick;
@@ -128,6 +140,10 @@ pub struct Parameters<T> {
     /// What either side takes at most more for a call than on average: all blocks of a class that are
     /// taken back at once, ticks of the clock. No part of the load, whose parameters are means.
     pub seldom: T,
+    /// What one of so many calls takes more than on average, for the same reasons; of none if 0.
+    pub spike: T,
+    /// How many calls have one such among them.
+    pub one_in: u32,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// Lazy acknowledgement: likewise.
@@ -184,6 +200,20 @@ impl<T: Copy> Access<T> {
     }
 }
 
+impl<T: Copy> Engine<T> {
+    fn convert<U>(
+        &self,
+        time: impl Fn(T) -> Result<U, ModelError>,
+        rate: impl Fn(T) -> Result<U, ModelError>,
+    ) -> Result<Engine<U>, ModelError> {
+        Ok(Engine {
+            descriptor: time(self.descriptor)?,
+            byte: rate(self.byte)?,
+            completion: time(self.completion)?,
+        })
+    }
+}
+
 impl<T: Copy> Side<T> {
     fn convert<U>(
         &self,
@@ -202,6 +232,9 @@ impl<T: Copy> Side<T> {
             external: self.external.convert(time, rate)?,
             internal_spin: self.internal_spin.convert(time, rate)?,
             external_spin: self.external_spin.convert(time, rate)?,
+            slot: self.slot.convert(time, rate)?,
+            upkeep: rate(self.upkeep)?,
+            cold: self.cold.convert(time, rate)?,
         })
     }
 }
@@ -218,14 +251,14 @@ impl Parameters<f64> {
         Ok(Parameters {
             caller: self.caller.convert(time, rate)?,
             callee: self.callee.convert(time, rate)?,
-            engine: Engine {
-                descriptor: time(self.engine.descriptor)?,
-                byte: rate(self.engine.byte)?,
-                completion: time(self.engine.completion)?,
-            },
+            engine: self.engine.convert(time, rate)?,
+            engine_internal: self.engine_internal.convert(time, rate)?,
+            in_slot: self.in_slot,
             wake: time(self.wake)?,
             rested: time(self.rested)?,
             seldom: time(self.seldom)?,
+            spike: time(self.spike)?,
+            one_in: self.one_in,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,

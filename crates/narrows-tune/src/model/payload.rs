@@ -2,7 +2,7 @@
 
 use narrows::strategy::{Strategy, Transfer};
 
-use super::parameters::{Access, Costs, Engine, InPool};
+use super::parameters::{Access, Costs, InPool, Side};
 use super::{Message, sum};
 
 /// What moving payload takes of a core, and what it takes beside any core.
@@ -21,42 +21,58 @@ fn bytes(count: u32, rate: u64) -> u64 {
     u64::try_from(u128::from(count) * u128::from(rate) / 1024).unwrap_or(u64::MAX)
 }
 
-/// What payload takes at one of the sides.
+/// What payload takes at one of the sides, `looked` at by the other one meanwhile or not.
 pub(super) fn moved(
     costs: &Costs,
-    access: Access<u64>,
+    internal: bool,
+    looked: bool,
     message: &Message,
     strategy: &Strategy,
     calls: bool,
 ) -> Moved {
     let Message { request, response, .. } = *message;
-    let copy = |count, rate| match count {
+    let side = if calls { &costs.caller } else { &costs.callee };
+    let (alone, more, engine, upkeep) = match internal {
+        true => (side.internal, side.internal_spin, costs.engine_internal, 0),
+        false => (side.external, side.external_spin, costs.engine, side.upkeep),
+    };
+    let access = if looked { alone.and(more) } else { alone };
+    let made_there = matches!(strategy.transfer, Transfer::SingleCopy | Transfer::InPlace);
+    let in_slot = |count: u32| count <= costs.in_slot && !made_there;
+    let in_block = |count, rate| match count {
         0 => 0,
         count => access.block.saturating_add(bytes(count, rate)),
     };
     // The caller writes requests and reads responses; the callee the other way round.
     let (into, out) = if calls { (request, response) } else { (response, request) };
     let counted = costs.in_pool == InPool::Counted;
-    let (into, out) = match strategy.transfer {
-        Transfer::SingleCopy | Transfer::InPlace if counted => {
-            (copy(into, access.write), copy(out, access.read))
-        }
-        Transfer::Copy => (copy(into, access.write), copy(out, access.read)),
-        Transfer::SingleCopy => (0, copy(out, access.read)),
-        Transfer::InPlace => (0, 0),
+    let place = |count, rate, slot| match strategy.transfer {
+        _ if in_slot(count) => bytes(count, slot),
         Transfer::CopyEngine => {
-            let each = |count: u32| u64::from(count.div_ceil(strategy.fragment));
-            let each = |count| each(count).saturating_mul(costs.engine.descriptor);
-            (each(into), each(out))
+            let fragments = u64::from(count.div_ceil(strategy.fragment));
+            fragments.saturating_mul(engine.descriptor).saturating_add(bytes(count, upkeep))
         }
+        _ => in_block(count, rate),
     };
-    let engine = match strategy.transfer {
-        Transfer::CopyEngine => {
-            let Engine { byte, completion, .. } = costs.engine;
-            sum(&[bytes(request, byte), bytes(response, byte), completion, completion])
+    let leaves = |here: bool| made_there && here && !counted;
+    let reads = strategy.transfer == Transfer::InPlace;
+    let into = if leaves(true) { 0 } else { place(into, access.write, side.slot.write) };
+    let out = if leaves(reads) { 0 } else { place(out, access.read, side.slot.read) };
+    let moved = |count| match strategy.transfer {
+        Transfer::CopyEngine if !in_slot(count) => {
+            bytes(count, engine.byte).saturating_add(engine.completion)
         }
         _ => 0,
     };
-    let (request, response) = if calls { (into, out) } else { (out, into) };
-    Moved { request, response, engine }
+    let (request_here, response_here) = if calls { (into, out) } else { (out, into) };
+    let by_engine = sum(&[moved(request), moved(response)]);
+    Moved { request: request_here, response: response_here, engine: by_engine }
+}
+
+/// What payload and code take of a side at most more where caches have none of it.
+pub(super) fn cold(side: &Side<u64>, message: &Message, calls: bool) -> u64 {
+    let Message { request, response, .. } = *message;
+    let (into, out) = if calls { (request, response) } else { (response, request) };
+    let Access { write, read, block } = side.cold;
+    sum(&[block, bytes(into, write), bytes(out, read)])
 }

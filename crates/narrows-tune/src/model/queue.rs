@@ -20,27 +20,39 @@ pub enum Phases {
 pub struct Stream {
     /// From one burst to the next; 0 if each request is due when the one before has its response.
     pub period: u64,
+    /// By how much its first request is due after those of others, where all begin together.
+    pub after: u64,
     /// Requests of a burst, at least 1. Each is begun when the one before has its response.
     pub burst: u16,
     /// By how much a burst may be later than due.
     pub jitter: u64,
-    /// From when a request is due until the calling core sees to it.
+    /// From when a request is due until the calling core sees to it, beside a tick that ends its sleep.
     pub late: u64,
+    /// Such ticks are so far apart; 0 if there are none, or it does not sleep.
+    pub due_tick: u64,
     /// Time of the calling core until the request is handed over.
     pub send: u64,
     /// From then until the other core has it before it, beside a look.
     pub way: u64,
-    /// From one look of the other core to the next; 0 if it is told.
+    /// From one look of the other core to the next, beside the tick that ends its sleep; 0 if it is told.
     pub told: u64,
+    /// Such ticks are so far apart; 0 if there are none.
+    pub told_tick: u64,
     /// Time of the other core for each request.
     pub service: u64,
     /// From the end of that until the calling core has the response before it, beside a look.
     pub back: u64,
-    /// From one look of the calling core to the next, the first so long after the request; 0 if it is
-    /// told.
+    /// From one look of the calling core to the next, the first so long after what it did last, likewise;
+    /// 0 if it is told.
     pub poll: u64,
+    /// Ticks that end those sleeps are so far apart; 0 if there are none.
+    pub poll_tick: u64,
     /// Time of the calling core for the response.
     pub receive: u64,
+    /// What some requests take it more.
+    pub more: u64,
+    /// One of so many does; none if 0.
+    pub one_in: u32,
     /// How far it is; its value before means nothing.
     pub turn: Turn,
 }
@@ -80,7 +92,7 @@ impl Stream {
     fn begin(&mut self, phases: Phases, random: &mut Random) {
         self.turn = Turn::default();
         self.turn.due = match phases {
-            Phases::Together => 0,
+            Phases::Together => self.after,
             Phases::Random => random.to(self.period.saturating_sub(1)),
         };
         self.arrive(0, random);
@@ -89,7 +101,8 @@ impl Stream {
     /// Sets when the burst that is due arrives, which is not before the flow's last response.
     fn arrive(&mut self, last: u64, random: &mut Random) {
         self.turn.left = self.burst.max(1);
-        self.turn.next = (self.turn.due + self.late + random.to(self.jitter)).max(last);
+        let due = self.turn.due + random.to(self.jitter);
+        self.turn.next = (up(due, self.due_tick) + self.late).max(last);
     }
 
     /// Time of the calling core for a request.
@@ -109,7 +122,24 @@ impl Stream {
     }
 }
 
-/// When the cores have done what was before them.
+/// The first tick that is not before a moment.
+fn up(time: u64, tick: u64) -> u64 {
+    if tick == 0 { time } else { time.div_ceil(tick).saturating_mul(tick) }
+}
+
+/// When who looks every `apart` since `base` sees what is there from some moment on.
+fn seen(base: u64, there: u64, apart: u64, tick: u64) -> u64 {
+    let first = up(base + apart, tick);
+    if apart == 0 || there <= base {
+        there
+    } else {
+        let step = up(apart, tick);
+        first + there.saturating_sub(first).div_ceil(step) * step
+    }
+}
+
+/// When the cores have done what was before them. From then on they look: whoever has anything to do
+/// sees all that is there, so looks are those of all flows together.
 #[derive(Default)]
 struct Free {
     caller: u64,
@@ -117,23 +147,32 @@ struct Free {
 }
 
 impl Free {
-    /// Sends a request, and sees when its response will be noticed.
+    /// Sends a request; when its response will be there.
     fn send(&mut self, one: &Stream, random: &mut Random) -> u64 {
-        let sent = one.turn.next.max(self.caller) + one.send;
+        let often = u64::from(one.one_in);
+        let more = if often > 0 && random.to(often - 1) == 0 { one.more } else { 0 };
+        let sent = one.turn.next.max(self.caller) + one.send + more;
         self.caller = sent;
-        let look = if one.told > 0 { random.to(one.told) } else { 0 };
-        let worked = (sent + one.way + look).max(self.callee) + one.service;
-        self.callee = worked;
-        let there = worked + one.back;
-        match one.poll {
-            0 => there,
-            poll => sent + (there - sent).div_ceil(poll).max(1) * poll,
+        let there = seen(self.callee, sent + one.way, one.told, one.told_tick);
+        // Another DSP's flow does not keep this one's.
+        if one.service == 0 {
+            return there + one.back;
+        }
+        self.callee = there.max(self.callee) + one.service;
+        self.callee + one.back
+    }
+
+    /// When the calling core has something to do for a flow.
+    fn next(&self, one: &Stream) -> u64 {
+        match one.turn.answered {
+            true => seen(self.caller, one.turn.next, one.poll, one.poll_tick),
+            false => one.turn.next,
         }
     }
 
     /// Takes a response.
     fn receive(&mut self, one: &Stream) -> u64 {
-        self.caller = one.turn.next.max(self.caller) + one.receive;
+        self.caller = self.next(one).max(self.caller) + one.receive;
         self.caller
     }
 }
@@ -162,7 +201,7 @@ pub fn latencies(
     }
     let mut random = Random(seed | 1);
     let mut free = Free::default();
-    let (mut seen, mut filled) = (0, 0);
+    let (mut answers, mut filled) = (0, 0);
     let mut again = true;
     let mut left = times.len().saturating_mul(MOST);
     while filled < times.len() {
@@ -172,9 +211,12 @@ pub fn latencies(
         }
         if again {
             streams.iter_mut().for_each(|one| one.begin(phases, &mut random));
-            (free, seen, again) = (Free::default(), 0, false);
+            // Looks lie anyhow at first.
+            let told = streams.iter().map(|one| one.told).max().unwrap_or(0);
+            free = Free { caller: 0, callee: random.to(told) };
+            (answers, again) = (0, false);
         }
-        let next = streams.iter_mut().enumerate().min_by_key(|(_, one)| one.turn.next);
+        let next = streams.iter_mut().enumerate().min_by_key(|(_, one)| free.next(one));
         let Some((number, one)) = next else { return false };
         if !one.turn.answered {
             one.turn.next = free.send(one, &mut random);
@@ -183,14 +225,14 @@ pub fn latencies(
         }
         let end = free.receive(one);
         if number == of {
-            seen += 1;
-            if seen > BEFORE {
+            answers += 1;
+            if answers > BEFORE {
                 if let Some(time) = times.get_mut(filled) {
                     *time = end - one.turn.due;
                 }
                 filled += 1;
             }
-            again = phases == Phases::Random && seen == BEFORE + RUN;
+            again = phases == Phases::Random && answers == BEFORE + RUN;
         }
         one.turn.answered = false;
         one.turn.left -= 1;

@@ -220,7 +220,8 @@ fn nothing_overflows_at_the_largest_figures() {
         internal: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
         external: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
         internal_spin: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
-        external_spin: Access::default(),
+        cold: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
+        ..Side::default()
     };
     let costs = Parameters { caller: most, callee: most, ..Parameters::default() };
     let costs = costs.costs().unwrap();
@@ -317,4 +318,59 @@ fn a_queue_that_grows_has_no_distribution() {
     assert!(!latencies(&mut { rare }, 1, Phases::Random, 1, &mut times));
     assert!(!latencies(&mut [stream(100, 60)], 1, Phases::Random, 1, &mut times));
     assert!(latencies(&mut [stream(100, 50), stream(100, 50)], 0, Phases::Random, 1, &mut times));
+}
+
+#[test]
+fn what_fits_a_slot_takes_no_block_unless_a_driver_makes_it_in_one() {
+    let mut costs = Costs { in_slot: 48, ..Costs::default() };
+    costs.caller.slot = Access { write: 1024, read: 1024, block: 0 };
+    costs.caller.external = Access { write: 0, read: 0, block: 500 };
+    let caller = |request, response, transfer: &str| {
+        let flow = Flow { request, response, burst: 1, depth: 1, ..Flow::default() };
+        let by = format!("{transfer}/interrupt/external").parse().unwrap();
+        estimate(&costs, &flow, &by).unwrap().caller
+    };
+    assert_eq!(caller(48, 8, "copy"), 48 + 8);
+    assert_eq!(caller(49, 8, "copy"), 500 + 8);
+    assert_eq!(caller(48, 8, "in_place"), 500 + 500);
+}
+
+#[test]
+fn cold_caches_are_in_the_bound_and_not_in_the_load() {
+    let by = "copy/interrupt/external".parse().unwrap();
+    let warm = estimate(&published(), &audio(), &by).unwrap();
+    let mut costs = published();
+    costs.caller.cold = Access { write: 1024 * 3, read: 0, block: 10 * US };
+    costs.callee.cold = Access { write: 0, read: 1024 * 2, block: 0 };
+    let made = estimate(&costs, &audio(), &by).unwrap();
+    let bytes = u64::from(audio().request);
+    assert_eq!(made.once, [10 * US + 3 * bytes, 2 * bytes]);
+    assert_eq!(made.latency.bound, warm.latency.bound + made.once[0] + made.once[1]);
+    assert_eq!((made.load, made.blocks), (warm.load, warm.blocks + made.once[0]));
+}
+
+#[test]
+fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
+    let mut times = [0; 100];
+    // Its own look would come at 500; the other's request at 100 wakes the core.
+    let polled = Stream { send: 1, poll: 500, ..stream(1000, 10) };
+    let mut two = [polled, Stream { after: 100, send: 5, poll: 500, ..stream(1000, 10) }];
+    assert!(latencies(&mut two, 0, Phases::Together, 1, &mut times));
+    assert_eq!((times[0], times[99]), (105, 105));
+    // 1 + 500 is after the tick at 300.
+    let mut ticks = [Stream { poll_tick: 300, ..polled }];
+    assert!(latencies(&mut ticks, 0, Phases::Together, 1, &mut times));
+    assert!(times.iter().all(|time| (501..=801).contains(time)), "{times:?}");
+    let mut due = [Stream { due_tick: 300, ..stream(1000, 10) }];
+    assert!(latencies(&mut due, 0, Phases::Together, 1, &mut times));
+    assert_eq!((times[0], times[99]), (10, 210));
+}
+
+#[test]
+fn one_of_so_many_requests_takes_more() {
+    let mut times = [0; 10_000];
+    let mut one = [Stream { more: 7, one_in: 16, ..stream(100, 10) }];
+    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
+    let more = times.iter().filter(|time| **time == 17).count();
+    assert!(more.abs_diff(625) < 100 && times[0] == 10, "{more}");
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// Requests of the slowest flow, at least.
 const REQUESTS: u32 = 400;
+/// Requests of it before those that count for what does not come once: every block has been used then.
+const BEFORE: u32 = 100;
 /// The longest message; of memory that has shorter blocks, those.
 pub(super) const LONGEST: u32 = 8192;
 /// Bytes of the shortest, which is an order of the function `busy`.
@@ -142,6 +144,7 @@ fn workload(subjects: &[Subject], strategy: Strategy, requests: u32) -> Workload
         strategies: vec![Policy::Same(strategy)],
         memory: None,
         flows: subjects.iter().map(flow).collect(),
+        changes: Vec::new(),
     }
 }
 
@@ -149,6 +152,12 @@ impl Case {
     /// Whether the calling core spins, so that it is never idle.
     pub fn spins(&self) -> bool {
         self.strategy.notification == Notification::Spin
+    }
+
+    /// How long it runs before what counts for load and percentile.
+    pub fn before(&self) -> Duration {
+        let slowest = self.subjects.iter().filter_map(|one| one.flow.period).max();
+        slowest.unwrap_or_default() * BEFORE
     }
 
     /// The median latency of the first flow, in milliseconds.

@@ -17,7 +17,7 @@ use crate::strategy::Policy;
 use crate::workload::{Flow, Presence, Source, Work, Workload};
 use narrows::memory::Class;
 use narrows::strategy::{Placement, Strategy};
-use narrows_sim::chip::Chip;
+use narrows_sim::chip::{Chip, Core};
 use narrows_tune::control::Settings;
 use narrows_tune::optimise::Dsp;
 use std::time::Duration;
@@ -33,15 +33,22 @@ const TOLD: &str = "copy_batched/interrupt/external";
 pub struct Carried {
     /// Of the ARM, in percent.
     pub load: f64,
-    /// Internal memory, as the source reckons it.
+    /// Internal memory, as the source reckons it: of the DSP of which most is taken.
     pub memory: u64,
+    /// Of all DSPs.
+    pub all: u64,
 }
 
-/// The chip with as much internal memory as sessions can use.
-fn roomy(chip: &Chip) -> Chip {
+/// The chip with as much internal memory as sessions can use, and so many cores like its DSP.
+fn roomy(chip: &Chip, dsps: usize) -> Chip {
     let mut chip = chip.clone().with_free_timers();
+    let core = chip.cores.last().cloned();
+    for number in 1..dsps {
+        let name = format!("dsp-{number}");
+        chip.cores.extend(core.clone().map(|core| Core { name, ..core }));
+    }
     for memory in chip.memories.iter_mut().filter(|memory| memory.name == "ram") {
-        memory.size = 1 << 20;
+        memory.size = (dsps as u32) << 20;
     }
     let class = |size, count| Class { placement: Placement::Internal, size, count };
     chip.link.classes.retain(|class| class.placement != Placement::Internal);
@@ -65,13 +72,14 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
     }
 }
 
-/// Carries sessions by the strategies that are best for all that there may be, or as the controller
+/// Carries sessions to so many DSPs of so much memory each, by the strategies that are best for all that there may be, or as the controller
 /// chooses.
 ///
 /// # Errors
 /// [`Kind::Internal`] if there is no plan, or the simulation gets stuck.
 pub fn carry(
     chip: &Chip,
+    dsps: usize,
     memory: u32,
     sessions: [usize; 2],
     policy: Policy,
@@ -91,7 +99,7 @@ pub fn carry(
     });
     let setup = Setup {
         costs: gateway.machine.costs,
-        dsp: Dsp { memory, work: narrows_tune::model::WHOLE },
+        dsps: vec![Dsp { memory, work: narrows_tune::model::WHOLE }; dsps],
         load: gateway.machine.load,
         settings: Settings::default(),
         flows: own.collect(),
@@ -99,12 +107,21 @@ pub fn carry(
     };
     let name = "gateway".to_owned();
     let strategies = vec![policy];
-    let workload = Workload { name, duration: TIME, strategies, memory: Some(memory), flows };
-    let needs = Needs { longest: FRAME as usize, ..Needs::default() };
-    let outcome = sim::run(&Global::default(), &roomy(chip), &needs, |mut peer| {
+    let workload = Workload {
+        name,
+        duration: TIME,
+        strategies,
+        memory: Some(memory),
+        flows,
+        changes: Vec::new(),
+    };
+    let needs = Needs { longest: FRAME as usize, callees: dsps, ..Needs::default() };
+    let outcome = sim::run(&Global::default(), &roomy(chip, dsps), &needs, |mut peer| {
         let told: Strategy = TOLD.parse().unwrap_or_default();
-        let opened = peer.try_flow("echo", told, 0);
-        opened.map_err(|error| peer.explain_flow("echo", told, error))?;
+        for link in peer.links().collect::<Vec<_>>() {
+            let opened = peer.try_flow_to(link, "echo", told, 0);
+            opened.map_err(|error| peer.explain_flow("echo", told, error))?;
+        }
         run::known(&mut peer, &workload, policy, &setup)
     })?;
     if let Some(failure) = outcome.failure {
@@ -121,13 +138,14 @@ pub fn carry(
         return Err(Failure::new(Kind::Internal, text));
     }
     let [load, _] = outcome.load();
-    let memory = outcome.decisions.last().map_or(0, |row| row.memory_bytes);
-    Ok(Carried { load, memory })
+    let last = outcome.decisions.last();
+    let memory = last.map_or(0, |row| row.memory_most_bytes);
+    Ok(Carried { load, memory, all: last.map_or(0, |row| row.memory_bytes) })
 }
 
 /// By how much the controller cuts the load of so many sessions of audio, in percent.
 fn cut(chip: &Chip, audio: usize) -> Result<f64, Failure> {
-    let load = |policy| Ok::<f64, Failure>(carry(chip, 1024, [audio, 0], policy)?.load);
+    let load = |policy| Ok::<f64, Failure>(carry(chip, 1, 1024, [audio, 0], policy)?.load);
     Ok((1.0 - load(Policy::Auto)? / load(Policy::Static)?) * 100.0)
 }
 
@@ -136,7 +154,7 @@ fn cut(chip: &Chip, audio: usize) -> Result<f64, Failure> {
 /// # Errors
 /// As [`carry`].
 pub fn small(chip: &Chip) -> Result<Found, Failure> {
-    let both = carry(chip, 1024, [2, 2], Policy::Static)?.load;
+    let both = carry(chip, 1, 1024, [2, 2], Policy::Static)?.load;
     let found = [("1A.cut", cut(chip, 1)?), ("2A.cut", cut(chip, 2)?), ("2A+2V.static", both)];
     Ok(found.map(|(key, value)| (key.to_owned(), value)).into())
 }
@@ -146,9 +164,42 @@ pub fn small(chip: &Chip) -> Result<Found, Failure> {
 /// # Errors
 /// As [`carry`].
 pub fn unlimited(chip: &Chip) -> Result<Found, Failure> {
-    let made = carry(chip, u32::MAX, [SESSIONS, SESSIONS], Policy::Auto)?;
+    let made = carry(chip, 1, u32::MAX, [SESSIONS, SESSIONS], Policy::Auto)?;
     let found = [("arm_percent", made.load), ("memory_kib", made.memory as f64 / 1024.0)];
     Ok(found.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+/// Internal memory of each of two DSPs.
+const EACH: u32 = 32 << 10;
+
+/// Four sessions of each on two DSPs, static and as the controller chooses, and as it does with one.
+fn four_of_each(chip: &Chip) -> Result<[Carried; 3], Failure> {
+    Ok([
+        carry(chip, 2, EACH, [4, 4], Policy::Static)?,
+        carry(chip, 2, EACH, [4, 4], Policy::Auto)?,
+        carry(chip, 1, EACH, [4, 4], Policy::Auto)?,
+    ])
+}
+
+/// What comes of four sessions of each on two DSPs, in a sentence: of that the source has no figures.
+///
+/// # Errors
+/// As [`carry`].
+pub fn two_dsps(chip: &Chip) -> Result<String, Failure> {
+    let [fixed, auto, one] = four_of_each(chip)?;
+    let kib = |bytes: u64| bytes as f64 / 1024.0;
+    Ok(format!(
+        "Four sessions of audio and four of video on two DSPs of {:.0} KiB each, carried by the stack: \
+         {:.1} % of the ARM by the static strategy, in turn to either DSP; {:.1} % as the controller \
+         chooses, with {:.1} KiB of both and at most {:.1} of one; {:.1} % with one DSP. The source has \
+         no figures of this.",
+        kib(EACH.into()),
+        fixed.load,
+        auto.load,
+        kib(auto.all),
+        kib(auto.memory),
+        one.load
+    ))
 }
 
 #[cfg(test)]
@@ -164,13 +215,22 @@ mod tests {
         let chip = s0::chip().unwrap();
         for memory in [1 << 10, 16 << 10, 32 << 10, u32::MAX] {
             for sessions in [[1, 0], [2, 0], [1, 1], [2, 2], [3, 3]] {
-                let fixed = carry(&chip, memory, sessions, Policy::Static).unwrap();
-                let auto = carry(&chip, memory, sessions, Policy::Auto).unwrap();
+                let fixed = carry(&chip, 1, memory, sessions, Policy::Static).unwrap();
+                let auto = carry(&chip, 1, memory, sessions, Policy::Auto).unwrap();
                 let cell = format!("{memory} {sessions:?}: {} {}", auto.load, fixed.load);
                 assert!(auto.load <= fixed.load + EQUAL, "{cell}");
                 assert!(auto.memory <= u64::from(memory), "{cell}");
                 println!("{cell} {}", auto.memory);
             }
         }
+    }
+    #[test]
+    fn on_two_dsps_sessions_have_the_memory_of_both() {
+        let chip = s0::chip().unwrap();
+        let [fixed, auto, one] = four_of_each(&chip).unwrap();
+        assert!(auto.load <= fixed.load + EQUAL && auto.load < one.load, "{}", auto.load);
+        assert!(auto.memory <= u64::from(EACH) && one.memory <= u64::from(EACH));
+        // More than one of them has: both are used.
+        assert!(auto.all > u64::from(EACH), "{}", auto.all);
     }
 }

@@ -33,6 +33,10 @@ pub const EXPERIMENTS: [(&str, Run); 13] = [
     ("S1.gateway.unlimited.carried", gateway_run::unlimited),
 ];
 
+/// The experiment that sessions on two DSPs are told beside.
+pub const TWO_DSPS_BESIDE: &str = "S1.gateway.unlimited.carried";
+pub use gateway_run::two_dsps;
+
 /// The chip.
 ///
 /// # Errors

@@ -4,6 +4,9 @@
 //! took of the calling core. Differences between points are the parameters. Nothing is fitted; each
 //! parameter comes from the two or three points that it tells apart.
 
+mod cold;
+mod payload;
+
 use crate::failure::Failure;
 use crate::functions::Order;
 use crate::peer::Peer;
@@ -11,10 +14,15 @@ use crate::place::{Core, Place, sleep_until};
 use crate::statistics::median;
 use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, SendError};
+use narrows::memory::Class;
 use narrows::strategy::{Placement, Strategy};
-use narrows_tune::model::{Access, Engine, Parameters, Side};
+use narrows_tune::model::{Access, Parameters};
 use std::time::Duration;
 
+pub(super) use cold::cold;
+
+/// Bytes of a message that is no longer than the order in it, and takes no block.
+const LEAST_BYTES: usize = 16;
 /// Bytes of a short message, which yet takes a block.
 const SHORT: usize = 64;
 /// Bytes of a long one, if blocks are as long.
@@ -22,6 +30,8 @@ pub(crate) const LONG: usize = 8192;
 /// Calls of a point, and those before that do not count.
 const CALLS: u32 = 24;
 const BEFORE: u32 = 4;
+/// A multiple of the calls between two batches of what comes back.
+const BATCHES: u32 = 32;
 /// Calls of which the longest is looked for: more than a class has blocks mostly.
 const SELDOM: u32 = 100;
 /// Nanoseconds of a second.
@@ -42,6 +52,8 @@ const IDLE: [u64; 2] = [10, 60];
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     trip: f64,
+    /// The longest of its calls.
+    longest: f64,
     /// Time of the calling core.
     caller: f64,
     /// Time of the core that is called.
@@ -52,6 +64,10 @@ struct Point {
 struct Bench<'a, P: Place> {
     peer: &'a mut Peer<P>,
     rounds: usize,
+    /// The longest payload that takes no block.
+    in_slot: u32,
+    /// The blocks of this side, which are the other's as well.
+    classes: Vec<Class>,
 }
 
 /// What a call carries, and how long the other core works on it.
@@ -80,13 +96,9 @@ pub(crate) fn measure<P: Place>(
     rounds: usize,
     tick: Duration,
 ) -> Result<Parameters<f64>, Failure> {
-    let layouts = peer.node.layouts(peer.link).map_err(|_| peer.lost())?;
-    let longest = |placement| {
-        let (own, theirs) = (layouts.0.longest(placement), layouts.1.longest(placement));
-        LONG.min(own.min(theirs) as usize)
-    };
-    let (internal, external) = (longest(Placement::Internal), longest(Placement::External));
-    let mut bench = Bench { peer, rounds };
+    let mut bench = Bench::new(peer, rounds)?;
+    let (internal, external) = (bench.longest("internal"), bench.longest("external"));
+    bench.warm()?;
     let mut parameters = Parameters::default();
     let short = Load::of(SHORT, SHORT);
 
@@ -112,55 +124,9 @@ pub(crate) fn measure<P: Place>(
 
     // What is left of a polled call is the request and its copies.
     let own = (once.caller - poll * looks(&once)).max(0.0);
-    let mut sides = [Side::default(), Side::default()];
-    for (placement, long) in [("internal", internal), ("external", external)] {
-        if long <= SHORT {
-            continue;
-        }
-        let by = strategy(&format!("copy_batched/interrupt/{placement}"));
-        let base = if placement == "external" { told } else { bench.point(by, short)? };
-        let out = bench.point(by, Load::of(long, SHORT))?;
-        let back = bench.point(by, Load::of(SHORT, long))?;
-        let bytes = (long - SHORT) as f64;
-        let slope = |more: f64| (more / bytes).max(0.0);
-        let caller = [out, back].map(|point| slope(point.caller - base.caller));
-        let all = [out, back].map(|point| slope(point.trip - base.trip));
-        let here = Access { write: caller[0], read: caller[1], block: 0.0 };
-        let there = Access {
-            read: (all[0] - caller[0]).max(0.0),
-            write: (all[1] - caller[1]).max(0.0),
-            block: 0.0,
-        };
-        let spin = strategy(&format!("copy_batched/spin/{placement}"));
-        let base = if placement == "external" { looking } else { bench.point(spin, short)? };
-        let out = bench.point(spin, Load::of(long, SHORT))?;
-        let back = bench.point(spin, Load::of(SHORT, long))?;
-        // What both copies of a payload take more is divided as what they take otherwise.
-        let more = [out, back].map(|point| slope(point.trip - base.trip));
-        let part = |more: f64, one: f64, other: f64| {
-            (more - one - other).max(0.0) * one / (one + other).max(f64::MIN_POSITIVE)
-        };
-        let here_spin = Access {
-            write: part(more[0], here.write, there.read),
-            read: part(more[1], here.read, there.write),
-            block: 0.0,
-        };
-        let there_spin = Access {
-            read: part(more[0], there.read, here.write),
-            write: part(more[1], there.write, here.read),
-            block: 0.0,
-        };
-        let [caller, callee] = &mut sides;
-        if placement == "internal" {
-            (caller.internal, callee.internal) = (here, there);
-            (caller.internal_spin, callee.internal_spin) = (here_spin, there_spin);
-        } else {
-            (caller.external, callee.external) = (here, there);
-            (caller.external_spin, callee.external_spin) = (here_spin, there_spin);
-        }
-    }
-    let [mut caller, mut callee] = sides;
-    let copies = |access: &Access<f64>| (access.read + access.write) * SHORT as f64;
+    let [mut caller, mut callee] = bench.copies(&told, &looking, internal, external)?;
+    let copies =
+        |access: &Access<f64>| 2.0 * access.block + (access.read + access.write) * SHORT as f64;
     caller.request = (own - copies(&caller.external)).max(0.0);
     caller.poll = poll;
     caller.interrupt = (told.caller - own).max(0.0);
@@ -177,7 +143,7 @@ pub(crate) fn measure<P: Place>(
     // Both are woken; what none of them works meanwhile is the way of the bells.
     let woken = (told.trip - looking.trip).max(0.0);
     parameters.wake = ((woken - caller.interrupt - callee.interrupt) / 2.0).max(0.0);
-    parameters.seldom = bench.seldom(batched, every)?;
+    (parameters.seldom, parameters.spike, parameters.one_in) = bench.seldom(batched, every)?;
     for (word, into) in
         [("copy", &mut parameters.ack_interrupt), ("copy_lazy", &mut parameters.ack_lazy)]
     {
@@ -185,7 +151,16 @@ pub(crate) fn measure<P: Place>(
         *into = (point.caller - told.caller).max(0.0);
     }
     (parameters.caller, parameters.callee) = (caller, callee);
-    parameters.engine = bench.engine(&parameters, &told, external)?;
+    parameters.in_slot = bench.in_slot;
+    for (placement, long, inside) in [("external", external, false), ("internal", internal, true)] {
+        let (engine, upkeep) = bench.engine(&parameters, &told, placement, long)?;
+        if inside {
+            parameters.engine_internal = engine;
+        } else {
+            parameters.engine = engine;
+            [parameters.caller.upkeep, parameters.callee.upkeep] = upkeep;
+        }
+    }
     Ok(parameters)
 }
 
@@ -193,68 +168,70 @@ fn strategy(text: &str) -> Strategy {
     text.parse().unwrap_or_default()
 }
 
-impl<P: Place> Bench<'_, P> {
-    /// The copy engine; nothing takes any time where there is none, and no strategy uses it.
-    fn engine(
-        &mut self,
-        parameters: &Parameters<f64>,
-        told: &Point,
-        long: usize,
-    ) -> Result<Engine<f64>, Failure> {
-        let by = strategy("copy_engine/interrupt/external/fragment=65536");
-        let there = self.peer.try_flow("busy", by, SHORT as u32);
-        let Ok(flow) = there else { return Ok(Engine::default()) };
-        let closed = self.peer.node.close_flow(flow);
-        closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        let short = self.point(by, Load::of(SHORT, SHORT))?;
-        let longer = self.point(by, Load::of(long, long))?;
-        let of = |side: &Side<f64>| (side.external.read + side.external.write) * SHORT as f64;
-        let copies = of(&parameters.caller) + of(&parameters.callee);
-        let own = told.caller - of(&parameters.caller);
-        // A descriptor in and one out at each side; the bytes move four times.
-        let descriptor = ((short.caller - own) / 2.0).max(0.0);
-        let byte = (longer.trip - short.trip) / (4 * (long - SHORT)).max(1) as f64;
-        let rest = short.trip - (told.trip - copies) - 4.0 * descriptor;
-        let completion = rest / 4.0 - byte * SHORT as f64;
-        Ok(Engine { descriptor, byte: byte.max(0.0), completion: completion.max(0.0) })
+impl<'a, P: Place> Bench<'a, P> {
+    fn new(peer: &'a mut Peer<P>, rounds: usize) -> Result<Bench<'a, P>, Failure> {
+        let (own, theirs) = peer.node.layouts(peer.link).map_err(|_| peer.lost())?;
+        let in_slot = own.in_slot().min(theirs.in_slot());
+        // Both sides have the same classes wherever this is used; if not, the shorter blocks are met.
+        let longest = |placement| own.longest(placement).min(theirs.longest(placement));
+        let classes = own.classes().iter().filter(|class| class.size <= longest(class.placement));
+        let classes = classes.copied().collect();
+        Ok(Bench { peer, rounds, in_slot, classes })
+    }
+
+    /// The longest payload of a placement, up to [`LONG`].
+    fn longest(&self, placement: &str) -> usize {
+        let internal = placement == "internal";
+        let here = |class: &&Class| (class.placement == Placement::Internal) == internal;
+        let sizes = self.classes.iter().filter(here).map(|class| class.size as usize);
+        LONG.min(sizes.max().unwrap_or(0))
     }
 
     /// The medians of all rounds.
     fn point(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
         let (mut trips, mut callers, mut callees) = (Vec::new(), Vec::new(), Vec::new());
+        let mut all: f64 = 0.0;
         for _ in 0..self.rounds {
-            let Point { trip, caller, callee } = self.round(strategy, load)?;
+            let Point { trip, longest, caller, callee } =
+                self.round(strategy, load, self.counts(&strategy, load))?;
+            all = all.max(longest);
             trips.push(trip);
             callers.push(caller);
             callees.push(callee);
         }
         let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
         let (trip, caller) = (middle(&mut trips), middle(&mut callers));
-        Ok(Point { trip, caller, callee: middle(&mut callees) })
+        Ok(Point { trip, longest: all, caller, callee: middle(&mut callees) })
     }
 
     /// By how much the longest of many calls with sleeps of so many nanoseconds between them is longer
-    /// than their mean: the median of all rounds.
-    fn seldom(&mut self, by: Strategy, nanos: u64) -> Result<f64, Failure> {
+    /// than their mean; by how much those are that are more than half as much longer, and how many calls
+    /// have one of those among them: medians of all rounds.
+    fn seldom(&mut self, by: Strategy, nanos: u64) -> Result<(f64, f64, u32), Failure> {
         let flow = self.peer.flow("busy", by, SHORT as u32)?;
         let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
         let mut out = [0; SHORT];
         out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
-        let (mut back, mut found) = ([0; SHORT], Vec::new());
+        let (mut back, mut all, mut found) = ([0; SHORT], Vec::new(), Vec::new());
         for _ in 0..self.rounds {
-            let (mut sum, mut longest) = (0.0, 0.0_f64);
+            let mut trips = Vec::new();
             for _ in 0..SELDOM {
                 let until = self.peer.node.platform().time() + Duration::from_nanos(nanos);
                 sleep_until(&mut self.peer.node, until);
                 self.call(flow, &by, &out, &mut back)?;
-                let trip = self.peer.node.platform().time().since(until).as_secs_f64();
-                (sum, longest) = (sum + trip, longest.max(trip));
+                trips.push(self.peer.node.platform().time().since(until).as_secs_f64());
             }
-            found.push(longest - sum / f64::from(SELDOM));
+            let mean = trips.iter().sum::<f64>() / f64::from(SELDOM);
+            let longest = trips.iter().fold(0.0, |longest: f64, trip| longest.max(trip - mean));
+            all.push(longest);
+            found.extend(trips.iter().map(|trip| trip - mean).filter(|more| *more > longest / 2.0));
         }
         let closed = self.peer.node.close_flow(flow);
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        Ok(median(&mut found).unwrap_or_default())
+        let calls = SELDOM as usize * self.rounds;
+        let one_in = calls.checked_div(found.len()).unwrap_or(0) as u32;
+        let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
+        Ok((middle(&mut all), middle(&mut found), one_in))
     }
 
     /// How late a sleep of so many nanoseconds ends: the median of all rounds.
@@ -293,7 +270,27 @@ impl<P: Place> Bench<'_, P> {
         Ok(median(&mut found).unwrap_or_default())
     }
 
-    fn round(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
+    /// Calls before those that count, and those. Blocks of external memory are used in turn, so what caches
+    /// make of them is known when all have been; where a machine does other things, that is lost in those.
+    fn counts(&self, strategy: &Strategy, load: Load) -> (u32, u32) {
+        let longest = load.request.max(load.response) as u32;
+        let of = |class: &&Class| {
+            class.placement == strategy.placement && (longest..).contains(&class.size)
+        };
+        let class = self.classes.iter().find(of).filter(|_| self.rounds == 1);
+        let Some(class) = class else { return (BEFORE, CALLS) };
+        let blocks = class.count;
+        // Credit and blocks come back in batches, of which there are to be whole ones.
+        (BEFORE.max(blocks), CALLS.max(blocks).next_multiple_of(BATCHES))
+    }
+
+    /// So many calls that do not count, and so many that do.
+    fn round(
+        &mut self,
+        strategy: Strategy,
+        load: Load,
+        (before, calls): (u32, u32),
+    ) -> Result<Point, Failure> {
         let Load { request, response, busy_ns, rest_ns } = load;
         let longest = request.max(response) as u32;
         let flow = match self.peer.try_flow("busy", strategy, longest) {
@@ -309,19 +306,21 @@ impl<P: Place> Bench<'_, P> {
         let mut back = vec![0; response];
         // What asking takes is known from asking twice.
         let asked = [self.peer.cpu_time()?, self.peer.cpu_time()?];
-        for _ in 0..BEFORE {
+        for _ in 0..before {
             self.call(flow, &strategy, &out, &mut back)?;
         }
         let core = self.peer.node.platform().core();
         let (used, began) = (core.used(), self.peer.node.platform().time());
-        let mut slept = Duration::ZERO;
-        for _ in 0..CALLS {
+        let (mut slept, mut longest) = (Duration::ZERO, Duration::ZERO);
+        for _ in 0..calls {
             if let Some(rest) = rest_ns {
                 let now = self.peer.node.platform().time();
                 sleep_until(&mut self.peer.node, now + Duration::from_nanos(rest));
                 slept += Duration::from_nanos(rest);
             }
+            let before = self.peer.node.platform().time();
             self.call(flow, &strategy, &out, &mut back)?;
+            longest = longest.max(self.peer.node.platform().time().since(before));
         }
         let took = self.peer.node.platform().time().since(began).saturating_sub(slept);
         let caller = core.used().saturating_sub(used);
@@ -329,11 +328,12 @@ impl<P: Place> Bench<'_, P> {
         let served = served.saturating_sub(asked[1].saturating_sub(asked[0]));
         let closed = self.peer.node.close_flow(flow);
         closed.map_err(|error| self.peer.explain_flow("busy", strategy, error))?;
-        let each = f64::from(CALLS);
+        let each = f64::from(calls);
         Ok(Point {
             trip: took.as_secs_f64() / each,
+            longest: longest.as_secs_f64(),
             caller: caller.as_secs_f64() / each,
-            callee: served.as_secs_f64() / f64::from(BEFORE + CALLS),
+            callee: served.as_secs_f64() / f64::from(before + calls),
         })
     }
 
