@@ -375,7 +375,7 @@ impl<'a> Planner<'a> {
     /// those that its deadline and the memory that is left allow.
     pub fn next(&self, plan: &Plan, flow: usize) -> Option<Way> {
         let Given { way, dsp, .. } = plan.given[flow];
-        let Some(delay) = self.delays(plan).get(flow).copied() else { return None };
+        let delay = self.delays(plan).get(flow).copied()?;
         let has = u64::from(way.estimate.memory);
         let room = (u64::from(self.machine.memory) + has).saturating_sub(plan.memory(dsp));
         let key = |way: &Way| match self.least {
