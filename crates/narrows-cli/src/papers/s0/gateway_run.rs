@@ -184,7 +184,7 @@ fn four_of_each(chip: &Chip) -> Result<[Carried; 3], Failure> {
 /// What comes of four sessions of each on two DSPs, in a sentence: of that the source has no figures.
 ///
 /// # Errors
-/// As [`carry`].
+/// As `carry`.
 pub fn two_dsps(chip: &Chip) -> Result<String, Failure> {
     let [fixed, auto, one] = four_of_each(chip)?;
     let kib = |bytes: u64| bytes as f64 / 1024.0;
