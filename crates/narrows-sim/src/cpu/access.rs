@@ -102,7 +102,7 @@ impl Cpu {
         }
     }
 
-    /// A transfer of a word over the bus of a memory; what a load brought.
+    /// A transfer of a word that others may come between; what a load brought.
     pub(super) fn transfer_word(&self, memory: usize, address: u32, act: Act) -> u32 {
         let mut word = 0;
         if self.inside(memory, address, 4) {
@@ -112,15 +112,9 @@ impl Cpu {
                 4,
                 act,
                 |_| {},
-                |state, process, at_once| {
+                |state, process, _| {
                     state.counts.words += 1;
-                    match act {
-                        Act::Store(value) if at_once => {
-                            state.store(process, memory, address, value)
-                        }
-                        _ if at_once => word = state.word(memory, address),
-                        _ => word = state.processes[process].latch.take().unwrap_or(0),
-                    }
+                    word = state.processes[process].latch.take().unwrap_or(0);
                 },
             );
         }
@@ -156,7 +150,8 @@ impl Cpu {
         };
         let bus = route.bus;
         let mut done = false;
-        let plain = !matches!(act, Act::Look(_) | Act::Claim(_));
+        // Words that nothing comes between have gone another way.
+        let plain = matches!(act, Act::Nothing | Act::Read | Act::Write);
         self.act(|state, process| {
             if plain && state.plan.spares(process) && state.passes(process, bus, time) {
                 behind(state, process, true);

@@ -175,10 +175,7 @@ impl State {
         let looked = bus.spin_behind(granted, done);
         bus.granted(core);
         self.set_clock(done);
-        self.counts.looks += looked.count;
-        if let Some(first) = looked.first {
-            self.first_look(number, first);
-        }
+        self.note_looks(number, looked);
         true
     }
 
@@ -221,10 +218,7 @@ impl State {
         bus.owner = Some(process);
         let end = now + self.processes[process].transfer.time;
         let looked = bus.spin_behind(now, end);
-        self.counts.looks += looked.count;
-        if let Some(first) = looked.first {
-            self.first_look(number, first);
-        }
+        self.note_looks(number, looked);
         self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
     }
 
@@ -299,7 +293,7 @@ impl State {
     }
 
     /// A process stores a word, unless it dies before.
-    pub(crate) fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
+    fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
         let spared = self.plan.spares(process);
         if spared || self.plan.stores(process) {
             self.put_word(process, memory, address, word);

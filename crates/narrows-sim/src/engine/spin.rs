@@ -223,9 +223,18 @@ impl State {
         }
     }
 
+    /// The spinner of a bus has looked so often before another's transfer.
+    #[inline(always)]
+    pub(super) fn note_looks(&mut self, number: usize, looked: Looked) {
+        self.counts.looks += looked.count;
+        if let Some(first) = looked.first {
+            self.first_look(number, first);
+        }
+    }
+
     /// The first look of the spinner of a bus was over at `end`.
     #[cold]
-    pub(super) fn first_look(&mut self, number: usize, end: Time) {
+    fn first_look(&mut self, number: usize, end: Time) {
         let Some(spinner) = &self.buses[number].spinner else { return };
         let vain = Vain { began: end, word: Some((spinner.memory, spinner.address)) };
         self.processes[spinner.process].vain = Some(vain);
