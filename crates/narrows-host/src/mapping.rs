@@ -94,7 +94,11 @@ unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
                 }
             }
             65.. => ptr::copy_nonoverlapping(from, to, len),
-            32..=64 => ends::<32>(from, to, len),
+            49..=64 => ends::<32>(from, to, len),
+            32..=48 => {
+                ptr::copy_nonoverlapping(from, to, 32);
+                ptr::copy_nonoverlapping(from.add(len - 16), to.add(len - 16), 16);
+            }
             16..32 => ends::<16>(from, to, len),
             8..16 => ends::<8>(from, to, len),
             4..8 => ends::<4>(from, to, len),
@@ -228,10 +232,14 @@ impl Words for PeerWords {
         value
     }
     #[inline(always)]
-    fn load_slot(&self, slot: u32, _line: u32) -> [u32; 3] {
+    fn load_slot(&self, slot: u32, _line: u32, sequence: u32) -> Option<[u32; 3]> {
         let words = self.0.slot(slot);
         let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
-        [load(&words[1]), load(&words[2]), load(&words[3])]
+        if load(&words[0]) != sequence {
+            return None;
+        }
+        fence(Ordering::Acquire);
+        Some([load(&words[1]), load(&words[2]), load(&words[3])])
     }
     #[inline(always)]
     fn slot_of(

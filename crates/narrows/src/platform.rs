@@ -38,11 +38,12 @@ pub trait Words {
         self.load_acquire(slot.wrapping_mul(line))
     }
     /// Loads the words behind the sequence number of slot `slot`, where slots of `line` words fill
-    /// the range; the number wraps round.
+    /// the range, if that number is `sequence`; the slot's wraps round.
     #[inline]
-    fn load_slot(&self, slot: u32, line: u32) -> [u32; 3] {
+    fn load_slot(&self, slot: u32, line: u32, sequence: u32) -> Option<[u32; 3]> {
         let at = slot.wrapping_mul(line);
-        [1, 2, 3].map(|i| self.load(at.wrapping_add(i)))
+        let there = self.sequence(slot, line) == sequence;
+        there.then(|| [1, 2, 3].map(|i| self.load(at.wrapping_add(i))))
     }
     /// The first and the last of the words behind the sequence number of a slot, and the first bytes
     /// of its payload, if that number is `sequence` and the first word is `wanted`.
@@ -54,10 +55,7 @@ pub trait Words {
         sequence: u32,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], [u8; 8])> {
-        if self.sequence(slot, line) != sequence {
-            return None;
-        }
-        let [first, _, last] = self.load_slot(slot, line);
+        let [first, _, last] = self.load_slot(slot, line, sequence)?;
         let mut bytes = [0; 8];
         wanted(first).then(|| self.read_slot(slot, line, &mut bytes))?;
         Some(([first, last], bytes))

@@ -2,7 +2,7 @@
 //! loses none, so there is nothing to do but pass it on.
 
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, Shared, Taken};
+use crate::memory::{Corrupt, Descriptor, More, Shared, Taken};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -65,15 +65,18 @@ pub fn post<'a, P: Platform>(
 }
 
 /// Takes the next message straight to where it is used: see [`Shared::take_into`].
+///
+/// # Errors
+/// As there.
 #[inline(always)]
-pub fn take_into<'a, P: Platform>(
+pub fn take_into<'a, P: Platform, const SHORT: bool>(
     platform: &P,
     shared: &mut Shared<P>,
     port: u16,
     copied: bool,
     place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
-) -> Option<Descriptor> {
-    shared.take_into(platform, port, copied, place)
+) -> Result<Option<Descriptor>, More> {
+    shared.take_into::<SHORT>(platform, port, copied, place)
 }
 
 /// Takes the next message.

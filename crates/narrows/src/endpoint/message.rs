@@ -176,6 +176,7 @@ impl<P: Platform> Node<P> {
     #[inline(never)]
     pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
         self.clear = NO_PORT;
+        self.sender = NO_PORT;
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
         while let Some(at) = endpoint.queue.pop(&mut self.links, &Select::default()) {
@@ -195,13 +196,15 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        let Message { priority, tag, payload } = message.into();
-        if let Payload::Bytes(bytes) = payload
-            && self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
-        {
+        let mut message = message.into();
+        let Payload::Bytes(bytes) = message.payload else {
+            return self.attempt(from, to, &mut message);
+        };
+        let Message { priority, tag, .. } = message;
+        if self.post_alone(from, to, (priority, tag, bytes)) {
             return Ok(());
         }
-        self.attempt(from, to, &mut Message { priority, tag, payload })
+        self.try_send_further(from, to, [priority.into(), tag], bytes)
     }
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
@@ -217,13 +220,15 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let Message { priority, tag, payload } = message.into();
-        if let Payload::Bytes(bytes) = payload
-            && self.post_in_slot(self.strategy, from, to, (priority, tag, bytes))
-        {
-            return Ok(());
+        let mut message = message.into();
+        if let Payload::Bytes(bytes) = message.payload {
+            let Message { priority, tag, .. } = message;
+            if self.post_alone(from, to, (priority, tag, bytes))
+                || self.try_send_further(from, to, [priority.into(), tag], bytes).is_ok()
+            {
+                return Ok(());
+            }
         }
-        let mut message = Message { priority, tag, payload };
         self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
     }
 
@@ -364,7 +369,7 @@ impl<P: Platform> Node<P> {
 
     /// Ends a link whose peer broke the protocol.
     pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) {
-        self.calm = 0;
+        self.unsettle();
         self.links.end(&self.platform, link, Lost::Corrupt(what));
         self.lost(link);
     }

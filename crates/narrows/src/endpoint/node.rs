@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::flow::Flow;
 use super::message::Endpoint;
 use super::queue::Queue;
-use super::quick::NO_PORT;
+use super::quick::{NO_PORT, RESTLESS};
 use crate::driver;
 use crate::link::{self, Link, LinkId, Links, Name};
 use crate::memory::Layout;
@@ -92,12 +92,15 @@ pub struct Node<P: Platform> {
     pub(super) fresh: bool,
     /// A link came up or was lost since [`Node::serve`] was called.
     pub(super) news: bool,
-    /// Looks at the rings that may be quick before the next that sees to everything: none while
-    /// there is something to do besides messages.
+    /// Looks at the rings up to the one that sees to everything, which is the next if this is
+    /// [`RESTLESS`](super::quick::RESTLESS), as while there is something to do besides messages.
     pub(super) calm: u8,
     /// The port that was looked at last, if it is known to be open, with nothing in its queue and what
-    /// comes to it copied out by this core; or [`NO_PORT`].
+    /// comes to it copied out by this core, and if there is one link, which is up; or [`NO_PORT`].
     pub(super) clear: u32,
+    /// The port that was sent from last, if it is known to be open, what is of no flow is acknowledged in
+    /// batches, and there is one link, which is up; or [`NO_PORT`].
+    pub(super) sender: u32,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,
     /// The link on which the last turn of serving had no room for a response.
@@ -137,8 +140,9 @@ impl<P: Platform> Node<P> {
             naming: false,
             fresh: false,
             news: false,
-            calm: 0,
+            calm: RESTLESS,
             clear: NO_PORT,
+            sender: NO_PORT,
             starving: false,
             blocked: None,
             platform,
@@ -158,6 +162,7 @@ impl<P: Platform> Node<P> {
 
     /// How messages travel that belong to no flow.
     pub fn set_strategy(&mut self, strategy: Strategy) {
+        self.sender = NO_PORT;
         self.strategy = strategy;
     }
 
@@ -301,6 +306,7 @@ impl<P: Platform> Node<P> {
         if self.links.get(link).is_none() {
             return;
         }
+        self.unsettle();
         self.links.flush(&self.platform);
         for index in 0..self.flows.len() as u16 {
             if self.flow_at(index).is_some_and(|f| f.link == link) {

@@ -1,7 +1,7 @@
 //! Taking messages off the rings and putting each where it belongs.
 
 use super::control::Control;
-use super::quick::{LOOKS, NO_PORT};
+use super::quick::{LOOKS, NO_PORT, RESTLESS};
 use super::switch::Phase;
 use super::{LinkError, Node, Select};
 use crate::driver::{self, DriverError};
@@ -22,7 +22,7 @@ impl<P: Platform> Node<P> {
             any = true;
             self.fresh = true;
             self.news = true;
-            self.calm = 0;
+            self.unsettle();
             if let News::Lost(id) = news {
                 self.drop_requests(id);
                 self.pump_link(id.index);
@@ -34,7 +34,7 @@ impl<P: Platform> Node<P> {
 
     /// Takes what is on the rings, a bounded batch of each link.
     pub(super) fn pump(&mut self) {
-        if self.calm == 0 {
+        if self.calm == RESTLESS {
             self.attend();
         }
         let places = self.links.places();
@@ -47,8 +47,8 @@ impl<P: Platform> Node<P> {
             self.advance();
         }
         self.calm = match self.calm {
-            0 if self.restless() => 0,
-            0 => LOOKS,
+            RESTLESS if self.restless() => RESTLESS,
+            RESTLESS => LOOKS,
             calm => calm - 1,
         };
     }
@@ -152,7 +152,7 @@ impl<P: Platform> Node<P> {
         if let Some(link) = self.links.get_mut(id) {
             link.replies += 1;
         }
-        self.calm = 0;
+        self.calm = RESTLESS;
     }
 
     /// Discards what a lost peer wanted served.
@@ -254,7 +254,7 @@ impl<P: Platform> Node<P> {
         if let Some(owed) = owed {
             served.owed = Some(owed);
             link.replies += 1;
-            self.calm = 0;
+            self.calm = RESTLESS;
             self.reply(id);
         }
         self.agree();

@@ -3,13 +3,18 @@
 //! long way to do, so that nothing but speed depends on it.
 
 use super::message::descriptor;
-use super::{Address, Node, Port, Received, What};
+use super::{Address, Message, Node, Payload, Port, Received, SendError, What};
 use crate::link::{self, Link, LinkId};
+use crate::memory::Ack;
+pub(super) use crate::memory::More;
 use crate::platform::Platform;
 use crate::strategy::{Strategy, Transfer};
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
 pub(super) const LOOKS: u8 = 255;
+
+/// The next look sees to everything.
+pub(super) const RESTLESS: u8 = 1;
 
 /// No port is known to be clear.
 pub(super) const NO_PORT: u32 = u32::MAX;
@@ -17,10 +22,7 @@ pub(super) const NO_PORT: u32 = u32::MAX;
 /// Priority, tag and bytes of a message whose payload is in private memory.
 pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
 
-/// What takes the long way.
-pub(super) struct More;
-
-/// A ring on which a message is.
+/// The ring on which a message may be.
 struct Ready<'a, P: Platform> {
     platform: &'a P,
     id: LinkId,
@@ -30,18 +32,21 @@ struct Ready<'a, P: Platform> {
 }
 
 impl<P: Platform> Ready<'_, P> {
-    /// Takes the message, if it can be taken straight to its place.
+    /// Takes the message straight to its place; none if none is there.
     #[inline(always)]
-    fn take<'b>(&mut self, place: impl FnOnce(usize) -> Option<&'b mut [u8]>) -> Option<Received> {
+    fn take<'b, const SHORT: bool>(
+        &mut self,
+        place: impl FnOnce(usize) -> Option<&'b mut [u8]>,
+    ) -> Result<Option<Received>, More> {
         let Ready { platform, id, port, copied, .. } = *self;
-        let d = link::take_into(platform, self.link, port, copied, place)?;
-        Some(Received {
+        let taken = link::take_into::<P, SHORT>(platform, self.link, port, copied, place)?;
+        Ok(taken.map(|d| Received {
             what: What::Message,
             from: Address { link: id, port: d.source },
             len: d.len as usize,
             priority: d.priority,
             tag: d.tag,
-        })
+        }))
     }
 }
 
@@ -79,7 +84,7 @@ impl<P: Platform> Node<P> {
     /// say that there is none.
     #[inline(always)]
     pub fn take_first(&mut self, port: Port, buffer: &mut [u8]) -> Option<Received> {
-        self.look(port, buffer).ok()?
+        self.look::<false>(port, buffer).ok()?
     }
 
     /// As [`Node::take_first`], to a place that is found when the message's length is known: for none,
@@ -90,10 +95,54 @@ impl<P: Platform> Node<P> {
         port: Port,
         place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
     ) -> (Option<Received>, bool) {
-        match self.look_for(port, place) {
+        match self.look_for::<false>(port, place) {
             Ok(received) => (received, received.is_none()),
             Err(More) => (None, false),
         }
+    }
+
+    /// Sends a message of no flow that fits a slot which is known to be free, over the only link, from
+    /// the port that was sent from last and with the priority of the last. False if it did not.
+    #[inline(always)]
+    pub(super) fn post_alone(
+        &mut self,
+        from: Port,
+        to: Address,
+        (priority, tag, bytes): Plain<'_>,
+    ) -> bool {
+        if self.sender != u32::from(from) || self.platform.tracing() {
+            return false;
+        }
+        let Some((_, link)) = self.links.first().filter(|(id, _)| id.life == to.link.life) else {
+            return false;
+        };
+        // Acknowledged in batches: who is asked for more is no such port.
+        let usual = Strategy::DEFAULT;
+        let descriptor = descriptor(&usual, from, to.port, priority, tag);
+        link.shared.tx.repeats(descriptor.priority)
+            && link::post_in_slot(&self.platform, link, descriptor, bytes)
+    }
+
+    /// As [`Node::try_send`], of bytes that [`Node::post_alone`] did not send.
+    #[inline(never)]
+    pub(super) fn try_send_further(
+        &mut self,
+        from: Port,
+        to: Address,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> Result<(), SendError> {
+        let priority = priority as u8;
+        let strategy = self.strategy;
+        if self.post_in_slot(strategy, from, to, (priority, tag, bytes)) {
+            let batched = strategy.acknowledgement.wanted() == Ack::Batched;
+            if batched && self.links.alone() {
+                self.sender = u32::from(from);
+            }
+            return Ok(());
+        }
+        let payload = Payload::Bytes(bytes);
+        self.attempt(from, to, &mut Message { priority, tag, payload })
     }
 
     /// Sends a message that fits a slot which is known to be free. False if it did not.
@@ -138,24 +187,26 @@ impl<P: Platform> Node<P> {
     }
 
     /// The ring that a message for this port can be taken from: none if no message is there. With
-    /// messages on several links, or one that waits, or something else to do, there is more.
+    /// messages on several links, or one that waits, or something else to do, there is more; in `HASTE`
+    /// also if that would have to be looked for.
     #[inline(always)]
-    fn only(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
-        if self.calm == 0 {
+    fn only<const HASTE: bool>(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
+        // Counted before it is compared: that takes no instruction of its own.
+        self.calm -= 1;
+        if self.calm < RESTLESS {
+            self.calm = RESTLESS;
             return Err(More);
         }
-        self.calm -= 1;
-        let copied = match self.clear {
-            clear if clear == u32::from(port) => true,
-            _ => self.check_clear(port)?,
+        let mut copied = true;
+        let ring = if self.clear == u32::from(port) {
+            Some(self.links.first().ok_or(More)?)
+        } else if HASTE {
+            return Err(More);
+        } else {
+            copied = self.check_clear(port)?;
+            self.links.only()?
         };
-        match self.links.ready() {
-            Ok(Some((id, link))) => {
-                Ok(Some(Ready { platform: &self.platform, id, link, port, copied }))
-            }
-            Ok(None) => Ok(None),
-            Err(link::Several) => Err(More),
-        }
+        Ok(ring.map(|(id, link)| Ready { platform: &self.platform, id, link, port, copied }))
     }
 
     /// Whether this core copies out what comes to a port, if it is open and nothing waits in its queue.
@@ -166,28 +217,32 @@ impl<P: Platform> Node<P> {
             return Err(More);
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
-        if copied {
+        if copied && self.links.alone() {
             self.clear = u32::from(port);
         }
         Ok(copied)
     }
 
-    /// Takes the one message that is there straight into `buffer`; none if there is none.
+    /// Takes the one message that is there straight into `buffer`; none if there is none. In `HASTE`
+    /// only what needs no calls.
     #[inline(always)]
-    pub(super) fn look(&mut self, port: Port, buffer: &mut [u8]) -> Result<Option<Received>, More> {
-        self.look_for(port, |_| Some(buffer))
+    pub(super) fn look<const HASTE: bool>(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+    ) -> Result<Option<Received>, More> {
+        self.look_for::<HASTE>(port, |_| Some(buffer))
     }
 
     #[inline(always)]
-    fn look_for<'a>(
+    fn look_for<'a, const HASTE: bool>(
         &mut self,
         port: Port,
         place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Received>, More> {
-        match self.only(port) {
-            Ok(Some(mut ready)) => ready.take(place).map(Some).ok_or(More),
-            Ok(None) => Ok(None),
-            Err(More) => Err(More),
+        match self.only::<HASTE>(port)? {
+            Some(mut ready) => ready.take::<HASTE>(place),
+            None => Ok(None),
         }
     }
 
@@ -201,30 +256,36 @@ impl<P: Platform> Node<P> {
         most: usize,
         each: &mut impl FnMut(&Received, &[u8]),
     ) -> usize {
-        let Ok(Some(mut ready)) = self.only(port) else { return 0 };
+        let Ok(Some(mut ready)) = self.only::<false>(port) else { return 0 };
         let mut count = 0;
-        loop {
-            let Some(received) = ready.take(|_| Some(&mut *buffer)) else { return count };
+        while count < most
+            && let Ok(Some(received)) = ready.take::<false>(|_| Some(&mut *buffer))
+        {
             count += 1;
             each(&received, buffer.get(..received.len).unwrap_or(buffer));
-            if count == most || !ready.link.shared.rx.ready() {
-                return count;
-            }
         }
+        count
+    }
+
+    /// Links have changed, or one is about to: the next look sees to everything.
+    pub(super) fn unsettle(&mut self) {
+        self.calm = RESTLESS;
+        self.clear = NO_PORT;
+        self.sender = NO_PORT;
     }
 
     /// Sees to what is not on the rings. False if the next look has to see to everything.
     #[inline(never)]
     pub(super) fn calm_down(&mut self) -> bool {
         self.attend();
-        self.calm = if self.restless() { 0 } else { LOOKS };
-        self.calm > 0
+        self.calm = if self.restless() { RESTLESS } else { LOOKS };
+        self.calm > RESTLESS
     }
 
     /// Whether no message on the rings can come before the first one that waits for a port, so that
     /// there is no need to take them first.
     pub(super) fn comes_first(&mut self, port: Port) -> bool {
-        if self.calm == 0 && !self.calm_down() {
+        if self.calm == RESTLESS && !self.calm_down() {
             return false;
         }
         self.calm -= 1;

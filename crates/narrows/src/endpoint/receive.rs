@@ -3,7 +3,7 @@
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::quick::More;
+use super::quick::{More, RESTLESS};
 use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
@@ -199,7 +199,7 @@ impl<P: Platform> Node<P> {
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, PortError> {
-        match self.look(port, buffer) {
+        match self.look::<true>(port, buffer) {
             Ok(received) => Ok(received),
             Err(More) => self.receive_in_turn(port, buffer),
         }
@@ -211,9 +211,8 @@ impl<P: Platform> Node<P> {
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, PortError> {
-        if self.calm == 0
-            && self.calm_down()
-            && let Ok(received) = self.look(port, buffer)
+        if (self.calm > RESTLESS || self.calm_down())
+            && let Ok(received) = self.look::<false>(port, buffer)
         {
             return Ok(received);
         }

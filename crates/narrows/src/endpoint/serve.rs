@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::quick::RESTLESS;
 use super::response::frame;
 use super::{Arrived, Buffer, Failure, Function, Made, Node, Select, Sink, Source};
 use crate::driver::{self, DriverError};
@@ -129,7 +130,7 @@ impl<P: Platform> Node<P> {
                 served.target = place.map_or(Target::Nowhere, Target::Function);
                 if served.owed.replace(Reply::Opened(place)).is_none() {
                     link.replies += 1;
-                    self.calm = 0;
+                    self.calm = RESTLESS;
                 }
             }
             if let Some(id) = self.links.id(index) {

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::Node;
+use super::quick::RESTLESS;
 use crate::link::{self, LinkId, Links};
 use crate::notify::{self, Awaited};
 use crate::platform::{Instant, Platform, Woken};
@@ -127,7 +128,7 @@ impl<P: Platform> Node<P> {
     #[inline]
     pub(super) fn glance(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
-        if !looks || self.calm == 0 || within.is_some_and(|within| within < GLANCE) {
+        if !looks || self.calm == RESTLESS || within.is_some_and(|within| within < GLANCE) {
             return false;
         }
         self.links.flush(&self.platform);
@@ -151,7 +152,7 @@ impl<P: Platform> Node<P> {
     /// Finds out which links are waited for and for what. True if there is something to do before
     /// a wait.
     fn prepare(&mut self, starved: Option<LinkId>) -> bool {
-        if self.calm > 0 && !self.starving && starved.is_none() {
+        if self.calm > RESTLESS && !self.starving && starved.is_none() {
             return false;
         }
         let mut ready = false;

@@ -6,11 +6,11 @@ mod table;
 
 pub use crate::name::{Name, NameError};
 pub use inbox::{Entry, EntryId, Inbox};
-pub use table::{Links, News, Several};
+pub use table::{Links, News};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, Kind, Shared, Taken};
+use crate::memory::{Corrupt, Descriptor, Kind, More, Shared, Taken};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -172,15 +172,18 @@ pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
 }
 
 /// Takes the next message of a link straight to where it is used: see [`Shared::take_into`].
+///
+/// # Errors
+/// As there.
 #[inline(always)]
-pub fn take_into<'a, P: Platform>(
+pub fn take_into<'a, P: Platform, const SHORT: bool>(
     platform: &P,
     link: &mut Link<P>,
     port: u16,
     copied: bool,
     place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
-) -> Option<Descriptor> {
-    direct::take_into(platform, &mut link.shared, port, copied, place)
+) -> Result<Option<Descriptor>, More> {
+    direct::take_into::<P, SHORT>(platform, &mut link.shared, port, copied, place)
 }
 
 /// Calls `each` for every message that was sent and not taken before the link ended, in order:

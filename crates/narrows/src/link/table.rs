@@ -1,7 +1,7 @@
 //! The table of a node's links: who is up, who was lost, who is hunted.
 
 use super::{Entry, Inbox, Link, LinkId, Name, Served};
-use crate::memory::{Next, SetUpError, Shared};
+use crate::memory::{More, Next, SetUpError, Shared};
 use crate::platform::{Connected, Event, HuntError, Lost, Memory, NoStorage, Platform};
 
 /// All links of a node.
@@ -27,9 +27,6 @@ pub struct Links<P: Platform> {
 
 /// Where the next message of a link that is up comes, if it is not the hot one.
 type Head<P> = Next<<<P as Platform>::Peer as Memory>::Words>;
-
-/// Messages wait on more than one ring.
-pub struct Several;
 
 /// What the rendezvous brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,13 +129,26 @@ impl<P: Platform> Links<P> {
         all.filter(|link| link.lost.is_none())
     }
 
-    /// The one link that has a message on its ring, and its name; no link if none has. Behind a wait
-    /// that has just looked at all of them, the one that ended it will do.
+    /// Whether there is one link, and it is up.
+    pub fn alone(&self) -> bool {
+        self.used == 1 && self.at(0).is_some_and(|link| link.lost.is_none())
+    }
+
+    /// The link that is [alone](Links::alone), and its name: that it is, who asks has seen to.
+    #[inline(always)]
+    pub fn first(&mut self) -> Option<(LinkId, &mut Link<P>)> {
+        debug_assert!(self.alone());
+        let link = self.table.first_mut()?.as_mut()?;
+        Some((LinkId { index: 0, life: link.life }, link))
+    }
+
+    /// The only link on whose ring a message may be, and its name; none if there is no message. Behind a
+    /// wait that has just looked at all of them, the one that ended it will do.
     ///
     /// # Errors
     /// Several have one.
     #[inline(always)]
-    pub fn ready(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, Several> {
+    pub fn only(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, More> {
         if self.used > 1 {
             let ready = self.is_ready(self.hot);
             let there = (ready && self.watched) || self.sweep(ready)?;
@@ -147,7 +157,7 @@ impl<P: Platform> Links<P> {
             }
         }
         let index = self.hot;
-        let link = self.at_mut(index).filter(|link| link.lost.is_none() && link.shared.rx.ready());
+        let link = self.at_mut(index).filter(|link| link.lost.is_none());
         Ok(link.map(|link| (LinkId { index, life: link.life }, link)))
     }
 
@@ -180,7 +190,7 @@ impl<P: Platform> Links<P> {
     /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one.
     /// False if none has.
     #[inline(never)]
-    fn sweep(&mut self, hot: bool) -> Result<bool, Several> {
+    fn sweep(&mut self, hot: bool) -> Result<bool, More> {
         let mut one = hot.then_some(self.hot);
         let used = self.heads.get(..usize::from(self.used)).unwrap_or_default();
         for (index, head) in (0..).zip(used) {
@@ -189,7 +199,7 @@ impl<P: Platform> Links<P> {
                 && index != self.hot
                 && one.replace(index).is_some()
             {
-                return Err(Several);
+                return Err(More);
             }
         }
         let Some(index) = one else { return Ok(false) };

@@ -359,10 +359,7 @@ impl<P: Platform> Shared<P> {
     pub fn take_quickly<const PACKETS: bool>(&mut self, ring: u16) -> Option<Option<Arrival>> {
         let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
         let slot = inlet.rx.next();
-        if !inlet.rx.is_behind(slot) {
-            return Some(None);
-        }
-        let words = inlet.rx.words_of(slot);
+        let Some(words) = inlet.rx.words_of(slot) else { return Some(None) };
         let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
         if block.is_some() != PACKETS || inlet.rx.is_due(slot) {
             return None;
@@ -395,7 +392,7 @@ impl<P: Platform> Shared<P> {
 
     /// What is wrong with the next entry of a channel.
     pub fn fault(&self, ring: u16) -> Corrupt {
-        let words = self.channels.inlet(ring).map(|inlet| inlet.rx.words_of(inlet.rx.next()));
+        let words = self.channels.inlet(ring).and_then(|inlet| inlet.rx.words_of(inlet.rx.next()));
         let Some(descriptor) = words.and_then(Descriptor::usual) else { return Corrupt::Kind };
         let nowhere = |block| self.theirs.block(block).is_none();
         if descriptor.block.is_some_and(nowhere) { Corrupt::Block } else { Corrupt::Length }

@@ -81,7 +81,7 @@ impl Descriptor {
         [
             self.len << 8
                 | (self.kind as u32) << 5
-                | u32::from(self.priority & 7) << 2
+                | Descriptor::of_urgency(self.priority)
                 | self.ack as u32,
             u32::from(self.source) << 16 | u32::from(self.target),
             u32::from(self.block.map_or(Block::NONE, |b| b.0)) << 16 | u32::from(self.tag),
@@ -93,6 +93,18 @@ impl Descriptor {
     pub(crate) fn usual(words: [u32; 3]) -> Option<Descriptor> {
         let usual = words[0] & (7 << 5 | 3) == Self::USUAL;
         usual.then(|| Descriptor::with(Kind::Message, Ack::Batched, words))
+    }
+
+    /// A priority's part of the first word.
+    #[inline(always)]
+    pub(crate) fn of_urgency(priority: u8) -> u32 {
+        u32::from(priority & 7) << 2
+    }
+
+    /// The priority that the first word says.
+    #[inline(always)]
+    pub(crate) fn urgency(first: u32) -> u8 {
+        (first >> 2 & 7) as u8
     }
 
     const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
@@ -123,7 +135,7 @@ impl Descriptor {
         Descriptor {
             kind,
             ack,
-            priority: (first >> 2 & 7) as u8,
+            priority: Descriptor::urgency(first),
             len: first >> 8,
             source: (ports >> 16) as u16,
             target: ports as u16,

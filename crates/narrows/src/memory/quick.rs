@@ -9,6 +9,9 @@ use crate::strategy::{Placement, Strategy, Transfer};
 /// Bytes of a payload that is short.
 const SHORT: usize = 64;
 
+/// What takes the long way.
+pub struct More;
+
 impl<P: Platform> Shared<P> {
     /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
     /// is separate.
@@ -90,46 +93,54 @@ impl<P: Platform> Shared<P> {
         Some(block)
     }
 
-    /// Takes the next message, which is there, straight to where it is used, if it is one whose
-    /// credit may gather, it is for `port`, none behind it may be more urgent, and it is in the slot
-    /// or, if blocks are `copied` out by this core, in one. `place` has somewhere for so many bytes;
-    /// what does not fit there is cut off. None if not, or if there is no place: the message, whatever
-    /// it is, is still the next, and [`Shared::take`] says what is wrong with it if anything is.
+    /// Takes the next message straight to where it is used, if it is one whose credit may gather, it is
+    /// for `port`, none behind it may be more urgent, and it is in the slot or, if blocks are `copied`
+    /// out by this core, in one. `place` has somewhere for so many bytes; what does not fit there is cut
+    /// off. If it is to be `SHORT`, it is in the slot and leaves no batch of credit behind: nothing has to
+    /// be called then. None if no message is there.
+    ///
+    /// # Errors
+    /// [`More`], also if there is no place: the message, whatever it is, is still the next, and
+    /// [`Shared::take`] says what is wrong with it if anything is.
     #[inline(always)]
-    pub fn take_into<'a>(
+    pub fn take_into<'a, const SHORT: bool>(
         &mut self,
         platform: &P,
         port: u16,
         copied: bool,
         place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
-    ) -> Option<Descriptor> {
+    ) -> Result<Option<Descriptor>, More> {
         // Read once: the compiler would read it again behind every look at the peer's memory.
         let slot = self.rx.next();
-        let descriptor = Descriptor::usual(self.rx.words_of(slot))?;
-        if descriptor.target != port || self.rx.overtaken() {
-            return None;
+        let Some(words) = self.rx.words_of(slot) else { return Ok(None) };
+        let descriptor = Descriptor::usual(words).ok_or(More)?;
+        if descriptor.target != port || self.rx.overtaken(slot) {
+            return Err(More);
         }
-        let to = place(descriptor.len as usize)?;
-        let fits = to.len().min(descriptor.len as usize);
-        let to = to.get_mut(..fits)?;
         let mut batch = self.rx.is_due(slot.wrapping_add(1));
+        if SHORT && (batch || descriptor.block.is_some()) {
+            return Err(More);
+        }
+        let to = place(descriptor.len as usize).ok_or(More)?;
+        let fits = to.len().min(descriptor.len as usize);
+        let to = to.get_mut(..fits).ok_or(More)?;
         if let Some(block) = descriptor.block {
             if !copied {
-                return None;
+                return Err(More);
             }
-            self.collect_and_return(block, descriptor.len, to)?;
+            self.collect_and_return(block, descriptor.len, to).ok_or(More)?;
             batch |= self.returner.holds_batch();
         } else {
             if descriptor.len as usize > Self::IN_SLOT {
-                return None;
+                return Err(More);
             }
             self.rx.payload_of(slot, to);
         }
-        self.rx.take(slot, descriptor.priority);
+        self.rx.take(slot, words[0]);
         if batch {
             self.flush(platform);
         }
-        Some(descriptor)
+        Ok(Some(descriptor))
     }
 
     #[inline(never)]

@@ -120,12 +120,20 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        if descriptor.priority < self.priority {
-            // Before the message: who has seen one more urgent looks for it.
-            self.urgent.store(0, self.head.wrapping_add(1));
+        if descriptor.priority != self.priority {
+            if descriptor.priority < self.priority {
+                // Before the message: who has seen one more urgent looks for it.
+                self.urgent.store(0, self.head.wrapping_add(1));
+            }
+            self.priority = descriptor.priority;
         }
-        self.priority = descriptor.priority;
         self.put(descriptor, payload);
+    }
+
+    /// Whether the last message had this priority.
+    #[inline(always)]
+    pub(crate) fn repeats(&self, priority: u8) -> bool {
+        self.priority == priority
     }
 
     /// As [`Producer::publish`], on a ring where all are equally urgent.
@@ -193,10 +201,8 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// Reads message number `index` (from 0) of this ring back, if its slot still holds it.
     pub fn recall(&self, index: u32, payload: &mut [u8]) -> Option<Descriptor> {
         let position = self.start.wrapping_add(index);
-        if self.slots.load(position.wrapping_mul(self.line)) != position.wrapping_add(1) {
-            return None;
-        }
-        let descriptor = Descriptor::unpack(self.slots.load_slot(position, self.line)).ok()?;
+        let words = self.slots.load_slot(position, self.line, position.wrapping_add(1))?;
+        let descriptor = Descriptor::unpack(words).ok()?;
         self.slots.read_slot(position, self.line, payload);
         Some(descriptor)
     }
@@ -246,8 +252,8 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     credited: u32,
     /// The `next` at which credit is held back no longer.
     due: u32,
-    /// Priority of the last message taken.
-    priority: u8,
+    /// The first word of the last message taken, of which the priority is wanted.
+    last: u32,
 }
 
 impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
@@ -292,7 +298,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             next: start,
             credited: start,
             due: start.wrapping_add(batch(count)),
-            priority: 0,
+            last: 0,
         })
     }
 
@@ -320,12 +326,13 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.next
     }
 
-    /// Whether a message behind the next one may be more urgent than one before it.
+    /// Whether a message behind the next one, behind number `slot`, may be more urgent than one before
+    /// it.
     #[inline(always)]
-    pub fn overtaken(&self) -> bool {
+    pub(super) fn overtaken(&self, slot: u32) -> bool {
         // Relaxed: it comes too late for a message that is only just being published.
         let urgent = self.urgent.load(0);
-        urgent.wrapping_sub(self.next).wrapping_sub(2) < self.count
+        urgent.wrapping_sub(slot).wrapping_sub(2) < self.count
     }
 
     /// Whether some message on the ring may be more urgent than this priority.
@@ -334,7 +341,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         // than the last that was taken.
         let urgent = self.urgent.load(0);
         let marked = urgent.wrapping_sub(self.next).wrapping_sub(1) < self.count;
-        self.ready() && (marked || self.priority < priority)
+        self.ready() && (marked || Descriptor::urgency(self.last) < priority)
     }
 
     /// The next message's descriptor, if it is there: a private copy whose kind is checked.
@@ -343,10 +350,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// [`Corrupt::Kind`].
     #[inline(always)]
     pub fn head(&self) -> Result<Option<Descriptor>, Corrupt> {
-        if !self.ready() {
-            return Ok(None);
-        }
-        Descriptor::unpack(self.words_of(self.next)).map(Some)
+        self.words_of(self.next).map(Descriptor::unpack).transpose()
     }
 
     /// Copies the payload that travels in the slot of [`Consumer::head`].
@@ -358,13 +362,14 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
     #[inline(always)]
     pub fn advance(&mut self, priority: u8) {
-        self.take(self.next, priority);
+        self.take(self.next, Descriptor::of_urgency(priority));
     }
 
-    /// As [`Consumer::advance`], with the number that was read before the message was looked at.
+    /// As [`Consumer::advance`], with the message's first word and the number that was read before it
+    /// was looked at.
     #[inline(always)]
-    pub(super) fn take(&mut self, slot: u32, priority: u8) {
-        self.priority = priority;
+    pub(super) fn take(&mut self, slot: u32, first: u32) {
+        self.last = first;
         self.pass(slot);
     }
 
@@ -393,17 +398,11 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         u64::from_le_bytes(bytes)
     }
 
-    /// The words of a message that is there.
+    /// The words of the message behind number `slot`, the next, if it is there.
     #[inline(always)]
-    pub(super) fn words_of(&self, slot: u32) -> [u32; 3] {
-        self.slots.load_slot(slot, self.line)
-    }
-
-    /// Whether the message behind number `slot`, the next, is there.
-    #[inline(always)]
-    pub(super) fn is_behind(&self, slot: u32) -> bool {
+    pub(super) fn words_of(&self, slot: u32) -> Option<[u32; 3]> {
         // Acquire: as in `Consumer::ready`.
-        self.slots.sequence(slot, self.line) == slot.wrapping_add(1)
+        self.slots.load_slot(slot, self.line, slot.wrapping_add(1))
     }
 
     /// First and last word and the first bytes of the message behind number `slot`, if it is there

@@ -340,3 +340,81 @@ fn before_a_wait_every_link_is_given_what_was_held_back() {
         }
     });
 }
+
+#[test]
+fn what_the_short_way_rests_on_may_change_between_any_two_messages() {
+    inside(|| {
+        let mut pair = open();
+        let to_b = Address { link: pair.to_b, port: 1 };
+        let there_and_back = |pair: &mut Pair| {
+            let to_a = Address { link: pair.to_a, port: 1 };
+            for _ in 0..2 {
+                pair.a.try_send(1, to_b, Message::new(b"there")).expect("room");
+                assert_eq!(receive(pair, true, 1, 5).expect("it came").5, b"there");
+                pair.b.borrow_mut().try_send(1, to_a, Message::new(b"back")).expect("room");
+                let back = pair.a.try_receive_into(1, &mut []).expect("open").expect("it came");
+                assert_eq!((back.from.link, back.len), (pair.to_b, 4));
+            }
+        };
+        there_and_back(&mut pair);
+        pair.a.close_port(1).expect("open");
+        assert_eq!(pair.a.try_send(1, to_b, b"no"), Err(SendError::Closed));
+        assert_eq!(pair.a.try_receive_into(1, &mut []), Err(PortError::Closed));
+        pair.a.open(1).expect("free");
+        there_and_back(&mut pair);
+
+        let mut c = pair.world.node("c", Limits::default());
+        c.open(1).expect("free");
+        let from_c = c.hunt(&name("a"), None).expect("a is there");
+        pair.a.poll();
+        let to_c = pair.a.links().find(|(_, peer)| *peer == name("c")).expect("it is up").0;
+        let to_c = Address { link: to_c, port: 1 };
+        there_and_back(&mut pair);
+        let with_c = |pair: &mut Pair, c: &mut narrows::endpoint::Node<_>| {
+            for _ in 0..2 {
+                pair.a.try_send(1, to_c, Message::new(b"c")).expect("room");
+                assert_eq!(c.try_receive_into(1, &mut []).expect("open").map(|r| r.len), Some(1));
+                let to_a = Address { link: from_c, port: 1 };
+                c.try_send(1, to_a, Message::new(b"of c")).expect("room");
+                let back = pair.a.try_receive_into(1, &mut []).expect("open").expect("it came");
+                assert_eq!((back.from.link, back.len), (to_c.link, 4));
+            }
+        };
+        with_c(&mut pair, &mut c);
+        there_and_back(&mut pair);
+        pair.a.close(to_c.link);
+        assert_eq!(pair.a.try_send(1, to_c, b"no"), Err(SendError::Unknown));
+        there_and_back(&mut pair);
+        assert_eq!(pair.a.try_send(1, to_c, b"no"), Err(SendError::Unknown));
+
+        let usual = strategy::Strategy::default();
+        let acknowledgement = Acknowledgement::Interrupt;
+        pair.a.set_strategy(strategy::Strategy { acknowledgement, ..usual });
+        let rung = pair.a.platform().rings();
+        pair.a.try_send(1, to_b, b"now").expect("room");
+        receive(&pair, true, 1, 5).expect("it came");
+        assert_eq!(pair.a.platform().rings(), rung + 1, "acknowledged at once");
+        pair.a.set_strategy(usual);
+        there_and_back(&mut pair);
+
+        pair.kill_b();
+        pair.a.poll();
+        assert_eq!(pair.a.try_send(1, to_b, b"no"), Err(SendError::Gone(Lost::Died)));
+        assert_eq!(pair.a.try_receive_into(1, &mut []), Ok(None));
+    });
+}
+
+#[test]
+fn the_only_link_is_closed_between_two_messages() {
+    inside(|| {
+        let mut pair = open();
+        let to_b = Address { link: pair.to_b, port: 1 };
+        for _ in 0..2 {
+            pair.a.try_send(1, to_b, b"there").expect("room");
+            assert_eq!(pair.a.try_receive_into(1, &mut []), Ok(None));
+        }
+        pair.a.close(pair.to_b);
+        assert_eq!(pair.a.try_receive_into(1, &mut []), Ok(None));
+        assert_eq!(pair.a.try_send(1, to_b, b"no"), Err(SendError::Unknown));
+    });
+}

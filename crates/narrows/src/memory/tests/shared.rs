@@ -84,16 +84,17 @@ fn an_impossible_descriptor_ends_the_link() {
         // The short way takes good messages for its port and leaves all else for the long one.
         let good = error.is_none() && first >> 5 & 7 == Kind::Message as u32;
         let mut to = [0; 200];
-        assert!(b.take_into(&Core, 1, true, |_| Some(&mut to[..])).is_none(), "for another port");
+        let other = b.take_into::<false>(&Core, 1, true, |_| Some(&mut to[..]));
+        assert!(other.is_err(), "for another port");
         if good && last != none {
-            assert!(
-                b.take_into(&Core, 0, false, |_| Some(&mut to[..])).is_none(),
-                "not to be copied"
-            );
+            let engine = b.take_into::<false>(&Core, 0, false, |_| Some(&mut to[..]));
+            assert!(engine.is_err(), "not to be copied");
+            let block = b.take_into::<true>(&Core, 0, true, |_| Some(&mut to[..]));
+            assert!(block.is_err(), "not in a slot");
         }
-        let taken = b.take_into(&Core, 0, true, |_| Some(&mut to[..]));
-        assert_eq!(taken.is_some(), good, "{first:#x} {last:#x}");
-        if taken.is_none() {
+        let taken = b.take_into::<false>(&Core, 0, true, |_| Some(&mut to[..]));
+        assert_eq!(taken.is_ok(), good, "{first:#x} {last:#x}");
+        if taken.is_err() {
             assert_eq!(b.take().err(), error, "{first:#x} {last:#x}");
         }
     }
