@@ -7,9 +7,9 @@ use super::cause::{PROMISED, Telling, ms};
 use super::plan::{Life, Traffic};
 use super::round::Outcome;
 use super::stop::Stop;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind as Failed};
 use crate::flags::Global;
-use crate::machine::{Machine, Root};
+use crate::machine::Machine;
 use crate::output;
 use crate::report::Report;
 use crate::statistics::Summary;
@@ -92,6 +92,7 @@ struct Group {
 /// Everything that a storm came to.
 pub struct Storm {
     seed: u64,
+    machine: Machine,
     groups: Vec<(Traffic, Group)>,
     /// The stops, in order.
     pub stops: Vec<Stop>,
@@ -107,9 +108,10 @@ pub struct Storm {
 
 impl Storm {
     /// Nothing yet.
-    pub fn new(seed: u64) -> Storm {
+    pub fn new(seed: u64, machine: Machine) -> Storm {
         Storm {
             seed,
+            machine,
             groups: Vec::new(),
             stops: Vec::new(),
             memory: [None; 2],
@@ -154,6 +156,17 @@ impl Storm {
         let kills: usize = self.groups.iter().map(|(_, group)| group.kills.broken.len()).sum();
         let stops: usize = self.stops.iter().map(|stop| stop.broken.len()).sum();
         kills + stops + self.left.len() + usize::from(self.grown().is_some())
+    }
+
+    /// Whether all promises were kept.
+    ///
+    /// # Errors
+    /// How many were not.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let (count, seed) = (self.broken(), self.seed);
+        let sentence =
+            format!("{count} promises were broken, as said above: report it with --seed {seed}");
+        if count == 0 { Ok(()) } else { Err(Failure::new(Failed::Internal, sentence)) }
     }
 
     /// By how much memory grew, if it is more than it may.
@@ -225,7 +238,7 @@ impl Storm {
         }
         let kills = self.kills().into_iter().map(Row::Kills);
         let rows = kills.chain(self.stops.iter().cloned().map(Row::Stop)).collect();
-        let mut report = Report::new("bench storm", Machine::look(&Root::default()), rows);
+        let mut report = Report::new("bench storm", self.machine.clone(), rows);
         report.notes = self.notes();
         report.print()
     }
@@ -234,7 +247,8 @@ impl Storm {
         let (tellings, tally) = (self.tellings(), self.tally());
         let told = summary(&tellings, |one| one.told_ms);
         let late = tellings.iter().filter(|one| one.late()).count();
-        let mut text = wrap(
+        let mut text = self.machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+        text += &wrap(
             "",
             &format!(
                 "{} kills, seed {}: told after {} ms (median), {} (99 of 100), {} (longest); {late} \
@@ -330,11 +344,14 @@ impl Storm {
     }
 
     fn beside(&self) -> String {
-        let mut text = format!(
-            "bystander: {} calls answered, the slowest after {} ms\n",
-            self.bystander,
-            number(self.bystander_ms)
-        );
+        let mut text = match self.machine.r#virtual {
+            true => String::new(),
+            false => format!(
+                "bystander: {} calls answered, the slowest after {} ms\n",
+                self.bystander,
+                number(self.bystander_ms)
+            ),
+        };
         if let [Some(first), Some(last)] = self.memory {
             text += &format!("survivor's private memory: {first} KiB, at the end {last} KiB\n");
         }
