@@ -195,8 +195,8 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Throughput => throughput::run(&asked)?,
         Which::Phases => phases::run(&asked)?,
         Which::Sizes => sizes::run(&asked)?,
-        Which::Storm => return storm::run(global, args),
-        Which::Soak => return soak::run(global, args),
+        Which::Storm => return storm::run(&asked),
+        Which::Soak => return soak::run(&asked),
         Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
         Which::Mcapi => mcapi::run(global, args)?,
@@ -265,9 +265,8 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
 /// Why a bench cannot be made on a simulated chip.
 fn only_here(which: Which) -> Option<&'static str> {
     match which {
-        Which::Storm => Some("kills processes of this machine"),
-        Which::Soak => Some("looks for what grows in processes of this machine"),
-        Which::Sim => Some("times the simulator with a chip of its own"),
+        // Both are of this machine's own time, of which a simulated chip has none.
+        Which::Sim => Some("times the simulator itself, with a chip of its own"),
         Which::Tune => Some("times the choosing of strategies on this machine"),
         Which::Mcapi => Some("measures the C library, which is for this machine"),
         _ => None,

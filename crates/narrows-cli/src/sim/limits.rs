@@ -195,8 +195,8 @@ impl Side {
     /// Where a payload of so many bytes fits: the first block, and of which size.
     fn class(&self, bytes: usize) -> Option<(u32, Class)> {
         let places = self.layout.places();
-        let fit = places
-            .filter(|(_, of)| of.placement == self.placement && of.size as usize >= bytes);
+        let fit =
+            places.filter(|(_, of)| of.placement == self.placement && of.size as usize >= bytes);
         fit.min_by_key(|(_, of)| of.size)
     }
 

@@ -78,11 +78,7 @@ pub trait Shared: Copy {
     ///
     /// # Errors
     /// What `work` says.
-    fn guarded<R>(
-        self,
-        patience: Duration,
-        work: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R>;
+    fn guarded<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
 }
 
 /// Equal buffers that both sides reach, used round and round.
@@ -202,11 +198,7 @@ impl<'a> Shared for Processes<'a> {
         self.bells.listen()
     }
 
-    fn guarded<R>(
-        self,
-        patience: Duration,
-        work: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R> {
+    fn guarded<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.bells.guarded(patience, work)
     }
 }

@@ -16,8 +16,7 @@ use super::account::{Returned, Tally, account};
 use super::cause::{PROMISED, Telling, ms, stolen, stuck, waited};
 use super::plan::Life;
 use crate::bench::traffic::{
-    Counts, LONGEST, Load, Longest, PATIENCE, Partner, Payloads, Process, Profile, Trouble,
-    number,
+    Counts, LONGEST, Load, Longest, PATIENCE, Partner, Payloads, Process, Profile, Trouble, number,
 };
 use crate::failure::{Failure, Kind as Failed};
 use crate::machine::Root;
@@ -114,7 +113,11 @@ pub(super) fn live<P: Place>(
     let mut load = match Load::new(node, link, profile) {
         Ok(load) => load,
         Err(trouble) => {
-            return Lived { load: None, trouble: Some(trouble), placement: profile.strategy.placement };
+            return Lived {
+                load: None,
+                trouble: Some(trouble),
+                placement: profile.strategy.placement,
+            };
         }
     };
     let trouble = loop {

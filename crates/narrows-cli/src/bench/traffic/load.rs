@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use narrows::endpoint::{
-    Address, CallError, Failure as CallFailure, FlowError, FlowId, Function, LinkError, Message, Node,
-    Select, SendError, Sink, Source, What,
+    Address, CallError, Failure as CallFailure, FlowError, FlowId, Function, LinkError, Message,
+    Node, Select, SendError, Sink, Source, What,
 };
 use narrows::link::LinkId;
 use narrows::memory::{IN_SLOT, Layout};
@@ -106,7 +106,11 @@ impl Load {
     ///
     /// # Errors
     /// The link is lost already, or the stack refuses what is usual.
-    pub fn new<P: Place>(node: &mut Node<P>, link: LinkId, profile: Profile) -> Result<Load, Trouble> {
+    pub fn new<P: Place>(
+        node: &mut Node<P>,
+        link: LinkId,
+        profile: Profile,
+    ) -> Result<Load, Trouble> {
         node.set_strategy(profile.strategy);
         node.set_notification(profile.strategy.notification);
         match node.attach(link, PORT) {
@@ -172,7 +176,11 @@ impl Load {
     ///
     /// # Errors
     /// The stack said what it must not say here.
-    pub fn drain<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<bool, Trouble> {
+    pub fn drain<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        counts: &Counts,
+    ) -> Result<bool, Trouble> {
         node.poll();
         self.receive(node, counts, usize::MAX)?;
         match self.finish(node, counts) {
@@ -288,7 +296,12 @@ impl Load {
     }
 
     /// Takes messages, at most so many. How many there were.
-    fn receive<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts, most: usize) -> Result<usize, Trouble> {
+    fn receive<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        counts: &Counts,
+        most: usize,
+    ) -> Result<usize, Trouble> {
         let select = Select { link: Some(self.link), ..Select::default() };
         for taken in 0..most {
             let lent = node.try_receive(PORT, &select);

@@ -5,6 +5,7 @@
 //! the other's calls and take its messages. Every payload says its number and whether it is whole,
 //! and every side counts ([`Counts`]) what it was told as it is told.
 
+pub mod chips;
 mod histogram;
 mod load;
 mod partner;

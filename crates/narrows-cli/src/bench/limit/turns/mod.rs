@@ -92,11 +92,7 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn thinking_caller<T: Timer>(
-        &self,
-        turns: Range<u64>,
-        laps: &mut Laps<T>,
-    ) -> io::Result<()> {
+    fn thinking_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         for turn in turns {
             laps.think();
             self.line_each_way_caller(turn..turn + 1)?;
@@ -176,11 +172,7 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn copy_sender<T: Timer>(
-        &mut self,
-        turns: Range<u64>,
-        laps: &mut Laps<T>,
-    ) -> io::Result<()> {
+    fn copy_sender<T: Timer>(&mut self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         let there = self.stream()?;
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
@@ -219,11 +211,7 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn slot_sender<T: Timer>(
-        &mut self,
-        turns: Range<u64>,
-        laps: &mut Laps<T>,
-    ) -> io::Result<()> {
+    fn slot_sender<T: Timer>(&mut self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         let (credit, slots) = (self.line(Line::Credit), self.shared.slots());
         let mut taken = turns.start;
         let mut payload = self.slot_payload()?;
@@ -264,11 +252,7 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn eventfd_caller<T: Timer>(
-        &self,
-        turns: Range<u64>,
-        laps: &mut Laps<T>,
-    ) -> io::Result<()> {
+    fn eventfd_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         self.shared.guarded(self.left()?, || {
             for _ in turns {
                 laps.begin();
