@@ -6,6 +6,7 @@ use super::message::descriptor;
 use super::{Address, Node, Port, Received, What};
 use crate::link::{self, Link, LinkId};
 use crate::platform::Platform;
+use crate::span::{Edge, Span};
 use crate::strategy::{Strategy, Transfer};
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
@@ -34,6 +35,11 @@ impl<P: Platform> Ready<'_, P> {
     #[inline(always)]
     fn take<'b>(&mut self, place: impl FnOnce(usize) -> Option<&'b mut [u8]>) -> Option<Received> {
         let Ready { platform, id, port, copied, .. } = *self;
+        let place = |len| {
+            let place = place(len)?;
+            receipt(platform, port);
+            Some(place)
+        };
         let d = link::take_into(platform, self.link, port, copied, place)?;
         Some(Received {
             what: What::Message,
@@ -42,6 +48,15 @@ impl<P: Platform> Ready<'_, P> {
             priority: d.priority,
             tag: d.tag,
         })
+    }
+}
+
+/// Stamps that a message of a port is received, before its payload is copied out.
+#[inline(always)]
+pub(super) fn receipt<P: Platform>(platform: &P, port: Port) {
+    if P::RECEIPTS {
+        platform.stamp(Span::Receive, Edge::Enter, port.into());
+        platform.stamp(Span::Receive, Edge::Leave, port.into());
     }
 }
 
