@@ -143,7 +143,8 @@ fn what_a_chip_allows_is_what_its_file_says() {
 #[test]
 fn the_stack_is_beside_what_a_chip_allows_and_nothing_is_promised() {
     let rows = rows(FAST, &["bounds"]);
-    let bounds = ["spinning", "thinking", "one way, slot", "batches, pool", "asleep", "hybrid, late"];
+    let bounds =
+        ["spinning", "thinking", "one way, slot", "batches, pool", "asleep", "hybrid, late"];
     for name in bounds {
         let row = named(&rows, name)[0];
         assert!(row["ratio"].as_f64().unwrap() > 0.0, "{row}");
@@ -155,20 +156,20 @@ fn the_stack_is_beside_what_a_chip_allows_and_nothing_is_promised() {
 
 #[test]
 fn a_core_that_dies_is_told_of_and_all_is_accounted_for() {
-    for platform in ["davinci", FAST, "nios2-dual"] {
+    // A survivor that sends is told at the latest when its ring is full, which takes a slow core longer.
+    for (platform, most) in [("davinci", 10.0), (FAST, 10.0), ("nios2-dual", 50.0)] {
         let storm = ["bench", "storm", "--on", platform, "--rounds", "24", "--seed", "5"];
         let first = report(&storm);
         let rows = first["results"].as_array().unwrap();
-        let sum = |key: &str| -> u64 {
-            rows.iter().map(|row| row["tally"][key].as_u64().unwrap()).sum()
-        };
+        let sum =
+            |key: &str| -> u64 { rows.iter().map(|row| row["tally"][key].as_u64().unwrap()).sum() };
         assert_eq!(rows.iter().map(|row| row["kills"].as_u64().unwrap()).sum::<u64>(), 24);
         assert_eq!(sum("sent"), sum("delivered") + sum("returned") + sum("died_with_peer"));
         assert!(sum("delivered") > 0 && sum("delivered_here") > 0 && sum("answered") > 0);
         for row in rows {
             assert_eq!(row["broken"].as_array().unwrap().len(), 0, "{row}");
             let longest = row["told_ms"]["max"].as_f64().unwrap();
-            assert!(longest >= 1.0 && longest < 10.0, "{row}");
+            assert!(longest >= 1.0 && longest < most, "{row}");
         }
         assert_eq!(first["results"], report(&storm)["results"], "{platform}");
     }
@@ -176,13 +177,13 @@ fn a_core_that_dies_is_told_of_and_all_is_accounted_for() {
 
 #[test]
 fn a_soak_of_a_chip_is_flat() {
-    let soak = report(&["bench", "soak", "--on", FAST, "--for", "100ms"]);
+    let soak = report(&["bench", "soak", "--on", "davinci", "--for", "1s"]);
     let rows = soak["results"].as_array().unwrap();
     let of = |kind: &str| rows.iter().filter(|row| row["row"] == kind).collect::<Vec<_>>();
     let (checks, samples) = (of("check"), of("sample"));
     assert!(checks.iter().all(|check| check["flat"] == true), "{checks:?}");
-    assert!(checks.iter().any(|check| check["what"] == "latency of a call, median"));
-    assert!(samples.len() >= 32 && samples.iter().all(|row| row["calls_per_second"] != 0.0));
+    assert!(checks.iter().any(|check| check["what"] == "memory here"));
+    assert!(samples.len() >= 32 && samples.iter().all(|row| row["messages_per_second"] != 0.0));
 }
 
 #[test]
@@ -314,11 +315,9 @@ fn a_platform_may_be_a_file_and_its_cores_be_chosen() {
 
 #[test]
 fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
-    for (which, expected) in [
-        ("mcapi", "C library"),
-        ("sim", "times the simulator itself"),
-        ("tune", "on this machine"),
-    ] {
+    for (which, expected) in
+        [("mcapi", "C library"), ("sim", "times the simulator itself"), ("tune", "on this machine")]
+    {
         let said = fails(&["bench", which, "--on", FAST], 2);
         assert!(said.contains(expected) && said.contains("leave --on out"), "{said}");
     }

@@ -19,6 +19,9 @@ use crate::table::{Align, Table, number, wrap};
 /// rounds, in KiB: far less than one link's.
 const GROWTH: u64 = 1024;
 
+/// Why a simulated survivor is told late: nothing else takes time there.
+const FILLING: &str = "the survivor filled its ring before its stack looked";
+
 /// Notes that the text has at most.
 const SHOWN: usize = 40;
 
@@ -69,7 +72,11 @@ pub struct Late {
 }
 
 impl Late {
-    fn sentence(&self) -> String {
+    fn sentence(&self, simulated: bool) -> String {
+        if simulated {
+            let told_ms = self.telling.told_ms;
+            return format!("kill {} was told after {told_ms:.1} ms: {}", self.round, self.cause);
+        }
         let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms, .. } =
             self.telling;
         let stuck = self.telling.stuck_in.as_ref();
@@ -138,6 +145,7 @@ impl Storm {
                 self.groups.len() - 1
             }
         };
+        let simulated = self.machine.r#virtual;
         let Some((_, group)) = self.groups.get_mut(at) else { return };
         let Outcome { telling, tally, broken } = outcome;
         group.kills.kills += 1;
@@ -145,7 +153,7 @@ impl Storm {
         let say = |what| format!("kill {round}, {}: {what}", life.strategy);
         group.kills.broken.extend(broken.into_iter().map(say));
         if telling.late() {
-            let cause = telling.cause().to_owned();
+            let cause = if simulated { FILLING } else { telling.cause() }.to_owned();
             group.kills.late.push(Late { round, telling: telling.clone(), cause });
         }
         group.tellings.push(telling);
@@ -212,7 +220,8 @@ impl Storm {
         notes.extend(self.causes());
         let mut late: Vec<&Late> = self.late().collect();
         late.sort_by(|a, b| b.telling.told_ms.total_cmp(&a.telling.told_ms));
-        notes.extend(late.into_iter().take(WORST).map(Late::sentence));
+        let simulated = self.machine.r#virtual;
+        notes.extend(late.into_iter().take(WORST).map(|late| late.sentence(simulated)));
         notes
     }
 
