@@ -117,7 +117,9 @@ fn round_trips_take_longer_the_more_there_is_to_do() {
             named(&rows, &name).into_iter().map(value).collect::<Vec<f64>>()
         };
         let (messages, calls) = (of("message"), of("call"));
-        assert!(messages.is_sorted_by(|a, b| a < b) && calls[0] > messages[0], "{messages:?}");
+        assert!(messages.is_sorted_by(|a, b| a < b), "{messages:?}");
+        // By its file receiving a message takes what receiving a request or a response does.
+        assert!((calls[0] / messages[0] - 1.0).abs() < 0.1, "{calls:?} {messages:?}");
     }
     let asleep = value(named(&rows, "copy_batched/interrupt/external message")[0]);
     assert!(asleep > value(named(&rows, "copy_batched/spin/external message")[0]));
@@ -134,8 +136,9 @@ fn what_a_chip_allows_is_what_its_file_says() {
     let transfers = 2.0 * 2.5 * f64::from((10 + 1 + 1) + (10 + 2 + 1));
     let line = of("line each way");
     assert!(line > transfers && line < 3.0 * transfers, "{line} {transfers}");
-    // Two rings of 345 and two services of at least 400, by its file, and more for going to sleep.
-    assert!(of("doorbell") > 2.0 * (100.0 + 245.0 + 200.0 + 200.0), "{}", of("doorbell"));
+    // From ringing to the end of the service routine: 745 ns to the one core and 409 to the other.
+    let doorbell = of("doorbell");
+    assert!(doorbell > 745.0 + 409.0 && doorbell < 2.0 * (745.0 + 409.0), "{doorbell}");
     assert!(of("copy both ways, external") > of("copy, answered by a line, external"));
     assert!(named(&rows, "eventfd").is_empty());
 }
@@ -328,6 +331,8 @@ fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
     let bytes = ["bench", "pingpong", "--on", "davinci", "--bytes", "8192"];
     let said = fails(&[&bytes[..], &["--placement", "internal"]].concat(), 2);
     assert!(said.contains("up to 4096 bytes"), "{said}");
+    let said = fails(&["bench", "limit", "--on", "davinci", "--bytes", "64,65537"], 2);
+    assert!(said.contains("65537 bytes") && said.contains("up to 65536"), "{said}");
 }
 
 #[test]

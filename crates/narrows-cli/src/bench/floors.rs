@@ -6,7 +6,7 @@ use super::limit::{Kind, Pace};
 use super::pair::Pair;
 use super::series::{NS, Series};
 use super::{Asked, Measure, Needs, Section, Task, begin, make, rounds};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind as Failed};
 use crate::place::Place;
 use crate::report::BenchRow;
 
@@ -34,6 +34,11 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
             let fits = sizes.into_iter().filter(|bytes| *bytes <= asked.longest(*placement));
             floors.extend(fits.map(|bytes| Floor { kind, bytes, placement: *placement }));
         }
+    }
+    let most = placements.iter().map(|placement| asked.longest(*placement)).max().unwrap_or(0);
+    if let Some(bytes) = asked.args.bytes.iter().find(|bytes| **bytes > most) {
+        let text = format!("no memory carries {bytes} bytes here, but up to {most}: name fewer");
+        return Err(Failure::new(Failed::Usage, text));
     }
     let last = [Kind::SlotRate, Kind::Eventfd];
     floors.extend(last.map(|kind| Floor { kind, bytes: 0, placement: Placement::External }));

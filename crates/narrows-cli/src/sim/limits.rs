@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use narrows::endpoint::Limits as Tables;
 use narrows::memory::{Class, Layout};
-use narrows::platform::{Connected, Event, Memory, OwnMemory, Platform, Wait};
+use narrows::platform::{Connected, Event, Memory, OwnMemory, Platform, Wait, Woken};
 use narrows::strategy::Placement;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::{Bell, Cpu, PeerRegion, Region};
@@ -288,11 +288,13 @@ impl<'a> Shared for &'a Side {
 
     fn listen(self) -> io::Result<()> {
         let (memory, address) = rings(self.lines[usize::from(self.asks)]);
-        // Each ring is slept for, even where its count is seen before it comes.
-        loop {
-            self.cpu.wait(std::iter::empty(), Wait::Bell, None);
-            if self.cpu.load(memory, address) != self.heard.get() {
-                break;
+        // Each ring is slept for, even where its count is seen before it comes: else the next wait would
+        // end with this one's.
+        while self.cpu.wait(std::iter::empty(), Wait::Bell, None) != Woken::Bell
+            || self.cpu.load(memory, address) == self.heard.get()
+        {
+            if let Some(Ok(Event::Lost { reason, .. })) = self.cpu.event() {
+                return Err(unlinked(&reason.to_string()));
             }
         }
         self.heard.set(self.heard.get().wrapping_add(1));
