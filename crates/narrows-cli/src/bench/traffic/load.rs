@@ -7,13 +7,12 @@ use narrows::endpoint::{
     Node, Select, SendError, Sink, Source, What,
 };
 use narrows::link::LinkId;
-use narrows::memory::{IN_SLOT, Layout};
 use narrows::platform::{Instant, Lost};
-use narrows::strategy::{Placement, Strategy};
+use narrows::strategy::Strategy;
 
 use super::PATIENCE;
 use super::histogram::Histogram;
-use super::payload::{LONGEST, LONGEST_CALL, Payloads};
+use super::payload::{LONGEST, Longest, Payloads};
 use super::record::{Count, Counts};
 use crate::place::Place;
 
@@ -56,33 +55,6 @@ impl Trouble {
     }
 }
 
-/// The longest payloads that a link's memory carries in one placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Longest {
-    /// Of a message.
-    pub message: usize,
-    /// Of a call. There are so many blocks of that size that calls cannot have all: were the requests
-    /// of both sides in them, no function could be answered.
-    pub call: usize,
-}
-
-/// Blocks of a size that calls of both sides cannot have all.
-const ENOUGH: u32 = 4;
-
-impl Longest {
-    /// Over a link that is or was up.
-    pub fn of<P: Place>(node: &Node<P>, link: LinkId, placement: Placement) -> Longest {
-        let both = node.layouts(link);
-        let of = |layout: Layout, count: u32| {
-            let all = layout.classes().iter();
-            let fit = all.filter(|class| class.placement == placement && class.count >= count);
-            fit.map(|class| class.size as usize).max().unwrap_or(IN_SLOT)
-        };
-        let least = |count| both.map_or(IN_SLOT, |(own, peer)| of(own, count).min(of(peer, count)));
-        Longest { message: least(1).min(LONGEST), call: least(ENOUGH).min(LONGEST_CALL) }
-    }
-}
-
 /// One side of the traffic over one link.
 pub struct Load {
     link: LinkId,
@@ -121,7 +93,7 @@ impl Load {
         let longest = Longest::of(node, link, profile.strategy.placement);
         let flow = match profile.active {
             false => None,
-            true => Some(flow(node, link, profile.strategy)?),
+            true => Some(flow(node, link, profile.strategy, longest.call)?),
         };
         Ok(Load {
             link,
@@ -406,10 +378,15 @@ pub fn agree(one: &Counts, other: &Counts) -> bool {
 /// The function that both sides serve.
 pub const ECHO: &str = "echo";
 
-fn flow<P: Place>(node: &mut Node<P>, link: LinkId, strategy: Strategy) -> Result<FlowId, Trouble> {
+fn flow<P: Place>(
+    node: &mut Node<P>,
+    link: LinkId,
+    strategy: Strategy,
+    longest: usize,
+) -> Result<FlowId, Trouble> {
     let name = ECHO.parse().map_err(|error| Trouble::defect("no name", error))?;
     // Not waited for: the other side may be opening one at the same time.
-    match node.begin_flow(link, &name, strategy, LONGEST_CALL as u32) {
+    match node.begin_flow(link, &name, strategy, longest as u32) {
         Ok(flow) => Ok(flow),
         Err(FlowError::Gone(reason)) => Err(Trouble::Lost(reason)),
         Err(error) => Err(Trouble::defect("a flow cannot be opened", error)),

@@ -13,9 +13,9 @@ mod payload;
 mod record;
 
 pub use histogram::Histogram;
-pub use load::{ECHO, Load, Longest, PORT, Profile, Trouble, agree};
+pub use load::{ECHO, Load, PORT, Profile, Trouble, agree};
 pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
-pub use payload::{LONGEST, LONGEST_CALL, Payloads, number};
+pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
 pub use record::{Count, Counts, Record};
 
 use std::time::Duration;
