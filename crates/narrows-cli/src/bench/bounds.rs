@@ -47,6 +47,8 @@ struct Plan {
     bytes: usize,
     count: u64,
     bound: Option<Bound>,
+    /// Whether rates are a chip's, and in smaller units.
+    slow: bool,
 }
 
 /// Measures everything that has a bound.
@@ -70,6 +72,7 @@ impl Measure for Bounds {
     fn measure<P: Place>(mut self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
         for plan in &mut self.plans {
             plan.bound = plan.bound.and_then(|bound| task.bound(bound));
+            plan.slow = task.args.place.on.is_some();
             plan.size(&mut task.pair)?;
         }
         let mut all: Vec<Series> =
@@ -98,6 +101,7 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         bytes,
         count: LATE,
         bound,
+        slow: false,
     };
     let most = |most| Some(Bound::Most(most));
     let least = |least| Some(Bound::Least(least));
@@ -176,17 +180,22 @@ impl Plan {
     /// What a time of a message makes in the row's unit.
     fn rate(&self, ns: f64) -> f64 {
         let per_second = 1e9 / ns.max(f64::MIN_POSITIVE);
-        match self.figure {
-            Figure::Volume(_) => per_second * self.bytes as f64 / f64::from(1 << 30),
-            _ => per_second / 1e6,
+        let bytes = per_second * self.bytes as f64;
+        match (self.figure, self.slow) {
+            (Figure::Volume(_), false) => bytes / f64::from(1 << 30),
+            (Figure::Volume(_), true) => bytes / f64::from(1 << 20),
+            (_, false) => per_second / 1e6,
+            (_, true) => per_second,
         }
     }
 
     fn row(&self, series: &Series) -> Option<BenchRow> {
-        let unit = match self.figure {
-            Figure::Rate(_) | Figure::RateAll(_) => "Mmsg/s",
-            Figure::Volume(_) => "GiB/s",
-            Figure::Load(_) => "%",
+        let unit = match (self.figure, self.slow) {
+            (Figure::Rate(_) | Figure::RateAll(_), false) => "Mmsg/s",
+            (Figure::Rate(_) | Figure::RateAll(_), true) => "msg/s",
+            (Figure::Volume(_), false) => "GiB/s",
+            (Figure::Volume(_), true) => "MiB/s",
+            (Figure::Load(_), _) => "%",
             _ => NS,
         };
         series.row(self.name, self.bytes, unit)

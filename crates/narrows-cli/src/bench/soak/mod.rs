@@ -14,6 +14,7 @@ use narrows::endpoint::Node;
 use narrows::link::LinkId;
 use narrows::platform::{Instant, Lost};
 use narrows_host::Host;
+use narrows_sim::chip::Chip;
 use serde::{Deserialize, Serialize};
 
 use super::traffic::{
@@ -98,7 +99,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         None => processes(global, length, &stopped, &progress, &mut samples, &counts),
     };
     drop(progress);
-    let checks = checks(&samples, chip.is_some());
+    let checks = checks(&samples, chip.as_ref());
     print(&asked.machine(), global, &strategy.to_string(), &samples, &checks, &counts)?;
     ended?;
     let rising: Vec<&str> =
@@ -261,20 +262,22 @@ impl<P: Place> Soak<'_, P> {
 
 /// Every figure that has to stay as it was; none if there are too few samples.
 ///
-/// A simulated chip is in one process, whose mappings come and go with what simulates it.
-fn checks(samples: &[Sample], simulated: bool) -> Vec<Check> {
+/// A simulated chip is in one process, in which memory of the chip has none before it is used.
+fn checks(samples: &[Sample], chip: Option<&Chip>) -> Vec<Check> {
+    let blocks = |chip: &Chip| chip.link.classes.iter().map(|of| of.size * of.count).sum::<u32>();
+    let untouched = chip.map_or(0.0, |chip| 2.0 * f64::from(blocks(chip)) / 1024.0);
     let of = |figure: &dyn Fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
     type Part = (&'static str, fn(&Sample) -> Footprint);
     let sides: [Part; 2] = [("here", |sample| sample.here), ("there", |sample| sample.there)];
     let mut checks = Vec::new();
-    for (side, part) in sides.into_iter().take(if simulated { 1 } else { 2 }) {
+    for (side, part) in sides.into_iter().take(if chip.is_some() { 1 } else { 2 }) {
         let named = |what: &str| format!("{what} {side}");
         let pss = of(&|sample| part(sample).pss_kib as f64);
         let private = of(&|sample| part(sample).private_kib as f64);
         let descriptors = of(&|sample| part(sample).descriptors as f64);
         let mappings = of(&|sample| part(sample).mappings as f64);
-        checks.push(verdict::memory(&named("memory"), &pss));
-        checks.push(verdict::memory(&named("private memory"), &private));
+        checks.push(verdict::memory(&named("memory"), &pss, untouched));
+        checks.push(verdict::memory(&named("private memory"), &private, untouched));
         checks.push(verdict::count(&named("descriptors"), &descriptors));
         checks.push(verdict::count(&named("mappings"), &mappings));
     }
