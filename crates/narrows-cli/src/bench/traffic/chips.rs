@@ -58,7 +58,9 @@ pub fn linked(
         match found {
             Some(link) => return Ok((node, link)),
             None if cpu.time() >= deadline => return Err(unlinked("nobody hunts".into())),
-            None => _ = node.wait_any(Some(PATIENCE)),
+            None => {
+                node.wait_any(Some(PATIENCE));
+            }
         }
     }
 }
