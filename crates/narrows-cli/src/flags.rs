@@ -204,6 +204,7 @@ Examples:
   narrows bench mcapi --rounds 100
   narrows bench tune
   narrows bench sizes --on nios2-dual
+  narrows bench soak --for 5s --on generic-amp
   narrows bench sim --systemc bench/systemc/pingpong
   narrows bench t0 --stack flat
   narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual
@@ -211,9 +212,9 @@ Examples:
   narrows bench t5 --nodes 8
 
 Each bench but storm, soak, sim and tune runs its limit interleaved with itself
-and prints its figure, the limit and the ratio of the two. A simulated chip has
-no limits, and limit, bounds, storm, soak, mcapi, sim and tune are for this
-machine only.
+and prints its figure, the limit and the ratio of the two. On a simulated chip
+the limit is what the same loops take there without the stack; mcapi, sim and
+tune are for this machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]
@@ -242,7 +243,7 @@ pub struct Bench {
     /// Of sim: the same model for SystemC, built by bench/systemc/build
     #[arg(long, value_name = "PROGRAM")]
     pub systemc: Option<PathBuf>,
-    /// Of soak: how long it runs
+    /// Of soak: how long it runs, in virtual time with --on
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
     /// Of tune: what the model is put beside

@@ -108,7 +108,8 @@ fn round_trips_take_longer_the_more_there_is_to_do() {
     let rows = rows(FAST, &["pingpong", "--bytes", "48,1024,8192"]);
     assert_eq!(rows.len(), 2 * 3 * 3);
     for row in &rows {
-        assert!(row["limit"].is_null() && row["ratio"].is_null(), "{row}");
+        // The stack takes longer than what the chip allows without it.
+        assert!(row["ratio"].as_f64().unwrap() > 1.0, "{row}");
     }
     for notify in ["spin", "interrupt", "hybrid"] {
         let of = |traffic: &str| {
@@ -116,10 +117,76 @@ fn round_trips_take_longer_the_more_there_is_to_do() {
             named(&rows, &name).into_iter().map(value).collect::<Vec<f64>>()
         };
         let (messages, calls) = (of("message"), of("call"));
-        assert!(messages.is_sorted_by(|a, b| a < b) && calls[0] > messages[0], "{messages:?}");
+        assert!(messages.is_sorted_by(|a, b| a < b), "{messages:?}");
+        // By its file receiving a message takes what receiving a request or a response does.
+        assert!((calls[0] / messages[0] - 1.0).abs() < 0.1, "{calls:?} {messages:?}");
     }
     let asleep = value(named(&rows, "copy_batched/interrupt/external message")[0]);
     assert!(asleep > value(named(&rows, "copy_batched/spin/external message")[0]));
+}
+
+#[test]
+fn what_a_chip_allows_is_what_its_file_says() {
+    let rows = rows(FAST, &["limit", "--bytes", "64,1024"]);
+    let of = |start: &str| value(named(&rows, start)[0]);
+    // Both rows of copies: internal and external memory, two sizes each.
+    assert_eq!(named(&rows, "copy both ways, ").len(), 4);
+    // A store and the look that sees it, each way, are four transfers of 4 bytes to its on-chip memory:
+    // overhead, latency and a beat, of 2.5 ns. Looks in vain come on top.
+    let transfers = 2.0 * 2.5 * f64::from((10 + 1 + 1) + (10 + 2 + 1));
+    let line = of("line each way");
+    assert!(line > transfers && line < 3.0 * transfers, "{line} {transfers}");
+    // From ringing to the end of the service routine: 745 ns to the one core and 409 to the other.
+    let doorbell = of("doorbell");
+    assert!(doorbell > 745.0 + 409.0 && doorbell < 2.0 * (745.0 + 409.0), "{doorbell}");
+    assert!(of("copy both ways, external") > of("copy, answered by a line, external"));
+    assert!(named(&rows, "eventfd").is_empty());
+}
+
+#[test]
+fn the_stack_is_beside_what_a_chip_allows_and_nothing_is_promised() {
+    let rows = rows(FAST, &["bounds"]);
+    let bounds =
+        ["spinning", "thinking", "one way, slot", "batches, pool", "asleep", "hybrid, late"];
+    for name in bounds {
+        let row = named(&rows, name)[0];
+        assert!(row["ratio"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    // A wait that looks while answers are prompt takes what one takes that only looks.
+    let prompt = named(&rows, "hybrid, prompt")[0];
+    assert!((prompt["ratio"].as_f64().unwrap() - 1.0).abs() < 0.05, "{prompt}");
+}
+
+#[test]
+fn a_core_that_dies_is_told_of_and_all_is_accounted_for() {
+    // A survivor that sends is told at the latest when its ring is full, which takes a slow core longer.
+    for (platform, most) in [("davinci", 10.0), (FAST, 10.0), ("nios2-dual", 50.0)] {
+        let storm = ["bench", "storm", "--on", platform, "--rounds", "24", "--seed", "5"];
+        let first = report(&storm);
+        let rows = first["results"].as_array().unwrap();
+        let sum =
+            |key: &str| -> u64 { rows.iter().map(|row| row["tally"][key].as_u64().unwrap()).sum() };
+        assert_eq!(rows.iter().map(|row| row["kills"].as_u64().unwrap()).sum::<u64>(), 24);
+        assert_eq!(sum("sent"), sum("delivered") + sum("returned") + sum("died_with_peer"));
+        assert!(sum("delivered") > 0 && sum("delivered_here") > 0 && sum("answered") > 0);
+        for row in rows {
+            assert_eq!(row["broken"].as_array().unwrap().len(), 0, "{row}");
+            let longest = row["told_ms"]["max"].as_f64().unwrap();
+            assert!(longest >= 1.0 && longest < most, "{row}");
+        }
+        assert_eq!(first["results"], report(&storm)["results"], "{platform}");
+    }
+}
+
+#[test]
+fn a_soak_of_a_chip_is_flat() {
+    let soak = report(&["bench", "soak", "--on", "davinci", "--for", "1s"]);
+    let rows = soak["results"].as_array().unwrap();
+    let of = |kind: &str| rows.iter().filter(|row| row["row"] == kind).collect::<Vec<_>>();
+    let (checks, samples) = (of("check"), of("sample"));
+    assert!(checks.iter().all(|check| check["flat"] == true), "{checks:?}");
+    assert!(checks.iter().any(|check| check["what"] == "memory here"));
+    assert!(samples.len() >= 32 && samples.iter().all(|row| row["messages_per_second"] != 0.0));
 }
 
 #[test]
@@ -251,13 +318,9 @@ fn a_platform_may_be_a_file_and_its_cores_be_chosen() {
 
 #[test]
 fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
-    for (which, expected) in [
-        ("limit", "what this machine allows"),
-        ("bounds", "what this machine allows"),
-        ("storm", "kills processes"),
-        ("soak", "processes of this machine"),
-        ("mcapi", "C library"),
-    ] {
+    for (which, expected) in
+        [("mcapi", "C library"), ("sim", "times the simulator itself"), ("tune", "on this machine")]
+    {
         let said = fails(&["bench", which, "--on", FAST], 2);
         assert!(said.contains(expected) && said.contains("leave --on out"), "{said}");
     }
@@ -268,6 +331,8 @@ fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
     let bytes = ["bench", "pingpong", "--on", "davinci", "--bytes", "8192"];
     let said = fails(&[&bytes[..], &["--placement", "internal"]].concat(), 2);
     assert!(said.contains("up to 4096 bytes"), "{said}");
+    let said = fails(&["bench", "limit", "--on", "davinci", "--bytes", "64,65537"], 2);
+    assert!(said.contains("65537 bytes") && said.contains("up to 65536"), "{said}");
 }
 
 #[test]

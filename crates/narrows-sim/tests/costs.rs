@@ -50,7 +50,7 @@ type Set = fn(&mut Core, Cost);
 fn costs_are_charged_to_whom_they_belong() {
     let before = notified(&common::chip());
     // The cost, and whether it counts on the sender's core and on the receiver's.
-    let cases: [(&str, Set, [bool; 2]); 8] = [
+    let cases: [(&str, Set, [bool; 2]); 9] = [
         ("ring", |core, cost| core.interrupt.ring = cost, [true, false]),
         ("latency", |core, cost| core.interrupt.latency = cost, [false, true]),
         ("entry", |core, cost| core.interrupt.entry = cost, [false, true]),
@@ -70,6 +70,13 @@ fn costs_are_charged_to_whom_they_belong() {
                 core.spans = vec![(Span::Memory, SpanCost { leave: cost, ..SpanCost::NONE })]
             },
             [true, false],
+        ),
+        (
+            "receive",
+            |core, cost| {
+                core.spans = vec![(Span::Receive, SpanCost { enter: cost, ..SpanCost::NONE })]
+            },
+            [false, true],
         ),
     ];
     for (name, set, counts) in cases {

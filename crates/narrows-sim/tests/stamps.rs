@@ -2,11 +2,14 @@
 
 mod common;
 
+use narrows::endpoint::{Address, Limits, Message, Select};
 use narrows::platform::Platform;
 use narrows::span::{Edge, Span};
+use narrows_sim::chip::SpanCost;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
-use narrows_sim::time::Time;
+use narrows_sim::time::{Cost, Time};
+use std::time::Duration;
 
 #[test]
 fn stamps_that_are_not_wanted_are_not_kept_and_take_no_time() {
@@ -30,6 +33,49 @@ fn stamps_that_are_not_wanted_are_not_kept_and_take_no_time() {
             kept,
             [(Span::Link, Edge::Enter), (Span::PhaseE, Edge::Leave), (Span::PhaseA, Edge::Leave)]
         );
+    });
+    simulation.run().unwrap();
+}
+
+/// What a message takes its receiver is in the receiver's stamps, whichever way it takes it.
+#[test]
+fn a_message_is_stamped_where_it_is_received() {
+    const TAKES: Time = Time::nanos(7_000);
+    let patience = Some(Duration::from_secs(5));
+    let mut chip = common::chip();
+    let receive = SpanCost { enter: Cost::Time(TAKES), ..SpanCost::NONE };
+    chip.cores[1].spans = vec![(Span::Receive, receive)];
+    let chip = chip.with_free_timers();
+    let mut simulation = Simulation::new(&chip, Settings::default());
+    simulation.process(0, "sender", 1, |cpu: Cpu| {
+        let mut node = cpu.node("sender".parse().unwrap(), Limits::default()).unwrap();
+        node.open(1).unwrap();
+        let link = node.hunt(&"receiver".parse().unwrap(), patience).unwrap();
+        cpu.set_tracing(true);
+        for bytes in [8, 8, 200] {
+            let message = Message::new(&[7; 200][..bytes]);
+            node.send(1, Address { link, port: 1 }, message, patience).unwrap();
+        }
+        cpu.pause(Time::nanos(100_000_000));
+        assert!(cpu.take_trace().iter().all(|stamp| stamp.span != Span::Receive));
+    });
+    simulation.process(1, "receiver", 1, |cpu: Cpu| {
+        let mut node = cpu.node("receiver".parse().unwrap(), Limits::default()).unwrap();
+        node.open(1).unwrap();
+        cpu.set_tracing(true);
+        let mut buffer = [0; 200];
+        for _ in 0..2 {
+            assert!(node.receive_into(1, &mut buffer, patience).unwrap().is_some());
+        }
+        let lent = node.receive(1, &Select::default(), patience).unwrap().unwrap();
+        node.release(lent);
+        let stamps = cpu.take_trace();
+        let stamps: Vec<_> = stamps.iter().filter(|stamp| stamp.span == Span::Receive).collect();
+        assert_eq!(stamps.len(), 6);
+        for pair in stamps.chunks(2) {
+            assert_eq!((pair[0].edge, pair[1].edge), (Edge::Enter, Edge::Leave));
+            assert_eq!(pair[1].time - pair[0].time, TAKES);
+        }
     });
     simulation.run().unwrap();
 }

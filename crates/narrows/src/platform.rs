@@ -326,6 +326,10 @@ pub trait Platform: Sized {
     /// microseconds in all. None where looks are better left to [`Platform::wait`].
     const LOOKS: u32 = 0;
 
+    /// Whether messages are stamped when they are received, with [`Span::Receive`]: where what that takes
+    /// is charged by its stamps. Elsewhere it would only make receiving slower.
+    const RECEIPTS: bool = false;
+
     /// Storage for a table of `len` entries. Called when a node opens and when a link comes up,
     /// never afterwards.
     ///

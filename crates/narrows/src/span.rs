@@ -29,7 +29,8 @@ pub enum Span {
     Memory = 9,
     /// A frame driver's service routine, when a frame has come.
     Interrupt = 10,
-    /// The connection layer, when it receives.
+    /// The connection layer, when it receives; the endpoint, when it takes a message for its
+    /// application.
     Receive = 11,
     /// The link layer, when it delivers a signal.
     Deliver = 12,

@@ -1,15 +1,15 @@
 //! `bench bounds`: the stack beside what the machine allows, and whether it keeps within what is
 //! promised of it.
 
-use narrows::strategy::Strategy;
+use narrows::strategy::{Placement, Strategy};
 
 use super::limit::Kind;
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Needs, Section, Trial, begin, choice, iterations};
+use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, rounds};
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
-use crate::report::Bound;
+use crate::place::Place;
+use crate::report::{BenchRow, Bound};
 
 const ROUNDS: u16 = 31;
 const SHORT: usize = 48;
@@ -46,41 +46,62 @@ struct Plan {
     strategy: Strategy,
     bytes: usize,
     count: u64,
-    series: Series,
+    bound: Option<Bound>,
+    /// Whether rates are a chip's, and in smaller units.
+    slow: bool,
 }
 
 /// Measures everything that has a bound.
 ///
 /// # Errors
 /// The other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    choice::fixed(args, false)?;
-    let mut plans = plans()?;
-    let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, LARGE)).collect();
-    let rounds = usize::from(args.rounds.unwrap_or(ROUNDS));
-    let needs = Needs { steps: rounds, ..Needs::of(&trials, 0) };
-    let mut task = begin(global, args, &needs)?;
-    for plan in &mut plans {
-        plan.size(&mut task.pair)?;
-    }
-    for _ in 0..rounds {
-        for plan in &mut plans {
-            task.say(plan.name);
-            plan.round(&mut task.pair)?;
-        }
-        task.step();
-    }
-    let rows = plans.iter().filter_map(Plan::row).collect();
-    Ok(vec![Section { rows, ..Section::default() }.judged()])
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    choice::fixed(asked.args, false)?;
+    let large = LARGE.min(asked.longest(Placement::External));
+    let plans = plans(large)?;
+    let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, large)).collect();
+    let steps = usize::from(rounds(asked.args, ROUNDS));
+    make(asked, &Needs { steps, ..Needs::of(&trials, 0) }, Bounds { plans })
 }
 
-fn plans() -> Result<Vec<Plan>, Failure> {
+struct Bounds {
+    plans: Vec<Plan>,
+}
+
+impl Measure for Bounds {
+    fn measure<P: Place>(mut self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        for plan in &mut self.plans {
+            plan.bound = plan.bound.and_then(|bound| task.bound(bound));
+            plan.slow = task.args.place.on.is_some();
+            plan.size(&mut task.pair)?;
+        }
+        let mut all: Vec<Series> =
+            self.plans.iter().map(|plan| Series::bound(plan.bound)).collect();
+        for _ in 0..task.rounds(ROUNDS) {
+            for (plan, series) in self.plans.iter().zip(&mut all) {
+                task.say(plan.name);
+                let (value, limit) = plan.round(&mut task.pair)?;
+                series.push(value, limit);
+            }
+            task.step();
+        }
+        let rows = self.plans.iter().zip(&all).filter_map(|(plan, series)| plan.row(series));
+        Ok(vec![Section { rows: rows.collect(), ..Section::default() }.judged()])
+    }
+}
+
+fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
     let [spin, sleep, hybrid] = ["spin", "interrupt", "hybrid"]
         .map(|notification| choice::strategy(&format!("copy_batched/{notification}/external")));
     let (spin, sleep, hybrid) = (spin?, sleep?, hybrid?);
-    let row = |name, figure, strategy, bytes, bound: Option<Bound>| {
-        let series = bound.map_or_else(Series::default, Series::bound);
-        Plan { name, figure, strategy, bytes, count: LATE, series }
+    let row = |name, figure, strategy, bytes, bound: Option<Bound>| Plan {
+        name,
+        figure,
+        strategy,
+        bytes,
+        count: LATE,
+        bound,
+        slow: false,
     };
     let most = |most| Some(Bound::Most(most));
     let least = |least| Some(Bound::Least(least));
@@ -94,7 +115,7 @@ fn plans() -> Result<Vec<Plan>, Failure> {
         row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
         row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
-        row("one way, pool", Figure::Volume(Kind::CopyRate), spin, LARGE, least(0.95)),
+        row("one way, pool", Figure::Volume(Kind::CopyRate), spin, large, least(0.95)),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
         row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
         row("hybrid, late", Figure::Load(sleep), hybrid, SHORT, most(1.5)),
@@ -103,7 +124,7 @@ fn plans() -> Result<Vec<Plan>, Failure> {
 
 impl Plan {
     /// Finds out how many iterations a batch has.
-    fn size(&mut self, pair: &mut Pair) -> Result<(), Failure> {
+    fn size<P: Place>(&mut self, pair: &mut Pair<P>) -> Result<(), Failure> {
         /// Iterations of the batch that tells.
         const TRIAL: u64 = 64;
         let ns = match self.figure {
@@ -118,29 +139,30 @@ impl Plan {
         Ok(())
     }
 
-    /// Measures a batch of the limit and a batch of the figure.
-    fn round(&mut self, pair: &mut Pair) -> Result<(), Failure> {
+    /// Measures a batch of the figure and one of its limit.
+    fn round<P: Place>(&self, pair: &mut Pair<P>) -> Result<(f64, f64), Failure> {
         let Plan { strategy, bytes, count, .. } = *self;
-        let (value, limit) = match self.figure {
+        let place = strategy.placement;
+        Ok(match self.figure {
             Figure::Trip(floor) => {
-                let limit = pair.floor(floor, bytes)?;
+                let limit = pair.allowed(floor, bytes, place)?;
                 (pair.messages(strategy, bytes, count)?, limit)
             }
             Figure::Thinking => {
-                let limit = pair.floor(Kind::LineThinking, bytes)?;
+                let limit = pair.allowed(Kind::LineThinking, bytes, place)?;
                 (pair.thinking(strategy, bytes, count)?, limit)
             }
             Figure::Floor(kind) => {
-                let limit = pair.floor(Kind::LineEachWay, bytes)?;
-                (pair.floor(kind, bytes)?, limit)
+                let limit = pair.allowed(Kind::LineEachWay, bytes, place)?;
+                (pair.allowed(kind, bytes, place)?, limit)
             }
             Figure::Rate(floor) | Figure::Volume(floor) => {
-                let limit = pair.floor(floor, bytes)?;
+                let limit = pair.allowed(floor, bytes, place)?;
                 let value = pair.stream(strategy, bytes, count)?;
                 (self.rate(value), self.rate(limit))
             }
             Figure::RateAll(floor) => {
-                let limit = pair.floor(floor, bytes)?;
+                let limit = pair.allowed(floor, bytes, place)?;
                 let value = pair.stream_all(strategy, bytes, count)?;
                 (self.rate(value), self.rate(limit))
             }
@@ -152,27 +174,30 @@ impl Plan {
                 let limit = pair.load(other, bytes, count)?;
                 (pair.load(strategy, bytes, count)?, limit)
             }
-        };
-        self.series.push(value, limit);
-        Ok(())
+        })
     }
 
     /// What a time of a message makes in the row's unit.
     fn rate(&self, ns: f64) -> f64 {
         let per_second = 1e9 / ns.max(f64::MIN_POSITIVE);
-        match self.figure {
-            Figure::Volume(_) => per_second * self.bytes as f64 / f64::from(1 << 30),
-            _ => per_second / 1e6,
+        let bytes = per_second * self.bytes as f64;
+        match (self.figure, self.slow) {
+            (Figure::Volume(_), false) => bytes / f64::from(1 << 30),
+            (Figure::Volume(_), true) => bytes / f64::from(1 << 20),
+            (_, false) => per_second / 1e6,
+            (_, true) => per_second,
         }
     }
 
-    fn row(&self) -> Option<crate::report::BenchRow> {
-        let unit = match self.figure {
-            Figure::Rate(_) | Figure::RateAll(_) => "Mmsg/s",
-            Figure::Volume(_) => "GiB/s",
-            Figure::Load(_) => "%",
+    fn row(&self, series: &Series) -> Option<BenchRow> {
+        let unit = match (self.figure, self.slow) {
+            (Figure::Rate(_) | Figure::RateAll(_), false) => "Mmsg/s",
+            (Figure::Rate(_) | Figure::RateAll(_), true) => "msg/s",
+            (Figure::Volume(_), false) => "GiB/s",
+            (Figure::Volume(_), true) => "MiB/s",
+            (Figure::Load(_), _) => "%",
             _ => NS,
         };
-        self.series.row(self.name, self.bytes, unit)
+        series.row(self.name, self.bytes, unit)
     }
 }

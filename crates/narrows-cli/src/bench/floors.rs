@@ -1,50 +1,103 @@
 //! `bench limit`: everything that the other benches are divided by, on its own.
 
+use narrows::strategy::Placement;
+
 use super::limit::{Kind, Pace};
+use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Needs, Section, begin, choice};
-use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use super::{Asked, Measure, Needs, Section, Task, begin, make, rounds};
+use crate::failure::{Failure, Kind as Failed};
+use crate::place::Place;
+use crate::report::BenchRow;
 
 const BYTES: [usize; 4] = [64, 1024, 4096, 65536];
 const ROUNDS: u16 = 31;
+/// What an eventfd stands in for.
+const DOORBELL: &str = "doorbell";
 
 /// Measures every floor.
 ///
 /// # Errors
-/// The other process is gone.
-pub fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let bytes = choice::sizes(&args.bytes, &BYTES)?;
-    let mut floors: Vec<(Kind, usize, Option<Pace>)> = vec![
-        (Kind::LineEachWay, 0, None),
-        (Kind::LineEachWay, 0, Some(Pace::default())),
-        (Kind::LineThinking, 0, None),
-        (Kind::SharedLine, 0, None),
-    ];
+/// The other side is gone.
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let mut floors: Vec<Floor> = [Kind::LineEachWay, Kind::LineThinking, Kind::SharedLine]
+        .map(|kind| Floor { kind, bytes: 0, placement: Placement::External })
+        .to_vec();
+    // A machine has one kind of memory. A chip's may differ, and then the rows say which.
+    let placements = match &asked.chip {
+        None => vec![Placement::External],
+        Some(_) => vec![Placement::Internal, Placement::External],
+    };
     for kind in [Kind::Copy, Kind::CopyBothWays, Kind::CopyRate] {
-        floors.extend(bytes.iter().map(|bytes| (kind, *bytes, None)));
-    }
-    floors.extend([(Kind::SlotRate, 0, None), (Kind::Eventfd, 0, None)]);
-    let longest = bytes.iter().copied().max().unwrap_or(0);
-    let needs = Needs { trials: &[], longest, steps: floors.len() };
-    let mut task = begin(global, args, &needs)?;
-    let mut rows = Vec::new();
-    for (kind, bytes, pace) in floors {
-        let name = match pace {
-            None => kind.name().to_owned(),
-            Some(_) => format!("{}, no pause", kind.name()),
-        };
-        task.say(&name);
-        let mut series = Series::default();
-        for _ in 0..task.rounds(ROUNDS) {
-            series.push_alone(match pace {
-                None => task.pair.floor(kind, bytes)?,
-                Some(pace) => task.pair.floor_at(pace, kind, bytes)?,
-            });
+        for placement in &placements {
+            let sizes = asked.sizes(*placement, &BYTES)?;
+            let fits = sizes.into_iter().filter(|bytes| *bytes <= asked.longest(*placement));
+            floors.extend(fits.map(|bytes| Floor { kind, bytes, placement: *placement }));
         }
-        let bytes = if kind == Kind::SlotRate { super::limit::SLOT_PAYLOAD } else { bytes };
-        rows.extend(series.row(name, bytes, NS));
-        task.step();
     }
-    Ok(vec![Section { rows, ..Section::default() }])
+    let most = placements.iter().map(|placement| asked.longest(*placement)).max().unwrap_or(0);
+    if let Some(bytes) = asked.args.bytes.iter().find(|bytes| **bytes > most) {
+        let text = format!("no memory carries {bytes} bytes here, but up to {most}: name fewer");
+        return Err(Failure::new(Failed::Usage, text));
+    }
+    let last = [Kind::SlotRate, Kind::Eventfd];
+    floors.extend(last.map(|kind| Floor { kind, bytes: 0, placement: Placement::External }));
+    let longest = floors.iter().map(|floor| floor.bytes).max().unwrap_or(0);
+    let needs = Needs { trials: &[], longest, steps: floors.len() + 1 };
+    if asked.chip.is_some() {
+        return make(asked, &needs, Floors { floors });
+    }
+    let mut task = begin(asked.global, asked.args, &needs)?;
+    let unpaused = unpaused(&mut task.pair, usize::from(rounds(asked.args, ROUNDS)))?;
+    task.step();
+    let mut sections = Floors { floors }.measure(&mut task)?;
+    if let Some(section) = sections.first_mut() {
+        section.rows.splice(1..1, unpaused);
+    }
+    Ok(sections)
+}
+
+/// One floor.
+#[derive(Clone, Copy)]
+struct Floor {
+    kind: Kind,
+    bytes: usize,
+    placement: Placement,
+}
+
+struct Floors {
+    floors: Vec<Floor>,
+}
+
+impl Measure for Floors {
+    fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
+        let chip = task.args.place.on.is_some();
+        let mut rows = Vec::new();
+        for Floor { kind, bytes, placement } in self.floors {
+            let name = match kind {
+                Kind::Eventfd if chip => DOORBELL.to_owned(),
+                _ if chip && kind.has_payload() => format!("{}, {placement}", kind.name()),
+                _ => kind.name().to_owned(),
+            };
+            task.say(&name);
+            let mut series = Series::default();
+            for _ in 0..task.rounds(ROUNDS) {
+                series.push_alone(task.pair.allowed(kind, bytes, placement)?);
+            }
+            let bytes = if kind == Kind::SlotRate { super::limit::SLOT_PAYLOAD } else { bytes };
+            rows.extend(series.row(name, bytes, NS));
+            task.step();
+        }
+        Ok(vec![Section { rows, ..Section::default() }])
+    }
+}
+
+/// Two looks of a processor may have a pause between them or none; what is between those of a chip is
+/// its platform's to say.
+fn unpaused(pair: &mut Pair, rounds: usize) -> Result<Option<BenchRow>, Failure> {
+    let mut series = Series::default();
+    for _ in 0..rounds {
+        series.push_alone(pair.floor_at(Pace::default(), Kind::LineEachWay, 0)?);
+    }
+    Ok(series.row(format!("{}, no pause", Kind::LineEachWay.name()), 0, NS))
 }

@@ -1,70 +1,21 @@
 //! Batches of messages between the two processes of a bench.
 
-use std::time::Instant;
-
 use narrows::driver::made_in_pool;
 use narrows::endpoint::{Address, FlowId, Message, Node, SendError, What};
 use narrows::strategy::Strategy;
-use narrows_host::system;
 
 use super::choice;
 use super::limit::{LAP, Laps, stream_lap};
 use super::pair::{PATIENCE, PORT, Pair, corrupted, mark};
 use super::sink::{self, Receipt};
 use crate::failure::Failure;
-use crate::place::{Place, Timer};
+use crate::place::{Core, Place, Timer};
 use crate::service::{self, Mode};
 
 /// Late answers before processor time is taken: a hybrid wait has learnt by then.
 const LEARNING: u64 = 16;
 /// Messages that are sent at a time by [`Pair::stream_all`].
 const TOGETHER: usize = 32;
-
-/// Where both sides are processes of this machine.
-impl Pair {
-    /// As [`Pair::messages`], with a random time to think between two round trips, which is not
-    /// counted.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn thinking(
-        &mut self,
-        strategy: Strategy,
-        bytes: usize,
-        count: u64,
-    ) -> Result<f64, Failure> {
-        self.exchanges(Mode::Messages(strategy), strategy)?;
-        let mut laps = Laps::new(count);
-        for number in 0..count {
-            laps.think();
-            self.there_and_back(number, count, bytes)?;
-            laps.end(1);
-        }
-        self.exchanged(bytes)?;
-        Ok(laps.middle().unwrap_or_default())
-    }
-
-    /// A batch of messages that are answered [`service::LATE`] later: the processor time that this
-    /// side uses meanwhile, in percent of a core.
-    ///
-    /// # Errors
-    /// As [`Pair::messages`].
-    pub fn load(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
-        self.exchanges(Mode::Late(strategy), strategy)?;
-        let count = count + LEARNING;
-        let mut began = (Instant::now(), system::process_time());
-        for number in 0..count {
-            if number == LEARNING {
-                began = (Instant::now(), system::process_time());
-            }
-            self.there_and_back(number, count, bytes)?;
-        }
-        let used = system::process_time().saturating_sub(began.1);
-        let load = 100.0 * used.as_secs_f64() / began.0.elapsed().as_secs_f64();
-        self.exchanged(bytes)?;
-        Ok(load)
-    }
-}
 
 impl<P: Place> Pair<P> {
     /// A batch of messages that come back: nanoseconds of a round trip, the median.
@@ -83,6 +34,52 @@ impl<P: Place> Pair<P> {
         })?;
         self.exchanged(bytes)?;
         Ok(ns)
+    }
+
+    /// As [`Pair::messages`], with a random time to think between two round trips, which is not
+    /// counted.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn thinking(
+        &mut self,
+        strategy: Strategy,
+        bytes: usize,
+        count: u64,
+    ) -> Result<f64, Failure> {
+        self.exchanges(Mode::Messages(strategy), strategy)?;
+        let mut laps = Laps::by(self.timer(), count);
+        for number in 0..count {
+            laps.think();
+            self.there_and_back(number, count, bytes)?;
+            laps.end(1);
+        }
+        self.exchanged(bytes)?;
+        Ok(laps.middle().unwrap_or_default())
+    }
+
+    /// A batch of messages that are answered [`service::LATE`] later: the processor time that this
+    /// side uses meanwhile, in percent of a core.
+    ///
+    /// # Errors
+    /// As [`Pair::messages`].
+    pub fn load(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
+        self.exchanges(Mode::Late(strategy), strategy)?;
+        let (timer, core) = (self.timer(), self.peer.node.platform().core());
+        let now = || (timer.moment(), core.used());
+        let count = count + LEARNING;
+        let mut began = now();
+        for number in 0..count {
+            if number == LEARNING {
+                began = now();
+            }
+            self.there_and_back(number, count, bytes)?;
+        }
+        let ended = now();
+        let used = ended.1.saturating_sub(began.1).as_nanos() as f64;
+        let load = 100.0 * used / timer.nanos(began.0, ended.0);
+        self.exchanged(bytes)?;
+        Ok(load)
     }
 
     /// As [`Pair::messages`], from and to each of so many ports in turn. Both sides open them for

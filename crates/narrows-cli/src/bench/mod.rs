@@ -5,8 +5,8 @@
 //! disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
 //! own ratios.
 //!
-//! What measures nothing but the stack can be made on a simulated chip as well, where there is no
-//! limit to measure.
+//! On a simulated chip both sides are processes of one simulation, and a batch of the limit is one of
+//! its own.
 
 pub mod against;
 mod bounds;
@@ -189,14 +189,14 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let chip = args.place.chip(global)?;
     let asked = Asked { global, args, chip };
     let sections = match args.which {
-        Which::Limit => floors::run(global, args)?,
-        Which::Bounds => bounds::run(global, args)?,
+        Which::Limit => floors::run(&asked)?,
+        Which::Bounds => bounds::run(&asked)?,
         Which::Pingpong => pingpong::run(&asked)?,
         Which::Throughput => throughput::run(&asked)?,
         Which::Phases => phases::run(&asked)?,
         Which::Sizes => sizes::run(&asked)?,
-        Which::Storm => return storm::run(global, args),
-        Which::Soak => return soak::run(global, args),
+        Which::Storm => return storm::run(&asked),
+        Which::Soak => return soak::run(&asked),
         Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
         Which::Mcapi => mcapi::run(global, args)?,
@@ -265,11 +265,8 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
 /// Why a bench cannot be made on a simulated chip.
 fn only_here(which: Which) -> Option<&'static str> {
     match which {
-        Which::Limit => Some("measures what this machine allows without the stack"),
-        Which::Bounds => Some("judges the stack by what this machine allows without it"),
-        Which::Storm => Some("kills processes of this machine"),
-        Which::Soak => Some("looks for what grows in processes of this machine"),
-        Which::Sim => Some("times the simulator with a chip of its own"),
+        // Both are of this machine's own time, of which a simulated chip has none.
+        Which::Sim => Some("times the simulator itself, with a chip of its own"),
         Which::Tune => Some("times the choosing of strategies on this machine"),
         Which::Mcapi => Some("measures the C library, which is for this machine"),
         _ => None,
@@ -353,7 +350,9 @@ fn make(
     let Asked { global, args, chip } = asked;
     let Some(chip) = chip else { return bench.measure(&mut begin(global, args, needs)?) };
     let room = sim::Needs { longest: needs.longest, ..sim::Needs::default() };
-    sim::run(global, chip, &room, |peer| {
+    let limits = sim::ChipLimits::new(chip, sim::cores(global, chip)?);
+    sim::run(global, chip, &room, |mut peer| {
+        peer.limits = Some(limits);
         let pair = Pair::new(peer, needs.longest)?;
         bench.measure(&mut needs.task(global, args, pair)?)
     })

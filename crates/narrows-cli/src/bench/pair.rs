@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, FlowId, SendError};
-use narrows::strategy::Strategy;
+use narrows::strategy::{Placement, Strategy};
 use narrows_host::Host;
 
-use super::limit::{Kind as Floor, Limits, Pace};
+use super::limit::{Kind as Floor, Pace};
 use super::messages::in_laps;
 use super::parts::Parts;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
 use crate::peer::{Options, Peer, default_cores};
-use crate::place::Place;
+use crate::place::{Allowed, Place};
 use crate::service::Mode;
 
 /// The longest wait for the other side to agree to something.
@@ -29,7 +29,7 @@ pub struct Pair<P: Place = Host> {
     /// The other one.
     pub peer: Peer<P>,
     /// What the machine itself allows, where that can be measured.
-    limits: Option<Limits>,
+    limits: Option<P::Allowed>,
     /// A payload; its first bytes are the message's number.
     pub(super) out: Vec<u8>,
     pub(super) back: Vec<u8>,
@@ -66,7 +66,7 @@ impl Pair {
     /// # Errors
     /// The other side is gone.
     pub fn floor(&mut self, floor: Floor, bytes: usize) -> Result<f64, Failure> {
-        self.limit(floor, bytes)?.ok_or_else(no_limits)
+        self.allowed(floor, bytes, Placement::External)
     }
 
     /// As [`Pair::floor`], at a pace of its own.
@@ -104,22 +104,43 @@ impl<P: Place> Pair<P> {
         }
     }
 
-    /// One batch of a limit: nanoseconds of an iteration; none where there are no limits to measure.
+    /// One batch of a limit, with payloads in memory of that placement: nanoseconds of an iteration;
+    /// none where there are no limits to measure.
     ///
     /// # Errors
     /// The other side is gone.
-    pub fn limit(&mut self, floor: Floor, bytes: usize) -> Result<Option<f64>, Failure> {
-        self.limited(|limits| limits.caller_batch(floor, bytes, floor.iterations(bytes)))
+    pub fn limit(
+        &mut self,
+        floor: Floor,
+        bytes: usize,
+        placement: Placement,
+    ) -> Result<Option<f64>, Failure> {
+        self.limited(|limits| limits.batch(floor, bytes, placement))
+    }
+
+    /// As [`Pair::limit`], where there are limits.
+    ///
+    /// # Errors
+    /// The other side is gone.
+    pub fn allowed(
+        &mut self,
+        floor: Floor,
+        bytes: usize,
+        placement: Placement,
+    ) -> Result<f64, Failure> {
+        self.limit(floor, bytes, placement)?.ok_or_else(no_limits)
     }
 
     fn limited(
         &mut self,
-        measure: impl FnOnce(&mut Limits) -> io::Result<f64>,
+        measure: impl FnOnce(&mut P::Allowed) -> io::Result<f64>,
     ) -> Result<Option<f64>, Failure> {
         if self.limits.is_none() {
             return Ok(None);
         }
-        self.limit_mode(true)?;
+        if P::Allowed::SERVED {
+            self.limit_mode(true)?;
+        }
         let measured = self.limits.as_mut().map(measure).transpose();
         measured.map_err(|error| self.peer.broken(&error.to_string()))
     }

@@ -70,7 +70,10 @@ impl Floors {
         bytes: usize,
     ) -> Result<Floors, Failure> {
         let bell = if choice::sleeps(strategy) { Kind::Eventfd } else { Kind::LineEachWay };
-        Ok(Floors { bell: pair.limit(bell, 0)?, copy: pair.limit(Kind::Copy, bytes)? })
+        Ok(Floors {
+            bell: pair.limit(bell, 0, strategy.placement)?,
+            copy: pair.limit(Kind::Copy, bytes, strategy.placement)?,
+        })
     }
 
     /// Adds a round to the series of the phases.

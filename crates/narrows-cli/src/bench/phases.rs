@@ -86,7 +86,7 @@ fn one<P: Place>(
         let (with, parts) = task.pair.traced(strategy, bytes, count)?;
         limits.push(&mut phases, &parts);
         bells.push(parts.bells, limits.bell);
-        let limit = task.pair.limit(floor, bytes)?;
+        let limit = task.pair.limit(floor, bytes, strategy.placement)?;
         let without = task.pair.calls(strategy, bytes, count)?;
         on.push(with, limit);
         off.push(without, limit);

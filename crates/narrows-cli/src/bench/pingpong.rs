@@ -68,7 +68,7 @@ impl Measure for Trips<'_> {
                 let count = iterations(first);
                 let mut series = Series::default();
                 for _ in 0..task.rounds(ROUNDS) {
-                    let limit = task.pair.limit(floor, *bytes)?;
+                    let limit = task.pair.limit(floor, *bytes, strategy.placement)?;
                     let own = traffic.batch(&mut task.pair, *strategy, *bytes, count)?;
                     series.push(own, limit);
                 }

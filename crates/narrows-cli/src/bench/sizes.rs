@@ -266,7 +266,8 @@ fn aggregates<P: Place>(
         let floor = pingpong::floor(&strategy, carried);
         let mut series = Series::default();
         for _ in 0..task.rounds(ROUNDS) {
-            let limit = task.pair.limit(floor, carried)?.map(|limit| f64::from(messages) * limit);
+            let limit = task.pair.limit(floor, carried, strategy.placement)?;
+            let limit = limit.map(|limit| f64::from(messages) * limit);
             let value = match gathered {
                 true => task.pair.together(strategy, bytes, parts)?,
                 false => task.pair.exchange(strategy, bytes, parts)?,

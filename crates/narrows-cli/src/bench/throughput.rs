@@ -38,7 +38,7 @@ impl Measure for Streams<'_> {
             let (mut rate, mut mib) = (Series::default(), Series::default());
             let per_second = |ns: f64| 1e9 / ns.max(f64::MIN_POSITIVE);
             for _ in 0..task.rounds(ROUNDS) {
-                let limit = task.pair.limit(floor, *bytes)?.map(per_second);
+                let limit = task.pair.limit(floor, *bytes, strategy.placement)?.map(per_second);
                 let own = per_second(task.pair.stream(*strategy, *bytes, count)?);
                 let size = *bytes as f64 / f64::from(1 << 20);
                 rate.push(own, limit);

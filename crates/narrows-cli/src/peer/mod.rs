@@ -29,7 +29,6 @@ pub(crate) use node::{Settings, not_opened, open, small};
 pub use process::Process;
 pub(crate) use process::ended;
 
-use crate::bench::limit::Limits;
 use crate::failure::{Failure, Kind};
 use crate::flags::Cores;
 use crate::place::{Other, Place};
@@ -132,9 +131,9 @@ pub struct Peer<P: Place = Host> {
     pub link: LinkId,
     /// Links to further cores that serve as the other side does, if there are any.
     pub further: Vec<LinkId>,
-    /// What the machine itself allows, between the same two processes, if it was asked for. The
-    /// other side takes part in [`Mode::Limits`].
-    pub limits: Option<Limits>,
+    /// What the machine itself allows, between the same two sides, if it was asked for. Another
+    /// process takes part in [`Mode::Limits`].
+    pub limits: Option<P::Allowed>,
     /// Sentences about what the machine refused, and what stands in for what it has not.
     pub warnings: Vec<String>,
     /// How the other side is asked about itself.

@@ -1,11 +1,13 @@
 //! This machine.
 
+use narrows::strategy::Placement;
 use narrows_host::{Host, Trace, system};
 use std::hint::spin_loop;
+use std::io;
 use std::time::{Duration, Instant};
 
-use super::{Core, Place};
-use crate::bench::limit::Clock;
+use super::{Allowed, Core, Place};
+use crate::bench::limit::{Clock, Kind, Limits};
 use crate::peer::Process;
 use crate::run::Stamps;
 
@@ -13,6 +15,7 @@ impl Place for Host {
     type Core = ThisProcess;
     type Timer = Clock;
     type Other = Process;
+    type Allowed = Limits;
 
     fn core(&self) -> ThisProcess {
         ThisProcess
@@ -36,6 +39,15 @@ impl Place for Host {
 
     fn stamps(&self) -> Stamps {
         Stamps::alike(Host::stamp_cost())
+    }
+}
+
+impl Allowed for Limits {
+    const SERVED: bool = true;
+
+    /// There is one kind of memory.
+    fn batch(&mut self, kind: Kind, bytes: usize, _: Placement) -> io::Result<f64> {
+        self.caller_batch(kind, bytes, kind.iterations(bytes))
     }
 }
 

@@ -8,9 +8,12 @@ mod host;
 
 use narrows::endpoint::Node;
 use narrows::platform::{Instant, Platform, Wait};
+use narrows::strategy::Placement;
 use narrows_host::Trace;
+use std::io;
 use std::time::Duration;
 
+use crate::bench::limit::Kind;
 use crate::run::Stamps;
 
 /// A platform that measurements are made on.
@@ -21,6 +24,8 @@ pub trait Place: Platform {
     type Timer: Timer;
     /// What the caller knows of the other side beside the link.
     type Other: Other;
+    /// What there is to measure without the stack.
+    type Allowed: Allowed;
 
     /// This core.
     fn core(&self) -> Self::Core;
@@ -71,6 +76,22 @@ pub trait Timer {
 
     /// Nanoseconds from `start` to `end`.
     fn nanos(&self, start: Self::Moment, end: Self::Moment) -> f64;
+
+    /// Lets so many nanoseconds pass.
+    fn pass(&self, nanos: u64);
+}
+
+/// What a place allows between two cores without the stack.
+pub trait Allowed {
+    /// Whether the other side's program takes part, and serves nothing else meanwhile.
+    const SERVED: bool;
+
+    /// A batch of a limit, with payloads of so many bytes in memory of that placement: nanoseconds of
+    /// an iteration.
+    ///
+    /// # Errors
+    /// The other side is gone, or there is no such payload.
+    fn batch(&mut self, kind: Kind, bytes: usize, placement: Placement) -> io::Result<f64>;
 }
 
 /// The other side, beside the link.

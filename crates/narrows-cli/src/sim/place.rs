@@ -8,6 +8,7 @@ use narrows_sim::chip::Chip;
 use narrows_sim::cpu::{Cpu, Stamp};
 use narrows_sim::time::{Cost, Time};
 
+use super::limits::Limits;
 use crate::place::{Core, Other, Place, Timer};
 use crate::run::Stamps;
 
@@ -18,6 +19,7 @@ impl Place for Cpu {
     type Core = Cpu;
     type Timer = Cpu;
     type Other = Callee;
+    type Allowed = Limits;
 
     fn core(&self) -> Cpu {
         self.clone()
@@ -80,6 +82,10 @@ impl Timer for Cpu {
 
     fn nanos(&self, start: Time, end: Time) -> f64 {
         end.since(start).0 as f64 * NANOS
+    }
+
+    fn pass(&self, nanos: u64) {
+        self.compute(Time::nanos(nanos));
     }
 }
 

@@ -253,6 +253,7 @@ impl Platform for Cpu {
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
     const LINE: u32 = 64;
+    const RECEIPTS: bool = true;
 
     fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..len).map(make).collect())

@@ -8,6 +8,7 @@ use crate::link::{self, Link, LinkId};
 use crate::memory::Ack;
 pub(super) use crate::memory::More;
 use crate::platform::Platform;
+use crate::span::{Edge, Span};
 use crate::strategy::{Strategy, Transfer};
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
@@ -39,6 +40,11 @@ impl<P: Platform> Ready<'_, P> {
         place: impl FnOnce(usize) -> Option<&'b mut [u8]>,
     ) -> Result<Option<Received>, More> {
         let Ready { platform, id, port, copied, .. } = *self;
+        let place = |len| {
+            let place = place(len)?;
+            receipt(platform, port);
+            Some(place)
+        };
         let taken = link::take_into::<P, SHORT>(platform, self.link, port, copied, place)?;
         Ok(taken.map(|d| Received {
             what: What::Message,
@@ -47,6 +53,15 @@ impl<P: Platform> Ready<'_, P> {
             priority: d.priority,
             tag: d.tag,
         }))
+    }
+}
+
+/// Stamps that a message of a port is received, before its payload is copied out.
+#[inline(always)]
+pub(super) fn receipt<P: Platform>(platform: &P, port: Port) {
+    if P::RECEIPTS {
+        platform.stamp(Span::Receive, Edge::Enter, port.into());
+        platform.stamp(Span::Receive, Edge::Leave, port.into());
     }
 }
 

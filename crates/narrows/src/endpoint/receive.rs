@@ -67,6 +67,7 @@ impl<P: Platform> Node<P> {
         let endpoint = self.endpoints.get_mut(usize::from(port)).and_then(Option::as_mut);
         let endpoint = endpoint.ok_or(PortError::Closed)?;
         let Some(at) = endpoint.queue.pop(&mut self.links, select) else { return Ok(None) };
+        super::quick::receipt(&self.platform, port);
         Ok(self.lent(at))
     }
 

@@ -81,15 +81,15 @@ impl Callee {
         let (kind, number) = (batch.kind, self.side.number);
         self.side.attempt(&batch, |turns, first| {
             // Both partners are the caller's waits for the number.
-            turns.mapping.line(Line::Begun).store(number, Release);
+            turns.shared.mapping.line(Line::Begun).store(number, Release);
             let timed = first + WARM_UP;
             turns.callee(kind, first..timed)?;
             turns.callee(kind, timed..timed + batch.iterations)?;
             let last = timed + batch.iterations - 1;
             let arrived = intact(turns.into, number, last);
             let ended = Line::Ended;
-            turns.mapping.word::<1>(ended).store(u64::from(arrived), Relaxed);
-            turns.mapping.line(ended).store(number, Release);
+            turns.shared.mapping.word::<1>(ended).store(u64::from(arrived), Relaxed);
+            turns.shared.mapping.line(ended).store(number, Release);
             Ok(())
         })?;
         self.side.turn += WARM_UP + batch.iterations;

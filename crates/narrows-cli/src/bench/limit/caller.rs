@@ -117,14 +117,14 @@ impl Limits {
         let number = self.side.number;
         let ns = self.side.attempt(&batch, |turns, first| {
             let (begun, ended) = (Line::Begun, Line::Ended);
-            turns.wait(turns.mapping.line(begun), |word| word == number)?;
+            turns.wait(turns.shared.mapping.line(begun), |word| word == number)?;
             let timed = first + WARM_UP;
             turns.caller(kind, first..timed, &mut Laps::new(WARM_UP))?;
             let mut laps = Laps::new(iterations);
             turns.caller(kind, timed..timed + iterations, &mut laps)?;
-            turns.wait(turns.mapping.line(ended), |word| word == number)?;
+            turns.wait(turns.shared.mapping.line(ended), |word| word == number)?;
             let last = timed + iterations - 1;
-            let there = turns.mapping.word::<1>(ended).load(Relaxed) == 1;
+            let there = turns.shared.mapping.word::<1>(ended).load(Relaxed) == 1;
             let back = !kind.comes_back() || intact(turns.into, number, last);
             if let (true, true, Some(ns)) = (there, back, laps.middle()) {
                 Ok(ns)

@@ -55,6 +55,12 @@ impl Timer for Clock {
             _ => 0.0,
         }
     }
+
+    #[inline(always)]
+    fn pass(&self, time: u64) {
+        let start = self.moment();
+        while self.nanos(start, self.moment()) < time as f64 {}
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -34,6 +34,14 @@ impl Laps {
     pub fn new(room: u64) -> Self {
         Self::by(Clock::get(), room)
     }
+}
+
+impl<T: Timer> Laps<T> {
+    /// No laps, and room for so many.
+    pub fn by(timer: T, room: u64) -> Self {
+        let times = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
+        Self { began: timer.moment(), timer, times, done: 0, state: 0x9e37_79b9_7f4a_7c15 }
+    }
 
     /// A lap begins when a random time has passed, as with a program that does something with an
     /// answer. It is drawn anew each time, so that it does not fall into step with how the other
@@ -44,22 +52,8 @@ impl Laps {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        let length = (self.state % THOUGHT) as f64;
-        let start = self.timer.moment();
-        loop {
-            self.begin();
-            if self.timer.nanos(start, self.began) >= length {
-                return;
-            }
-        }
-    }
-}
-
-impl<T: Timer> Laps<T> {
-    /// No laps, and room for so many.
-    pub fn by(timer: T, room: u64) -> Self {
-        let times = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
-        Self { began: timer.moment(), timer, times, done: 0, state: 0x9e37_79b9_7f4a_7c15 }
+        self.timer.pass(self.state % THOUGHT);
+        self.begin();
     }
 
     /// A lap begins.

@@ -37,6 +37,7 @@ mod caller;
 mod clock;
 mod laps;
 mod raw;
+pub(crate) mod shared;
 mod side;
 mod turns;
 
@@ -50,7 +51,9 @@ pub use callee::{Callee, Served};
 pub use caller::Limits;
 pub use clock::Clock;
 pub use laps::{LAP, Laps, stream_lap};
+pub(crate) use raw::{Area, Line};
 pub use raw::{MAX_BYTES, SLOT_PAYLOAD};
+pub(crate) use turns::{Turns, fill, intact};
 
 /// The most iterations of one batch.
 pub const MAX_ITERATIONS: u64 = 1 << 24;
@@ -119,7 +122,7 @@ impl Kind {
     }
 
     /// Whether the callee copies the payload back.
-    fn comes_back(self) -> bool {
+    pub(crate) fn comes_back(self) -> bool {
         matches!(self, Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn)
     }
 
@@ -147,7 +150,7 @@ impl Kind {
     }
 
     /// Bytes of private memory that an iteration reads or fills.
-    fn bytes(self, asked: usize) -> io::Result<usize> {
+    pub(crate) fn bytes(self, asked: usize) -> io::Result<usize> {
         match self {
             Self::SlotRate | Self::SlotEachWay => Ok(SLOT_PAYLOAD),
             _ if !self.has_payload() => Ok(0),

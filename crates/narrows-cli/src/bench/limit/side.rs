@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::bells::Bells;
 use super::raw::{Line, MAX_BYTES, Mapping, PAGE};
+use super::shared::Processes;
 use super::turns::{Turns, fill};
 use super::{Kind, MAX_ITERATIONS, PATIENCE, Pace};
 
@@ -78,7 +79,7 @@ impl Side {
     pub fn attempt<R>(
         &mut self,
         batch: &Batch,
-        work: impl FnOnce(&mut Turns, u64) -> io::Result<R>,
+        work: impl FnOnce(&mut Turns<'_, Processes<'_>>, u64) -> io::Result<R>,
     ) -> io::Result<R> {
         self.usable()?;
         // Until it has succeeded: `work` may also unwind.
@@ -88,8 +89,7 @@ impl Side {
         fill(out, self.number);
         into.fill(0);
         let mut turns = Turns {
-            mapping: &self.mapping,
-            bells: &self.bells,
+            shared: Processes { mapping: &self.mapping, bells: &self.bells },
             pace: batch.pace,
             patience: self.patience,
             begun: Instant::now(),

@@ -96,13 +96,13 @@ fn bytes_that_did_not_cross_are_noticed() {
         callee
             .side
             .attempt(&batch, |turns, first| {
-                turns.mapping.line(Line::Begun).store(number, Release);
+                turns.shared.mapping.line(Line::Begun).store(number, Release);
                 let timed = first + WARM_UP;
                 turns.callee(kind, first..timed)?;
                 // Answers by the line alone, and claims that all is well.
                 turns.callee(Kind::LineEachWay, timed..timed + batch.iterations)?;
-                turns.mapping.word::<1>(Line::Ended).store(1, Release);
-                turns.mapping.line(Line::Ended).store(number, Release);
+                turns.shared.mapping.word::<1>(Line::Ended).store(1, Release);
+                turns.shared.mapping.line(Line::Ended).store(number, Release);
                 Ok(())
             })
             .unwrap();

@@ -1,25 +1,32 @@
 //! `bench soak`: two processes at full load for a long time. Again and again what both have of the
 //! system's is looked at and how long calls take, and at the end whether that stayed as it was.
+//!
+//! On a simulated chip both sides are in this process, and time is virtual.
 
+mod chips;
 mod sample;
 mod verdict;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use narrows::endpoint::Node;
 use narrows::link::LinkId;
-use narrows_host::Node;
+use narrows::platform::{Instant, Lost};
+use narrows_host::Host;
+use narrows_sim::chip::Chip;
 use serde::{Deserialize, Serialize};
 
-use super::choice;
 use super::traffic::{
     Count, Counts, Load, PATIENCE, Partner, Profile, Role, STARTER, Trouble, agree, open,
 };
+use super::{Asked, choice};
 use crate::failure::{Failure, Kind};
-use crate::flags::{Bench, Global};
+use crate::flags::Global;
 use crate::machine::{Machine, Root};
 use crate::output;
 use crate::peer::{self, default_cores};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::run::catch_signals;
@@ -28,6 +35,8 @@ use sample::{Footprint, Sample};
 use verdict::Check;
 
 const TIME: Duration = Duration::from_secs(3600);
+/// The usual time of a soak on a simulated chip.
+const VIRTUAL: Duration = Duration::from_secs(1);
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["hybrid"], &["external"]];
 /// Intervals that a soak has, if they are not longer than this and not shorter than that.
 const INTERVALS: u32 = 64;
@@ -43,61 +52,56 @@ enum Row {
 }
 
 /// What a soak is made with.
-struct Soak<'a> {
-    node: Node,
+struct Soak<'a, P: Place = Host> {
+    node: &'a mut Node<P>,
     link: LinkId,
-    partner: Partner,
-    counts: Counts,
+    counts: &'a Counts,
+    theirs: &'a Counts,
+    /// What both sides have now: here, and there if that is another process.
+    footprints: &'a dyn Fn() -> Option<[Footprint; 2]>,
     stopped: &'a AtomicBool,
-    progress: Progress,
-    samples: Vec<Sample>,
+    progress: &'a Progress,
+    samples: &'a mut Vec<Sample>,
+}
+
+/// How long a soak is, and of what.
+#[derive(Clone, Copy)]
+struct Length {
+    profile: Profile,
+    time: Duration,
+    interval: Duration,
 }
 
 /// Runs a soak and prints the verdict.
 ///
 /// # Errors
 /// Something did not stay as it was, was lost, or the soak could not go on.
-pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let time = args.time.unwrap_or(TIME);
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let Asked { global, args, chip } = asked;
+    let usual = if chip.is_some() { VIRTUAL } else { TIME };
+    let time = args.time.unwrap_or(usual);
     let chosen = choice::strategies([&args.transfer[..], &args.notify, &args.placement], DEFAULTS)?;
     let [strategy] = chosen[..] else {
         let sentence = "bench soak runs one strategy: name one of each axis";
         return Err(Failure::new(Kind::Usage, sentence));
     };
     let stopped = catch_signals()?;
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
-    let directory = peer::directory()?;
-    let engine = strategy.transfer == narrows::strategy::Transfer::CopyEngine;
-    let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
+    let shortest = if chip.is_some() { Duration::from_micros(1) } else { SHORTEST };
+    let interval = (time / INTERVALS).clamp(shortest, LONGEST);
     let profile = Profile { active: true, strategy, seed: 1 };
-    let (name, core, priority) = ("partner", cores.callee, None);
-    let role = Role { name, core, priority, engine, hunts: true, profile };
-    let mut partner = Partner::start(directory.path(), &role)?;
-    let link = partner.link(&mut node, &role)?;
-    let interval = (time / INTERVALS).clamp(SHORTEST, LONGEST);
+    let length = Length { profile, time, interval };
+    let progress = Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json);
     let intervals = time.as_nanos() / interval.as_nanos();
-    let mut soak = Soak {
-        node,
-        link,
-        partner,
-        counts: Counts::default(),
-        stopped: &stopped,
-        progress: Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json),
-        samples: Vec::with_capacity(usize::try_from(intervals).unwrap_or(0) + 1),
+    let mut samples = Vec::with_capacity(usize::try_from(intervals).unwrap_or(0) + 1);
+    let counts = Counts::default();
+    let ended = match chip {
+        Some(chip) => chips::run(global, chip, length, &stopped, &progress, &mut samples, &counts),
+        None => processes(global, length, &stopped, &progress, &mut samples, &counts),
     };
-    let ended = soak.work(profile, time, interval);
-    let Soak { mut node, mut partner, samples, counts, progress, .. } = soak;
     drop(progress);
-    node.close(link);
-    let left = match partner.ended(PATIENCE) {
-        Some(how) if how.contains("exit status: 0") => Ok(()),
-        Some(how) => Err(Failure::new(Kind::Peer, format!("the other process {how}"))),
-        None => Err(Failure::new(Kind::Peer, "the other process does not end with its link")),
-    };
-    let checks = checks(&samples);
-    print(global, &strategy.to_string(), &samples, &checks, &counts)?;
+    let checks = checks(&samples, chip.as_ref());
+    print(&asked.machine(), global, &strategy.to_string(), &samples, &checks, &counts)?;
     ended?;
-    left?;
     let rising: Vec<&str> =
         checks.iter().filter(|check| !check.flat).map(|check| check.what.as_str()).collect();
     if rising.is_empty() {
@@ -111,57 +115,97 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     Err(Failure::new(Kind::Internal, sentence))
 }
 
-impl Soak<'_> {
+/// A soak of two processes of this machine.
+fn processes(
+    global: &Global,
+    length: Length,
+    stopped: &AtomicBool,
+    progress: &Progress,
+    samples: &mut Vec<Sample>,
+    counts: &Counts,
+) -> Result<(), Failure> {
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let directory = peer::directory()?;
+    let profile = length.profile;
+    let engine = profile.strategy.transfer == narrows::strategy::Transfer::CopyEngine;
+    let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
+    let (name, core, priority) = ("partner", cores.callee, None);
+    let role = Role { name, core, priority, engine, hunts: true, profile };
+    let mut partner = Partner::start(directory.path(), &role)?;
+    let link = partner.link(&mut node, &role)?;
+    let there = partner.process.id();
+    let footprints = || {
+        let look = |process| Footprint::look(&Root::default(), process);
+        Some([look(std::process::id())?, look(there)?])
+    };
+    let made = Soak {
+        node: &mut node,
+        link,
+        counts,
+        theirs: &partner.record,
+        footprints: &footprints,
+        stopped,
+        progress,
+        samples,
+    }
+    .work(length);
+    let ended = made.unwrap_or_else(|reason| {
+        let how = partner.ended(Duration::from_secs(1));
+        let how = how.unwrap_or_else(|| format!("is lost: {reason}"));
+        Err(Failure::new(Kind::Peer, format!("the other process {how}")))
+    });
+    node.close(link);
+    let left = match partner.ended(PATIENCE) {
+        Some(how) if how.contains("exit status: 0") => Ok(()),
+        Some(how) => Err(Failure::new(Kind::Peer, format!("the other process {how}"))),
+        None => Err(Failure::new(Kind::Peer, "the other process does not end with its link")),
+    };
+    ended.and(left)
+}
+
+impl<P: Place> Soak<'_, P> {
     /// Makes traffic, takes samples, and lets all arrive in the end.
-    fn work(
-        &mut self,
-        profile: Profile,
-        time: Duration,
-        interval: Duration,
-    ) -> Result<(), Failure> {
-        let made = self.make(profile, time, interval);
-        let lost = made.map_err(|trouble| match trouble {
-            Trouble::Defect(what) => Failure::new(Kind::Internal, what),
-            Trouble::Lost(reason) => {
-                let how = self.partner.ended(Duration::from_secs(1));
-                let how = how.unwrap_or_else(|| format!("is lost: {reason}"));
-                Failure::new(Kind::Peer, format!("the other process {how}"))
+    ///
+    /// # Errors
+    /// The link is lost; within, what else went wrong.
+    fn work(mut self, length: Length) -> Result<Result<(), Failure>, Lost> {
+        let made = match self.make(length) {
+            Ok(made) => made,
+            Err(Trouble::Lost(reason)) => return Err(reason),
+            Err(Trouble::Defect(what)) => Err(Failure::new(Kind::Internal, what)),
+        };
+        let wrong = self.counts.get(Count::Wrong) + self.theirs.get(Count::Wrong);
+        Ok(made.and_then(|()| match wrong {
+            0 => Ok(()),
+            wrong => {
+                let what = format!("{wrong} payloads came damaged, doubled or out of order");
+                Err(Failure::new(Kind::Internal, what))
             }
-        })?;
-        let wrong = self.counts.get(Count::Wrong) + self.partner.record.get(Count::Wrong);
-        if wrong > 0 {
-            let what = format!("{wrong} payloads came damaged, doubled or out of order");
-            return Err(Failure::new(Kind::Internal, what));
-        }
-        lost
+        }))
     }
 
-    fn make(
-        &mut self,
-        profile: Profile,
-        time: Duration,
-        interval: Duration,
-    ) -> Result<Result<(), Failure>, Trouble> {
-        let mut load = Load::new(&mut self.node, self.link, profile)?;
-        let start = Instant::now();
+    fn make(&mut self, length: Length) -> Result<Result<(), Failure>, Trouble> {
+        let Length { profile, time, interval } = length;
+        let mut load = Load::new(self.node, self.link, profile)?;
+        let start = self.now();
         let mut from = start;
         let mut before = self.totals();
-        while start.elapsed() < time && !self.stopped.load(Ordering::Relaxed) {
-            if !load.turn(&mut self.node, &self.counts)? {
-                load.rest(&mut self.node, &self.counts)?;
+        while self.now().since(start) < time && !self.stopped.load(Ordering::Relaxed) {
+            if !load.turn(self.node, self.counts)? {
+                load.rest(self.node, self.counts)?;
             }
-            let now = Instant::now();
-            if now - from < interval {
+            let now = self.now();
+            if now.since(from) < interval {
                 continue;
             }
             let totals = self.totals();
             let rate = |at: usize| {
                 let done = totals.get(at).zip(before.get(at)).map_or(0, |(now, then)| now - then);
-                done as f64 / (now - from).as_secs_f64()
+                done as f64 / now.since(from).as_secs_f64()
             };
             let us = |percent| load.latencies.percentile(percent).unwrap_or(0) as f64 / 1e3;
             let sample = Sample {
-                at_s: (now - start).as_secs_f64(),
+                at_s: now.since(start).as_secs_f64(),
                 messages_per_second: rate(0),
                 calls_per_second: rate(1),
                 median_us: us(50),
@@ -172,16 +216,17 @@ impl Soak<'_> {
             if let Err(failure) = self.look(sample) {
                 return Ok(Err(failure));
             }
-            self.progress.reach(u64::try_from((now - start).as_millis()).unwrap_or(u64::MAX));
+            let done = now.since(start).as_millis();
+            self.progress.reach(u64::try_from(done).unwrap_or(u64::MAX));
             // What looking took is in no interval.
-            (from, before) = (Instant::now(), self.totals());
+            (from, before) = (self.now(), self.totals());
         }
-        load.settle(&mut self.node, &self.counts, &self.partner.record, |_| ())?;
+        load.settle(self.node, self.counts, self.theirs, |_| ())?;
         let blocks = self.node.blocks_in_use(self.link);
-        if !agree(&self.counts, &self.partner.record) || blocks != Ok((0, 0)) {
+        if !agree(self.counts, self.theirs) || blocks != Ok((0, 0)) {
             let sentence = format!(
                 "when all was quiet, something was missing: {:?} here, {:?} there, blocks {blocks:?}",
-                self.counts, *self.partner.record
+                self.counts, self.theirs
             );
             return Ok(Err(Failure::new(Kind::Internal, sentence)));
         }
@@ -191,17 +236,18 @@ impl Soak<'_> {
         })
     }
 
+    fn now(&self) -> Instant {
+        self.node.platform().time()
+    }
+
     /// Messages received on both sides, and calls answered here, so far.
     fn totals(&self) -> [u64; 2] {
-        let received = self.counts.get(Count::Received) + self.partner.record.get(Count::Received);
+        let received = self.counts.get(Count::Received) + self.theirs.get(Count::Received);
         [received, self.counts.get(Count::Finished)]
     }
 
     fn look(&mut self, sample: Sample) -> Result<(), Failure> {
-        let root = Root::default();
-        let here = Footprint::look(&root, std::process::id());
-        let there = Footprint::look(&root, self.partner.process.id());
-        let (Some(here), Some(there)) = (here, there) else {
+        let Some([here, there]) = (self.footprints)() else {
             let sentence = "the kernel does not tell what a process has: /proc/PID/smaps_rollup, fd \
                             or maps cannot be read";
             return Err(Failure::new(Kind::Internal, sentence));
@@ -215,27 +261,35 @@ impl Soak<'_> {
 }
 
 /// Every figure that has to stay as it was; none if there are too few samples.
-fn checks(samples: &[Sample]) -> Vec<Check> {
+///
+/// A simulated chip is in one process, in which memory of the chip has none before it is used.
+fn checks(samples: &[Sample], chip: Option<&Chip>) -> Vec<Check> {
+    let blocks = |chip: &Chip| chip.link.classes.iter().map(|of| of.size * of.count).sum::<u32>();
+    let untouched = chip.map_or(0.0, |chip| 2.0 * f64::from(blocks(chip)) / 1024.0);
     let of = |figure: &dyn Fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
     type Part = (&'static str, fn(&Sample) -> Footprint);
     let sides: [Part; 2] = [("here", |sample| sample.here), ("there", |sample| sample.there)];
     let mut checks = Vec::new();
-    for (side, part) in sides {
+    for (side, part) in sides.into_iter().take(if chip.is_some() { 1 } else { 2 }) {
         let named = |what: &str| format!("{what} {side}");
         let pss = of(&|sample| part(sample).pss_kib as f64);
         let private = of(&|sample| part(sample).private_kib as f64);
         let descriptors = of(&|sample| part(sample).descriptors as f64);
         let mappings = of(&|sample| part(sample).mappings as f64);
-        checks.push(verdict::memory(&named("memory"), &pss));
-        checks.push(verdict::memory(&named("private memory"), &private));
+        checks.push(verdict::memory(&named("memory"), &pss, untouched));
+        checks.push(verdict::memory(&named("private memory"), &private, untouched));
         checks.push(verdict::count(&named("descriptors"), &descriptors));
         checks.push(verdict::count(&named("mappings"), &mappings));
     }
-    checks.push(verdict::latency("latency of a call, median", &of(&|sample| sample.median_us)));
+    // A slow chip's interval may be too short for a call.
+    let called = samples.iter().filter(|sample| sample.calls_per_second > 0.0);
+    let medians: Vec<f64> = called.map(|sample| sample.median_us).collect();
+    checks.push(verdict::latency("latency of a call, median", &medians));
     checks.into_iter().flatten().collect()
 }
 
 fn print(
+    machine: &Machine,
     global: &Global,
     strategy: &str,
     samples: &[Sample],
@@ -244,8 +298,8 @@ fn print(
 ) -> Result<(), Failure> {
     let time = samples.last().map_or(0.0, |sample| sample.at_s);
     let mut notes = vec![format!(
-        "{strategy}: {:.0} s at full load, {} messages and {} calls from here, {} samples",
-        time,
+        "{strategy}: {} s at full load, {} messages and {} calls from here, {} samples",
+        number(time),
         counts.get(Count::Sent),
         counts.get(Count::Started),
         samples.len()
@@ -258,15 +312,16 @@ fn print(
     if global.json {
         let rows = checks.iter().cloned().map(Row::Check);
         let rows = rows.chain(samples.iter().copied().map(Row::Sample)).collect();
-        let mut report = Report::new("bench soak", Machine::look(&Root::default()), rows);
+        let mut report = Report::new("bench soak", machine.clone(), rows);
         report.notes = notes;
         return report.print();
     }
-    let mut text: String = notes.iter().map(|note| wrap("", note)).collect();
+    let mut text = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+    text.extend(notes.iter().map(|note| wrap("", note)));
     if !checks.is_empty() {
         text += &format!("\n{}", checks_table(checks));
     }
-    output::print((text + "\n" + &samples_table(samples)).as_bytes())
+    output::print((text + "\n" + &samples_table(samples, machine.r#virtual)).as_bytes())
 }
 
 fn checks_table(checks: &[Check]) -> String {
@@ -292,7 +347,7 @@ fn checks_table(checks: &[Check]) -> String {
 }
 
 /// Eight samples from the whole run, the last among them.
-fn samples_table(samples: &[Sample]) -> String {
+fn samples_table(samples: &[Sample], simulated: bool) -> String {
     const SHOWN: usize = 8;
     let mut table = Table::new(&[
         ("at s", Align::Right),
@@ -314,7 +369,7 @@ fn samples_table(samples: &[Sample]) -> String {
             number(sample.median_us),
             number(sample.p99_us),
             sample.here.private_kib.to_string(),
-            sample.there.private_kib.to_string(),
+            if simulated { "-".into() } else { sample.there.private_kib.to_string() },
             sample.blocks.to_string(),
         ]);
     }

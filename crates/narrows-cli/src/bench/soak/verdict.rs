@@ -66,10 +66,11 @@ pub fn count(what: &str, values: &[f64]) -> Option<Check> {
 }
 
 /// Memory in KiB: the median rises by no more than 256 KiB, or than the spread of the first quarter
-/// if that is more. None if there are too few samples.
-pub fn memory(what: &str, values: &[f64]) -> Option<Check> {
+/// if that is more, or than what may yet be touched for the first time. None if there are too few
+/// samples.
+pub fn memory(what: &str, values: &[f64], untouched: f64) -> Option<Check> {
     let [first, .., last] = quarters(values)?;
-    let allowed = spread(&mut first.to_vec())?.max(MEMORY);
+    let allowed = spread(&mut first.to_vec())?.max(MEMORY).max(untouched);
     Some(Check::new(what, "KiB", [middle(first)?, middle(last)?], allowed))
 }
 
@@ -107,27 +108,34 @@ mod tests {
 
     #[test]
     fn what_stays_is_flat() {
-        assert!(flat(memory("m", &series(4000.0, |_| 0.0))));
+        assert!(flat(memory("m", &series(4000.0, |_| 0.0), 0.0)));
         assert!(flat(latency("l", &series(50.0, |_| 0.0))));
         assert!(flat(count("c", &[12.0; 64])));
     }
 
     #[test]
     fn what_falls_is_flat() {
-        assert!(flat(memory("m", &series(4000.0, |at| -1000.0 * at))));
+        assert!(flat(memory("m", &series(4000.0, |at| -1000.0 * at), 0.0)));
         assert!(flat(latency("l", &series(50.0, |at| -30.0 * at))));
     }
 
     #[test]
     fn a_leak_of_memory_is_noticed() {
-        assert!(!flat(memory("m", &series(4000.0, |at| 1000.0 * at))));
+        assert!(!flat(memory("m", &series(4000.0, |at| 1000.0 * at), 0.0)));
         // All at once in the middle is as bad.
-        assert!(!flat(memory("m", &series(4000.0, |at| if at < 0.5 { 0.0 } else { 600.0 }))));
+        assert!(!flat(memory("m", &series(4000.0, |at| if at < 0.5 { 0.0 } else { 600.0 }), 0.0)));
+    }
+
+    #[test]
+    fn memory_may_rise_by_what_was_not_touched_and_no_more() {
+        let rising = series(4000.0, |at| 1000.0 * at);
+        assert!(flat(memory("m", &rising, 2000.0)));
+        assert!(!flat(memory("m", &rising, 300.0)));
     }
 
     #[test]
     fn memory_that_is_taken_while_warming_up_is_no_leak() {
-        assert!(flat(memory("m", &series(4000.0, |at| if at < 0.1 { 0.0 } else { 3000.0 }))));
+        assert!(flat(memory("m", &series(4000.0, |at| if at < 0.1 { 0.0 } else { 3000.0 }), 0.0)));
     }
 
     #[test]
@@ -152,7 +160,7 @@ mod tests {
     fn few_samples_make_no_verdict() {
         let values = [1.0; FEWEST - 1];
         assert_eq!(count("c", &values), None);
-        assert_eq!(memory("m", &values), None);
+        assert_eq!(memory("m", &values, 0.0), None);
         assert_eq!(latency("l", &values), None);
         assert!(latency("l", &[1.0; FEWEST]).is_some());
     }

@@ -6,10 +6,14 @@
 //! it all the while. What a victim was told lies in memory that outlives it
 //! ([`Record`](super::traffic::Record)), and is compared with what the survivor was told when the
 //! victim is dead.
+//!
+//! On a simulated chip each life is a simulation of two cores, one of which dies at a store that is
+//! drawn.
 
 mod account;
 mod bystander;
 mod cause;
+mod chips;
 mod leftovers;
 mod plan;
 mod report;
@@ -21,9 +25,10 @@ use std::sync::atomic::Ordering;
 use narrows_host::{Node, system};
 use tempfile::TempDir;
 
+use super::Asked;
 use super::traffic::{Profile, Role, STARTER, open, prioritise};
 use crate::failure::{Failure, Kind};
-use crate::flags::{Bench, Cores, Global};
+use crate::flags::{Cores, Global};
 use crate::peer::{self, default_cores};
 use crate::progress::Progress;
 use crate::run::catch_signals;
@@ -108,13 +113,17 @@ impl Scene {
 ///
 /// # Errors
 /// A promise was broken, or the storm could not go on.
-pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let Asked { global, args, chip } = asked;
     let rounds = args.rounds.unwrap_or(ROUNDS);
     let seed = args.seed.unwrap_or(SEED);
-    let plan = Plan::new(args, seed);
+    let mut storm = Storm::new(seed, asked.machine());
+    if let Some(chip) = chip {
+        return chips::run(asked, chip, rounds, &mut storm);
+    }
+    let plan = Plan::new(args, seed, true, &plan::PLACEMENTS);
     let stopped = catch_signals()?;
     let stops = if rounds < LONG { 1 } else { plan.notifications().len() };
-    let mut storm = Storm::new(seed);
     let progress = Progress::new(u64::from(rounds) + stops as u64, global.json);
 
     let nowhere = std::path::Path::new("/nonexistent");
@@ -162,13 +171,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     storm.print(global)?;
     ended?;
     left_alone?;
-    match storm.broken() {
-        0 => Ok(()),
-        count => Err(Failure::new(
-            Kind::Internal,
-            format!("{count} promises were broken, as said above: report it with --seed {seed}"),
-        )),
-    }
+    storm.verdict()
 }
 
 fn no_priority_above() -> Failure {

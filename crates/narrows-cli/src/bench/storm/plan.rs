@@ -11,7 +11,7 @@ use crate::flags::Bench;
 const TRANSFERS: [&str; 6] =
     ["copy", "copy_lazy", "copy_batched", "single_copy", "in_place", "copy_engine"];
 const NOTIFICATIONS: [&str; 4] = ["interrupt", "spin", "hybrid", "poll=1ms"];
-const PLACEMENTS: [&str; 2] = ["internal", "external"];
+pub const PLACEMENTS: [&str; 2] = ["internal", "external"];
 /// The latest moment of a kill.
 const LATEST: u64 = 20_000;
 /// The latest moment of one that comes while flows are being opened.
@@ -75,12 +75,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The lives that are asked for.
-    pub fn new(args: &Bench, seed: u64) -> Plan {
+    /// The lives that are asked for, or that are usual where they can be: with a copy engine or
+    /// without, and in these placements.
+    pub fn new(args: &Bench, seed: u64, engine: bool, placements: &[&str]) -> Plan {
+        let transfers: Vec<&str> =
+            TRANSFERS.into_iter().filter(|one| engine || *one != "copy_engine").collect();
         let axes = [
-            choice::words(&args.transfer, &TRANSFERS),
+            choice::words(&args.transfer, &transfers),
             choice::words(&args.notify, &NOTIFICATIONS),
-            choice::words(&args.placement, &PLACEMENTS),
+            choice::words(&args.placement, placements),
         ];
         Plan { axes, seed }
     }
@@ -133,7 +136,7 @@ mod tests {
     fn plan(line: &str, seed: u64) -> Plan {
         let flags = Flags::try_parse_from(line.split_whitespace()).unwrap();
         let Command::Bench(args) = flags.command else { panic!("no bench") };
-        Plan::new(&args, seed)
+        Plan::new(&args, seed, true, &PLACEMENTS)
     }
 
     #[test]

@@ -7,9 +7,9 @@ use super::cause::{PROMISED, Telling, ms};
 use super::plan::{Life, Traffic};
 use super::round::Outcome;
 use super::stop::Stop;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind as Failed};
 use crate::flags::Global;
-use crate::machine::{Machine, Root};
+use crate::machine::Machine;
 use crate::output;
 use crate::report::Report;
 use crate::statistics::Summary;
@@ -18,6 +18,9 @@ use crate::table::{Align, Table, number, wrap};
 /// Private memory that the survivor may have more of at the end than after a quarter of the
 /// rounds, in KiB: far less than one link's.
 const GROWTH: u64 = 1024;
+
+/// Why a simulated survivor is told late: nothing else takes time there.
+const FILLING: &str = "the survivor filled its ring before its stack looked";
 
 /// Notes that the text has at most.
 const SHOWN: usize = 40;
@@ -69,7 +72,11 @@ pub struct Late {
 }
 
 impl Late {
-    fn sentence(&self) -> String {
+    fn sentence(&self, simulated: bool) -> String {
+        if simulated {
+            let told_ms = self.telling.told_ms;
+            return format!("kill {} was told after {told_ms:.1} ms: {}", self.round, self.cause);
+        }
         let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms, .. } =
             self.telling;
         let stuck = self.telling.stuck_in.as_ref();
@@ -92,6 +99,7 @@ struct Group {
 /// Everything that a storm came to.
 pub struct Storm {
     seed: u64,
+    machine: Machine,
     groups: Vec<(Traffic, Group)>,
     /// The stops, in order.
     pub stops: Vec<Stop>,
@@ -107,9 +115,10 @@ pub struct Storm {
 
 impl Storm {
     /// Nothing yet.
-    pub fn new(seed: u64) -> Storm {
+    pub fn new(seed: u64, machine: Machine) -> Storm {
         Storm {
             seed,
+            machine,
             groups: Vec::new(),
             stops: Vec::new(),
             memory: [None; 2],
@@ -136,6 +145,7 @@ impl Storm {
                 self.groups.len() - 1
             }
         };
+        let simulated = self.machine.r#virtual;
         let Some((_, group)) = self.groups.get_mut(at) else { return };
         let Outcome { telling, tally, broken } = outcome;
         group.kills.kills += 1;
@@ -143,7 +153,7 @@ impl Storm {
         let say = |what| format!("kill {round}, {}: {what}", life.strategy);
         group.kills.broken.extend(broken.into_iter().map(say));
         if telling.late() {
-            let cause = telling.cause().to_owned();
+            let cause = if simulated { FILLING } else { telling.cause() }.to_owned();
             group.kills.late.push(Late { round, telling: telling.clone(), cause });
         }
         group.tellings.push(telling);
@@ -154,6 +164,17 @@ impl Storm {
         let kills: usize = self.groups.iter().map(|(_, group)| group.kills.broken.len()).sum();
         let stops: usize = self.stops.iter().map(|stop| stop.broken.len()).sum();
         kills + stops + self.left.len() + usize::from(self.grown().is_some())
+    }
+
+    /// Whether all promises were kept.
+    ///
+    /// # Errors
+    /// How many were not.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let (count, seed) = (self.broken(), self.seed);
+        let sentence =
+            format!("{count} promises were broken, as said above: report it with --seed {seed}");
+        if count == 0 { Ok(()) } else { Err(Failure::new(Failed::Internal, sentence)) }
     }
 
     /// By how much memory grew, if it is more than it may.
@@ -199,7 +220,8 @@ impl Storm {
         notes.extend(self.causes());
         let mut late: Vec<&Late> = self.late().collect();
         late.sort_by(|a, b| b.telling.told_ms.total_cmp(&a.telling.told_ms));
-        notes.extend(late.into_iter().take(WORST).map(Late::sentence));
+        let simulated = self.machine.r#virtual;
+        notes.extend(late.into_iter().take(WORST).map(|late| late.sentence(simulated)));
         notes
     }
 
@@ -225,7 +247,7 @@ impl Storm {
         }
         let kills = self.kills().into_iter().map(Row::Kills);
         let rows = kills.chain(self.stops.iter().cloned().map(Row::Stop)).collect();
-        let mut report = Report::new("bench storm", Machine::look(&Root::default()), rows);
+        let mut report = Report::new("bench storm", self.machine.clone(), rows);
         report.notes = self.notes();
         report.print()
     }
@@ -234,7 +256,8 @@ impl Storm {
         let (tellings, tally) = (self.tellings(), self.tally());
         let told = summary(&tellings, |one| one.told_ms);
         let late = tellings.iter().filter(|one| one.late()).count();
-        let mut text = wrap(
+        let mut text = self.machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+        text += &wrap(
             "",
             &format!(
                 "{} kills, seed {}: told after {} ms (median), {} (99 of 100), {} (longest); {late} \
@@ -330,11 +353,14 @@ impl Storm {
     }
 
     fn beside(&self) -> String {
-        let mut text = format!(
-            "bystander: {} calls answered, the slowest after {} ms\n",
-            self.bystander,
-            number(self.bystander_ms)
-        );
+        let mut text = match self.machine.r#virtual {
+            true => String::new(),
+            false => format!(
+                "bystander: {} calls answered, the slowest after {} ms\n",
+                self.bystander,
+                number(self.bystander_ms)
+            ),
+        };
         if let [Some(first), Some(last)] = self.memory {
             text += &format!("survivor's private memory: {first} KiB, at the end {last} KiB\n");
         }

@@ -4,11 +4,11 @@ use std::io;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use narrows::endpoint::Source;
+use narrows::endpoint::{Node, Source};
 use narrows::link::LinkId;
 use narrows::memory::Kind;
 use narrows::platform::Lost;
-use narrows_host::Node;
+use narrows::strategy::Placement;
 use rustix::process::Signal;
 
 use super::Scene;
@@ -16,11 +16,11 @@ use super::account::{Returned, Tally, account};
 use super::cause::{PROMISED, Telling, ms, stolen, stuck, waited};
 use super::plan::Life;
 use crate::bench::traffic::{
-    Counts, LONGEST, LONGEST_CALL, Load, PATIENCE, Partner, Payloads, Process, Profile, Trouble,
-    number,
+    Counts, LONGEST, Load, Longest, PATIENCE, Partner, Payloads, Process, Profile, Trouble, number,
 };
 use crate::failure::{Failure, Kind as Failed};
 use crate::machine::Root;
+use crate::place::Place;
 
 /// What a life came to.
 #[derive(Clone, Debug, Default)]
@@ -65,7 +65,8 @@ pub fn run(scene: &mut Scene, life: &Life) -> Result<Outcome, Failure> {
         });
         // A survivor that spins at a real-time priority lets no thread begin on its core.
         let _ = awaited.recv();
-        let lived = live(scene, link, ours, &counts);
+        let Scene { node, bystander, .. } = scene;
+        let lived = live(node, link, ours, &counts, |node| bystander.turn(node));
         let told = Instant::now();
         let root = Root::default();
         let waited_now = waited(&root, survivor);
@@ -88,44 +89,38 @@ pub fn run(scene: &mut Scene, life: &Life) -> Result<Outcome, Failure> {
         if told < kill.at {
             outcome.broken.push("the survivor was told before the kill".into());
         }
-        lived
+        Ok::<_, Failure>(lived)
     });
     let how = victim.ended(PATIENCE).unwrap_or_default();
     if !how.contains("signal 9") {
         outcome.broken.push(format!("the victim {how} instead of being killed"));
     }
     let mut lived = lived?;
-    settle(scene, link, &mut lived, &counts, &mut outcome)?;
-    let returned = returned(&scene.node, link, &mut outcome);
-    let (tally, broken) = account(&counts, &victim.record, &returned);
-    outcome.tally = tally;
-    outcome.broken.extend(broken);
-    match scene.node.blocks_in_use(link) {
-        Ok((0, 0)) => {}
-        Ok((lent, held)) => outcome.broken.push(format!(
-            "blocks are not back: {lent} with the dead peer, {held} with the application"
-        )),
-        Err(error) => outcome.broken.push(format!("the ended link is not known: {error}")),
-    }
-    scene.node.close(link);
+    bury(&mut scene.node, link, &mut lived, (&counts, &victim.record), &mut outcome);
     scene.bystander.settle(&mut scene.node, &mut outcome.broken);
     Ok(outcome)
 }
 
-/// Works with the victim until the stack says that it is gone.
-fn live(
-    scene: &mut Scene,
+/// Works with the victim until the stack says that it is gone; `beside` is done in every turn.
+pub(super) fn live<P: Place>(
+    node: &mut Node<P>,
     link: LinkId,
     profile: Profile,
     counts: &Counts,
-) -> Result<Lived, Failure> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut load = match Load::new(&mut scene.node, link, profile) {
+    mut beside: impl FnMut(&mut Node<P>),
+) -> Lived {
+    let deadline = node.platform().time() + PATIENCE;
+    let mut load = match Load::new(node, link, profile) {
         Ok(load) => load,
-        Err(trouble) => return Ok(Lived { load: None, trouble: Some(trouble) }),
+        Err(trouble) => {
+            return Lived {
+                load: None,
+                trouble: Some(trouble),
+                placement: profile.strategy.placement,
+            };
+        }
     };
     let trouble = loop {
-        let node = &mut scene.node;
         let turned = match load.turn(node, counts) {
             Ok(true) => Ok(()),
             Ok(false) => load.rest(node, counts),
@@ -133,18 +128,43 @@ fn live(
         };
         match turned {
             Err(trouble) => break Some(trouble),
-            Ok(()) if Instant::now() >= deadline => break None,
-            Ok(()) => scene.bystander.turn(node),
+            Ok(()) if node.platform().time() >= deadline => break None,
+            Ok(()) => beside(node),
         }
     };
-    Ok(Lived { load: Some(load), trouble })
+    Lived { load: Some(load), trouble, placement: profile.strategy.placement }
+}
+
+/// Sees to what the dead has left: takes what had come and the notice, asks for what it had not
+/// taken, and adds everything up.
+pub(super) fn bury<P: Place>(
+    node: &mut Node<P>,
+    link: LinkId,
+    lived: &mut Lived,
+    (survivor, victim): (&Counts, &Counts),
+    outcome: &mut Outcome,
+) {
+    settle(node, link, lived, survivor, outcome);
+    let returned = returned(node, link, lived.placement, outcome);
+    let (tally, broken) = account(survivor, victim, &returned);
+    outcome.tally = tally;
+    outcome.broken.extend(broken);
+    match node.blocks_in_use(link) {
+        Ok((0, 0)) => {}
+        Ok((lent, held)) => outcome.broken.push(format!(
+            "blocks are not back: {lent} with the dead peer, {held} with the application"
+        )),
+        Err(error) => outcome.broken.push(format!("the ended link is not known: {error}")),
+    }
+    node.close(link);
 }
 
 /// What was left of the survivor's side when the stack said that the victim is gone.
-struct Lived {
+pub(super) struct Lived {
     load: Option<Load>,
     /// What it said; none if it said nothing in time.
     trouble: Option<Trouble>,
+    placement: Placement,
 }
 
 /// Kills the victim at the moment. What it saw.
@@ -170,13 +190,13 @@ fn kill(victim: &Process, moment: Duration, survivor: u32) -> io::Result<Kill> {
 }
 
 /// Takes all that had come and the notice behind it.
-fn settle(
-    scene: &mut Scene,
+fn settle<P: Place>(
+    node: &mut Node<P>,
     link: LinkId,
     lived: &mut Lived,
     counts: &Counts,
     outcome: &mut Outcome,
-) -> Result<(), Failure> {
+) {
     match &lived.trouble {
         Some(Trouble::Lost(Lost::Died)) => {}
         Some(Trouble::Lost(other)) => {
@@ -188,12 +208,12 @@ fn settle(
             outcome.broken.push(format!("the survivor was told nothing within {patience} s"));
         }
     }
-    let Some(load) = &mut lived.load else { return Ok(()) };
-    let deadline = Instant::now() + PATIENCE;
+    let Some(load) = &mut lived.load else { return };
+    let deadline = node.platform().time() + PATIENCE;
     loop {
-        match load.drain(&mut scene.node, counts) {
+        match load.drain(node, counts) {
             Ok(true) => break,
-            Ok(false) if Instant::now() < deadline => {}
+            Ok(false) if node.platform().time() < deadline => {}
             Ok(false) => {
                 outcome.broken.push("no notice came behind the last message".into());
                 break;
@@ -207,21 +227,26 @@ fn settle(
     if load.noticed.is_some_and(|reason| reason != Lost::Died) {
         outcome.broken.push("the notice has another reason than the death".into());
     }
-    if scene.node.check(link).is_ok() {
+    if node.check(link).is_ok() {
         outcome.broken.push("the link to the dead is still up".into());
     }
-    Ok(())
 }
 
 /// Asks for all that the dead had not taken.
-fn returned(node: &Node, link: LinkId, outcome: &mut Outcome) -> Returned {
+fn returned<P: Place>(
+    node: &Node<P>,
+    link: LinkId,
+    placement: Placement,
+    outcome: &mut Outcome,
+) -> Returned {
     let mut returned = Returned::default();
+    let longest = Longest::of(node, link, placement);
     let (payloads, mut buffer) = (Payloads::default(), vec![0; LONGEST]);
     let said = node.undelivered(link, |descriptor, source| {
         let mut read = |longest| whole(source, &mut buffer, &payloads, longest);
         match descriptor.kind {
-            Kind::Message => returned.messages.push(read(LONGEST)),
-            Kind::Request => returned.requests.push(read(LONGEST_CALL)),
+            Kind::Message => returned.messages.push(read(longest.message)),
+            Kind::Request => returned.requests.push(read(longest.call)),
             _ => returned.responses += 1,
         }
     });

@@ -1,20 +1,20 @@
 //! One side of the traffic.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use narrows::endpoint::{
     Address, CallError, Failure as CallFailure, FlowError, FlowId, Function, LinkError, Message,
-    Select, SendError, Sink, Source, What,
+    Node, Select, SendError, Sink, Source, What,
 };
 use narrows::link::LinkId;
-use narrows::platform::Lost;
+use narrows::platform::{Instant, Lost};
 use narrows::strategy::Strategy;
-use narrows_host::Node;
 
 use super::PATIENCE;
 use super::histogram::Histogram;
-use super::payload::{LONGEST, LONGEST_CALL, Payloads};
+use super::payload::{LONGEST, Longest, Payloads};
 use super::record::{Count, Counts};
+use crate::place::Place;
 
 /// Where messages come from and go to on both sides.
 pub const PORT: u16 = 1;
@@ -61,6 +61,7 @@ pub struct Load {
     flow: Option<FlowId>,
     random: fastrand::Rng,
     payloads: Payloads,
+    longest: Longest,
     into: Vec<u8>,
     /// When each outstanding call was started.
     begun: [Option<Instant>; WINDOW as usize],
@@ -77,7 +78,11 @@ impl Load {
     ///
     /// # Errors
     /// The link is lost already, or the stack refuses what is usual.
-    pub fn new(node: &mut Node, link: LinkId, profile: Profile) -> Result<Load, Trouble> {
+    pub fn new<P: Place>(
+        node: &mut Node<P>,
+        link: LinkId,
+        profile: Profile,
+    ) -> Result<Load, Trouble> {
         node.set_strategy(profile.strategy);
         node.set_notification(profile.strategy.notification);
         match node.attach(link, PORT) {
@@ -85,15 +90,17 @@ impl Load {
             Err(LinkError::Gone(reason)) => return Err(Trouble::Lost(reason)),
             Err(error) => return Err(Trouble::defect("cannot attach to the link", error)),
         }
+        let longest = Longest::of(node, link, profile.strategy.placement);
         let flow = match profile.active {
             false => None,
-            true => Some(flow(node, link, profile.strategy)?),
+            true => Some(flow(node, link, profile.strategy, longest.call)?),
         };
         Ok(Load {
             link,
             flow,
             random: fastrand::Rng::with_seed(profile.seed),
             payloads: Payloads::default(),
+            longest,
             into: vec![0; LONGEST],
             begun: [None; WINDOW as usize],
             full: false,
@@ -106,7 +113,7 @@ impl Load {
     ///
     /// # Errors
     /// The traffic is over.
-    pub fn turn(&mut self, node: &mut Node, counts: &Counts) -> Result<bool, Trouble> {
+    pub fn turn<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<bool, Trouble> {
         node.poll();
         up(node, self.link)?;
         let most = 1 + self.random.usize(..96);
@@ -128,7 +135,7 @@ impl Load {
     ///
     /// # Errors
     /// The traffic is over.
-    pub fn rest(&mut self, node: &mut Node, counts: &Counts) -> Result<(), Trouble> {
+    pub fn rest<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<(), Trouble> {
         if self.full && counts.get(Count::Quiet) == 0 {
             return self.send(node, counts, Some(ROOM)).map(|_| ());
         }
@@ -141,7 +148,11 @@ impl Load {
     ///
     /// # Errors
     /// The stack said what it must not say here.
-    pub fn drain(&mut self, node: &mut Node, counts: &Counts) -> Result<bool, Trouble> {
+    pub fn drain<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        counts: &Counts,
+    ) -> Result<bool, Trouble> {
         node.poll();
         self.receive(node, counts, usize::MAX)?;
         match self.finish(node, counts) {
@@ -154,9 +165,9 @@ impl Load {
     ///
     /// # Errors
     /// The traffic is over.
-    pub fn send(
+    pub fn send<P: Place>(
         &mut self,
-        node: &mut Node,
+        node: &mut Node<P>,
         counts: &Counts,
         within: Option<Duration>,
     ) -> Result<bool, Trouble> {
@@ -168,7 +179,7 @@ impl Load {
     ///
     /// # Errors
     /// The traffic is over.
-    fn quiet(&mut self, node: &mut Node, counts: &Counts) -> Result<bool, Trouble> {
+    fn quiet<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<bool, Trouble> {
         let said = self.send_tagged(node, counts, Some(ROOM), QUIET)?;
         if said {
             counts.set(Count::Quiet, 1);
@@ -181,16 +192,16 @@ impl Load {
     ///
     /// # Errors
     /// The traffic is over.
-    pub fn settle(
+    pub fn settle<P: Place>(
         &mut self,
-        node: &mut Node,
+        node: &mut Node<P>,
         ours: &Counts,
         theirs: &Counts,
-        mut meanwhile: impl FnMut(&mut Node),
+        mut meanwhile: impl FnMut(&mut Node<P>),
     ) -> Result<(), Trouble> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = node.platform().time() + PATIENCE;
         let both = |ours: &Counts| ours.get(Count::Quiet) + theirs.get(Count::Quiet) == 2;
-        while Instant::now() < deadline {
+        while node.platform().time() < deadline {
             if ours.get(Count::Quiet) == 0 {
                 self.quiet(node, ours)?;
             }
@@ -207,15 +218,15 @@ impl Load {
         Ok(())
     }
 
-    fn send_tagged(
+    fn send_tagged<P: Place>(
         &mut self,
-        node: &mut Node,
+        node: &mut Node<P>,
         counts: &Counts,
         within: Option<Duration>,
         tag: u16,
     ) -> Result<bool, Trouble> {
         let number = counts.get(Count::Sent);
-        let message = Message::new(self.payloads.make(number, LONGEST)).tag(tag);
+        let message = Message::new(self.payloads.make(number, self.longest.message)).tag(tag);
         let to = Address { link: self.link, port: PORT };
         counts.set(Count::Tried, number + 1);
         let sent = match within {
@@ -238,14 +249,14 @@ impl Load {
         }
     }
 
-    fn serve(&mut self, node: &mut Node, counts: &Counts) -> bool {
-        let (into, payloads) = (&mut self.into, &self.payloads);
+    fn serve<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> bool {
+        let (into, payloads, longest) = (&mut self.into, &self.payloads, self.longest.call);
         let mut echo = |request: &dyn Source, response: &mut dyn Sink| {
             let number = counts.get(Count::Begun);
             counts.set(Count::Begun, number + 1);
             let bytes = into.get_mut(..request.len()).ok_or(CallFailure::NoRoom)?;
             request.read(0, bytes)?;
-            if !payloads.is(number, LONGEST_CALL, bytes) {
+            if !payloads.is(number, longest, bytes) {
                 counts.add(Count::Wrong);
             }
             response.write(0, bytes)?;
@@ -257,7 +268,12 @@ impl Load {
     }
 
     /// Takes messages, at most so many. How many there were.
-    fn receive(&mut self, node: &mut Node, counts: &Counts, most: usize) -> Result<usize, Trouble> {
+    fn receive<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        counts: &Counts,
+        most: usize,
+    ) -> Result<usize, Trouble> {
         let select = Select { link: Some(self.link), ..Select::default() };
         for taken in 0..most {
             let lent = node.try_receive(PORT, &select);
@@ -271,7 +287,7 @@ impl Load {
                     let bytes = self.into.get_mut(..lent.len);
                     let whole = bytes.is_some_and(|bytes| {
                         node.read(&lent, 0, bytes).is_ok()
-                            && self.payloads.is(number, LONGEST, bytes)
+                            && self.payloads.is(number, self.longest.message, bytes)
                     });
                     // Nothing comes behind the notice.
                     if !whole || self.noticed.is_some() {
@@ -291,7 +307,7 @@ impl Load {
     }
 
     /// Starts calls until enough are outstanding or there is no room.
-    fn start(&mut self, node: &mut Node, counts: &Counts) -> Result<bool, Trouble> {
+    fn start<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<bool, Trouble> {
         let Some(flow) = self.flow else { return Ok(false) };
         match node.is_ready(flow) {
             Ok(true) => {}
@@ -303,7 +319,7 @@ impl Load {
         while counts.get(Count::Started) - counts.get(Count::Finished) < WINDOW {
             let number = counts.get(Count::Started);
             counts.set(Count::CallsTried, number + 1);
-            let started = node.start(flow, self.payloads.make(number, LONGEST_CALL));
+            let started = node.start(flow, self.payloads.make(number, self.longest.call));
             match started {
                 Ok(_) => counts.set(Count::Started, number + 1),
                 Err(_) => counts.set(Count::CallsTried, number),
@@ -311,7 +327,7 @@ impl Load {
             match started {
                 Ok(_) => {
                     if let Some(begun) = self.begun.get_mut((number % WINDOW) as usize) {
-                        *begun = Some(Instant::now());
+                        *begun = Some(node.platform().time());
                     }
                     any = true;
                 }
@@ -323,7 +339,7 @@ impl Load {
         Ok(any)
     }
 
-    fn finish(&mut self, node: &mut Node, counts: &Counts) -> Result<bool, Trouble> {
+    fn finish<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<bool, Trouble> {
         let Some(flow) = self.flow else { return Ok(false) };
         let mut any = false;
         while counts.get(Count::Finished) < counts.get(Count::Started) {
@@ -335,13 +351,13 @@ impl Load {
                 Err(error) => return Err(Trouble::defect("a call failed", error)),
             };
             let bytes = self.into.get(..len).unwrap_or_default();
-            if !self.payloads.is(number, LONGEST_CALL, bytes) {
+            if !self.payloads.is(number, self.longest.call, bytes) {
                 counts.add(Count::Wrong);
             }
             counts.set(Count::Finished, number + 1);
             let begun = self.begun.get_mut((number % WINDOW) as usize).and_then(Option::take);
             if let Some(begun) = begun {
-                self.latencies.push(begun.elapsed());
+                self.latencies.push(node.platform().time().since(begun));
             }
             any = true;
         }
@@ -362,17 +378,22 @@ pub fn agree(one: &Counts, other: &Counts) -> bool {
 /// The function that both sides serve.
 pub const ECHO: &str = "echo";
 
-fn flow(node: &mut Node, link: LinkId, strategy: Strategy) -> Result<FlowId, Trouble> {
+fn flow<P: Place>(
+    node: &mut Node<P>,
+    link: LinkId,
+    strategy: Strategy,
+    longest: usize,
+) -> Result<FlowId, Trouble> {
     let name = ECHO.parse().map_err(|error| Trouble::defect("no name", error))?;
     // Not waited for: the other side may be opening one at the same time.
-    match node.begin_flow(link, &name, strategy, LONGEST_CALL as u32) {
+    match node.begin_flow(link, &name, strategy, longest as u32) {
         Ok(flow) => Ok(flow),
         Err(FlowError::Gone(reason)) => Err(Trouble::Lost(reason)),
         Err(error) => Err(Trouble::defect("a flow cannot be opened", error)),
     }
 }
 
-fn up(node: &Node, link: LinkId) -> Result<(), Trouble> {
+fn up<P: Place>(node: &Node<P>, link: LinkId) -> Result<(), Trouble> {
     match node.check(link) {
         Ok(()) => Ok(()),
         Err(LinkError::Gone(reason)) => Err(Trouble::Lost(reason)),

@@ -5,6 +5,7 @@
 //! the other's calls and take its messages. Every payload says its number and whether it is whole,
 //! and every side counts ([`Counts`]) what it was told as it is told.
 
+pub mod chips;
 mod histogram;
 mod load;
 mod partner;
@@ -14,7 +15,7 @@ mod record;
 pub use histogram::Histogram;
 pub use load::{ECHO, Load, PORT, Profile, Trouble, agree};
 pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
-pub use payload::{LONGEST, LONGEST_CALL, Payloads, number};
+pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
 pub use record::{Count, Counts, Record};
 
 use std::time::Duration;

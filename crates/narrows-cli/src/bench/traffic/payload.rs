@@ -1,5 +1,12 @@
 //! Payloads that say which they are, and whether they are whole.
 
+use narrows::endpoint::Node;
+use narrows::link::LinkId;
+use narrows::memory::{IN_SLOT, Layout};
+use narrows::strategy::Placement;
+
+use crate::place::Place;
+
 /// The longest payload of a message.
 pub const LONGEST: usize = 60_000;
 /// The longest payload of a call.
@@ -8,6 +15,33 @@ pub const LONGEST_CALL: usize = 1024;
 const NUMBER: usize = 8;
 /// Payloads that differ in more than their number.
 const PHASES: u64 = 251;
+
+/// The longest payloads that a link's memory carries in one placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Longest {
+    /// Of a message.
+    pub message: usize,
+    /// Of a call. There are so many blocks of that size that calls cannot have all: were the requests
+    /// of both sides in them, no function could be answered.
+    pub call: usize,
+}
+
+/// Blocks of a size that calls of both sides cannot have all.
+const ENOUGH: u32 = 4;
+
+impl Longest {
+    /// Over a link that is or was up.
+    pub fn of<P: Place>(node: &Node<P>, link: LinkId, placement: Placement) -> Longest {
+        let both = node.layouts(link);
+        let of = |layout: Layout, count: u32| {
+            let all = layout.classes().iter();
+            let fit = all.filter(|class| class.placement == placement && class.count >= count);
+            fit.map(|class| class.size as usize).max().unwrap_or(IN_SLOT)
+        };
+        let least = |count| both.map_or(IN_SLOT, |(own, peer)| of(own, count).min(of(peer, count)));
+        Longest { message: least(1).min(LONGEST), call: least(ENOUGH).min(LONGEST_CALL) }
+    }
+}
 
 /// Makes and checks payloads.
 pub struct Payloads {

@@ -3,16 +3,13 @@
 use std::io;
 use std::ops::Range;
 
-use narrows::memory::Layout;
-use narrows::platform::Platform;
-use narrows::strategy::Placement;
-use narrows_host::Host;
-
 use super::{Turns, stamp, too_long};
 use crate::bench::limit::laps::Laps;
-use crate::bench::limit::raw::{Area, Buffers, Line};
+use crate::bench::limit::raw::{Area, Line};
+use crate::bench::limit::shared::{Buffers, Shared};
+use crate::place::Timer;
 
-impl<'a> Turns<'a> {
+impl<S: Shared> Turns<'_, S> {
     pub(super) fn copy_caller(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {
         let there = self.buffers(Area::There, 1)?;
         let back = self.buffers(Area::Back, 1)?;
@@ -50,14 +47,18 @@ impl<'a> Turns<'a> {
             stamp(self.out, turn);
             there.write(turn, self.out);
             self.announce(Area::There, turn);
-            self.wait(self.mapping.sequence(Area::Back, turn), |word| word == turn + 1)?;
+            self.wait(self.shared.sequence(Area::Back, turn), |word| word == turn + 1)?;
             back.read(turn, self.into);
         }
         Ok(())
     }
 
     /// As [`Turns::copy_in_turn_caller`], with a lap for each copying in.
-    pub(super) fn copy_in_caller(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+    pub(super) fn copy_in_caller<T: Timer>(
+        &mut self,
+        turns: Range<u64>,
+        laps: &mut Laps<T>,
+    ) -> io::Result<()> {
         let [there, back] = self.pools()?;
         for turn in turns {
             stamp(self.out, turn);
@@ -65,7 +66,7 @@ impl<'a> Turns<'a> {
             there.write(turn, self.out);
             laps.end(1);
             self.announce(Area::There, turn);
-            self.wait(self.mapping.sequence(Area::Back, turn), |word| word == turn + 1)?;
+            self.wait(self.shared.sequence(Area::Back, turn), |word| word == turn + 1)?;
             back.read(turn, self.into);
         }
         Ok(())
@@ -74,7 +75,7 @@ impl<'a> Turns<'a> {
     pub(super) fn copy_in_turn_callee(&mut self, turns: Range<u64>) -> io::Result<()> {
         let [there, back] = self.pools()?;
         for turn in turns {
-            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
+            self.wait(self.shared.sequence(Area::There, turn), |word| word == turn + 1)?;
             there.read(turn, self.into);
             back.write(turn, self.into);
             self.announce(Area::Back, turn);
@@ -83,19 +84,9 @@ impl<'a> Turns<'a> {
     }
 
     /// Blocks for the payload there and back, of the size and as many as a node's pool usually has.
-    fn pools(&self) -> io::Result<[Buffers<'a>; 2]> {
+    fn pools(&self) -> io::Result<[S::Buffers; 2]> {
         let bytes = self.out.len();
-        let standard = Layout::standard(Host::LINE).ok();
-        let class = standard.as_ref().and_then(|layout| {
-            let all = layout.classes().iter().filter(|one| one.placement == Placement::External);
-            all.filter(|one| one.size as usize >= bytes).min_by_key(|one| one.size)
-        });
-        // Longer than any of its blocks: one.
-        let (size, count) = class.map_or((bytes, 1), |class| (class.size as usize, class.count));
-        let pool = |area| {
-            let blocks = self.mapping.blocks(area, bytes, size, count.into());
-            blocks.ok_or_else(|| too_long(bytes))
-        };
+        let pool = |area| self.shared.pool(area, bytes).ok_or_else(|| too_long(bytes));
         Ok([pool(Area::There)?, pool(Area::Back)?])
     }
 }

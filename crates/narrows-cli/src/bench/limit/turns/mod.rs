@@ -6,20 +6,17 @@
 
 mod copies;
 
-use std::hint::{black_box, spin_loop};
+use std::hint::black_box;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
-use std::sync::atomic::{AtomicU64, fence};
 use std::time::{Duration, Instant};
 
-use super::bells::Bells;
 use super::laps::{LAP, Laps, stream_lap};
-use super::raw::{Area, Buffers, Line, MAX_BYTES, Mapping, SLOT_PAYLOAD, SLOTS};
+use super::raw::{Area, Line, MAX_BYTES, SLOT_PAYLOAD};
+use super::shared::{Buffers, Shared};
 use super::{Kind, Pace};
+use crate::place::Timer;
 
-/// Polls between two looks at the clock.
-const POLLS_PER_LOOK: u32 = 1 << 12;
 /// Slots that the sender asks for ahead of the one it fills.
 const AHEAD: u64 = 8;
 /// Messages after which the receiver gives their slots back.
@@ -27,12 +24,10 @@ const CREDITS: u64 = 32;
 /// Buffers of a stream, where they fit: of up to a line, one for each slot.
 const STREAM_BUFFERS: usize = 64;
 const SMALL: usize = 64;
-const SMALL_BUFFERS: usize = SLOTS as usize;
 
 /// One side while it runs a batch.
-pub struct Turns<'a> {
-    pub mapping: &'a Mapping,
-    pub bells: &'a Bells,
+pub struct Turns<'a, S: Shared> {
+    pub shared: S,
     pub pace: Pace,
     pub patience: Duration,
     /// Begins with the batch: all of it must be over `patience` later.
@@ -43,9 +38,17 @@ pub struct Turns<'a> {
     pub into: &'a mut [u8],
 }
 
-impl<'a> Turns<'a> {
+impl<S: Shared> Turns<'_, S> {
     /// The side that asks, and measures.
-    pub fn caller(&mut self, kind: Kind, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The other side did not do its part in time.
+    pub fn caller<T: Timer>(
+        &mut self,
+        kind: Kind,
+        turns: Range<u64>,
+        laps: &mut Laps<T>,
+    ) -> io::Result<()> {
         match kind {
             Kind::LineEachWay => each(turns, laps, |turns| self.line_each_way_caller(turns)),
             Kind::LineThinking => self.thinking_caller(turns, laps),
@@ -62,6 +65,9 @@ impl<'a> Turns<'a> {
     }
 
     /// The side that answers.
+    ///
+    /// # Errors
+    /// As [`Turns::caller`].
     pub fn callee(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
         match kind {
             Kind::LineEachWay | Kind::LineThinking => self.line_each_way_callee(turns),
@@ -86,7 +92,7 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn thinking_caller(&self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+    fn thinking_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         for turn in turns {
             laps.think();
             self.line_each_way_caller(turn..turn + 1)?;
@@ -128,22 +134,22 @@ impl<'a> Turns<'a> {
     /// Writes and publishes a slot, as the stack does.
     #[inline(always)]
     fn fill(&self, ring: Area, turn: u64, payload: &[u8; SLOT_PAYLOAD]) {
-        self.mapping.fill_slot(ring, turn, payload);
+        self.shared.fill_slot(ring, turn, payload);
         self.announce(ring, turn);
     }
 
     /// Publishes a slot, and asks for one that is soon to be written.
     #[inline(always)]
     fn announce(&self, ring: Area, turn: u64) {
-        self.mapping.prefetch_slot(ring, turn + AHEAD);
-        self.publish(self.mapping.sequence(ring, turn), turn + 1);
+        self.shared.prefetch_slot(ring, turn + AHEAD);
+        self.publish(self.shared.sequence(ring, turn), turn + 1);
     }
 
     /// Waits for a slot and reads it.
     #[inline(always)]
     fn drain(&self, ring: Area, turn: u64, to: &mut [u8; SLOT_PAYLOAD]) -> io::Result<()> {
-        self.wait(self.mapping.sequence(ring, turn), |word| word == turn + 1)?;
-        self.mapping.drain_slot(ring, turn, to);
+        self.wait(self.shared.sequence(ring, turn), |word| word == turn + 1)?;
+        self.shared.drain_slot(ring, turn, to);
         black_box(to);
         Ok(())
     }
@@ -166,7 +172,7 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 
-    fn copy_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
+    fn copy_sender<T: Timer>(&mut self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         let there = self.stream()?;
         let credit = self.line(Line::Credit);
         let mut taken = turns.start;
@@ -179,8 +185,8 @@ impl<'a> Turns<'a> {
             }
             stamp(self.out, turn);
             there.write(turn, self.out);
-            self.mapping.sequence(Area::There, turn).store(turn + 1, Release);
-            self.mapping.prefetch_slot(Area::There, turn + AHEAD);
+            self.shared.store(self.shared.sequence(Area::There, turn), turn + 1, false);
+            self.shared.prefetch_slot(Area::There, turn + AHEAD);
             there.prefetch(turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
@@ -194,32 +200,32 @@ impl<'a> Turns<'a> {
         let credit = self.line(Line::Credit);
         let mut given = turns.start;
         for turn in turns.clone() {
-            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
+            self.wait(self.shared.sequence(Area::There, turn), |word| word == turn + 1)?;
             there.read(turn, self.into);
             if turn + 1 - given >= share {
                 given = turn + 1;
-                credit.store(given, Release);
+                self.shared.store(credit, given, false);
             }
         }
-        credit.store(turns.end, Release);
+        self.shared.store(credit, turns.end, false);
         Ok(())
     }
 
-    fn slot_sender(&mut self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
-        let credit = self.line(Line::Credit);
+    fn slot_sender<T: Timer>(&mut self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
+        let (credit, slots) = (self.line(Line::Credit), self.shared.slots());
         let mut taken = turns.start;
         let mut payload = self.slot_payload()?;
         let lap = stream_lap(payload.len());
         laps.begin();
         for turn in turns.clone() {
             laps.iteration(lap);
-            if turn - taken >= SLOTS {
-                taken = self.wait(credit, |word| turn.wrapping_sub(word) < SLOTS)?;
+            if turn - taken >= slots {
+                taken = self.wait(credit, |word| turn.wrapping_sub(word) < slots)?;
             }
             stamp(&mut payload, turn);
-            self.mapping.fill_slot(Area::There, turn, &payload);
-            self.mapping.sequence(Area::There, turn).store(turn + 1, Release);
-            self.mapping.prefetch_slot(Area::There, turn + AHEAD);
+            self.shared.fill_slot(Area::There, turn, &payload);
+            self.shared.store(self.shared.sequence(Area::There, turn), turn + 1, false);
+            self.shared.prefetch_slot(Area::There, turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
         laps.finish();
@@ -228,29 +234,30 @@ impl<'a> Turns<'a> {
 
     fn slot_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
         let credit = self.line(Line::Credit);
+        let share = CREDITS.min(self.shared.slots() / 2);
         let mut given = turns.start;
         let mut payload = self.slot_payload()?;
         for turn in turns.clone() {
-            self.wait(self.mapping.sequence(Area::There, turn), |word| word == turn + 1)?;
-            self.mapping.drain_slot(Area::There, turn, &mut payload);
+            self.wait(self.shared.sequence(Area::There, turn), |word| word == turn + 1)?;
+            self.shared.drain_slot(Area::There, turn, &mut payload);
             // Only the last is looked at, but every one is to be copied.
             black_box(&mut payload);
-            if turn + 1 - given >= CREDITS {
+            if turn + 1 - given >= share {
                 given = turn + 1;
-                credit.store(given, Release);
+                self.shared.store(credit, given, false);
             }
         }
-        credit.store(turns.end, Release);
+        self.shared.store(credit, turns.end, false);
         self.into.copy_from_slice(&payload);
         Ok(())
     }
 
-    fn eventfd_caller(&self, turns: Range<u64>, laps: &mut Laps) -> io::Result<()> {
-        self.bells.guarded(self.left()?, || {
+    fn eventfd_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
+        self.shared.guarded(self.left()?, || {
             for _ in turns {
                 laps.begin();
-                self.bells.ring()?;
-                self.bells.listen()?;
+                self.shared.ring()?;
+                self.shared.listen()?;
                 laps.end(1);
             }
             Ok(())
@@ -258,60 +265,47 @@ impl<'a> Turns<'a> {
     }
 
     fn eventfd_callee(&self, turns: Range<u64>) -> io::Result<()> {
-        self.bells.guarded(self.left()?, || {
+        self.shared.guarded(self.left()?, || {
             for _ in turns {
-                self.bells.listen()?;
-                self.bells.ring()?;
+                self.shared.listen()?;
+                self.shared.ring()?;
             }
             Ok(())
         })
     }
 
     #[inline(always)]
-    fn line(&self, line: Line) -> &'a AtomicU64 {
-        self.mapping.line(line)
+    fn line(&self, line: Line) -> S::Word {
+        self.shared.line(line)
     }
 
-    fn buffers(&self, area: Area, most: usize) -> io::Result<Buffers<'a>> {
-        self.mapping.buffers(area, self.out.len(), most).ok_or_else(|| too_long(self.out.len()))
+    fn buffers(&self, area: Area, most: usize) -> io::Result<S::Buffers> {
+        self.shared.buffers(area, self.out.len(), most).ok_or_else(|| too_long(self.out.len()))
     }
 
-    fn stream(&self) -> io::Result<Buffers<'a>> {
+    fn stream(&self) -> io::Result<S::Buffers> {
+        let slots = usize::try_from(self.shared.slots()).unwrap_or(STREAM_BUFFERS);
         let small = self.out.len() <= SMALL;
-        self.buffers(Area::There, if small { SMALL_BUFFERS } else { STREAM_BUFFERS })
+        self.buffers(Area::There, if small { slots } else { slots.min(STREAM_BUFFERS) })
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
         <[u8; SLOT_PAYLOAD]>::try_from(&*self.out).map_err(|_| too_long(self.out.len()))
     }
 
-    /// Writes a word that the other side waits for: its acquiring load in `wait` sees all that
-    /// was written before this.
+    /// Writes a word that the other side waits for.
     #[inline(always)]
-    fn publish(&self, word: &AtomicU64, value: u64) {
-        word.store(value, Release);
-        if self.pace.fence {
-            fence(SeqCst);
-        }
+    fn publish(&self, word: S::Word, value: u64) {
+        self.shared.store(word, value, self.pace.fence);
     }
 
     /// Polls a word until `done` likes it, and returns it.
+    ///
+    /// # Errors
+    /// The other side did not do its part in time.
     #[inline(always)]
-    pub fn wait(&self, word: &AtomicU64, done: impl Fn(u64) -> bool) -> io::Result<u64> {
-        let mut polls = 0u32;
-        loop {
-            let value = word.load(Acquire);
-            if done(value) {
-                return Ok(value);
-            }
-            for _ in 0..self.pace.pauses {
-                spin_loop();
-            }
-            polls = polls.wrapping_add(1);
-            if polls.is_multiple_of(POLLS_PER_LOOK) {
-                self.look()?;
-            }
-        }
+    pub fn wait(&self, word: S::Word, done: impl Fn(u64) -> bool) -> io::Result<u64> {
+        self.shared.wait(word, self.pace.pauses, done, || self.look())
     }
 
     /// Now and then during a long wait: is it over, and does anybody else want this core?
@@ -333,9 +327,9 @@ impl<'a> Turns<'a> {
 
 /// Runs iterations in laps.
 #[inline(always)]
-fn each(
+fn each<T: Timer>(
     turns: Range<u64>,
-    laps: &mut Laps,
+    laps: &mut Laps<T>,
     mut run: impl FnMut(Range<u64>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut start = turns.start;
