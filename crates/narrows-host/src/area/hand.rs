@@ -33,6 +33,19 @@ impl Hand {
         let post = engine.as_ref().and_then(|_| Post::new(&own, chain));
         Hand { own, peer, bell, post, engine }
     }
+
+    /// Copies bytes from one block of this end to another.
+    ///
+    /// # Errors
+    /// They are not inside both, or the blocks are one.
+    pub fn copy(
+        &self,
+        (to, at): (&mut Block, usize),
+        (from, offset): (&Block, usize),
+        len: usize,
+    ) -> Result<(), NotThere> {
+        self.own.carry(to.find(at, len)?, from.find(offset, len)?, len).map_err(not_there)
+    }
 }
 
 fn not_there(_: OutOfRange) -> NotThere {

@@ -192,20 +192,6 @@ impl Unit {
         self.own.read(from, to).map_err(|OutOfRange| NotThere)
     }
 
-    /// Copies bytes from one block to another.
-    ///
-    /// # Errors
-    /// They are not inside both, or the blocks are one.
-    pub fn copy(
-        &self,
-        (to, at): (&mut Block, usize),
-        (from, offset): (&Block, usize),
-        len: usize,
-    ) -> Result<(), NotThere> {
-        let (to, from) = (to.find(at, len)?, from.find(offset, len)?);
-        self.own.carry(to, from, len).map_err(|OutOfRange| NotThere)
-    }
-
     /// This end's driver, where cores copy.
     ///
     /// # Errors
@@ -307,6 +293,17 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_that_its_sender_died_in_the_middle_of_is_none() {
+        let shape = Shape::new(256, 256).unwrap();
+        let (hosts, [one, other]) = pair(shape);
+        let mut receives = other.copied(Copies::Both, Acknowledges::Interrupt).unwrap();
+        let own = Window::new(one.own.share(), shape.base(), ADMINISTRATION);
+        narrows::platform::WordsMut::store(&own.words(0, 16).unwrap(), 0, 1);
+        drop((hosts, one));
+        assert_eq!(receives.try_receive(&mut [0; 20]), Err(NoFrame::Empty));
+    }
+
+    #[test]
     fn blocks_end_where_they_end_and_halves_of_another_shape_are_refused() {
         let shape = Shape::new(256, 1000).unwrap();
         assert!(Shape::new(63, 64).is_none() && Shape::new(64, 1 << 20).is_none());
@@ -315,8 +312,9 @@ mod tests {
         assert_eq!(unit.write(&from, 1023, &[1]), Ok(()));
         assert_eq!(unit.write(&from, 1024, &[1]), Err(NotThere));
         assert_eq!(unit.read(&from, 1000, &mut [0; 25]), Err(NotThere));
-        assert_eq!(unit.copy((&mut to, 0), (&from, 0), 1024), Ok(()));
-        assert_eq!(unit.copy((&mut to, 1), (&from, 0), 1024), Err(NotThere));
+        let driver = unit.copied(Copies::Both, Acknowledges::Lazily).unwrap();
+        assert_eq!(driver.mover().copy((&mut to, 0), (&from, 0), 1024), Ok(()));
+        assert_eq!(driver.mover().copy((&mut to, 1), (&from, 0), 1024), Err(NotThere));
         let mut last = [0];
         unit.read(&to, 1023, &mut last).unwrap();
         assert_eq!(last, [1]);

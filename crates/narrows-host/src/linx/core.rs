@@ -37,6 +37,8 @@ pub(super) struct Core {
     marks: u32,
     /// Signals that layered endpoints have sent and the link handler's thread has not.
     pub outbox: VecDeque<(Spid, Spid, Signal)>,
+    /// Whether that thread leaves them there.
+    pub stopped: bool,
     /// Frames that the interrupt thread has taken and the receiving one has not; none says that the link
     /// has ended.
     pub frames: VecDeque<(u16, LinkId, Option<Vec<u8>>)>,
@@ -75,6 +77,7 @@ impl Core {
             held: false,
             marks: 0,
             outbox: VecDeque::new(),
+            stopped: false,
             frames: VecDeque::new(),
         }
     }

@@ -63,7 +63,7 @@ use narrows::endpoint::Limits as NodeLimits;
 use narrows::link::handler::{Handler, Limits};
 use narrows::platform::Platform;
 
-pub use endpoint::{Endpoint, Node, Select};
+pub use endpoint::{Endpoint, Node, OUTBOX, Select};
 pub use narrows::link::handler::{HandlerError, Path, PathError, Spid};
 pub use signal::{LONGEST, NUMBER, Signal};
 
