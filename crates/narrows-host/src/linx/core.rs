@@ -237,14 +237,6 @@ impl Core {
         until.map(|until| until.since(self.around.node.platform().now()))
     }
 
-    /// Before the lock is let go: what others found on the node's rings is seen to by the leader.
-    #[inline]
-    pub fn let_go(&self) {
-        if self.around.node.fresh() {
-            self.around.waits.stir();
-        }
-    }
-
     /// Notes that one sender more, or one less, waits for room on the link to an address.
     pub fn want_room(&mut self, to: Spid, on: bool) {
         if let Some(link) = self.handler.link_of(to) {

@@ -129,6 +129,8 @@ pub(super) fn run(
     if drivers.is_empty() {
         drivers.push(None);
     }
+    let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
+    let mut pair = if many { None } else { Some(start(asked)?) };
     let all = drivers.len() * stacks.len() * sizes.len();
     let progress = Progress::new(all as u64, asked.global.json);
     let mut rows = Vec::new();
@@ -136,24 +138,31 @@ pub(super) fn run(
         let longest = sizes.iter().copied().max().unwrap_or(0);
         let longest = longest.max(side::LOG).max(side::LONGEST_REPORT);
         let how = How { mtu: linx.mtu, counter: linx.counter, driver, longest };
-        rows.extend(by_driver(asked, case, (stacks, sizes), how, &progress)?);
+        rows.extend(by_driver(asked, pair.as_mut(), case, (stacks, sizes), how, &progress)?);
     }
     drop(progress);
     rows.sort_by_key(|row| row.stack == Stack::Flat.name());
     Ok(rows)
 }
 
-/// The rows of one driver.
+/// Starts the other process.
+fn start(asked: &Asked<'_>) -> Result<Pair, Failure> {
+    let pair = Pair::start(asked.global, false, narrows_host::linx::LONGEST, None)?;
+    pair.warn();
+    Ok(pair)
+}
+
+/// The rows of one driver, between both processes or, without, between threads.
 fn by_driver(
     asked: &Asked<'_>,
+    pair: Option<&mut Pair>,
     case: Case,
     (stacks, sizes): (&[Stack], &[usize]),
     how: How,
     progress: &Progress,
 ) -> Result<Vec<Row>, Failure> {
     let linx = &asked.args.linx;
-    let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
-    let mut bench = if many { None } else { Some(Bench::start(asked, how)?) };
+    let mut bench = pair.map(|pair| Bench::start(pair, how)).transpose()?;
     let name = how.driver.map_or("host", DriverName::name);
     let mut rows = Vec::new();
     for bytes in sizes {
@@ -206,35 +215,33 @@ fn by_driver(
 }
 
 /// Both processes, and where the other one's endpoints are.
-struct Bench {
-    pair: Pair,
+struct Bench<'a> {
+    pair: &'a mut Pair,
     ends: Ends,
     theirs: [(Stack, u32); 2],
     driver: Option<DriverName>,
     hertz: f64,
 }
 
-impl Bench {
-    fn start(asked: &Asked<'_>, how: How) -> Result<Bench, Failure> {
-        let mut pair = Pair::start(asked.global, false, narrows_host::linx::LONGEST, None)?;
-        pair.warn();
+impl Bench<'_> {
+    fn start(pair: &mut Pair, how: How) -> Result<Bench<'_>, Failure> {
         let number = std::process::id();
-        order(&mut pair, Order::Open(number, how))?;
+        order(pair, Order::Open(number, how))?;
         let mut ends = Ends::open(number, "caller", how).map_err(|why| {
             Failure::new(Kind::Name, format!("cannot open the bench's endpoints: {why}"))
         })?;
         let mut find = |stack| Some((stack, ends.find(number, "callee", stack)?));
         let found = find(Stack::Flat).zip(find(Stack::Layered));
         let theirs = found.map(|(flat, layered)| [flat, layered]);
-        let theirs = theirs.ok_or_else(|| silent(&mut pair))?;
+        let theirs = theirs.ok_or_else(|| silent(pair))?;
         let (driver, hertz) = (how.driver, 1e9 / Host::nanos_per_tick());
         let mut bench = Bench { pair, ends, theirs, driver, hertz };
         bench.send(Stack::Flat, (Purpose::Confirmation, 0, SHORT));
         Ok(bench)
     }
 
-    fn close(mut self) -> Result<(), Failure> {
-        order(&mut self.pair, Order::Close)
+    fn close(self) -> Result<(), Failure> {
+        order(self.pair, Order::Close)
     }
 
     fn now(&self) -> u64 {
@@ -269,10 +276,10 @@ impl Bench {
 
     fn carry_out(&mut self, trial: &Trial) -> Result<Results, Failure> {
         let signals = planned(trial);
-        order(&mut self.pair, Order::Serve(trial.stack, signals.len() as u32))?;
+        order(self.pair, Order::Serve(trial.stack, signals.len() as u32))?;
         match self.exchange(trial, &signals) {
             Some(measured) => Ok(Results::new(measured, self.hertz)),
-            None => Err(silent(&mut self.pair)),
+            None => Err(silent(self.pair)),
         }
     }
 
@@ -368,7 +375,7 @@ impl Bench {
 
     /// A batch of round trips of signals: nanoseconds of one, the median.
     fn echo(&mut self, stack: Stack, bytes: usize, count: u64) -> Result<f64, Failure> {
-        order(&mut self.pair, Order::Echo(stack, count as u32))?;
+        order(self.pair, Order::Echo(stack, count as u32))?;
         let mut laps = Laps::new(count);
         laps.begin();
         let to = self.to(stack).map(Spid);
@@ -382,7 +389,7 @@ impl Bench {
         }
         laps.finish();
         if signal.is_none() {
-            return Err(silent(&mut self.pair));
+            return Err(silent(self.pair));
         }
         Ok(laps.middle().unwrap_or_default())
     }

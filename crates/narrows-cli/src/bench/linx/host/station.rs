@@ -174,9 +174,10 @@ impl Station {
         !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.awaits)
     }
 
-    /// Whether something of a connection waits for room that nobody will ring for.
+    /// Whether something waits that nobody will ring for: what a connection has to say, frames for which
+    /// there was no buffer, signals that are read after their frames were acknowledged.
     pub fn owes(&self) -> bool {
-        self.sides.iter().any(|side| side.owes || side.stalled)
+        self.sides.iter().any(|side| side.owes || side.stalled || !side.held.is_empty())
     }
 
     /// A signal to be filled, if there is memory.
