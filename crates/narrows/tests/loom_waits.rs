@@ -109,6 +109,7 @@ use waits::{Awaited, Waits};
 /// A peer's memory and this node's bell: a bit for each endpoint that a signal is there for.
 struct Way {
     ring: AtomicUsize,
+    /// How many signals there have to be before the peer rings; none if it is not to.
     armed: AtomicUsize,
     bell: Bell,
 }
@@ -116,9 +117,9 @@ struct Way {
 impl Way {
     /// Sends as a peer does: it rings who has armed.
     fn publish(&self, to: usize) {
-        self.ring.fetch_add(1 << to, Release);
+        let all = self.ring.fetch_or(1 << to, Release) | 1 << to;
         fence(SeqCst);
-        if self.armed.load(Relaxed) == 1 {
+        if (1..=all.count_ones() as usize).contains(&self.armed.load(Relaxed)) {
             self.bell.ring();
         }
     }
@@ -133,6 +134,8 @@ struct Node {
     inbox: usize,
     queues: usize,
     fresh: bool,
+    /// Signals that the leader sleeps for.
+    messages: usize,
 }
 
 impl Led for Node {
@@ -140,9 +143,10 @@ impl Led for Node {
         &mut self.waits
     }
     fn arm(&mut self) -> bool {
-        self.way.armed.store(1, Relaxed);
+        let armed = self.taken.count_ones() as usize + self.messages;
+        self.way.armed.store(armed, Relaxed);
         fence(SeqCst);
-        let changed = self.way.ring.load(Acquire) != self.taken;
+        let changed = self.way.ring.load(Acquire).count_ones() as usize >= armed;
         std::mem::take(&mut self.fresh) || changed
     }
     fn fresh(&self) -> bool {
@@ -176,13 +180,13 @@ impl Node {
     }
 }
 
-fn node() -> (Arc<Lock<Node>>, Arc<Way>) {
+fn node(messages: usize) -> (Arc<Lock<Node>>, Arc<Way>) {
     let bell = Bell::default();
     let (ring, armed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let way = Arc::new(Way { ring, armed, bell: bell.clone() });
     let waits = Waits::new(bell);
     let (taken, inbox, queues, fresh) = (0, 0, 0, false);
-    let node = Node { waits, way: Arc::clone(&way), taken, inbox, queues, fresh };
+    let node = Node { waits, way: Arc::clone(&way), taken, inbox, queues, fresh, messages };
     (Arc::new(Lock::new(node)), way)
 }
 
@@ -220,7 +224,7 @@ fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
 #[test]
 fn each_of_two_threads_gets_its_signal_whoever_of_them_leads() {
     explore(3, || {
-        let (lock, way) = node();
+        let (lock, way) = node(1);
         let other = receiver(&lock, &way, 1);
         let peer = spawn({
             let way = Arc::clone(&way);
@@ -235,7 +239,8 @@ fn each_of_two_threads_gets_its_signal_whoever_of_them_leads() {
 #[test]
 fn what_another_finds_on_the_ring_is_the_leaders_to_see_to() {
     explore(3, || {
-        let (lock, way) = node();
+        // The leader sleeps for more than come.
+        let (lock, way) = node(2);
         let leader = receiver(&lock, &way, 0);
         way.publish(0);
         // As in a send that looks round for room.
@@ -247,11 +252,26 @@ fn what_another_finds_on_the_ring_is_the_leaders_to_see_to() {
 #[test]
 fn a_sleeper_takes_the_place_of_a_leader_that_goes() {
     explore(3, || {
-        let (lock, way) = node();
+        let (lock, way) = node(1);
         way.publish(0);
         let other = receiver(&lock, &way, 1);
         receive(&lock, &way.bell, 0);
         way.publish(1);
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn who_waits_hears_of_what_another_thread_delivers_whether_it_leads_or_not() {
+    explore(3, || {
+        let (lock, way) = node(1);
+        let threads = [0, 1].map(|own| receiver(&lock, &way, own));
+        for to in 0..2 {
+            // As a timeout that is due, or a signal of an endpoint of the same node.
+            let mut node = lock.enter();
+            node.queues |= 1 << to;
+            node.waits.tell(Awaited::Signal(Spid(to)));
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
