@@ -96,7 +96,6 @@ impl Driver<Hand> {
         let at = |number| (map.frames, first + number * map.buffer());
         (0..map.buffers()).map(|number| Stretch::new(hands, at(number), map.buffer())).collect()
     }
-
 }
 
 /// How a driver acknowledges.
@@ -137,10 +136,7 @@ impl<H: Carrier> Driver<H> {
     }
 
     /// Takes the next frame off, to a buffer if one is needed.
-    pub fn detach(
-        &mut self,
-        buffers: &mut Vec<Buffer<H>>,
-    ) -> Result<Taken<Buffer<H>>, NoFrame> {
+    pub fn detach(&mut self, buffers: &mut Vec<Buffer<H>>) -> Result<Taken<Buffer<H>>, NoFrame> {
         match self {
             Driver::Gathered(driver) => {
                 let frame = driver.detach()?;

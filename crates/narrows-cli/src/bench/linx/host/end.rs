@@ -22,8 +22,11 @@ const LONGEST_FRAME: usize = 2048;
 const HUNT: u32 = 102;
 
 /// Signals that can wait for a link handler that is stopped.
-pub const STOPPED: usize =
-    if desk::OUTBOX < narrows_host::linx::OUTBOX { desk::OUTBOX } else { narrows_host::linx::OUTBOX };
+pub const STOPPED: usize = if desk::OUTBOX < narrows_host::linx::OUTBOX {
+    desk::OUTBOX
+} else {
+    narrows_host::linx::OUTBOX
+};
 
 /// An endpoint.
 pub enum End {
@@ -98,7 +101,12 @@ impl End {
     }
 
     /// A signal of so many bytes for somebody, with what is written where.
-    pub fn make(&mut self, to: u32, (len, id): (usize, u32), parts: &[(usize, &[u8])]) -> Option<Post> {
+    pub fn make(
+        &mut self,
+        to: u32,
+        (len, id): (usize, u32),
+        parts: &[(usize, &[u8])],
+    ) -> Option<Post> {
         match self {
             End::Linx(_) => {
                 let mut signal = Signal::new(len, 0)?;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use narrows_sim::time::Time;
 
-use super::order::How;
 use super::end::{self, End};
+use super::order::How;
 use super::side;
 use super::threads;
 use crate::bench::linx::cases::{EVERY, Measured, Purpose, Sent};

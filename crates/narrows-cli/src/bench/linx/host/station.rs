@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Settings, Signal};
-use narrows::driver::area::{Copies, Mover};
-use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::connection::{Arrived, Refused, Settings, Signal};
+use narrows::driver::area::Copies;
 use narrows::link::Name;
 use narrows::platform::{Connected, Event, Instant, Platform};
 use narrows_host::Host;
 use narrows_host::area::{Block, Hand, Shape, Unit};
 
-use crate::bench::linx::driver::{Carrier, Driver, Taken, acknowledges};
+use super::way::Way;
+use crate::bench::linx::driver::{Driver, Taken, acknowledges};
 use crate::bench::linx::flags::{Counter, DriverName, Stack};
 
 /// Places of a connection's queue.
@@ -28,17 +28,6 @@ const NARROW: u16 = 8;
 const MOST_WAITING: usize = 4;
 /// No connection here asks for the time.
 const NOW: Instant = Instant(0);
-
-impl Carrier for Hand {
-    fn copy(
-        &self,
-        to: (&mut Block, usize),
-        from: (&Block, usize),
-        len: usize,
-    ) -> Result<(), NotThere> {
-        Hand::copy(self, to, from, len)
-    }
-}
 
 /// How a node is set up.
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +206,6 @@ impl Station {
         let back = |block| Attempt::Full(Letter { peer, block, len, id });
         let (from, to) = (id, 1);
         let Side { driver, link, awaits, held, .. } = side;
-        use narrows::connection::Refused;
         match link {
             Link::Layered(link) => match link.send(Signal { from, to, len, buffer: block }) {
                 Ok(()) => {
@@ -252,7 +240,9 @@ impl Station {
         let Side { driver, link, awaits, held, .. } = side;
         let mut way = Way { driver, awaits, taken: None };
         let all = match link {
-            Link::Layered(link) => link.transmit(&mut way, NOW, |signal, _| held.push(signal.buffer)),
+            Link::Layered(link) => {
+                link.transmit(&mut way, NOW, |signal, _| held.push(signal.buffer))
+            }
             Link::Flat(link) => link.attend(&mut way, NOW),
         };
         side.reclaim();
@@ -356,59 +346,5 @@ impl Side {
             let unit = &mut self.unit;
             self.held.drain(..).for_each(|block| unit.give(block));
         }
-    }
-}
-
-/// The frames of a unit as its connection sees them in one call.
-struct Way<'a> {
-    driver: &'a mut Driver<Hand>,
-    awaits: &'a mut bool,
-    /// The frame that has come, and where its buffer goes.
-    taken: Option<(Taken<Block>, &'a mut Vec<Block>)>,
-}
-
-impl Frames for Way<'_> {
-    type Buffer = <Hand as Mover>::Buffer;
-
-    fn mtu(&self) -> usize {
-        self.driver.mtu()
-    }
-
-    fn try_send(
-        &mut self,
-        header: &[u8],
-        payload: Option<(&Block, usize, usize)>,
-    ) -> Result<(), NotSent> {
-        self.driver.send(header, payload)?;
-        *self.awaits = true;
-        Ok(())
-    }
-
-    fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
-        self.taken.as_ref().map(|(taken, _)| taken.frame.peek(header)).ok_or(NoFrame::Empty)
-    }
-
-    fn read(
-        &mut self,
-        from: usize,
-        len: usize,
-        buffer: &mut Block,
-        at: usize,
-    ) -> Result<(), NotThere> {
-        let (taken, _) = self.taken.as_ref().ok_or(NotThere)?;
-        if taken.there {
-            return self.driver.read(from, len, buffer, at);
-        }
-        self.driver.collect(taken, from, len, buffer, at)
-    }
-
-    fn release(&mut self) {
-        let Some((taken, buffers)) = self.taken.take() else { return };
-        if taken.there {
-            return self.driver.release();
-        }
-        self.driver.collected();
-        self.driver.give_back(&taken);
-        buffers.extend(taken.buffer);
     }
 }
