@@ -221,7 +221,13 @@ fn carry<E: Frames<Buffer = Signal> + 'static>(make: fn(Hand, View, View) -> E, 
             make(hand, own.clone(), peer.clone())
         };
         let (mut sends, mut receives) = (end(&one, &other), end(&other, &one));
-        spawn(move || (0..2).for_each(|number| send(&mut sends, number)));
+        spawn(move || {
+            for number in 0..2 {
+                send(&mut sends, number);
+                // Its memory is used for something else.
+                one.0.signal.iter().for_each(|byte| byte.set(0xee));
+            }
+        });
         (0..2).for_each(|number| take(&mut receives, number));
     });
 }
