@@ -246,7 +246,8 @@ impl Station {
             Link::Flat(link) => link.attend(&mut way, NOW),
         };
         side.reclaim();
-        side.owes = !all && !(self.setup.driver.acknowledges() && side.awaits);
+        let told = self.setup.driver.acknowledges() && side.awaits;
+        side.owes = !(all || told);
         !side.owes
     }
 
