@@ -202,14 +202,14 @@ fn child(driver: usize, leaves: usize, directory: &std::path::Path) -> ExitStatu
 
 #[test]
 fn a_peer_that_dies_in_any_state_leaves_one_that_can_be_read() {
-    for driver in 0..DRIVERS.len() {
+    for (driver, by) in DRIVERS.into_iter().enumerate() {
         for (number, leaves) in LEAVES.into_iter().enumerate() {
             let directory = tempfile::tempdir().unwrap();
             let host = open("parent", directory.path());
             let path = directory.path().to_owned();
             let child = thread::spawn(move || child(driver, number, &path));
             let mut unit = linked(&host);
-            let mut end = End::new(DRIVERS[driver], &unit, &host);
+            let mut end = End::new(by, &unit, &host);
             let sent = unit.make().unwrap();
             unit.write(&sent, 0, &pattern(5, 64)).unwrap();
             if matches!(leaves, Leaves::Reading | Leaves::Read) {
@@ -231,7 +231,7 @@ fn a_peer_that_dies_in_any_state_leaves_one_that_can_be_read() {
                 }
             }
             assert!(!child.join().unwrap().success(), "it aborts");
-            let case = format!("{:?}, {leaves:?}", DRIVERS[driver]);
+            let case = format!("{by:?}, {leaves:?}");
             let state = end.state();
             let mut header = [0; HEADER];
             match leaves {
