@@ -29,6 +29,13 @@ impl Progress {
         }
     }
 
+    /// One step more is done.
+    pub fn step(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+
     /// Sets how many steps are done.
     pub fn reach(&self, steps: u64) {
         if let Some(bar) = &self.bar {

@@ -75,6 +75,61 @@ fn cases_of_many_cores_have_as_many_nodes_as_are_asked_for() {
     }
 }
 
+const DRIVERS: [&str; 5] = ["shm-ack", "shm-noack", "single-copy", "dma-ack", "dma-noack"];
+
+#[test]
+fn each_of_the_five_drivers_carries_every_case_in_both_stacks() {
+    let all = DRIVERS.join(",");
+    for (case, more, signals) in [
+        ("t0", &["--rounds", "2", "--bytes", "32,3000"][..], 4),
+        ("t1", &["--rounds", "2"], 4),
+        // Pieces, and more signals than there is memory for between the two.
+        ("t2", &["--rounds", "240", "--bytes", "65536"], 2),
+        ("t3", &["--rounds", "3"], 2),
+        ("t4", &["--rounds", "2", "--bytes", "128"], 4),
+        ("t5", &["--rounds", "2", "--bytes", "128", "--nodes", "3"], 4),
+        ("t6", &["--rounds", "2", "--bytes", "128", "--nodes", "3"], 4),
+    ] {
+        let rows = rows(&[&[case, "--driver", &all], more].concat());
+        for stack in ["layered", "flat"] {
+            for driver in DRIVERS {
+                let is = |row: &&Value| row["driver"] == driver && row["stack"] == stack;
+                let own: Vec<&Value> = rows.iter().filter(is).collect();
+                assert_eq!(own.len(), signals, "{case} {driver} {stack}");
+                for row in own {
+                    let figure = |key: &str| row[key]["median"].as_f64().unwrap();
+                    assert!(figure("latency_cycles") > 0.0, "{row}");
+                    assert!(figure("blocking_cycles") > 0.0, "{row}");
+                    assert!(row["at_once"].is_null(), "{row}");
+                    let layers = row["cpu_cycles"]["layers"][0].as_object().unwrap();
+                    let engine = driver.starts_with("dma") && case < "t4";
+                    assert_eq!(layers.contains_key("copy engine"), engine, "{row}");
+                    assert_eq!(layers.contains_key("interrupt"), stack == "layered", "{row}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_done_against_bursts_loses_no_signal_by_any_driver() {
+    let all = DRIVERS.join(",");
+    for (more, stacks) in [
+        (&["--counter", "window"][..], 2),
+        (&["--counter", "coalesce", "--stack", "layered"], 1),
+        (&["--counter", "mask", "--stack", "layered"], 1),
+        (&["--mtu", "64", "--stack", "layered"], 1),
+        (&["--handler-stopped", "--stack", "layered"], 1),
+    ] {
+        let rows =
+            rows(&[&["t2", "--rounds", "60", "--bytes", "300", "--driver", &all], more].concat());
+        assert_eq!(rows.len(), DRIVERS.len() * stacks * 2, "{more:?}");
+        for row in rows.iter().step_by(2) {
+            assert_eq!(row["latencies_cycles"].as_array().unwrap().len(), 60, "{more:?}");
+        }
+    }
+}
+
 #[test]
 fn what_a_host_can_do_against_bursts_it_does() {
     for (more, stacks) in [
@@ -82,7 +137,7 @@ fn what_a_host_can_do_against_bursts_it_does() {
         (&["--counter", "coalesce"], 2),
         (&["--counter", "mask", "--stack", "layered"], 1),
         (&["--mtu", "64", "--stack", "layered"], 1),
-        (&["--driver", "shm-noack"], 2),
+        (&["--handler-stopped", "--stack", "layered"], 1),
     ] {
         let rows = rows(&[&["t2", "--rounds", "40", "--bytes", "300"], more].concat());
         assert_eq!(rows.len(), 2 * stacks, "{more:?}");
@@ -99,9 +154,10 @@ fn what_a_host_can_do_against_bursts_it_does() {
 #[test]
 fn what_only_a_chip_has_is_refused() {
     for (arguments, what) in [
-        (&["t0", "--driver", "dma-ack"][..], "shm-noack"),
-        (&["t0", "--cached"], "always cached"),
-        (&["t2", "--handler-stopped"], "cannot be stopped"),
+        (&["t0", "--cached"][..], "always cached"),
+        (&["t2", "--handler-stopped"], "no link handler"),
+        (&["t2", "--handler-stopped", "--stack", "layered", "--rounds", "1025"], "1024 signals"),
+        (&["t2", "--driver", "shm-ack", "--counter", "coalesce"], "--stack layered"),
         (&["t2", "--counter", "poll"], "always takes"),
         (&["t2", "--counter", "quota"], "scheduler"),
         (&["t2", "--counter", "mask"], "--stack layered"),

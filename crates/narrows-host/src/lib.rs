@@ -43,6 +43,7 @@
 #![deny(unsafe_code)]
 
 mod aio;
+pub mod area;
 mod bell;
 mod clock;
 mod directory;

@@ -73,7 +73,7 @@ const LONG: usize = 2048;
 /// Both ranges are valid for `len` bytes and do not overlap. Another process may write the source
 /// meanwhile: the bytes are then of either state, and nothing may be concluded from a second look.
 #[inline(always)]
-unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     /// # Safety
     /// As for `copy`, with `N <= len <= 2 * N`.
     #[inline(always)]
@@ -158,7 +158,7 @@ impl Range {
     }
 
     #[inline(always)]
-    fn word(&self, index: u32) -> &AtomicU32 {
+    pub(crate) fn word(&self, index: u32) -> &AtomicU32 {
         // SAFETY: `index & mask` is below the number of words, all of which `new` found inside the
         // mapping that `_mapping` keeps; a multiple of four from a page's start is aligned.
         unsafe { self.first.add((index & self.mask) as usize).as_ref() }

@@ -48,6 +48,38 @@ impl Region {
     pub(crate) fn range(&self, offset: u32, len: usize) -> Result<NonNull<u8>, OutOfRange> {
         self.0.range(offset, len)
     }
+
+    /// The same region once more.
+    pub(crate) fn share(&self) -> Region {
+        Region(Arc::clone(&self.0))
+    }
+
+    /// Copies bytes of the region to others of it.
+    pub(crate) fn carry(&self, to: u32, from: u32, len: usize) -> Result<(), OutOfRange> {
+        if (to.abs_diff(from) as usize) < len {
+            return Err(OutOfRange);
+        }
+        let (to, from) = (self.0.range(to, len)?, self.0.range(from, len)?);
+        // SAFETY: `range` found that many bytes at both, which are further apart than that, and the
+        // own mapping is writable.
+        unsafe { mapping::copy(from.as_ptr(), to.as_ptr(), len) };
+        Ok(())
+    }
+
+    /// Copies bytes of a peer's region to this one, with no memory in between.
+    pub(crate) fn fetch(
+        &self,
+        to: u32,
+        peer: &PeerRegion,
+        from: u32,
+        len: usize,
+    ) -> Result<(), OutOfRange> {
+        let (to, from) = (self.0.range(to, len)?, peer.0.range(from, len)?);
+        // SAFETY: `range` found that many bytes at both, which are of two mappings and so do not
+        // overlap, and the own mapping is writable.
+        unsafe { mapping::copy(from.as_ptr(), to.as_ptr(), len) };
+        Ok(())
+    }
 }
 
 impl Memory for Region {

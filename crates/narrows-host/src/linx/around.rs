@@ -5,9 +5,8 @@ use narrows::link::LinkId;
 use narrows::link::handler::{Adaption, Spid};
 use narrows::platform::{Instant, Platform};
 
-use super::driver::Driver;
+use super::driver::{Driver, FRAMES, MTU, not_sent};
 use super::local::{Local, Queued};
-use super::quick::Whole;
 use super::signal::Signal;
 use super::unit::{Manager, Unit};
 use super::waits::{Awaited, Waits};
@@ -175,9 +174,15 @@ impl Adaption for Around {
             return self.queue(link, signal);
         };
         let Travelling { from, to, len, mut buffer } = signal;
-        let way = Some((&mut self.node, *way));
-        let mut frame = Whole { signal: &mut buffer, came: None, way };
-        match flat.send(&mut frame, now, Travelling { from, to, len, buffer: &() }) {
+        let sent = flat.whole(from, to, len, MTU).and_then(|header| {
+            let frame = buffer.frame_mut();
+            if let Some(front) = frame.first_chunk_mut() {
+                *front = header;
+            }
+            let sent = self.node.try_send(FRAMES, *way, &*frame).map_err(not_sent);
+            flat.sent_whole(to, now, sent)
+        });
+        match sent {
             Ok(()) => {
                 self.kept = Some(buffer);
                 Ok(())

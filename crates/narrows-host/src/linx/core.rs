@@ -37,6 +37,8 @@ pub(super) struct Core {
     marks: u32,
     /// Signals that layered endpoints have sent and the link handler's thread has not.
     pub outbox: VecDeque<(Spid, Spid, Signal)>,
+    /// Whether that thread leaves them there.
+    pub stopped: bool,
     /// Frames that the interrupt thread has taken and the receiving one has not; none says that the link
     /// has ended.
     pub frames: VecDeque<(u16, LinkId, Option<Vec<u8>>)>,
@@ -75,6 +77,7 @@ impl Core {
             held: false,
             marks: 0,
             outbox: VecDeque::new(),
+            stopped: false,
             frames: VecDeque::new(),
         }
     }
@@ -232,14 +235,6 @@ impl Core {
     pub fn until(&self, timer: Option<Instant>) -> Option<Duration> {
         let until = timer.into_iter().chain(self.next_look()).min();
         until.map(|until| until.since(self.around.node.platform().now()))
-    }
-
-    /// Before the lock is let go: what others found on the node's rings is seen to by the leader.
-    #[inline]
-    pub fn let_go(&self) {
-        if self.around.node.fresh() {
-            self.around.waits.stir();
-        }
     }
 
     /// Notes that one sender more, or one less, waits for room on the link to an address.

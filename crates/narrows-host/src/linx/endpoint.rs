@@ -19,7 +19,7 @@ use super::{Error, Stack, threads};
 use crate::OpenError;
 
 /// Signals that a layered node's applications may have handed over before one has to wait.
-const OUTBOX: usize = 1024;
+pub const OUTBOX: usize = 1024;
 /// How long a sender waits at most before it looks whether there is room.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -67,6 +67,15 @@ impl Node {
         now.add_local(spid);
         drop(core);
         Ok(Endpoint { node: self.clone(), spid })
+    }
+
+    /// Stops the link handler of a layered node, as an operating system stops a process, or starts it
+    /// again: signals that are sent meanwhile, at most [`OUTBOX`], wait for it, and who sends more waits
+    /// too. For measuring what bursts cost whom; nothing, if the node is flat.
+    pub fn stop_handler(&self, stopped: bool) {
+        let mut core = self.owned.shared.enter();
+        core.stopped = stopped;
+        core.around.waits.tell(Awaited::Outgoing);
     }
 }
 

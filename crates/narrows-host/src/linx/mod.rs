@@ -47,9 +47,11 @@ mod driver;
 mod endpoint;
 mod incoming;
 mod local;
+mod lock;
 mod quick;
 mod shared;
 mod signal;
+mod sync;
 mod threads;
 mod unit;
 mod waits;
@@ -63,7 +65,7 @@ use narrows::endpoint::Limits as NodeLimits;
 use narrows::link::handler::{Handler, Limits};
 use narrows::platform::Platform;
 
-pub use endpoint::{Endpoint, Node, Select};
+pub use endpoint::{Endpoint, Node, OUTBOX, Select};
 pub use narrows::link::handler::{HandlerError, Path, PathError, Spid};
 pub use signal::{LONGEST, NUMBER, Signal};
 

@@ -3,15 +3,14 @@
 
 use narrows::connection::{Arrived, Signal as Travelling, UDATA};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
-use narrows::endpoint::Address;
 use narrows::link::handler::Spid;
 
 use super::Stack;
 use super::core::Core;
-use super::driver::{FRAMES, MTU, not_sent};
-use super::signal::Signal;
+use super::driver::{FRAMES, MTU};
+use super::local::Queued;
+use super::signal::{NUMBER, Signal};
 use super::unit::Manager;
-use crate::Node;
 
 /// Signals that are received before what else there is to do is looked at.
 pub(super) const HASTY: u32 = 64;
@@ -27,13 +26,11 @@ pub(super) enum Look {
     More,
 }
 
-/// A frame that is in one piece, in the memory of its signal.
-pub(super) struct Whole<'a> {
-    pub signal: &'a mut Signal,
-    /// The bytes of a frame that came.
-    pub came: Option<usize>,
-    /// Where one goes.
-    pub way: Option<(&'a mut Node, Address)>,
+/// A frame that came, in one piece, in the memory of its signal.
+struct Whole<'a> {
+    signal: &'a mut Signal,
+    /// Its bytes, until it is taken.
+    came: Option<usize>,
 }
 
 impl Frames for Whole<'_> {
@@ -44,17 +41,12 @@ impl Frames for Whole<'_> {
         MTU
     }
 
-    #[inline]
     fn try_send(
         &mut self,
-        header: &[u8],
+        _header: &[u8],
         _payload: Option<(&(), usize, usize)>,
     ) -> Result<(), NotSent> {
-        let Some((node, to)) = &mut self.way else { return Err(NotSent::Full) };
-        let frame = self.signal.frame_mut();
-        let front = frame.first_chunk_mut::<UDATA>().ok_or(NotSent::TooLong)?;
-        *front = *header.first_chunk().ok_or(NotSent::TooLong)?;
-        node.try_send(FRAMES, *to, &*frame).map_err(not_sent)
+        Err(NotSent::Full)
     }
 
     #[inline]
@@ -82,7 +74,7 @@ impl Frames for Whole<'_> {
 }
 
 /// Memory for the frame that is next, of so many bytes: what is kept, if it will do.
-#[inline]
+#[inline(always)]
 fn place(kept: &mut Option<Signal>, len: usize) -> Option<&mut [u8]> {
     let size = len.saturating_sub(UDATA);
     if len > MTU {
@@ -109,6 +101,9 @@ impl Core {
         };
         self.hasty += 1;
         let Some(at) = self.unit_of(received.from.link) else { return Look::Other };
+        if let Some(look) = self.take_usual(at, received.len, spid, wanted) {
+            return look;
+        }
         self.around.caller = Some(spid);
         self.take_whole(at, received.len);
         self.around.caller = None;
@@ -123,6 +118,40 @@ impl Core {
         Look::Signal(queued.signal)
     }
 
+    /// Takes the frame of a link that is in the memory which is kept, if it is a signal for this
+    /// endpoint from who sent over that link last, and nothing speaks against it.
+    #[inline]
+    fn take_usual(
+        &mut self,
+        at: u16,
+        len: usize,
+        spid: Spid,
+        wanted: &impl Fn(&Signal) -> bool,
+    ) -> Option<Look> {
+        let now = self.around.now();
+        let unit = self.around.units.get_mut(usize::from(at))?.as_mut()?;
+        let Manager::Flat(flat) = &mut unit.manager else { return None };
+        let header = *self.around.kept.as_mut()?.frame_mut().first_chunk()?;
+        let (from, to) = flat.look_whole(&header, len)?;
+        if to != spid.0 || len < UDATA + NUMBER {
+            return None;
+        }
+        let here = self.handler.last(at, Spid(from))?;
+        flat.took_whole(&header, now);
+        let mut signal = self.around.kept.take()?;
+        signal.set_sender(here);
+        if wanted(&signal) {
+            // It is used as it comes.
+            if flat.give_back(1) {
+                self.around.attend(at);
+            }
+            return Some(Look::Signal(signal));
+        }
+        let via = Some((at, unit.link));
+        self.around.put(spid, Queued { signal, via });
+        Some(Look::Other)
+    }
+
     /// Takes the frame of a link that is in the memory which is kept.
     #[inline]
     fn take_whole(&mut self, at: u16, len: usize) {
@@ -133,7 +162,7 @@ impl Core {
         else {
             return;
         };
-        let mut frame = Whole { signal: kept, came: Some(len), way: None };
+        let mut frame = Whole { signal: kept, came: Some(len) };
         let arrived = match flat.receive(&mut frame, now, |_| Some(())) {
             Arrived::Signal(Travelling { from, to, len, buffer: () }) => {
                 let Some(buffer) = self.around.kept.take() else { return };

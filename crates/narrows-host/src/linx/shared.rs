@@ -1,19 +1,17 @@
-//! A node's lock, and waiting for the node. Who sleeps has let go of the lock: others find the node
-//! free whoever leads.
+//! Waiting for a node: who leads looks for a while and then sleeps on what peers ring.
 
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use narrows::platform::{Platform, Woken};
 use narrows::strategy::Notification;
-use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{Timespec, epoll};
 
 use super::Stack;
 use super::core::Core;
-use super::waits::Awaited;
+use super::lock::{self, Led, Lock};
+use super::waits::{Awaited, Waits};
 use crate::rendezvous::{SUPERVISION, Sets, wait_for};
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
@@ -28,7 +26,7 @@ pub(super) enum Looked {
 }
 
 pub(super) struct Shared {
-    core: Mutex<Core>,
+    core: Lock<Core>,
     /// Where a peer, or this node's own bell, rings.
     sets: Arc<Sets>,
     /// Whether the node's own threads are to end.
@@ -36,50 +34,35 @@ pub(super) struct Shared {
 }
 
 /// The node, for as long as a thread has its lock.
-pub(super) struct Guard<'a> {
-    core: MutexGuard<'a, Core>,
-}
+pub(super) type Guard<'a> = lock::Guard<'a, Core>;
 
-impl Deref for Guard<'_> {
-    type Target = Core;
+impl Led for Core {
+    #[inline]
+    fn waits(&mut self) -> &mut Waits {
+        &mut self.around.waits
+    }
+
+    fn arm(&mut self) -> bool {
+        let messages = self.counter.coalesce.map_or(1, |(messages, _)| messages);
+        self.around.node.arm_for(messages)
+    }
 
     #[inline]
-    fn deref(&self) -> &Core {
-        &self.core
-    }
-}
-
-impl DerefMut for Guard<'_> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-}
-
-impl Drop for Guard<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.core.let_go();
-    }
-}
-
-impl Guard<'_> {
-    fn unlocked(&mut self, wait: impl FnOnce()) {
-        self.core.let_go();
-        MutexGuard::unlocked(&mut self.core, wait);
+    fn fresh(&self) -> bool {
+        self.around.node.fresh()
     }
 }
 
 impl Shared {
     pub fn new(core: Core) -> Shared {
         let sets = core.around.node.platform().sets();
-        Shared { core: Mutex::new(core), sets, over: AtomicBool::new(false) }
+        Shared { core: Lock::new(core), sets, over: AtomicBool::new(false) }
     }
 
     /// The node, as soon as who has it lets go.
     #[inline]
     pub fn enter(&self) -> Guard<'_> {
-        Guard { core: self.core.lock() }
+        self.core.enter()
     }
 
     /// Waits until something may have come, at most for so long: as the leader, if there is none.
@@ -92,7 +75,7 @@ impl Shared {
         looked: Option<Duration>,
     ) {
         if core.around.waits.leader.is_some() {
-            return self.sleep_for(core, what, true, within);
+            return core.sleep(what, true, within);
         }
         match looked.map_or_else(|| self.look(core, within), Looked::For) {
             Looked::Met => {}
@@ -151,18 +134,14 @@ impl Shared {
         looked: Duration,
     ) {
         let began = core.around.node.platform().now();
-        let (messages, at_most) = core.counter.coalesce.unzip();
-        if !core.around.node.arm_for(messages.unwrap_or(1)) {
-            core.around.waits.leader = Some(what);
-            let left = within.map(|within| within.saturating_sub(looked));
-            let left = left.into_iter().chain(at_most).min();
-            let mut news = false;
-            core.unlocked(|| news = self.sleep_on_bells(left));
-            core.around.waits.leader = None;
-            if news {
-                core.around.node.platform().turn();
-                core.around.node.poll();
-            }
+        let at_most = core.counter.coalesce.map(|(_, at_most)| at_most);
+        let left = within.map(|within| within.saturating_sub(looked));
+        let left = left.into_iter().chain(at_most).min();
+        let mut news = false;
+        core.lead(what, || news = self.sleep_on_bells(left));
+        if news {
+            core.around.node.platform().turn();
+            core.around.node.poll();
         }
         let core = &mut **core;
         core.around.node.disarm();
@@ -171,19 +150,6 @@ impl Shared {
 
     /// Waits without the node until something is told, and then for the node.
     pub fn sleep(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
-        self.sleep_for(core, what, false, within);
-    }
-
-    fn sleep_for(
-        &self,
-        core: &mut Guard<'_>,
-        what: Awaited,
-        leads: bool,
-        within: Option<Duration>,
-    ) {
-        // With the lock, so that nothing is told in between that is not heard.
-        let turn = core.around.waits.add(what, leads);
-        core.unlocked(|| turn.sleep(within));
-        core.around.waits.remove(&turn);
+        core.sleep(what, false, within);
     }
 }

@@ -65,6 +65,7 @@ fn begin(shared: &Arc<Shared>, works: &[Work]) -> std::io::Result<Vec<JoinHandle
 pub(super) fn stop(shared: &Shared, threads: Vec<JoinHandle<()>>) {
     // With the lock: a thread that has just looked waits before it is roused.
     let mut core = shared.enter();
+    core.stopped = false;
     linger(shared, &mut core, Core::is_all_sent);
     shared.over.store(true, Ordering::SeqCst);
     core.around.waits.rouse();
@@ -148,7 +149,8 @@ fn receive(shared: &Shared) {
 fn handle(shared: &Shared) {
     let mut core = shared.enter();
     while !over(shared) {
-        let Some((from, to, signal)) = core.outbox.pop_front() else {
+        let next = if core.stopped { None } else { core.outbox.pop_front() };
+        let Some((from, to, signal)) = next else {
             shared.sleep(&mut core, Awaited::Outgoing, None);
             continue;
         };

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use narrows::link::handler::Spid;
-use parking_lot::{Condvar, Mutex};
 
-use crate::Bell;
+use super::sync::{Bell, Condvar, Mutex};
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +129,7 @@ impl Waits {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

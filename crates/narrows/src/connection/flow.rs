@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::Refused;
-use super::frame::{Broken, Closed, Header, UDATA};
+use super::frame::{self, Broken, Closed, Header, UDATA};
 use crate::driver::{Frames, NoFrame, NotSent};
 use crate::platform::Instant;
 
@@ -119,6 +119,15 @@ impl Flow {
         }
     }
 
+    /// Whether a signal of this length may be sent to `to` now.
+    #[inline]
+    pub fn takes(&self, size: u32, to: u32) -> bool {
+        matches!(self.state, State::Up)
+            && !self.lost
+            && size <= self.longest
+            && (to == 0 || self.sent.wrapping_sub(self.returned) < self.window)
+    }
+
     /// Whether a signal for `to` may be begun now.
     pub fn may_send(&self, to: u32) -> bool {
         self.state == State::Up && (to == 0 || self.sent.wrapping_sub(self.returned) < self.window)
@@ -146,13 +155,60 @@ impl Flow {
                 self.last_sent = now;
                 true
             }
-            Err(NotSent::Full) => false,
-            // A frame within the driver's own limits that does not fit is no driver to go on with.
-            Err(NotSent::TooLong | NotSent::Gone) => {
-                self.lost = true;
+            Err(why) => {
+                self.not_sent(why);
                 false
             }
         }
+    }
+
+    /// The header of a signal that is one frame, which is counted by [`Flow::sent_whole`] when it has gone.
+    #[inline]
+    pub fn whole(&self, size: u32, from: u32, to: u32) -> [u8; UDATA] {
+        frame::whole([self.next_out, self.freed], [size, from, to])
+    }
+
+    /// Counts a frame that was sent with such a header.
+    #[inline]
+    pub fn sent_whole(&mut self, to: u32, now: Instant) {
+        self.next_out = self.next_out.wrapping_add(1);
+        self.said = self.freed;
+        self.last_sent = now;
+        self.count_sent(to);
+    }
+
+    /// Notes why a frame was not sent: whether there was no room.
+    #[inline(never)]
+    pub fn not_sent(&mut self, why: NotSent) -> bool {
+        // A frame within the driver's own limits that does not fit is no driver to go on with.
+        self.lost |= why != NotSent::Full;
+        why == NotSent::Full
+    }
+
+    /// Who sent a signal and to whom, if it is one for an endpoint, in one frame of so many bytes, and
+    /// nothing speaks against it. Whatever else it is, and why it is refused, [`Flow::look`] says.
+    #[inline]
+    pub fn look_whole(&self, header: &[u8; UDATA], len: usize) -> Option<(u32, u32)> {
+        let ([sequence, freed], [size, from, to]) = frame::read_whole(header)?;
+        let right = matches!(self.state, State::Up)
+            && sequence == self.next_in
+            && freed.wrapping_sub(self.returned) <= self.sent.wrapping_sub(self.returned)
+            && len.checked_sub(UDATA) == Some(size as usize)
+            && size <= self.settings.longest
+            && to != 0
+            && self.received.wrapping_sub(self.freed) < self.settings.window;
+        right.then_some((from, to))
+    }
+
+    /// Counts a frame that [`Flow::look_whole`] found to be a signal.
+    #[inline]
+    pub fn took_whole(&mut self, header: &[u8; UDATA], now: Instant) {
+        if let Some(([_, freed], _)) = frame::read_whole(header) {
+            self.returned = freed;
+        }
+        self.next_in = self.next_in.wrapping_add(1);
+        self.received = self.received.wrapping_add(1);
+        self.last_heard = now;
     }
 
     /// Sends what a connection has to say besides signals, if there is room. False if something is

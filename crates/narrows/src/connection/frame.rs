@@ -179,6 +179,31 @@ impl Header {
     }
 }
 
+/// The kind of a signal's first frame, and its mark.
+const UDATA_KIND: u32 = 2;
+
+/// The header of a signal's first frame, from its number and the signals given back so far, and from the
+/// signal's bytes, its sender and its receiver: what [`Header::write`] makes, without asking what it is.
+#[inline]
+pub(super) fn whole([sequence, freed]: [u16; 2], [size, from, to]: [u32; 3]) -> [u8; UDATA] {
+    let mut bytes = [0; UDATA];
+    let words = [UDATA_KIND | u32::from(sequence) << 16, u32::from(freed), size, from, to];
+    for (place, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
+    bytes
+}
+
+/// What such a header says, if it is one.
+#[inline]
+pub(super) fn read_whole(bytes: &[u8; UDATA]) -> Option<([u16; 2], [u32; 3])> {
+    let [first, second, size, from, to] = bytes.as_chunks::<4>().0 else { return None };
+    let [first, second] = [first, second].map(|word| u32::from_le_bytes(*word));
+    let right = first & 0xffff == UDATA_KIND && second >> 16 == 0;
+    let words = [size, from, to].map(|word| u32::from_le_bytes(*word));
+    right.then_some(([(first >> 16) as u16, second as u16], words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +225,26 @@ mod tests {
             assert_eq!(Header::read(&bytes, len - 1), Err(Broken::Kind));
             let open = matches!(header, Header::Udata { .. } | Header::Frag { .. });
             assert_eq!(Header::read(&bytes, len + 1).is_ok(), open);
+        }
+    }
+
+    #[test]
+    fn a_header_that_is_not_asked_what_it_is_is_the_same() {
+        let header = Header::Udata { size: 5, from: u32::MAX, to: 1 << 31 };
+        let mut bytes = [0; UDATA];
+        header.write(0xabcd, 0x1234, &mut bytes);
+        let (numbers, words) = ([0xabcd, 0x1234], [5, u32::MAX, 1 << 31]);
+        assert_eq!(whole(numbers, words), bytes);
+        assert_eq!(read_whole(&bytes), Some((numbers, words)));
+        // Whatever is not read by the one is not by the other.
+        for at in 0..UDATA {
+            for value in 0..=255 {
+                let mut bytes = bytes;
+                bytes[at] = value;
+                let usual = Header::read(&bytes, UDATA + 5);
+                let udata = matches!(usual, Ok((Header::Udata { .. }, ..)));
+                assert_eq!(read_whole(&bytes).is_some(), udata, "{at}: {value}");
+            }
         }
     }
 

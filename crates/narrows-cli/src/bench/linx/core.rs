@@ -14,8 +14,9 @@ use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::Pid;
 use narrows_sim::time::Time;
 
-use super::driver::{Driver, Taken};
+use super::driver::{Driver, Taken as AnyTaken};
 use super::flags::{Counter, DriverName, Stack};
+use super::hand::Hand;
 use super::memory::{Map, Pool};
 
 /// How a run is set up.
@@ -32,6 +33,9 @@ const QUEUE: usize = 128;
 const WIDE: u16 = 1024;
 const NARROW: u16 = 8;
 
+/// A frame that was taken off a driver.
+pub(super) type Taken = AnyTaken<Stretch>;
+
 /// A connection, by where its layers run.
 pub(super) enum Link {
     Layered(PointToPoint<Stretch, Vec<Waiting<Stretch>>>),
@@ -41,10 +45,10 @@ pub(super) enum Link {
 /// One end of a connection to another core. What sends and what receives are apart, so that a service
 /// routine can do the one while a process is in the middle of the other.
 pub(super) struct Unit {
-    pub sends: RefCell<Driver>,
-    pub receives: RefCell<Driver>,
+    pub sends: RefCell<Driver<Hand>>,
+    pub receives: RefCell<Driver<Hand>>,
     /// What copies frames that were taken off.
-    pub collects: RefCell<Driver>,
+    pub collects: RefCell<Driver<Hand>>,
     pub link: RefCell<Link>,
     /// Frames that wait for the connection's receiver, and buffers for more.
     pub taken: RefCell<VecDeque<Taken>>,

@@ -1,9 +1,11 @@
-//! The five drivers on a simulated chip.
+//! The five drivers, on a simulated chip and on this machine.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use narrows::driver::area::{ADMINISTRATION, Acknowledges, Copied, Copies, Frame, Gathered};
+use narrows::driver::area::{
+    ADMINISTRATION, Acknowledges, Copied, Copies, Engine, Exposes, Frame, Gathered, Mover,
+};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows_sim::cpu::{Hands, Stretch};
 use narrows_sim::engine::Pid;
@@ -12,22 +14,41 @@ use super::flags::DriverName;
 use super::hand::Hand;
 use super::memory::Map;
 
+/// What moves bytes for any of the five.
+pub(super) trait Carrier: Exposes + Engine {
+    /// Copies from one buffer to another.
+    ///
+    /// # Errors
+    /// They are not inside.
+    fn copy(
+        &self,
+        to: (&mut Self::Buffer, usize),
+        from: (&Self::Buffer, usize),
+        len: usize,
+    ) -> Result<(), NotThere>;
+
+    /// Does what it takes to have the next frame come to another buffer.
+    fn refill(&self) {}
+}
+
+type Buffer<H> = <H as Mover>::Buffer;
+
 /// One of the five drivers.
-pub(super) enum Driver {
-    Copied(Copied<Hand>),
-    Gathered(Gathered<Hand>),
+pub(super) enum Driver<H: Carrier> {
+    Copied(Copied<H>),
+    Gathered(Gathered<H>),
 }
 
 /// A frame that was taken off its driver.
-pub(super) struct Taken {
+pub(super) struct Taken<B> {
     pub frame: Frame,
     /// The buffer that it was copied to, if it was.
-    pub buffer: Option<Stretch>,
+    pub buffer: Option<B>,
     /// Whether it is still where it came to, and its sender waits.
     pub there: bool,
 }
 
-impl Driver {
+impl Driver<Hand> {
     /// One end of a unit.
     pub fn new(
         which: DriverName,
@@ -35,7 +56,7 @@ impl Driver {
         (own, peer): (usize, usize),
         hands: &Hands,
         rings: &Rc<Cell<Option<Pid>>>,
-    ) -> Option<Driver> {
+    ) -> Option<Driver<Hand>> {
         let [base, other] = [map.base(own, peer), map.base(peer, own)];
         let hand = Hand {
             hands: hands.clone(),
@@ -46,8 +67,7 @@ impl Driver {
         };
         let [ours, theirs] =
             [base, other].map(|at| Stretch::new(hands, (map.frames, at), map.area()));
-        let acknowledges =
-            if which.acknowledges() { Acknowledges::Interrupt } else { Acknowledges::Lazily };
+        let acknowledges = acknowledges(which);
         let copied = |copies, hand, ours: Stretch, theirs: Stretch| {
             let len = ADMINISTRATION + map.mtu as u32;
             let of = |whole: Stretch| {
@@ -76,8 +96,15 @@ impl Driver {
         let at = |number| (map.frames, first + number * map.buffer());
         (0..map.buffers()).map(|number| Stretch::new(hands, at(number), map.buffer())).collect()
     }
+}
 
-    fn frames(&mut self) -> &mut dyn Frames<Buffer = Stretch> {
+/// How a driver acknowledges.
+pub(super) fn acknowledges(which: DriverName) -> Acknowledges {
+    if which.acknowledges() { Acknowledges::Interrupt } else { Acknowledges::Lazily }
+}
+
+impl<H: Carrier> Driver<H> {
+    fn frames(&mut self) -> &mut dyn Frames<Buffer = Buffer<H>> {
         match self {
             Driver::Copied(driver) => driver,
             Driver::Gathered(driver) => driver,
@@ -100,7 +127,7 @@ impl Driver {
     }
 
     /// Begins with the frame that has come, where it is.
-    pub fn straight(&mut self) -> Option<Taken> {
+    pub fn straight(&mut self) -> Option<Taken<Buffer<H>>> {
         let frame = match self {
             Driver::Copied(driver) => driver.receiving(),
             Driver::Gathered(driver) => driver.receiving(),
@@ -109,7 +136,7 @@ impl Driver {
     }
 
     /// Takes the next frame off, to a buffer if one is needed.
-    pub fn detach(&mut self, buffers: &mut Vec<Stretch>) -> Result<Taken, NoFrame> {
+    pub fn detach(&mut self, buffers: &mut Vec<Buffer<H>>) -> Result<Taken<Buffer<H>>, NoFrame> {
         match self {
             Driver::Gathered(driver) => {
                 let frame = driver.detach()?;
@@ -134,16 +161,18 @@ impl Driver {
     /// Copies part of a frame that was taken off.
     pub fn collect(
         &self,
-        taken: &Taken,
+        taken: &Taken<Buffer<H>>,
         from: usize,
         len: usize,
-        to: &mut Stretch,
+        to: &mut Buffer<H>,
         at: usize,
     ) -> Result<(), NotThere> {
         match (self, &taken.buffer) {
-            (_, Some(buffer)) => to.copy(at as u32, buffer, from as u32, len).map_err(|_| NotThere),
+            (Driver::Copied(driver), Some(buffer)) => {
+                driver.mover().copy((to, at), (buffer, from), len)
+            }
             (Driver::Copied(driver), None) => driver.collect(&taken.frame, from, len, to, at),
-            (Driver::Gathered(driver), None) => driver.collect(&taken.frame, from, len, to, at),
+            (Driver::Gathered(driver), _) => driver.collect(&taken.frame, from, len, to, at),
         }
     }
 
@@ -155,7 +184,7 @@ impl Driver {
         &mut self,
         from: usize,
         len: usize,
-        to: &mut Stretch,
+        to: &mut Buffer<H>,
         at: usize,
     ) -> Result<(), NotThere> {
         self.frames().read(from, len, to, at)
@@ -167,7 +196,7 @@ impl Driver {
     }
 
     /// Has the buffer of a frame that was taken off be used again, if it is the driver's.
-    pub fn give_back(&mut self, taken: &Taken) {
+    pub fn give_back(&mut self, taken: &Taken<Buffer<H>>) {
         if let Driver::Gathered(driver) = self {
             driver.give_back(&taken.frame);
         }
@@ -187,7 +216,7 @@ impl Driver {
     pub fn send(
         &mut self,
         header: &[u8],
-        payload: Option<(&Stretch, usize, usize)>,
+        payload: Option<(&Buffer<H>, usize, usize)>,
     ) -> Result<(), NotSent> {
         self.frames().try_send(header, payload)
     }

@@ -101,7 +101,8 @@ impl Counter {
 /// What is for `t0` to `t6` alone.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Linx {
-    /// Of t0 to t6: the driver; all five if none is named
+    /// Of t0 to t6: the driver; if none is named all five on a chip, and on this machine the one that
+    /// its nodes have
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAME,…")]
     pub driver: Vec<DriverName>,
     /// Of t0 to t6: where the layers run; both if none is named
@@ -113,7 +114,7 @@ pub struct Linx {
     /// Of t0 to t6: bytes of the driver's longest frame
     #[arg(long, value_name = "N")]
     pub mtu: Option<usize>,
-    /// Of t2: the link handler is stopped until all signals were sent
+    /// Of t2, layered: the link handler is stopped until all signals were sent
     #[arg(long)]
     pub handler_stopped: bool,
     /// Of t4 to t6 on this machine: how many nodes there are, 2 to 32; 4 if nothing is said

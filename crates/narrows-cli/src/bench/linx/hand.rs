@@ -9,6 +9,7 @@ use narrows::platform::OwnMemory;
 use narrows_sim::cpu::{Hands, Piece, Place, Stretch};
 use narrows_sim::engine::Pid;
 
+use super::driver::Carrier;
 use super::memory::MUTEXES;
 
 /// A core's hand in a unit.
@@ -23,9 +24,17 @@ pub(super) struct Hand {
     pub rings: Rc<Cell<Option<Pid>>>,
 }
 
-impl Hand {
-    /// What it takes to have the next frame come to another buffer.
-    pub fn refill(&self) {
+impl Carrier for Hand {
+    fn copy(
+        &self,
+        (to, at): (&mut Stretch, usize),
+        (from, offset): (&Stretch, usize),
+        len: usize,
+    ) -> Result<(), NotThere> {
+        to.copy(at as u32, from, offset as u32, len).map_err(|_| NotThere)
+    }
+
+    fn refill(&self) {
         let cpu = self.hands.cpu();
         let (chip, core) = (cpu.chip(), cpu.core());
         let engine = chip.engines.iter().find(|engine| engine.cores.contains(&core));

@@ -240,15 +240,15 @@ impl Results {
         self.rows(trial).first().map_or(f64::NAN, figure)
     }
 
-    /// How long replies blocked their senders that came behind a log's, and the others.
-    pub fn replies_blocked(&self, beside: bool) -> Spread {
+    /// How long requests blocked their senders that came just behind one for a log, and the others.
+    pub fn requests_blocked(&self, beside: bool) -> Spread {
         let mut before = None;
         let mut found = Vec::new();
         for one in &self.measured.signals {
-            if one.purpose == Purpose::Reply && (before == Some(Purpose::Log)) == beside {
+            if one.purpose == Purpose::Request && (before == Some(Purpose::LogRequest)) == beside {
                 found.push(self.cycles(one.returned.since(one.sent)));
             }
-            if matches!(one.purpose, Purpose::Reply | Purpose::Log) {
+            if matches!(one.purpose, Purpose::Request | Purpose::LogRequest) {
                 before = Some(one.purpose);
             }
         }

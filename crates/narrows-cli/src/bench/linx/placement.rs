@@ -11,7 +11,7 @@ use narrows_sim::engine::Simulation;
 use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
 
-use super::core::{Core, Letter, Link, Unit};
+use super::core::{Core, Letter, Link, Taken, Unit};
 use super::flags::{Counter, Stack};
 
 /// S4's priorities (section 3.3.5), where 0 is the most urgent of 32.
@@ -183,7 +183,7 @@ fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> bool {
 }
 
 /// A frame goes up through connection and link.
-fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: super::driver::Taken) {
+fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Taken) {
     let arrived =
         core.layer(cpu, "connection", Some(Span::Receive), || core.receive(cpu, unit, Some(taken)));
     if core.setup.counter == Some(Counter::Window) {

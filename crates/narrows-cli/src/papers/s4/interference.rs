@@ -7,12 +7,13 @@ use crate::failure::Failure;
 use crate::papers::row::Found;
 use narrows_sim::chip::Chip;
 
-/// How long send blocks a reply, alone and behind a log of 1500 bytes.
+/// How long send blocks a request, alone and just behind one for a log of 1500 bytes: what the source
+/// speaks of is the second request, while the other core is busy with the log.
 ///
 /// # Errors
 /// As [`carry_out`].
 pub fn blocking(chip: &Chip) -> Result<Found, Failure> {
     let results = carry_out(chip, &trial(Case::Interference, DriverName::DmaAck, 32))?;
-    let [alone, interfered] = [false, true].map(|beside| results.replies_blocked(beside).median);
+    let [alone, interfered] = [false, true].map(|beside| results.requests_blocked(beside).median);
     Ok([("alone".to_owned(), alone), ("interfered".to_owned(), interfered)].into())
 }

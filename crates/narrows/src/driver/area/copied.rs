@@ -146,6 +146,11 @@ impl<M: Exposes> Copied<M> {
         self.words.store_release(DONE, self.done);
     }
 
+    /// What moves its bytes.
+    pub fn mover(&self) -> &M {
+        &self.mover
+    }
+
     /// The frame that is being received.
     pub fn receiving(&self) -> Option<Frame> {
         self.receiving

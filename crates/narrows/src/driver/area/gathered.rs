@@ -31,6 +31,16 @@ pub trait Engine: Mover {
         to: u32,
     ) -> Result<(), NotThere>;
 
+    /// Whether this end's engine is done with the frame of this number, counted from 1 and wrapping
+    /// round to 1 behind 2³¹. Asked when the sender says that the engine was told of it. Where memory
+    /// shows bytes in the order in which they were written, the number in front of the frame is enough.
+    ///
+    /// # Errors
+    /// What the engine was told cannot be done.
+    fn arrived(&self, _number: u32) -> Result<bool, NotThere> {
+        Ok(true)
+    }
+
     /// Copies bytes of own memory, where the engine has put them, to a buffer.
     ///
     /// # Errors
@@ -109,6 +119,16 @@ impl<M: Engine> Gathered<M> {
         Self::stride(mtu)?.checked_mul(buffers)?.checked_add(ADMINISTRATION * 2)
     }
 
+    /// Where the next frame of the peer goes in own memory, and how long it is at most with what stands
+    /// before it: an engine that works for a peer who is not trusted writes nowhere else. The buffers
+    /// are as for [`Gathered::new`], `words` those at the beginning of own memory.
+    #[must_use]
+    pub fn due(words: &impl Words, (buffers, mtu): (u32, usize)) -> Option<(u32, u32)> {
+        let stride = Self::stride(mtu)?;
+        let buffer = words.load(GIVEN).checked_rem(buffers)?;
+        Some((ADMINISTRATION * 2 + buffer * stride, stride))
+    }
+
     fn stride(mtu: usize) -> Option<u32> {
         u32::try_from(mtu.checked_add(GATHERED_HEADER)?).ok()?.checked_next_multiple_of(64)
     }
@@ -179,6 +199,10 @@ impl<M: Engine> Gathered<M> {
             return Ok(frame);
         }
         may_read(state(self.theirs.load_acquire(WRITTEN), self.read))?;
+        let number = self.read / 2 + 1;
+        if !self.mover.arrived(number).map_err(|NotThere| NoFrame::Gone)? {
+            return Err(NoFrame::Empty);
+        }
         let place = self.place(self.next);
         let mut bytes = [0; GATHERED_HEADER + KEPT];
         self.own.invalidate(place, bytes.len() as u32);
@@ -188,7 +212,7 @@ impl<M: Engine> Gathered<M> {
             word.map_or(0, u32::from_le_bytes)
         };
         // The engine may still be at work.
-        if word(0) != self.read / 2 + 1 {
+        if word(0) != number {
             return Err(NoFrame::Empty);
         }
         let (len, header) = (word(4) as usize, word(8) as usize);

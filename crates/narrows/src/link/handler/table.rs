@@ -81,7 +81,8 @@ impl<P: Platform, B> Handler<P, B> {
     #[inline]
     pub(super) fn entry(&self, spid: Spid) -> Option<&Entry> {
         let entry = self.entries.get((spid.0 & 0xffff) as usize)?;
-        (u32::from(entry.life) == spid.0 >> 16 && entry.what != What::Free).then_some(entry)
+        let free = matches!(entry.what, What::Free);
+        (u32::from(entry.life) == spid.0 >> 16 && !free).then_some(entry)
     }
 
     pub(super) fn check_own(&self, spid: Spid) -> Result<(), HandlerError> {
@@ -130,16 +131,24 @@ impl<P: Platform, B> Handler<P, B> {
         Some(Self::spid(index, life))
     }
 
+    /// The address here of who is at the other end of a link, if it was who sent over it last.
+    #[inline]
+    #[must_use]
+    pub fn last(&self, link: u16, spid: Spid) -> Option<Spid> {
+        let last = self.units.get(usize::from(link))?.as_ref()?.last;
+        match self.entry(last)?.what {
+            What::Remote { link: of, spid: there } if of == link && there == spid => Some(last),
+            _ => None,
+        }
+    }
+
     /// The address here of somebody at the other end of a link.
     #[inline]
     pub(super) fn remote(&mut self, link: u16, spid: Spid) -> Result<Spid, Misled> {
-        let what = What::Remote { link, spid };
-        let unit = self.units.get(usize::from(link)).and_then(Option::as_ref);
-        if let Some(last) = unit.map(|unit| unit.last)
-            && self.entry(last).is_some_and(|entry| entry.what == what)
-        {
+        if let Some(last) = self.last(link, spid) {
             return Ok(last);
         }
+        let what = What::Remote { link, spid };
         let here = self.remote_anew(what, link)?;
         if let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
             unit.last = here;

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use narrows_host::linx::{Endpoint, Select, Signal, Spid};
 use narrows_sim::time::Time;
 
+use super::end::{self, End};
 use super::order::How;
-use super::side::{self, PATIENCE};
+use super::side;
 use super::threads;
 use crate::bench::linx::cases::{EVERY, Measured, Purpose, Sent};
 use crate::bench::linx::measure::Trial;
 use crate::failure::{Failure, Kind};
 
-const HUNT: u32 = 102;
 /// Requests of a flow are told apart by what their numbers are below this.
 const FLOW: u32 = 1 << 16;
 
@@ -44,6 +43,8 @@ struct Shared<'a> {
     opening: Mutex<()>,
     open: Barrier,
     hunted: Barrier,
+    /// Before the first is closed: others may still read what it has sent.
+    done: Barrier,
 }
 
 /// Carries a trial out with so many nodes.
@@ -62,6 +63,7 @@ pub(super) fn carry_out(trial: &Trial, how: How, nodes: usize) -> Result<Measure
         opening: Mutex::default(),
         open: Barrier::new(nodes),
         hunted: Barrier::new(asking),
+        done: Barrier::new(nodes),
     };
     let done: Vec<Option<Node>> = std::thread::scope(|scope| {
         let work = |own| {
@@ -124,7 +126,7 @@ impl Shared<'_> {
         let opened = {
             let _one = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
             let before = threads::all();
-            let opened = side::options(self.name(own), self.trial.stack, self.how).open();
+            let opened = end::open(self.name(own), self.trial.stack, self.how);
             let mut new = threads::all();
             new.retain(|thread, _| !before.contains_key(thread));
             let this = std::fs::read_link("/proc/thread-self").ok();
@@ -134,11 +136,12 @@ impl Shared<'_> {
         };
         self.open.wait();
         let asks = self.flows.iter().any(|(from, _)| *from == own);
-        let Ok((endpoint, mine)) = opened else {
+        let Ok((mut endpoint, mine)) = opened else {
             // The others are not to wait for it.
             if asks {
                 self.hunted.wait();
             }
+            self.done.wait();
             return None;
         };
         let rounds = self.trial.rounds.unwrap_or(self.trial.case.usual_rounds());
@@ -151,27 +154,25 @@ impl Shared<'_> {
         let before = threads::times(&mine);
         let mut seen = Vec::new();
         let done = if targets.is_empty() {
-            (0..sources * rounds).try_for_each(|_| self.answer(&endpoint, &mut seen))
+            (0..sources * rounds).try_for_each(|_| self.answer(&mut endpoint, &mut seen))
         } else {
-            self.ask(&endpoint, &targets, rounds, &mut seen)
+            self.ask(&mut endpoint, &targets, rounds, &mut seen)
         };
-        let layers = threads::between(self.trial.stack, &before, &threads::times(&mine));
+        // Whose engine is whose, the system does not tell.
+        let layers = threads::between(self.trial.stack, None, &before, &threads::times(&mine));
+        self.done.wait();
         done.map(|()| Node { seen, layers })
     }
 
     fn ask(
         &self,
-        own: &Endpoint,
+        own: &mut End,
         targets: &[(u32, usize)],
         rounds: u32,
         seen: &mut Vec<Seen>,
     ) -> Option<()> {
-        let hunt = |to: usize| {
-            own.hunt(&self.name(to), Signal::with(HUNT, &[])).ok()?;
-            Some(own.receive(&Select::only(&[HUNT]), Some(PATIENCE))?.sender())
-        };
-        let found: Option<Vec<(u32, Spid)>> =
-            targets.iter().map(|(flow, to)| Some((*flow, hunt(*to)?))).collect();
+        let hunt = |(flow, to): &(u32, usize)| Some((*flow, own.find(&self.name(*to))?));
+        let found: Option<Vec<(u32, u32)>> = targets.iter().map(hunt).collect();
         self.hunted.wait();
         let found = found?;
         let began = Instant::now();
@@ -191,31 +192,33 @@ impl Shared<'_> {
         Some(())
     }
 
-    fn answer(&self, own: &Endpoint, seen: &mut Vec<Seen>) -> Option<()> {
+    fn answer(&self, own: &mut End, seen: &mut Vec<Seen>) -> Option<()> {
         let (from, id) = self.receive(own, seen)?;
         self.send(own, from, Purpose::Reply, id, seen)
     }
 
     fn send(
         &self,
-        own: &Endpoint,
-        to: Spid,
+        own: &mut End,
+        to: u32,
         purpose: Purpose,
         id: u32,
         seen: &mut Vec<Seen>,
     ) -> Option<()> {
-        let signal = side::make(purpose, id, self.trial.bytes)?;
+        let signal = side::make(own, to, (purpose, id, self.trial.bytes))?;
         let sent = self.now();
-        own.send(to, signal).ok()?;
+        own.send(to, signal)?;
         seen.push(Seen { id, purpose, sent: Some([sent, self.now()]), received: None });
         Some(())
     }
 
-    fn receive(&self, own: &Endpoint, seen: &mut Vec<Seen>) -> Option<(Spid, u32)> {
-        let signal = own.receive(&Select::any(), Some(PATIENCE))?;
+    fn receive(&self, own: &mut End, seen: &mut Vec<Seen>) -> Option<(u32, u32)> {
+        let signal = own.receive()?;
         let received = Some(self.now());
-        let (id, purpose) = (side::read(&signal)?, side::purpose_of(&signal)?);
+        let (id, purpose) = (side::read(own, &signal)?, side::purpose_of(own, &signal)?);
+        let from = own.sender(&signal);
+        own.used(signal);
         seen.push(Seen { id, purpose, sent: None, received });
-        Some((signal.sender(), id))
+        Some((from, id))
     }
 }

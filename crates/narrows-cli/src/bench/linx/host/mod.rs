@@ -1,45 +1,42 @@
 //! The test cases of two cores, between two processes of this machine: flat, and layered with a
-//! thread for each process of a core.
+//! thread for each process of a core; over LINX nodes of this host, or by one of S4's five drivers.
 //!
 //! Their figures are by S4's definitions. What the stack itself takes is in the round trips that
 //! follow each other at once: batches of either stack and of the endpoint below, in turns.
 
+mod desk;
+mod end;
 mod many;
 mod order;
 mod side;
+mod station;
 mod threads;
+mod trips;
+mod way;
 
 pub use order::Order;
 pub(crate) use side::Callee;
+pub(crate) use trips::AtOnce;
 
 use std::time::Duration;
 
 use narrows::platform::Platform;
-use narrows::strategy::Strategy;
 use narrows_host::Host;
-use narrows_host::linx::{Select, Signal, Spid};
 use narrows_sim::time::Time;
-use serde::Serialize;
 
 use super::cases::{EVERY, LOG_EVERY, Measured, Purpose, Sent};
-use super::flags::{Counter, DriverName, Linx, Stack};
+use super::flags::{Counter, DriverName, Stack};
 use super::measure::{Case, Results, Row, Trial};
-use crate::bench::limit::{LAP, Laps};
+use crate::bench::Asked;
 use crate::bench::pair::Pair;
-use crate::bench::{Asked, iterations};
 use crate::failure::{Failure, Kind};
-use crate::flags::Which;
 use crate::place::Other;
 use crate::progress::Progress;
 use crate::service::Mode;
-use crate::statistics::median;
+use end::STOPPED;
 use order::How;
-use side::{Ends, PATIENCE, SHORT, Stamp, Used};
+use side::{Ends, SHORT, Stamp, Used};
 
-/// How much longer a round trip of signals may take, flat, than one of messages of the endpoint below.
-const BOUND: f64 = 1.2;
-/// Round trips by which it is judged how many a batch is to have.
-const FIRST: u64 = 64;
 /// Rounds of batches.
 const ROUNDS: u16 = 21;
 /// Bytes of the longest frame between nodes of a host.
@@ -49,39 +46,20 @@ const NODES: usize = 4;
 /// How long the other side's process has to end, if it is what something failed for.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Round trips that follow each other at once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct AtOnce {
-    /// Of signals.
-    pub round_trip_ns: f64,
-    /// Of messages of the endpoint below, of as many bytes.
-    pub endpoint_ns: f64,
-    /// The median of the ratios of each round.
-    pub ratio: f64,
-    /// What the ratio may be at most, if that is said.
-    pub bound: Option<f64>,
-    pub met: Option<bool>,
-}
-
 /// Whether everything that was asked for means something here.
-fn sensible(which: Which, args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
-    let many = matches!(which, Which::T4 | Which::T5 | Which::T6);
+fn sensible(case: Case, asked: &Asked<'_>, stacks: &[Stack]) -> Result<(), Failure> {
+    let args = &asked.args.linx;
+    let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
     let flat = stacks.contains(&Stack::Flat);
-    let foreign = args.driver.iter().find(|driver| **driver != DriverName::ShmNoack);
-    let text = if let Some(driver) = foreign {
-        format!(
-            "--driver {} is for simulated chips: here a sender has nothing of a receiver's interrupt \
-             to wait for and no engine that reads its memory, so all there is is what shm-noack is; \
-             leave it out, or name a chip, such as --on nios2-dual",
-            driver.name()
-        )
-    } else if args.cached {
+    let stops =
+        args.handler_stopped || (case == Case::Throughput && stacks.contains(&Stack::Layered));
+    let text = if args.cached {
         "--cached is for simulated chips: memory between processes is always cached; leave it out"
             .to_owned()
-    } else if args.handler_stopped {
-        "--handler-stopped is for simulated chips: one thread of a process cannot be stopped from \
-         outside; leave it out, or name a chip, such as --on nios2-dual"
-            .to_owned()
+    } else if args.handler_stopped && flat {
+        "--handler-stopped is for --stack layered: flat has no link handler".to_owned()
+    } else if stops && asked.args.rounds.is_some_and(|rounds| usize::from(rounds) > STOPPED) {
+        format!("{STOPPED} signals wait for a link handler that is stopped: lower --rounds")
     } else if args.counter == Some(Counter::Quota) {
         "--counter quota is for simulated chips: here the thread that does the interrupt's work is no \
          more urgent than the application, so that the system's scheduler is its quota"
@@ -92,6 +70,10 @@ fn sensible(which: Which, args: &Linx, stacks: &[Stack]) -> Result<(), Failure> 
             .to_owned()
     } else if args.counter == Some(Counter::Mask) && flat {
         "--counter mask is for --stack layered: flat, no frame waits for a receiving thread"
+            .to_owned()
+    } else if args.counter == Some(Counter::Coalesce) && flat && !args.driver.is_empty() {
+        "--counter coalesce with --driver is for --stack layered: flat, no frame waits for a \
+         receiving thread"
             .to_owned()
     } else if args.mtu.is_some() && flat {
         "--mtu is for --stack layered: flat cuts no signal up".to_owned()
@@ -117,31 +99,66 @@ pub(super) fn run(
     stacks: &[Stack],
     sizes: &[usize],
 ) -> Result<Vec<Row>, Failure> {
-    sensible(asked.args.which, &asked.args.linx, stacks)?;
+    sensible(case, asked, stacks)?;
     let longest = narrows_host::linx::LONGEST;
     if let Some(wrong) = sizes.iter().find(|size| !(8..=longest).contains(*size)) {
         let text = format!("a signal here has 8 to {longest} bytes, not {wrong}");
         return Err(Failure::new(Kind::Usage, text));
     }
     let linx = &asked.args.linx;
-    let how = How { mtu: linx.mtu, counter: linx.counter };
+    let mut drivers: Vec<_> = linx.driver.iter().copied().map(Some).collect();
+    if drivers.is_empty() {
+        drivers.push(None);
+    }
     let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
-    let mut bench = if many { None } else { Some(Bench::start(asked, how)?) };
-    let progress = Progress::new((stacks.len() * sizes.len()) as u64, asked.global.json);
+    let mut pair = if many { None } else { Some(start(asked)?) };
+    let all = drivers.len() * stacks.len() * sizes.len();
+    let progress = Progress::new(all as u64, asked.global.json);
     let mut rows = Vec::new();
-    let mut done = 0;
+    for driver in drivers {
+        let longest = sizes.iter().copied().max().unwrap_or(0);
+        let longest = longest.max(side::LOG).max(side::LONGEST_REPORT);
+        let how = How { mtu: linx.mtu, counter: linx.counter, driver, longest };
+        rows.extend(by_driver(asked, pair.as_mut(), case, (stacks, sizes), how, &progress)?);
+    }
+    drop(progress);
+    rows.sort_by_key(|row| row.stack == Stack::Flat.name());
+    Ok(rows)
+}
+
+/// Starts the other process.
+fn start(asked: &Asked<'_>) -> Result<Pair, Failure> {
+    let pair = Pair::start(asked.global, false, narrows_host::linx::LONGEST, None)?;
+    pair.warn();
+    Ok(pair)
+}
+
+/// The rows of one driver, between both processes or, without, between threads.
+fn by_driver(
+    asked: &Asked<'_>,
+    pair: Option<&mut Pair>,
+    case: Case,
+    (stacks, sizes): (&[Stack], &[usize]),
+    how: How,
+    progress: &Progress,
+) -> Result<Vec<Row>, Failure> {
+    let linx = &asked.args.linx;
+    let mut bench = pair.map(|pair| Bench::start(pair, how)).transpose()?;
+    let name = how.driver.map_or("host", DriverName::name);
+    let mut rows = Vec::new();
     for bytes in sizes {
         for stack in stacks {
-            progress.say(&format!("{} {bytes} B", stack.name()));
+            progress.say(&format!("{} {name} {bytes} B", stack.name()));
             let trial = Trial {
                 case,
-                driver: DriverName::ShmNoack,
+                driver: how.driver.unwrap_or(DriverName::ShmNoack),
                 stack: *stack,
                 counter: linx.counter,
                 bytes: *bytes,
                 mtu: linx.mtu,
                 cached: true,
-                stopped: false,
+                stopped: *stack == Stack::Layered
+                    && (linx.handler_stopped || case == Case::Throughput),
                 rounds: asked.args.rounds.map(u32::from),
             };
             let results = match &mut bench {
@@ -151,11 +168,11 @@ pub(super) fn run(
                     Results::new(measured, 1e9 / Host::nanos_per_tick())
                 }
             };
-            rows.extend(results.rows(&trial).into_iter().map(|row| Row { driver: "host", ..row }));
-            done += 1;
-            progress.reach(done);
+            rows.extend(results.rows(&trial).into_iter().map(|row| Row { driver: name, ..row }));
+            progress.step();
         }
         if case == Case::Latency
+            && how.driver.is_none()
             && let Some(bench) = &mut bench
         {
             let rounds = usize::from(asked.args.rounds.unwrap_or(ROUNDS));
@@ -172,80 +189,90 @@ pub(super) fn run(
             }
         }
     }
-    drop(progress);
     if let Some(bench) = bench {
         bench.close()?;
     }
-    rows.sort_by_key(|row| row.stack == Stack::Flat.name());
     Ok(rows)
 }
 
 /// Both processes, and where the other one's endpoints are.
-struct Bench {
-    pair: Pair,
+struct Bench<'a> {
+    pair: &'a mut Pair,
     ends: Ends,
-    theirs: [(Stack, Spid); 2],
+    theirs: [(Stack, u32); 2],
+    driver: Option<DriverName>,
     hertz: f64,
 }
 
-impl Bench {
-    fn start(asked: &Asked<'_>, how: How) -> Result<Bench, Failure> {
-        let mut pair = Pair::start(asked.global, false, narrows_host::linx::LONGEST, None)?;
-        pair.warn();
+impl Bench<'_> {
+    fn start(pair: &mut Pair, how: How) -> Result<Bench<'_>, Failure> {
         let number = std::process::id();
-        order(&mut pair, Order::Open(number, how))?;
-        let ends = Ends::open(number, "caller", how).map_err(|why| {
+        order(pair, Order::Open(number, how))?;
+        let mut ends = Ends::open(number, "caller", how).map_err(|why| {
             Failure::new(Kind::Name, format!("cannot open the bench's endpoints: {why}"))
         })?;
-        let find = |stack| Some((stack, ends.find(number, "callee", stack)?));
+        let mut find = |stack| Some((stack, ends.find(number, "callee", stack)?));
         let found = find(Stack::Flat).zip(find(Stack::Layered));
         let theirs = found.map(|(flat, layered)| [flat, layered]);
-        let theirs = theirs.ok_or_else(|| silent(&mut pair))?;
-        let bench = Bench { pair, ends, theirs, hertz: 1e9 / Host::nanos_per_tick() };
+        let theirs = theirs.ok_or_else(|| silent(pair))?;
+        let (driver, hertz) = (how.driver, 1e9 / Host::nanos_per_tick());
+        let mut bench = Bench { pair, ends, theirs, driver, hertz };
         bench.send(Stack::Flat, (Purpose::Confirmation, 0, SHORT));
         Ok(bench)
     }
 
-    fn close(mut self) -> Result<(), Failure> {
-        order(&mut self.pair, Order::Close)
+    fn close(self) -> Result<(), Failure> {
+        order(self.pair, Order::Close)
     }
 
     fn now(&self) -> u64 {
         self.pair.peer.node.platform().now().0
     }
 
+    /// The other side's endpoint of a stack.
+    fn to(&self, stack: Stack) -> Option<u32> {
+        self.theirs.iter().find(|(of, _)| *of == stack).map(|(_, to)| *to)
+    }
+
     /// Sends a signal: when, and when that returned.
-    fn send(&self, stack: Stack, (purpose, id, bytes): (Purpose, u32, usize)) -> Option<Stamp> {
-        let to = self.theirs.iter().find(|(of, _)| *of == stack)?.1;
-        let signal = side::make(purpose, id, bytes)?;
+    fn send(&mut self, stack: Stack, what: (Purpose, u32, usize)) -> Option<Stamp> {
+        let to = self.to(stack)?;
+        let own = self.ends.of(stack);
+        let signal = side::make(own, to, what)?;
         let sent = self.now();
-        self.ends.of(stack).send(to, signal).ok()?;
-        Some(Stamp { id, sent, returned: self.now(), received: 0 })
+        self.ends.of(stack).send(to, signal)?;
+        Some(Stamp { id: what.1, sent, returned: self.now(), received: 0 })
     }
 
     /// Receives a signal: what for, its number, its bytes and when.
-    fn receive(&self, stack: Stack) -> Option<(Purpose, Stamp, usize)> {
-        let wanted = |signal: &_| side::purpose_of(signal).is_some();
-        let signal = self.ends.of(stack).receive_if(wanted, Some(PATIENCE))?;
-        let stamp = Stamp { id: side::read(&signal)?, received: self.now(), ..Stamp::default() };
-        Some((side::purpose_of(&signal)?, stamp, signal.bytes().len()))
+    fn receive(&mut self, stack: Stack) -> Option<(Purpose, Stamp, usize)> {
+        let signal = self.ends.of(stack).receive()?;
+        let received = self.now();
+        let own = self.ends.of(stack);
+        let stamp = Stamp { id: side::read(own, &signal)?, received, ..Stamp::default() };
+        let found = (side::purpose_of(own, &signal)?, stamp, own.len(&signal));
+        own.used(signal);
+        Some(found)
     }
 
     fn carry_out(&mut self, trial: &Trial) -> Result<Results, Failure> {
         let signals = planned(trial);
-        order(&mut self.pair, Order::Serve(trial.stack, signals.len() as u32))?;
+        order(self.pair, Order::Serve(trial.stack, signals.len() as u32))?;
         match self.exchange(trial, &signals) {
             Some(measured) => Ok(Results::new(measured, self.hertz)),
-            None => Err(silent(&mut self.pair)),
+            None => Err(silent(self.pair)),
         }
     }
 
     /// Sends all signals of a trial, receives all answers, and puts both sides' stamps together.
-    fn exchange(&self, trial: &Trial, signals: &[(Purpose, usize)]) -> Option<Measured> {
+    fn exchange(&mut self, trial: &Trial, signals: &[(Purpose, usize)]) -> Option<Measured> {
         let began = Used::now();
         let burst = signals.iter().all(|(purpose, _)| *purpose == Purpose::Burst);
         let (mut sent, mut received) = (Vec::new(), Vec::new());
         let mut waiting = 0;
+        if trial.stopped {
+            self.ends.of(trial.stack).stop_handler(true);
+        }
         for (id, (purpose, bytes)) in signals.iter().enumerate() {
             sent.push(self.send(trial.stack, (*purpose, id as u32, *bytes))?);
             waiting += usize::from(!burst);
@@ -259,6 +286,9 @@ impl Bench {
                 }
             }
         }
+        if trial.stopped {
+            self.ends.of(trial.stack).stop_handler(false);
+        }
         if burst {
             received.push(self.receive(trial.stack)?);
         }
@@ -268,7 +298,8 @@ impl Bench {
             |cpu: Duration| Time::nanos(cpu.as_nanos() as u64 / signals.len().max(1) as u64);
         let busy = [share(used.cpu), share(their_used.cpu)];
         let layers = [used, their_used].map(|used| {
-            let had = threads::between(trial.stack, &threads::Times::default(), &used.by);
+            let had =
+                threads::between(trial.stack, self.driver, &threads::Times::default(), &used.by);
             had.into_iter().map(|(role, had)| (role, Time::nanos(had.as_nanos() as u64))).collect()
         });
         let mut all = Vec::new();
@@ -283,74 +314,6 @@ impl Bench {
             all.push(Sent::of(*purpose, (1, 0), *bytes, times, [busy[1], busy[0]]));
         }
         Some(Measured { signals: all, layers: layers.into() })
-    }
-
-    /// Round trips of both stacks and of the endpoint below, in turns.
-    fn at_once(
-        &mut self,
-        stacks: &[Stack],
-        bytes: usize,
-        rounds: usize,
-    ) -> Result<Vec<AtOnce>, Failure> {
-        let strategy = Strategy::default();
-        // As many of each as there are to time.
-        let count = iterations(self.pair.messages(strategy, bytes, FIRST)?);
-        let mut counts = Vec::new();
-        for stack in stacks {
-            counts.push(iterations(self.echo(*stack, bytes, FIRST)?));
-        }
-        let mut trips: Vec<Vec<(f64, f64)>> = vec![Vec::new(); stacks.len()];
-        for _ in 0..rounds {
-            let endpoint = self.pair.messages(strategy, bytes, count)?;
-            for ((stack, count), trips) in stacks.iter().zip(&counts).zip(&mut trips) {
-                trips.push((self.echo(*stack, bytes, *count)?, endpoint));
-            }
-        }
-        let middle = |values: Vec<f64>| median(&mut values.clone()).unwrap_or(f64::NAN);
-        Ok(stacks
-            .iter()
-            .zip(trips)
-            .map(|(stack, trips)| {
-                let ratio = middle(trips.iter().map(|(own, below)| own / below).collect());
-                let bound = (*stack == Stack::Flat).then_some(BOUND);
-                AtOnce {
-                    round_trip_ns: middle(trips.iter().map(|(own, _)| *own).collect()),
-                    endpoint_ns: middle(trips.iter().map(|(_, below)| *below).collect()),
-                    ratio,
-                    bound,
-                    met: bound.map(|bound| ratio <= bound),
-                }
-            })
-            .collect())
-    }
-
-    /// A batch of round trips of signals: nanoseconds of one, the median.
-    fn echo(&mut self, stack: Stack, bytes: usize, count: u64) -> Result<f64, Failure> {
-        order(&mut self.pair, Order::Echo(stack, count as u32))?;
-        let mut laps = Laps::new(count);
-        laps.begin();
-        let mut signal = side::make(Purpose::Burst, 0, bytes);
-        for number in 0..count {
-            laps.iteration(LAP);
-            signal = signal.and_then(|signal| self.there_and_back(stack, number as u32, signal));
-        }
-        laps.finish();
-        if signal.is_none() {
-            return Err(silent(&mut self.pair));
-        }
-        Ok(laps.middle().unwrap_or_default())
-    }
-
-    /// Sends a signal and receives it back, to be sent again: as the endpoint below sends one buffer
-    /// again and again.
-    #[inline(always)]
-    fn there_and_back(&self, stack: Stack, id: u32, mut signal: Signal) -> Option<Signal> {
-        let to = self.theirs.iter().find(|(of, _)| *of == stack)?.1;
-        let own = self.ends.of(stack);
-        side::mark(&mut signal, id)?;
-        own.send(to, signal).ok()?;
-        let back = own.receive(&Select::any(), Some(PATIENCE))?;
-        (side::read(&back) == Some(id)).then_some(back)
     }
 }
 

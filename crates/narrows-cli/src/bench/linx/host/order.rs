@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::bench::linx::flags::{Counter, Stack};
+use crate::bench::linx::flags::{Counter, DriverName, Stack};
 
 /// How the nodes of a trial are to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,11 +11,17 @@ pub struct How {
     /// Bytes of the longest frame, if that is said.
     pub mtu: Option<usize>,
     pub counter: Option<Counter>,
+    /// One of the five drivers; none for the nodes of this host.
+    pub driver: Option<DriverName>,
+    /// Bytes of the longest signal that a driver is to carry.
+    pub longest: usize,
 }
 
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.mtu.unwrap_or(0), self.counter.map_or("none", Counter::name))
+        let counter = self.counter.map_or("none", Counter::name);
+        let driver = self.driver.map_or("none", DriverName::name);
+        write!(f, "{} {counter} {driver} {}", self.mtu.unwrap_or(0), self.longest)
     }
 }
 
@@ -50,13 +56,12 @@ impl FromStr for Order {
         let stack = |name: &str| Stack::ALL.into_iter().find(|s| s.name() == name).ok_or(());
         let number = |text: &str| text.parse::<u32>().map_err(|_| ());
         match text.split(' ').collect::<Vec<_>>()[..] {
-            ["open", own, mtu, counter] => {
+            ["open", own, mtu, counter, driver, longest] => {
                 let mtu = Some(number(mtu)? as usize).filter(|mtu| *mtu > 0);
-                let counter = match counter {
-                    "none" => None,
-                    name => Some(Counter::ALL.into_iter().find(|c| c.name() == name).ok_or(())?),
-                };
-                Ok(Order::Open(number(own)?, How { mtu, counter }))
+                let counter = named(counter, &Counter::ALL, Counter::name)?;
+                let driver = named(driver, &DriverName::ALL, DriverName::name)?;
+                let longest = number(longest)? as usize;
+                Ok(Order::Open(number(own)?, How { mtu, counter, driver, longest }))
             }
             ["serve", on, signals] => Ok(Order::Serve(stack(on)?, number(signals)?)),
             ["echo", on, signals] => Ok(Order::Echo(stack(on)?, number(signals)?)),
@@ -64,4 +69,12 @@ impl FromStr for Order {
             _ => Err(()),
         }
     }
+}
+
+/// Which of all has this name; none, if that is `none`.
+fn named<T: Copy>(name: &str, all: &[T], of: fn(T) -> &'static str) -> Result<Option<T>, ()> {
+    if name == "none" {
+        return Ok(None);
+    }
+    all.iter().copied().find(|one| of(*one) == name).map(Some).ok_or(())
 }

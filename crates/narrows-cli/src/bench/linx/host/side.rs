@@ -4,24 +4,23 @@
 use std::time::Duration;
 
 use narrows::platform::Instant;
-use narrows_host::linx::{Endpoint, Error, Options, Select, Signal, Spid, Stack as Placed};
+use narrows_host::linx::{Select, Signal};
 use narrows_host::system;
 
+use super::end::{self, End, PATIENCE, Post};
 use super::order::{How, Order};
-use super::threads::{self, ROLES, Times};
+use super::threads::{self, ENGINE, ROLES, Times};
 use crate::bench::linx::cases::Purpose;
-use crate::bench::linx::flags::{Counter, Stack};
+use crate::bench::linx::flags::Stack;
 
-/// How long the other side may take for the next signal.
-pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of a log, and of a request for one and of a confirmation.
 pub const LOG: usize = 1500;
 pub const SHORT: usize = 32;
-/// How long fewer frames than are waited for may wait.
-const COALESCED: Duration = Duration::from_millis(1);
-/// Numbers of signals: what they are for, a report.
+/// The number of a signal that reports.
 const REPORT: u32 = 100;
-const HUNT: u32 = 102;
+/// Stamps that one report has, and so the bytes of the longest.
+const STAMPS: usize = 100;
+pub const LONGEST_REPORT: usize = HEAD + STAMPS * STAMP;
 
 /// What either side says when something fails that only the other side can be the cause of.
 pub const SILENT: &str = "no signal came in time";
@@ -37,54 +36,36 @@ pub struct Stamp {
 }
 
 const STAMP: usize = 4 + 3 * 8;
-/// Bytes of a report before its stamps.
-const HEAD: usize = 4 + 8 * (ROLES.len() + 1);
+/// Bytes of a report before its stamps: its number, how many reports follow, what was used.
+const HEAD: usize = 8 + 8 * (ROLES.len() + 1);
 
 /// One side's endpoints.
 pub struct Ends {
-    flat: Endpoint,
-    layered: Endpoint,
+    flat: End,
+    layered: End,
 }
 
 impl Ends {
     /// Opens both.
-    pub fn open(number: u32, side: &str, how: How) -> Result<Ends, Error> {
-        let open = |stack| options(name(number, side, stack), stack, how).open();
+    ///
+    /// # Errors
+    /// Why one cannot be opened.
+    pub fn open(number: u32, side: &str, how: How) -> Result<Ends, String> {
+        let open = |stack| end::open(name(number, side, stack), stack, how);
         Ok(Ends { flat: open(Stack::Flat)?, layered: open(Stack::Layered)? })
     }
 
     /// The one of a stack.
-    pub fn of(&self, stack: Stack) -> &Endpoint {
+    pub fn of(&mut self, stack: Stack) -> &mut End {
         match stack {
-            Stack::Flat => &self.flat,
-            Stack::Layered => &self.layered,
+            Stack::Flat => &mut self.flat,
+            Stack::Layered => &mut self.layered,
         }
     }
 
     /// The other side's endpoint of a stack.
-    pub fn find(&self, number: u32, side: &str, stack: Stack) -> Option<Spid> {
-        let own = self.of(stack);
-        own.hunt(&name(number, side, stack), Signal::with(HUNT, &[])).ok()?;
-        Some(own.receive(&Select::only(&[HUNT]), Some(PATIENCE))?.sender())
-    }
-}
-
-/// A node for a trial.
-pub fn options(name: String, stack: Stack, how: How) -> Options {
-    let placed = match stack {
-        Stack::Flat => Placed::Flat,
-        Stack::Layered => Placed::Layered,
-    };
-    let options = Options::new(name).domain("bench").stack(placed);
-    let options = match how.mtu.filter(|_| stack == Stack::Layered) {
-        Some(mtu) => options.mtu(mtu),
-        None => options,
-    };
-    match how.counter {
-        Some(Counter::Coalesce) => options.coalesce(4, COALESCED),
-        Some(Counter::Mask) => options.mask(4),
-        Some(Counter::Window) => options.window(8),
-        Some(Counter::Quota | Counter::Poll) | None => options,
+    pub fn find(&mut self, number: u32, side: &str, stack: Stack) -> Option<u32> {
+        self.of(stack).find(&name(number, side, stack))
     }
 }
 
@@ -98,30 +79,40 @@ fn number_of(purpose: Purpose) -> u32 {
 }
 
 /// What a signal is for, if it is for anything that is measured.
-pub fn purpose_of(signal: &Signal) -> Option<Purpose> {
-    Purpose::ALL.get(signal.number() as usize).copied()
+pub fn purpose_of(own: &mut End, post: &Post) -> Option<Purpose> {
+    let number = u32::from_le_bytes(own.read(post, 0)?);
+    Purpose::ALL.get(number as usize).copied()
 }
 
 /// A signal of so many bytes for a purpose, which bears its number at both ends.
-pub fn make(purpose: Purpose, id: u32, bytes: usize) -> Option<Signal> {
-    let mut signal = Signal::new(bytes.max(8), number_of(purpose))?;
-    mark(&mut signal, id)?;
-    Some(signal)
+pub fn make(own: &mut End, to: u32, (purpose, id, bytes): (Purpose, u32, usize)) -> Option<Post> {
+    let (number, id_bytes) = (number_of(purpose).to_le_bytes(), id.to_le_bytes());
+    let len = bytes.max(8);
+    // The shortest have room for one only.
+    let end = if len >= 12 { len - 4 } else { 4 };
+    own.make(to, (len, id), &[(0, &number), (4, &id_bytes), (end, &id_bytes)])
 }
 
-/// Writes a signal's number to both its ends.
+/// The number of a signal, if it came as it was made.
+pub fn read(own: &mut End, post: &Post) -> Option<u32> {
+    let id = u32::from_le_bytes(own.read(post, 4)?);
+    let len = own.len(post);
+    let end = u32::from_le_bytes(own.read(post, len.checked_sub(4)?)?);
+    (len < 12 || end == id).then_some(id)
+}
+
+/// Writes a signal's number to where [`make`] does.
 pub fn mark(signal: &mut Signal, id: u32) -> Option<()> {
     let all = signal.bytes_mut();
     all.get_mut(4..8)?.copy_from_slice(&id.to_le_bytes());
-    // The shortest have room for one only.
     if all.len() >= 12 {
         all.last_chunk_mut::<4>()?.copy_from_slice(&id.to_le_bytes());
     }
     Some(())
 }
 
-/// The number of a signal, if it came as it was made.
-pub fn read(signal: &Signal) -> Option<u32> {
+/// The number of a signal, as [`read`] reads it.
+pub fn marked(signal: &Signal) -> Option<u32> {
     let bytes = signal.bytes();
     let id = u32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
     let end = u32::from_le_bytes(*bytes.last_chunk()?);
@@ -136,9 +127,10 @@ pub struct Used {
 }
 
 impl Used {
-    /// So far.
+    /// So far. A copy engine is no part of a core.
     pub fn now() -> Used {
-        Used { cpu: system::process_time(), by: threads::times(&threads::all()) }
+        let by = threads::times(&threads::all());
+        Used { cpu: system::process_time().saturating_sub(by[ENGINE]), by }
     }
 
     /// Since then.
@@ -151,41 +143,52 @@ impl Used {
     }
 }
 
-/// What a side tells of a trial: what it used in nanoseconds, and its stamps.
-pub fn report(used: &Used, stamps: &[Stamp]) -> Option<Signal> {
-    let mut signal = Signal::new(HEAD + stamps.len() * STAMP, REPORT)?;
-    let (head, rest) = signal.bytes_mut().split_at_mut_checked(HEAD)?;
-    for (to, time) in head.get_mut(4..)?.chunks_exact_mut(8).zip(used.by.iter().chain([&used.cpu]))
-    {
-        to.copy_from_slice(&(time.as_nanos() as u64).to_le_bytes());
-    }
-    for (stamp, to) in stamps.iter().zip(rest.chunks_exact_mut(STAMP)) {
-        let (id, times) = to.split_at_mut_checked(4)?;
-        id.copy_from_slice(&stamp.id.to_le_bytes());
-        let values = [stamp.sent, stamp.returned, stamp.received];
-        for (to, value) in times.chunks_exact_mut(8).zip(values) {
-            to.copy_from_slice(&value.to_le_bytes());
+/// Tells the other side of a trial: what was used in nanoseconds, and stamps.
+fn report(own: &mut End, to: u32, used: &Used, stamps: &[Stamp]) -> Option<()> {
+    let mut left = stamps.len().div_ceil(STAMPS).max(1) as u32;
+    let mut chunks = stamps.chunks(STAMPS);
+    while left > 0 {
+        left -= 1;
+        let some = chunks.next().unwrap_or_default();
+        let times = used.by.iter().chain([&used.cpu]).map(|time| time.as_nanos() as u64);
+        let mut bytes: Vec<u8> = [REPORT, left].into_iter().flat_map(u32::to_le_bytes).collect();
+        bytes.extend(times.flat_map(u64::to_le_bytes));
+        for stamp in some {
+            bytes.extend(stamp.id.to_le_bytes());
+            let values = [stamp.sent, stamp.returned, stamp.received];
+            bytes.extend(values.into_iter().flat_map(u64::to_le_bytes));
         }
+        let post = own.make(to, (bytes.len(), 0), &[(0, &bytes)])?;
+        own.send(to, post)?;
     }
-    Some(signal)
+    Some(())
 }
 
 /// Waits for what the other side tells.
-pub fn hear(own: &Endpoint) -> Option<(Used, Vec<Stamp>)> {
-    let signal = own.receive(&Select::only(&[REPORT]), Some(PATIENCE))?;
-    let bytes = signal.bytes();
-    let long = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?));
-    let time = |at: usize| Some(Duration::from_nanos(long(bytes.get(at..at + 8)?)?));
-    let mut used = Used { cpu: time(HEAD - 8)?, ..Used::default() };
-    for (at, by) in used.by.iter_mut().enumerate() {
-        *by = time(4 + at * 8)?;
+pub fn hear(own: &mut End) -> Option<(Used, Vec<Stamp>)> {
+    let mut stamps = Vec::new();
+    loop {
+        let post = own.receive()?;
+        let word = |own: &mut End, at| Some(u32::from_le_bytes(own.read(&post, at)?));
+        let long = |own: &mut End, at| Some(u64::from_le_bytes(own.read(&post, at)?));
+        if word(own, 0)? != REPORT {
+            return None;
+        }
+        let mut used = Used::default();
+        for (at, by) in used.by.iter_mut().chain([&mut used.cpu]).enumerate() {
+            *by = Duration::from_nanos(long(own, 8 + at * 8)?);
+        }
+        for at in (HEAD..own.len(&post)).step_by(STAMP) {
+            let (sent, returned) = (long(own, at + 4)?, long(own, at + 12)?);
+            let (id, received) = (word(own, at)?, long(own, at + 20)?);
+            stamps.push(Stamp { id, sent, returned, received });
+        }
+        let left = word(own, 4)?;
+        own.used(post);
+        if left == 0 {
+            return Some((used, stamps));
+        }
     }
-    let stamps = bytes.get(HEAD..)?.chunks_exact(STAMP).map(|one| {
-        let id = u32::from_le_bytes(one.get(..4)?.try_into().ok()?);
-        let (sent, returned) = (long(one.get(4..12)?)?, long(one.get(12..20)?)?);
-        Some(Stamp { id, sent, returned, received: long(one.get(20..28)?)? })
-    });
-    Some((used, stamps.collect::<Option<_>>()?))
 }
 
 /// The side that answers.
@@ -198,7 +201,7 @@ pub struct Callee {
 #[derive(Debug)]
 pub enum Refused {
     /// The endpoints cannot be opened.
-    Open(Error),
+    Open(String),
     /// No signal came, or not what was sent.
     Silent,
 }
@@ -206,7 +209,7 @@ pub enum Refused {
 impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refused::Open(why) => why.fmt(f),
+            Refused::Open(why) => f.write_str(why),
             Refused::Silent => f.write_str(SILENT),
         }
     }
@@ -218,13 +221,16 @@ impl Callee {
     /// # Errors
     /// See [`Refused`].
     pub fn obey(&mut self, order: Order, now: impl Fn() -> Instant) -> Result<(), Refused> {
-        match (order, &self.ends) {
+        match (order, &mut self.ends) {
             (Order::Open(number, how), _) => {
-                self.ends = Some(Ends::open(number, "callee", how).map_err(Refused::Open)?);
+                // Names are free again before others are opened.
+                self.ends = None;
+                let mut ends = Ends::open(number, "callee", how).map_err(Refused::Open)?;
                 // The hunts of the caller are answered in calls of a flat endpoint.
-                let flat = self.ends.as_ref().map(|ends| ends.of(Stack::Flat));
-                let begun = flat.and_then(|flat| flat.receive(&Select::any(), Some(PATIENCE)));
-                begun.map(drop).ok_or(Refused::Silent)
+                let begun = ends.of(Stack::Flat).receive();
+                let begun = begun.map(|post| ends.of(Stack::Flat).used(post));
+                self.ends = Some(ends);
+                begun.ok_or(Refused::Silent)
             }
             (Order::Serve(stack, signals), Some(ends)) => {
                 serve(ends.of(stack), signals, now).ok_or(Refused::Silent)
@@ -241,7 +247,8 @@ impl Callee {
     }
 }
 
-fn echo(own: &Endpoint, signals: u32) -> Option<()> {
+fn echo(own: &End, signals: u32) -> Option<()> {
+    let own = own.linx()?;
     for _ in 0..signals {
         let signal = own.receive(&Select::any(), Some(PATIENCE))?;
         own.send(signal.sender(), signal).ok()?;
@@ -249,51 +256,65 @@ fn echo(own: &Endpoint, signals: u32) -> Option<()> {
     Some(())
 }
 
-fn serve(own: &Endpoint, signals: u32, now: impl Fn() -> Instant) -> Option<()> {
+fn serve(own: &mut End, signals: u32, now: impl Fn() -> Instant) -> Option<()> {
     let began = Used::now();
     let mut stamps = Vec::new();
-    let mut last = Spid::NONE;
+    let mut last = 0;
     for left in (0..signals).rev() {
-        let signal = own.receive(&Select::any(), Some(PATIENCE))?;
+        let signal = own.receive()?;
         let received = now().0;
-        last = signal.sender();
-        stamps.push(Stamp { id: read(&signal)?, received, ..Stamp::default() });
-        let answer = match purpose_of(&signal)? {
+        last = own.sender(&signal);
+        let (id, purpose) = (read(own, &signal)?, purpose_of(own, &signal)?);
+        stamps.push(Stamp { id, received, ..Stamp::default() });
+        let answer = match purpose {
             Purpose::LogRequest => Some((Purpose::Log, LOG)),
-            Purpose::Request => Some((Purpose::Reply, signal.bytes().len())),
+            Purpose::Request => Some((Purpose::Reply, own.len(&signal))),
             Purpose::Burst if left == 0 => Some((Purpose::Confirmation, SHORT)),
             _ => None,
         };
+        own.used(signal);
         if let Some((purpose, bytes)) = answer {
             // Its number is that of what it answers.
-            let answer = make(purpose, read(&signal)?, bytes)?;
+            let answer = make(own, last, (purpose, id, bytes))?;
             let sent = now().0;
-            own.send(last, answer).ok()?;
-            let id = stamps.last()?.id;
+            own.send(last, answer)?;
             stamps.push(Stamp { id, sent, returned: now().0, received: 0 });
         }
     }
-    let report = report(&Used::now().since(&began), &stamps)?;
-    own.send(last, report).ok()
+    report(own, last, &Used::now().since(&began), &stamps)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::linx::flags::{Counter, DriverName};
 
     #[test]
-    fn signals_and_orders_are_read_as_they_were_made() {
-        for (purpose, bytes) in [(Purpose::Request, 8), (Purpose::Log, LOG), (Purpose::Burst, 16)] {
-            let mut signal = make(purpose, 77, bytes).unwrap();
-            assert_eq!((purpose_of(&signal), read(&signal)), (Some(purpose), Some(77)));
-            if bytes > 8 {
+    fn a_signal_that_was_changed_on_its_way_has_no_number() {
+        for bytes in [8, 11, 12, 1500] {
+            let mut signal = Signal::new(bytes, 0).unwrap();
+            mark(&mut signal, 77).unwrap();
+            assert_eq!(marked(&signal), Some(77));
+            if bytes >= 12 {
                 *signal.bytes_mut().last_mut().unwrap() ^= 1;
-                assert_eq!(read(&signal), None, "another end");
+                assert_eq!(marked(&signal), None, "another end");
             }
         }
+    }
+
+    #[test]
+    fn orders_are_read_as_they_were_made() {
         for order in [
             Order::Open(7, How::default()),
-            Order::Open(8, How { mtu: Some(512), counter: Some(Counter::Mask) }),
+            Order::Open(
+                8,
+                How {
+                    mtu: Some(512),
+                    counter: Some(Counter::Mask),
+                    driver: Some(DriverName::DmaNoack),
+                    longest: 4096,
+                },
+            ),
             Order::Serve(Stack::Layered, 100),
             Order::Echo(Stack::Flat, 9),
             Order::Close,
@@ -305,7 +326,9 @@ mod tests {
             "open",
             "open x",
             "open 1 0",
-            "open 1 0 deep",
+            "open 1 0 deep none 0",
+            "open 1 0 none slow 0",
+            "open 1 0 none none",
             "serve flat",
             "echo deep 1",
             "close 1",

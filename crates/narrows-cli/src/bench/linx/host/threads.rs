@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use crate::bench::linx::flags::Stack;
+use crate::bench::linx::flags::{DriverName, Stack};
 
-/// What threads of a layered node do; the first is all that the others do not.
-pub const ROLES: [&str; 4] = ["application", "interrupt", "receiver", "link handler"];
-/// What `narrows_host::linx` calls the threads of the others.
-const NAMES: [&str; 3] = ["linx-interrupt", "linx-receive", "linx-handler"];
+/// What threads of a layered node do; the first is all that the others do not, and the last is no part
+/// of a core.
+pub const ROLES: [&str; 5] =
+    ["application", "interrupt", "receiver", "link handler", "copy engine"];
+pub const ENGINE: usize = ROLES.len() - 1;
+/// What the threads of the others are called.
+const NAMES: [&str; 4] = ["linx-interrupt", "linx-receive", "linx-handler", "narrows-dma"];
 
 /// Times by role.
 pub type Times = [Duration; ROLES.len()];
@@ -36,11 +39,22 @@ pub fn times(threads: &BTreeMap<u32, usize>) -> Times {
     times
 }
 
-/// By role, what was had between two looks: flat, everything is the application's.
-pub fn between(stack: Stack, before: &Times, after: &Times) -> BTreeMap<&'static str, Duration> {
-    let all = ROLES.iter().zip(before.iter().zip(after));
-    let had = all.map(|(role, (before, after))| (*role, after.saturating_sub(*before)));
-    had.take(if stack == Stack::Flat { 1 } else { ROLES.len() }).collect()
+/// By role, what was had between two looks: flat, everything is the application's but what an engine
+/// had, if there is one.
+pub fn between(
+    stack: Stack,
+    driver: Option<DriverName>,
+    before: &Times,
+    after: &Times,
+) -> BTreeMap<&'static str, Duration> {
+    let all = ROLES.iter().zip(before.iter().zip(after)).enumerate();
+    let there = |at: usize| match at {
+        0 => true,
+        ENGINE => matches!(driver, Some(DriverName::DmaAck | DriverName::DmaNoack)),
+        _ => stack == Stack::Layered,
+    };
+    let had = all.filter(|(at, _)| there(*at));
+    had.map(|(_, (role, (before, after)))| (*role, after.saturating_sub(*before))).collect()
 }
 
 #[cfg(test)]
@@ -54,11 +68,19 @@ mod tests {
             while times(&all())[2] - before[2] < Duration::from_millis(2) {
                 std::hint::black_box(0);
             }
-            between(Stack::Layered, &before, &times(&all()))
+            between(Stack::Layered, None, &before, &times(&all()))
         };
         let named = std::thread::Builder::new().name("linx-receive".to_owned());
         let had = named.spawn(work).unwrap().join().unwrap();
         assert!(had["receiver"] >= Duration::from_millis(2), "{had:?}");
-        assert_eq!(between(Stack::Flat, &Times::default(), &Times::default()).len(), 1);
+        for (stack, driver, roles) in [
+            (Stack::Flat, None, 1),
+            (Stack::Flat, Some(DriverName::DmaAck), 2),
+            (Stack::Layered, Some(DriverName::ShmAck), 4),
+            (Stack::Layered, Some(DriverName::DmaNoack), 5),
+        ] {
+            let had = between(stack, driver, &Times::default(), &Times::default());
+            assert_eq!(had.len(), roles, "{stack:?}, {driver:?}");
+        }
     }
 }

@@ -1,5 +1,11 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
+mod inner;
+mod values;
+
+pub use inner::{Callee, Partner};
+pub(crate) use values::{memory, strategy_name};
+
 use crate::bench::against::flags::Against;
 use crate::bench::choice::{self, Word};
 use crate::bench::linx::flags::Linx;
@@ -7,12 +13,12 @@ use crate::failure::exit_codes;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::strategy::Policy;
-use crate::workload::{MAX_BYTES, MAX_DURATION};
 use crate::{calibrate, strategy, sweep, tune};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use narrows::strategy::Strategy;
 use std::path::PathBuf;
 use std::time::Duration;
+use values::{bytes, cores, duration, policy_name};
 
 /// Message passing between the cores of asymmetric chips.
 ///
@@ -345,117 +351,9 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-/// What `callee` takes.
-#[derive(Debug, Args)]
-#[command(override_usage = "narrows callee [OPTIONS]")]
-pub struct Callee {
-    /// The directory that the domain is in
-    #[arg(long)]
-    pub directory: PathBuf,
-    /// The domain that both nodes belong to
-    #[arg(long)]
-    pub domain: String,
-    /// The name that this node answers to
-    #[arg(long)]
-    pub name: String,
-    /// The core to run on
-    #[arg(long)]
-    pub core: usize,
-    /// Have a copy engine, on that core; -1 leaves its core open
-    #[arg(long, allow_negative_numbers = true)]
-    pub engine: Option<i64>,
-    /// The longest request or response in bytes
-    #[arg(long)]
-    pub longest: usize,
-    /// Have room for so many links, each with a small region
-    #[arg(long)]
-    pub links: Option<usize>,
-    /// The descriptors of the limits
-    #[arg(long)]
-    pub limits: Option<String>,
-}
-
-/// What `partner` takes.
-#[derive(Debug, Args)]
-#[command(override_usage = "narrows partner [OPTIONS]")]
-pub struct Partner {
-    /// The directory that the domain is in
-    #[arg(long)]
-    pub directory: PathBuf,
-    /// The name that this node answers to
-    #[arg(long)]
-    pub name: String,
-    /// The core to run on
-    #[arg(long)]
-    pub core: usize,
-    /// Hunt who started this, rather than be hunted
-    #[arg(long)]
-    pub hunts: bool,
-    /// Send messages and calls, rather than only answer
-    #[arg(long)]
-    pub active: bool,
-    /// Have a copy engine
-    #[arg(long)]
-    pub engine: bool,
-    /// How everything travels
-    #[arg(long, value_parser = full_strategy)]
-    pub strategy: Strategy,
-    /// What sizes are drawn with
-    #[arg(long)]
-    pub seed: u64,
-}
-
 /// The definition itself, for help, man page and completions.
 pub fn definition() -> clap::Command {
     Flags::command()
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    crate::workload::parse_duration(text).ok_or_else(|| {
-        format!(
-            "expected a duration above zero and up to {}, such as 20ms or 10s",
-            humantime::format_duration(MAX_DURATION)
-        )
-    })
-}
-
-fn bytes(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count) if (1..=MAX_BYTES).contains(&count) => Ok(count),
-        _ => Err(format!("expected a size from 1 to {MAX_BYTES} bytes")),
-    }
-}
-
-pub(crate) fn strategy_name(text: &str) -> Result<Choice, String> {
-    strategy::expand(text).map(Choice).map_err(|error| error.to_string())
-}
-
-fn policy_name(text: &str) -> Result<Policies, String> {
-    strategy::policies(text).map(Policies).map_err(|error| error.to_string())
-}
-
-/// A size of memory such as `16KiB`, or a number of bytes.
-pub(crate) fn memory(text: &str) -> Result<u32, String> {
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("B", 1), ("", 1)];
-    let found = units.iter().find_map(|(name, times)| Some((text.strip_suffix(name)?, *times)));
-    let (digits, times) = found.unwrap_or((text, 1));
-    let whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let bytes =
-        digits.parse().ok().filter(|_| whole).and_then(|count: u32| count.checked_mul(times));
-    bytes.ok_or_else(|| "expected a size such as 16KiB, of less than 4 GiB".to_owned())
-}
-
-fn full_strategy(text: &str) -> Result<Strategy, String> {
-    text.parse().map_err(|error: narrows::strategy::StrategyError| error.to_string())
-}
-
-fn cores(text: &str) -> Result<Cores, String> {
-    let expected = || "expected two different cores, such as 0,1".to_owned();
-    let (caller, callee) = text.split_once(',').ok_or_else(expected)?;
-    match (caller.trim().parse(), callee.trim().parse()) {
-        (Ok(caller), Ok(callee)) if caller != callee => Ok(Cores { caller, callee }),
-        _ => Err(expected()),
-    }
 }
 
 #[cfg(test)]
