@@ -118,7 +118,7 @@ impl<P: Place> Round<'_, '_, P> {
         };
         let link = self.link(dsp);
         let Some(Some(lane)) = self.lanes.get_mut(index) else { return Ok(()) };
-        lane.next = now;
+        lane.arrivals.begin(now);
         match lane.begin(&mut self.peer.node, link, strategy) {
             Ok(()) => Ok(()),
             Err(error) => self.unusable(index, strategy, error),

@@ -1,5 +1,6 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
+use super::arrivals::Arrivals;
 use crate::functions;
 use crate::place::Place;
 use crate::statistics::Samples;
@@ -79,9 +80,8 @@ pub(super) struct Lane<'w> {
     made: u64,
     most: u64,
     depth: usize,
-    period: Option<Duration>,
-    /// When the next request is due.
-    pub next: Instant,
+    /// When requests of its own account come.
+    pub arrivals: Arrivals,
     ready: Option<Ready>,
     /// Requests that the flow before has brought.
     pub brought: VecDeque<(Vec<u8>, Instant)>,
@@ -103,11 +103,9 @@ impl<'w> Lane<'w> {
         start: Instant,
     ) -> Lane<'w> {
         let requests = Requests::new(flow, samples);
-        let (period, most, depth) = match &flow.source {
-            Source::Own { period, count, depth, .. } => {
-                (*period, count.unwrap_or(u64::MAX), *depth)
-            }
-            Source::After(_) => (None, u64::MAX, usize::from(u8::MAX)),
+        let (most, depth) = match &flow.source {
+            Source::Own { count, depth, .. } => (count.unwrap_or(u64::MAX), *depth),
+            Source::After(_) => (u64::MAX, usize::from(u8::MAX)),
         };
         Lane {
             flow,
@@ -122,8 +120,7 @@ impl<'w> Lane<'w> {
             made: 0,
             most,
             depth,
-            period,
-            next: start,
+            arrivals: Arrivals::new(flow, start),
             ready: None,
             brought: VecDeque::new(),
             under_way: VecDeque::new(),
@@ -159,7 +156,7 @@ impl<'w> Lane<'w> {
         match self.stage {
             Stage::Opening if node.is_ready(id)? => {
                 self.stage = Stage::Here;
-                self.next = node.platform().time();
+                self.arrivals.begin(node.platform().time());
             }
             Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
                 self.cancel(node);
@@ -227,8 +224,18 @@ impl<'w> Lane<'w> {
     /// not depend on the time.
     pub fn due(&self) -> Option<Instant> {
         let own = matches!(self.flow.source, Source::Own { .. });
-        let room = self.under_way.len() < self.depth && self.stage == Stage::Here && !self.held;
-        (own && room && self.ready.is_none() && self.made < self.most).then_some(self.next)
+        let together = self.together();
+        let needed = usize::from(self.arrivals.missing(together));
+        let room = self.under_way.len() + needed <= self.depth;
+        let here = self.stage == Stage::Here && !self.held;
+        let more = self.ready.is_none() && self.made < self.most;
+        (own && room && here && more).then(|| self.arrivals.there(together))
+    }
+
+    /// Requests of a message: as many as the strategy says, if so many may be under way and are to come.
+    fn together(&self) -> u16 {
+        let most = self.most.saturating_sub(self.made).min(self.depth as u64);
+        self.strategy.granularity.min(u16::try_from(most).unwrap_or(u16::MAX)).max(1)
     }
 
     /// Starts every call that is due and has room. True if it started any. `fresh` says whether
@@ -275,9 +282,8 @@ impl<'w> Lane<'w> {
         let mut request = self.spare.pop().unwrap_or_default();
         request.resize(self.requests.bytes(), 0);
         self.requests.write(self.made, &mut request);
+        let due = self.arrivals.take(now, self.together());
         self.made += 1;
-        let due = if self.period.is_some() { self.next } else { now };
-        self.next = self.period.map_or(now, |period| self.next + period);
         Some(Ready { request, due, block: None })
     }
 

@@ -1,6 +1,7 @@
 //! `narrows run`: carries a workload to the other core and back by each of its strategies, and
 //! measures every step of the way.
 
+mod arrivals;
 mod asked;
 mod changes;
 mod lane;
@@ -30,7 +31,7 @@ use crate::strategy::Policy;
 use crate::tune::measure;
 use crate::workload::{self, Workload};
 use live::Live;
-use narrows::strategy::{Strategy, Transfer};
+use narrows::strategy::Transfer;
 use narrows_sim::chip::Chip;
 use narrows_tune::model::Parameters;
 use returned::Returned;
@@ -166,7 +167,7 @@ fn carry<P: Place>(
     all(peer, &plan, traffic, carried)
 }
 
-/// Carries a workload by one strategy, for its duration, without a report.
+/// Carries a workload by strategies that are not chosen, for its duration, without a report.
 ///
 /// # Errors
 /// The other side is gone or silent before the flows run. Later, that is in the outcome.
@@ -174,14 +175,14 @@ pub(crate) fn once<P: Place>(
     peer: &mut Peer<P>,
     workload: &Workload,
     inputs: &[Option<Vec<i16>>],
-    strategy: Strategy,
+    policy: Policy,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
     let (scale, duration) = (peer.scale(), workload.duration);
     let progress = &Progress::new(0, true);
     let (setup, live) = (None, None);
     let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
-    round::run(peer, &plan, Policy::Same(strategy), Duration::ZERO)
+    round::run(peer, &plan, policy, Duration::ZERO)
 }
 
 /// Carries a workload whose machine and flows are known, for its duration, without a report.

@@ -311,7 +311,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         let part = self.plan.duration / PARTS;
         let (mut progress, mut shown, mut fetched) = (start, start, start);
         for lane in self.lanes.iter_mut().flatten() {
-            lane.next = start;
+            lane.arrivals.begin(start);
         }
         loop {
             let now = self.time();
@@ -445,7 +445,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         self.peer.trace()?;
         let took = self.time().since(began);
         for lane in self.lanes.iter_mut().flatten() {
-            lane.next = lane.next + took;
+            lane.arrivals.shift(took);
         }
         self.paused += took;
         self.paused_cpu += self.used().saturating_sub(cpu);

@@ -89,11 +89,9 @@ impl<'s> Controller<'_, 's> {
         let delays = others.filter_map(|(other, state)| {
             let state = state.as_ref()?;
             let made = state.estimate(&self.costs, number(other, state))?;
-            let Estimate { blocks, serves, period, .. } = made;
+            let Estimate { blocks, serves, at_once, .. } = made;
             let there = if state.dsp == this.dsp { serves } else { 0 };
-            let late = picos(state.flow.jitter) / period.max(1);
-            let times = u64::from(state.flow.burst).saturating_mul(1 + late);
-            Some(blocks.saturating_add(there).saturating_mul(times))
+            Some(blocks.saturating_add(there).saturating_mul(at_once))
         });
         delays.fold(0, u64::saturating_add)
     }

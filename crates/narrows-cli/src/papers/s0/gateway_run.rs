@@ -62,13 +62,21 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
     Flow {
         name,
         work: Work::Busy(Duration::ZERO),
-        source: Source::Own { input: None, period: Some(period), count: None, depth: DEPTH },
+        source: Source::Own {
+            input: None,
+            period: Some(period),
+            jitter: Duration::ZERO,
+            burst: 1,
+            count: None,
+            depth: DEPTH,
+        },
         request: request as usize,
         response: response as usize,
         deadline: None,
         output: None,
         r#static: Some(by),
         presence: Presence::Always,
+        seed: 1,
     }
 }
 
