@@ -179,7 +179,7 @@ impl<P: Place> Round<'_, '_, P> {
         if pilot.is_switching() {
             self.peer.node.poll();
         }
-        match pilot.steer(&mut self.peer.node, &mut self.lanes, ran) {
+        match pilot.steer(self.peer, &mut self.lanes, ran) {
             Ok(any) => Ok(any),
             Err((index, strategy, error)) => self.unusable(index, strategy, error).map(|()| true),
         }

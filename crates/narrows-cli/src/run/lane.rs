@@ -69,6 +69,8 @@ pub(super) struct Lane<'w> {
     pub flow: &'w Flow,
     /// The stack's flow; meaningless while it is away.
     pub id: Option<FlowId>,
+    /// The one that it is to have on another link, while that is opened.
+    coming: Option<FlowId>,
     pub stage: Stage,
     pub strategy: Strategy,
     /// Whether nothing new is started for now, so that the strategy can change.
@@ -110,6 +112,7 @@ impl<'w> Lane<'w> {
         Lane {
             flow,
             id: None,
+            coming: None,
             stage: Stage::Away,
             strategy: Strategy::default(),
             held: false,
@@ -143,11 +146,21 @@ impl<'w> Lane<'w> {
         link: LinkId,
         strategy: Strategy,
     ) -> Result<(), FlowError> {
-        let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
-        let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
-        let id = node.begin_flow(link, &name, strategy, longest)?;
+        let id = self.ask(node, link, strategy)?;
         self.open(id, strategy, Stage::Opening);
         Ok(())
+    }
+
+    /// Asks the other side of a link for a flow of the stack.
+    fn ask<P: Place>(
+        &self,
+        node: &mut Node<P>,
+        link: LinkId,
+        strategy: Strategy,
+    ) -> Result<FlowId, FlowError> {
+        let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
+        let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
+        node.begin_flow(link, &name, strategy, longest)
     }
 
     /// Sees how a flow that opens or leaves gets on; true if it is another stage.
@@ -160,6 +173,7 @@ impl<'w> Lane<'w> {
             }
             Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
                 self.cancel(node);
+                self.stay(node);
                 node.close_flow(id)?;
                 (self.id, self.stage, self.held) = (None, Stage::Away, false);
             }
@@ -179,14 +193,58 @@ impl<'w> Lane<'w> {
             return Ok(false);
         }
         if self.strategy != to {
-            // A request that was made in memory of the old strategy is made again.
-            if let Some(block) = self.ready.as_mut().and_then(|ready| ready.block.take()) {
-                node.cancel(block);
-            }
+            self.unmake(node);
             node.begin_switch(id, to)?;
             self.strategy = to;
         }
         node.is_ready(id)
+    }
+
+    /// Has a flow on another link instead, by a strategy of its own, once nothing is under way: true when
+    /// that is so. With an error it goes on as before.
+    pub fn move_to<P: Place>(
+        &mut self,
+        node: &mut Node<P>,
+        link: LinkId,
+        to: Strategy,
+    ) -> Result<bool, FlowError> {
+        let id = self.id.ok_or(FlowError::Unknown)?;
+        if !self.under_way.is_empty() {
+            return Ok(false);
+        }
+        let coming = match self.coming {
+            Some(coming) => coming,
+            None => self.ask(node, link, to)?,
+        };
+        self.coming = Some(coming);
+        match node.is_ready(coming) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => {
+                self.stay(node);
+                return Err(error);
+            }
+        }
+        self.unmake(node);
+        self.coming = None;
+        node.close_flow(id)?;
+        self.open(coming, to, Stage::Here);
+        Ok(true)
+    }
+
+    /// Does not move.
+    fn stay<P: Place>(&mut self, node: &mut Node<P>) {
+        if let Some(coming) = self.coming.take() {
+            // It may be gone already.
+            let _ = node.close_flow(coming);
+        }
+    }
+
+    /// A request that was made in memory of another strategy or link is made again.
+    fn unmake<P: Place>(&mut self, node: &mut Node<P>) {
+        if let Some(block) = self.ready.as_mut().and_then(|ready| ready.block.take()) {
+            node.cancel(block);
+        }
     }
 
     /// Requests and responses have so many bytes from the next request on.
@@ -377,6 +435,7 @@ impl<'w> Lane<'w> {
     /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
     pub fn end<P: Place>(&mut self, node: &mut Node<P>, within: Duration) {
         self.cancel(node);
+        self.stay(node);
         self.stage = Stage::Away;
         let Some(id) = self.id else { return };
         let deadline = node.platform().time() + within;

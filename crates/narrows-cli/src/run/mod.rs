@@ -24,6 +24,7 @@ use crate::machine::{Machine, Root};
 use crate::output;
 use crate::peer::{Options, Peer, default_cores};
 use crate::place::Place;
+use crate::platform;
 use crate::progress::Progress;
 use crate::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::sim;
@@ -57,7 +58,12 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
-    let costs = args.costs.as_deref().map(setup::costs).transpose()?;
+    let auto = strategies.contains(&Policy::Auto);
+    let costs = match (&args.costs, &chip) {
+        (Some(name), _) => Some(setup::costs(&Global::default(), &platform::load(name)?)?),
+        (None, Some(chip)) if auto => Some(setup::costs(global, chip)?),
+        _ => None,
+    };
     let stop = catch_signals()?;
     let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
     let quiet = global.json || args.live;

@@ -2,10 +2,11 @@
 
 use super::lane::{Lane, Stage};
 use super::setup::Setup;
+use crate::peer::Peer;
 use crate::place::Place;
 use crate::report::{DecisionRow, SwitchRow};
 use crate::tune::rooms::Rooms;
-use narrows::endpoint::{FlowError, Node};
+use narrows::endpoint::FlowError;
 use narrows::strategy::{Notification, Strategy};
 use narrows_tune::control::{
     Cause, ControlError, Controller, Decision, FlowState, Handle, Learner, Planned, Switch, Tables,
@@ -254,7 +255,7 @@ impl<'a, 's> Pilot<'a, 's> {
     /// A flow cannot be used any more: which, by what strategy, and why.
     pub fn steer<P: Place>(
         &mut self,
-        node: &mut Node<P>,
+        peer: &mut Peer<P>,
         lanes: &mut [Option<Lane<'_>>],
         now: Duration,
     ) -> Result<bool, (usize, Strategy, FlowError)> {
@@ -272,7 +273,11 @@ impl<'a, 's> Pilot<'a, 's> {
                 return Ok(any);
             }
             lane.held = true;
-            let switched = lane.switch(node, switch.to);
+            let link = peer.links().nth(switch.dsp.into()).filter(|_| switch.moves);
+            let switched = match link {
+                Some(link) => lane.move_to(&mut peer.node, link, switch.to),
+                None => lane.switch(&mut peer.node, switch.to),
+            };
             match switched {
                 Ok(false) => return Ok(any),
                 Ok(true) => {}
@@ -359,6 +364,7 @@ impl<'a, 's> Pilot<'a, 's> {
             flow: self.name(one.flow),
             from: one.from.to_string(),
             to: one.to.to_string(),
+            core: one.moves.then_some(one.dsp),
             load_before_percent: f64::from(one.before) / PERCENT,
             load_after_percent: f64::from(one.after) / PERCENT,
             took_ms: None,

@@ -95,7 +95,8 @@ impl Planner<'_> {
             let one = stream(&self.machine.costs, &subject.flow, by, soonest).ok()?;
             Some(Stream { dsp: given.dsp, ..one })
         };
-        let streams: Option<Vec<Stream>> = plan.given.iter().zip(self.subjects).map(stream).collect();
+        let streams: Option<Vec<Stream>> =
+            plan.given.iter().zip(self.subjects).map(stream).collect();
         let mut times = vec![0; SAMPLES];
         let costs = &self.machine.costs;
         let load = latencies(costs, &mut streams?, flow, phases, SEED, &mut times)?;

@@ -32,6 +32,8 @@ pub struct FlowState<'s> {
     pub(super) dsp: u8,
     pub(super) current: u16,
     pub(super) target: Option<u16>,
+    /// The DSP that serves it from that switch on, if another.
+    pub(super) to: Option<u8>,
     /// Whether the switch to the target is being carried out.
     pub(super) going: bool,
     pub(super) switched: Option<Duration>,
@@ -51,6 +53,7 @@ impl<'s> FlowState<'s> {
             dsp,
             current: 0,
             target: None,
+            to: None,
             going: false,
             switched: None,
             late: 0,
@@ -67,6 +70,11 @@ impl<'s> FlowState<'s> {
     /// The DSP that serves it.
     pub fn dsp(&self) -> u8 {
         self.dsp
+    }
+
+    /// The DSP that serves it, or is about to.
+    pub(super) fn place(&self) -> u8 {
+        self.to.filter(|_| self.going).unwrap_or(self.dsp)
     }
 
     /// What it takes by one of its strategies.
@@ -127,7 +135,7 @@ impl<'s> FlowState<'s> {
     /// Whether another is planned like this one.
     pub(super) fn alike(&self, other: &FlowState<'_>) -> bool {
         self.flow == other.flow
-            && self.dsp == other.dsp
+            && self.place() == other.place()
             && self.late == other.late
             && self.refused == other.refused
             && self.strategies == other.strategies

@@ -10,9 +10,11 @@
 //! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes with
 //! floating point.
 
+mod carry;
 mod error;
 mod flow;
 mod learn;
+mod moves;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,7 @@ use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage};
 pub use error::ControlError;
 pub use flow::{FlowState, Handle};
 pub use learn::{Learner, differs};
+use moves::Move;
 pub use plan::Planned;
 pub use words::{Cause, Decision, Reason, Settings, Start, Switch};
 
@@ -302,7 +305,7 @@ impl<'a, 's> Controller<'a, 's> {
         let forget = self.settings.rest * FORGET;
         for state in self.tables.flows.iter_mut().flatten() {
             if !state.going {
-                state.target = None;
+                (state.target, state.to) = (None, None);
             }
             if state.missed.is_none_or(|missed| now.saturating_sub(missed) > forget) {
                 state.late = 0;
@@ -316,7 +319,8 @@ impl<'a, 's> Controller<'a, 's> {
             (Some(_), Err(_)) => self.plan(None),
             (Some(_), made) => made,
         };
-        if let (Err(error), Some(_)) = (made, stands)
+        let moves = self.moves(now, made.ok(), before);
+        if let (Err(error), Some(_), None) = (made, stands, moves)
             && self.forget()
         {
             return match self.stands() {
@@ -327,18 +331,26 @@ impl<'a, 's> Controller<'a, 's> {
                 Some(_) => Err(error),
             };
         }
-        made?;
+        if moves.is_none() {
+            made?;
+        }
+        let home = moves.and_then(|one| self.lodge(one, now));
         self.keep_alike();
         self.keep_little();
         let after = self.planned_load();
-        let reason = stands.unwrap_or_else(|| self.worth(before, after));
+        let reason = stands.unwrap_or_else(|| self.worth(before, after, moves));
+        if let (Some(moves), Some(home)) = (moves, home) {
+            self.settle(moves.index, home);
+        }
         self.reason = reason;
         let mut switches = 0;
         if reason == Reason::Saves || reason.necessary() {
-            for (state, planned) in self.tables.flows.iter_mut().zip(&*self.tables.planned) {
-                let Some(state) = state else { continue };
-                if !state.going && planned.number != state.current {
-                    state.target = Some(planned.number);
+            let both = self.tables.flows.iter_mut().zip(&*self.tables.planned);
+            for (index, (state, planned)) in both.enumerate() {
+                let Some(state) = state.as_mut().filter(|state| !state.going) else { continue };
+                let to = moves.filter(|one| one.index == index).map(|one| one.dsp);
+                if planned.number != state.current || to.is_some() {
+                    (state.target, state.to) = (Some(planned.number), to);
                     switches += 1;
                 }
             }
@@ -348,12 +360,13 @@ impl<'a, 's> Controller<'a, 's> {
     }
 
     /// Whether the plan is worth its switches.
-    fn worth(&self, before: u64, after: u64) -> Reason {
+    fn worth(&self, before: u64, after: u64, moves: Option<Move>) -> Reason {
         let both = self.tables.flows.iter().zip(&*self.tables.planned);
         let mut concerned = 0;
-        for (state, planned) in both.filter_map(|(state, planned)| Some((state.as_ref()?, planned)))
-        {
-            if planned.number != state.has() {
+        for (index, (state, planned)) in both.enumerate() {
+            let Some(state) = state else { continue };
+            let moved = moves.is_some_and(|one| one.index == index);
+            if planned.number != state.has() || moved {
                 concerned += state.load(&self.costs);
             }
         }
@@ -362,96 +375,6 @@ impl<'a, 's> Controller<'a, 's> {
         }
         let least = concerned.saturating_mul(u64::from(self.settings.saves)) / u64::from(WHOLE);
         if before - after > least { Reason::Saves } else { Reason::Little }
-    }
-
-    /// The next switch to carry out, if none is under way: those first that free memory.
-    pub fn next_switch(&mut self) -> Option<Switch> {
-        if self.under_way.is_some() {
-            return None;
-        }
-        let mut best: Option<(i64, usize)> = None;
-        for (index, state) in self.tables.flows.iter().enumerate() {
-            let Some((state, target)) = state.as_ref().and_then(|one| Some((one, one.target?)))
-            else {
-                continue;
-            };
-            let memory = |number| state.estimate(&self.costs, number).map_or(0, |made| made.memory);
-            let (has, wants) = (memory(state.current), memory(target));
-            let used = self.memory_but(state.dsp, Some(index));
-            let room = u64::from(self.dsps[usize::from(state.dsp)].memory);
-            let more = i64::from(wants) - i64::from(has);
-            let fits = more <= 0 || used + u64::from(wants) <= room;
-            if fits && best.is_none_or(|(least, _)| more < least) {
-                best = Some((more, index));
-            }
-        }
-        let (_, index) = best?;
-        let switch = self.switch(index)?;
-        self.under_way = Some(switch.flow);
-        if let Some(state) = &mut self.tables.flows[index] {
-            state.going = true;
-        }
-        Some(switch)
-    }
-
-    /// The switches that were decided on and not begun.
-    pub fn switches(&self) -> impl Iterator<Item = Switch> {
-        (0..self.tables.flows.len()).filter_map(|index| self.switch(index))
-    }
-
-    fn switch(&self, index: usize) -> Option<Switch> {
-        let state = self.tables.flows.get(index)?.as_ref().filter(|state| !state.going)?;
-        let to = state.target?;
-        let load = |number| state.estimate(&self.costs, number).map_or(0, |made| made.load);
-        Some(Switch {
-            flow: Handle { index: index as u16, life: state.life },
-            from: state.strategies[usize::from(state.current)],
-            to: state.strategies[usize::from(to)],
-            reason: self.reason,
-            before: load(state.current),
-            after: load(to),
-        })
-    }
-
-    /// The switch that is under way is done.
-    ///
-    /// # Errors
-    /// [`ControlError::Unknown`] if none is, or of another flow.
-    pub fn done(&mut self, flow: Handle, now: Duration) -> Result<(), ControlError> {
-        let target = self.ended(flow)?;
-        let state = self.state_mut(flow)?;
-        (state.current, state.switched) = (target, Some(now));
-        Ok(())
-    }
-
-    /// The switch that is under way has come to nothing: the flow has what it had. If the strategy was
-    /// `refused`, this flow is not given it again.
-    ///
-    /// # Errors
-    /// [`ControlError::Unknown`] if none is, or of another flow.
-    pub fn failed(
-        &mut self,
-        flow: Handle,
-        now: Duration,
-        refused: bool,
-    ) -> Result<(), ControlError> {
-        let target = self.ended(flow)?;
-        let state = self.state_mut(flow)?;
-        state.switched = Some(now);
-        if refused {
-            state.exclude(target);
-        }
-        Ok(())
-    }
-
-    fn ended(&mut self, flow: Handle) -> Result<u16, ControlError> {
-        if self.under_way != Some(flow) {
-            return Err(ControlError::Unknown);
-        }
-        self.under_way = None;
-        let state = self.state_mut(flow)?;
-        state.going = false;
-        state.target.take().ok_or(ControlError::Unknown)
     }
 
     /// The strategy that a flow has.
@@ -488,7 +411,9 @@ impl<'a, 's> Controller<'a, 's> {
     fn memory_but(&self, dsp: u8, but: Option<usize>) -> u64 {
         let all = self.tables.flows.iter().enumerate();
         let others = all.filter(|(index, _)| Some(*index) != but);
-        let here = others.filter_map(|(_, state)| state.as_ref()).filter(|one| one.dsp == dsp);
+        let here = others.filter_map(|(_, state)| state.as_ref());
+        // One that is moving may have memory of both.
+        let here = here.filter(|one| one.dsp == dsp || one.place() == dsp);
         here.map(|state| u64::from(state.memory(&self.costs))).sum()
     }
 

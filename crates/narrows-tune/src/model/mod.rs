@@ -270,8 +270,7 @@ impl Parts {
             cold(&costs.callee, &message, false),
         ];
         let told = told(costs, soonest);
-        let serves =
-            sum(&[costs.callee.request, there.request, there.response, message.work]);
+        let serves = sum(&[costs.callee.request, there.request, there.response, message.work]);
         let callee = sum(&[serves, told.busy]);
         let (engine_here, engine_there) = (sum(&here.engine), sum(&there.engine));
         let ack = match strategy.acknowledgement {

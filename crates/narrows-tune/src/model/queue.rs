@@ -186,10 +186,7 @@ impl Stream {
     }
 
     /// Whether a core has less time than it is asked for by all.
-    fn too_much<'a>(
-        all: impl Iterator<Item = &'a Stream>,
-        of: impl Fn(&Stream) -> u64,
-    ) -> bool {
+    fn too_much<'a>(all: impl Iterator<Item = &'a Stream>, of: impl Fn(&Stream) -> u64) -> bool {
         const ALL: u128 = 1_000_000_000;
         let part = |one: &Stream| {
             let each = u128::from(of(one)) * u128::from(one.burst);
@@ -372,7 +369,12 @@ impl Walk<'_> {
             let enough = last(answered, enough(how));
             let mut woken = self.caller;
             if first.min(until) < u64::MAX {
-                woken.wait(&self.costs.caller, self.costs.wake, how, Awaited { first, enough, until });
+                woken.wait(
+                    &self.costs.caller,
+                    self.costs.wake,
+                    how,
+                    Awaited { first, enough, until },
+                );
             } else {
                 woken.at = u64::MAX;
             }

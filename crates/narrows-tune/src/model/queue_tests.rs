@@ -158,13 +158,7 @@ fn one_of_so_many_requests_takes_more() {
 
 #[test]
 fn the_load_is_that_of_waits_and_looks_together() {
-    let side = Side {
-        interrupt: 5 * NS,
-        poll: 2 * NS,
-        look: NS,
-        timer: 4 * NS,
-        ..Side::default()
-    };
+    let side = Side { interrupt: 5 * NS, poll: 2 * NS, look: NS, timer: 4 * NS, ..Side::default() };
     let costs = Costs { caller: side, told: Told::Interrupt, ..Costs::default() };
     let load = |streams: &mut [Stream]| {
         let drawn = drawn::<1000>(&costs, streams, 0, Phases::Together);

@@ -127,7 +127,8 @@ fn flow(
     let part = between(random, 0.05, 0.6) / count as f64;
     let busy = made.blocks.max(made.callee) as f64 / 1e6 / part;
     let period = micros(busy * f64::from(burst) / f64::from(together));
-    let jitter = if one_in(random, 3) { period.mul_f64(random.f64() / 2.0) } else { Duration::ZERO };
+    let jitter =
+        if one_in(random, 3) { period.mul_f64(random.f64() / 2.0) } else { Duration::ZERO };
     Some((model::Flow { period: Some(period), jitter, ..flow }, by))
 }
 

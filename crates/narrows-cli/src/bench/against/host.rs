@@ -129,8 +129,7 @@ fn trials(machine: &Machine) -> Vec<Trial> {
                 for notification in NOTIFICATIONS {
                     let text = format!("{driver}/{notification}/{placement}");
                     let strategy: Option<Strategy> = text.parse().ok();
-                    let case =
-                        strategy.and_then(|by| {
+                    let case = strategy.and_then(|by| {
                         cases::planned(vec![(flow, by)], Policy::Same(by), machine, REQUESTS)
                     });
                     all.extend(case.map(|case| Trial {
