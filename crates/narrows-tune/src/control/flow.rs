@@ -93,10 +93,12 @@ impl<'s> FlowState<'s> {
         self.estimate(costs, self.has()).map_or(0, |made| u64::from(made.load))
     }
 
-    /// Bytes of internal memory that it may have at any moment.
-    pub(super) fn memory(&self, costs: &Costs) -> u32 {
+    /// Bytes of internal memory of a DSP that it may have at any moment.
+    pub(super) fn memory(&self, costs: &Costs, dsp: u8) -> u32 {
         let of = |number| self.estimate(costs, number).map_or(0, |made| made.memory);
-        of(self.current).max(of(self.has()))
+        let leaves = if dsp == self.dsp { of(self.current) } else { 0 };
+        let comes = if dsp == self.place() { of(self.has()) } else { 0 };
+        leaves.max(comes)
     }
 
     /// How long a response takes by one of its strategies if no other flow is in the way, with what

@@ -411,10 +411,8 @@ impl<'a, 's> Controller<'a, 's> {
     fn memory_but(&self, dsp: u8, but: Option<usize>) -> u64 {
         let all = self.tables.flows.iter().enumerate();
         let others = all.filter(|(index, _)| Some(*index) != but);
-        let here = others.filter_map(|(_, state)| state.as_ref());
-        // One that is moving may have memory of both.
-        let here = here.filter(|one| one.dsp == dsp || one.place() == dsp);
-        here.map(|state| u64::from(state.memory(&self.costs))).sum()
+        let others = others.filter_map(|(_, state)| state.as_ref());
+        others.map(|state| u64::from(state.memory(&self.costs, dsp))).sum()
     }
 
     fn state(&self, flow: Handle) -> Result<&FlowState<'s>, ControlError> {

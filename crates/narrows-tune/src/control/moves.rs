@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use super::Controller;
+use super::flow::FlowState;
+use super::{Controller, Planned};
 use crate::model::WHOLE;
 
 /// A flow, by its place in the tables, that another DSP is to serve.
@@ -28,7 +29,7 @@ impl Controller<'_, '_> {
         let saves = before.saturating_mul(u64::from(self.settings.saves)) / u64::from(WHOLE);
         // As it is now, or as it could be without a move: both have to be worse by that.
         let most = without.map_or(u64::MAX, |load| load.min(before).saturating_sub(saves));
-        let mut best: Option<(u64, Move)> = None;
+        let mut best: Option<(u64, usize, Move)> = None;
         for index in 0..self.tables.flows.len() {
             let Some(state) = self.tables.flows[index] else { continue };
             let earlier = self.tables.flows[..index].iter().flatten();
@@ -39,10 +40,19 @@ impl Controller<'_, '_> {
             for dsp in (0..self.count).filter(|dsp| *dsp != state.dsp) {
                 let one = Move { index, dsp };
                 let Some(home) = self.lodge(one, now) else { continue };
+                self.keep_alike();
                 let load = self.planned_load();
+                let both = self.tables.flows.iter().zip(&*self.tables.planned).enumerate();
+                let others = both.filter(|(other, _)| *other != index);
+                let changed = |(state, planned): (&Option<FlowState<'_>>, &Planned)| {
+                    state.as_ref().is_some_and(|state| state.current != planned.number)
+                };
+                let switches = others.filter(|(_, both)| changed(*both)).count();
                 self.settle(one.index, home);
-                if load < most && best.is_none_or(|(least, _)| load < least) {
-                    best = Some((load, one));
+                // Of those that save as much, the one that has fewest others switch.
+                let better = |(least, fewest, _)| (load, switches) < (least, fewest);
+                if load < most && best.is_none_or(better) {
+                    best = Some((load, switches, one));
                 }
             }
         }
@@ -50,7 +60,7 @@ impl Controller<'_, '_> {
             // The plan that there was.
             let _ = self.plan(Some(now)).or_else(|_| self.plan(None));
         }
-        best.map(|(_, one)| one)
+        best.map(|(.., one)| one)
     }
 
     /// Plans as if a flow was served elsewhere, and leaves it there: where it was before. None if there is no

@@ -253,7 +253,7 @@ impl Parts {
         }
         // Who looks for a while before sleeping does so all the time that the other core works, and until
         // the next request, if that is soon.
-        let idles = match strategy.notification {
+        let idles = match soonest {
             Notification::Spin => true,
             Notification::Hybrid { longest } => flow.period.is_none_or(|period| period <= longest),
             _ => false,
@@ -391,6 +391,7 @@ pub fn stream(
         service: sum(&[parts.serves, parts.engine_there]),
         take: sum(&[parts.after, parts.ack]),
         take_wait: parts.engine[1],
+        rings: strategy.acknowledgement == Acknowledgement::Interrupt,
         more: costs.spike,
         one_in: costs.one_in,
         ..Stream::default()
@@ -431,7 +432,9 @@ fn latency(
         }
         _ => (sum(&[told, worked, after]), sum(&[told, worked, after])),
     };
+    let ticks = turnaround.checked_div(costs.callee.tick).map_or(0, |ticks| ticks + 1);
     let alone = sum(&[
+        costs.ticked.saturating_mul(ticks),
         costs.seldom,
         costs.seldom,
         parts.late,

@@ -144,6 +144,8 @@ pub struct Parameters<T> {
     pub spike: T,
     /// How many calls have one such among them.
     pub one_in: u32,
+    /// What a tick of the core that is called takes of it.
+    pub ticked: T,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// Lazy acknowledgement: likewise.
@@ -259,6 +261,7 @@ impl Parameters<f64> {
             seldom: time(self.seldom)?,
             spike: time(self.spike)?,
             one_in: self.one_in,
+            ticked: time(self.ticked)?,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,

@@ -52,6 +52,9 @@ pub struct Stream {
     pub take: u64,
     /// What it waits for its engine meanwhile.
     pub take_wait: u64,
+    /// Whether the other core rings when it has answered, however the calling one waits: it does so to
+    /// acknowledge.
+    pub rings: bool,
     /// What some messages take the calling core more.
     pub more: u64,
     /// One of so many does; none if 0.
@@ -76,6 +79,7 @@ impl Default for Stream {
             service: 0,
             take: 0,
             take_wait: 0,
+            rings: false,
             more: 0,
             one_in: 0,
             turn: Turn::default(),
@@ -289,7 +293,11 @@ impl Walk<'_> {
         let here = self.streams.iter_mut().filter(|one| usize::from(one.dsp) == dsp);
         let sent = |one: &Stream| one.waiting().next().unwrap_or(u64::MAX);
         let Some(one) = here.min_by_key(|one| sent(one)) else { return false };
+        let began = core.at;
         core.work(one.service);
+        let tick = self.costs.callee.tick;
+        let before = |time: u64| time.checked_div(tick).unwrap_or(0);
+        core.work(self.costs.ticked.saturating_mul(before(core.at) - before(began)));
         let number = one.turn.served;
         one.turn.get_mut(number).there = core.at;
         one.turn.served += 1;
@@ -366,7 +374,8 @@ impl Walk<'_> {
         loop {
             let answered = self.streams.iter().flat_map(Stream::answered);
             let first = answered.clone().min().unwrap_or(u64::MAX);
-            let enough = last(answered, enough(how));
+            let ringing = self.streams.iter().filter(|one| one.rings).flat_map(Stream::answered);
+            let enough = last(answered, enough(how)).min(ringing.min().unwrap_or(u64::MAX));
             let mut woken = self.caller;
             if first.min(until) < u64::MAX {
                 woken.wait(
