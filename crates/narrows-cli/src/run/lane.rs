@@ -5,8 +5,7 @@ use crate::functions;
 use crate::place::Place;
 use crate::statistics::Samples;
 use crate::workload::{Flow, Requests, Source, Work};
-use narrows::endpoint::{CallError, FlowError, FlowId, Node, Payload, Reserved, SendError};
-use narrows::link::LinkId;
+use narrows::endpoint::{CallError, FlowId, Node, Payload, Reserved, SendError};
 use narrows::platform::Instant;
 use narrows::strategy::{Strategy, Transfer};
 use std::collections::VecDeque;
@@ -40,17 +39,17 @@ pub(crate) struct Figures {
     pub returned: Vec<i16>,
 }
 
-struct UnderWay {
+pub(super) struct UnderWay {
     request: Vec<u8>,
     due: Instant,
     began: Instant,
 }
 
 /// A request that is made and waits for room.
-struct Ready {
+pub(super) struct Ready {
     request: Vec<u8>,
     due: Instant,
-    block: Option<Reserved>,
+    pub(super) block: Option<Reserved>,
 }
 
 /// How far a lane's flow of the stack is.
@@ -70,7 +69,7 @@ pub(super) struct Lane<'w> {
     /// The stack's flow; meaningless while it is away.
     pub id: Option<FlowId>,
     /// The one that it is to have on another link, while that is opened.
-    coming: Option<FlowId>,
+    pub(super) coming: Option<FlowId>,
     pub stage: Stage,
     pub strategy: Strategy,
     /// Whether nothing new is started for now, so that the strategy can change.
@@ -84,12 +83,12 @@ pub(super) struct Lane<'w> {
     depth: usize,
     /// When requests of its own account come.
     pub arrivals: Arrivals,
-    ready: Option<Ready>,
+    pub(super) ready: Option<Ready>,
     /// Requests that the flow before has brought.
     pub brought: VecDeque<(Vec<u8>, Instant)>,
-    under_way: VecDeque<UnderWay>,
+    pub(super) under_way: VecDeque<UnderWay>,
     spare: Vec<Vec<u8>>,
-    response: Vec<u8>,
+    pub(super) response: Vec<u8>,
     expected: Vec<u8>,
     last: Option<f64>,
     /// Calls that make one pass over the input.
@@ -131,119 +130,6 @@ impl<'w> Lane<'w> {
             response: vec![0; longest],
             expected: vec![0; longest],
             last: None,
-        }
-    }
-
-    /// Has a flow of the stack from now on, by a strategy.
-    pub fn open(&mut self, id: FlowId, strategy: Strategy, stage: Stage) {
-        (self.id, self.strategy, self.stage) = (Some(id), strategy, stage);
-    }
-
-    /// Begins to open a flow of the stack; requests are due from when it can be used.
-    pub fn begin<P: Place>(
-        &mut self,
-        node: &mut Node<P>,
-        link: LinkId,
-        strategy: Strategy,
-    ) -> Result<(), FlowError> {
-        let id = self.ask(node, link, strategy)?;
-        self.open(id, strategy, Stage::Opening);
-        Ok(())
-    }
-
-    /// Asks the other side of a link for a flow of the stack.
-    fn ask<P: Place>(
-        &self,
-        node: &mut Node<P>,
-        link: LinkId,
-        strategy: Strategy,
-    ) -> Result<FlowId, FlowError> {
-        let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
-        let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
-        node.begin_flow(link, &name, strategy, longest)
-    }
-
-    /// Sees how a flow that opens or leaves gets on; true if it is another stage.
-    pub fn advance<P: Place>(&mut self, node: &mut Node<P>) -> Result<bool, FlowError> {
-        let Some(id) = self.id else { return Ok(false) };
-        match self.stage {
-            Stage::Opening if node.is_ready(id)? => {
-                self.stage = Stage::Here;
-                self.arrivals.begin(node.platform().time());
-            }
-            Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
-                self.cancel(node);
-                self.stay(node);
-                node.close_flow(id)?;
-                (self.id, self.stage, self.held) = (None, Stage::Away, false);
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Changes the strategy, once nothing is under way: true when both sides have.
-    pub fn switch<P: Place>(
-        &mut self,
-        node: &mut Node<P>,
-        to: Strategy,
-    ) -> Result<bool, FlowError> {
-        let id = self.id.ok_or(FlowError::Unknown)?;
-        if !self.under_way.is_empty() {
-            return Ok(false);
-        }
-        if self.strategy != to {
-            self.unmake(node);
-            node.begin_switch(id, to)?;
-            self.strategy = to;
-        }
-        node.is_ready(id)
-    }
-
-    /// Has a flow on another link instead, by a strategy of its own, once nothing is under way: true when
-    /// that is so. With an error it goes on as before.
-    pub fn move_to<P: Place>(
-        &mut self,
-        node: &mut Node<P>,
-        link: LinkId,
-        to: Strategy,
-    ) -> Result<bool, FlowError> {
-        let id = self.id.ok_or(FlowError::Unknown)?;
-        if !self.under_way.is_empty() {
-            return Ok(false);
-        }
-        let coming = match self.coming {
-            Some(coming) => coming,
-            None => self.ask(node, link, to)?,
-        };
-        self.coming = Some(coming);
-        match node.is_ready(coming) {
-            Ok(true) => {}
-            Ok(false) => return Ok(false),
-            Err(error) => {
-                self.stay(node);
-                return Err(error);
-            }
-        }
-        self.unmake(node);
-        self.coming = None;
-        node.close_flow(id)?;
-        self.open(coming, to, Stage::Here);
-        Ok(true)
-    }
-
-    /// Does not move.
-    fn stay<P: Place>(&mut self, node: &mut Node<P>) {
-        if let Some(coming) = self.coming.take() {
-            // It may be gone already.
-            let _ = node.close_flow(coming);
-        }
-    }
-
-    /// A request that was made in memory of another strategy or link is made again.
-    fn unmake<P: Place>(&mut self, node: &mut Node<P>) {
-        if let Some(block) = self.ready.as_mut().and_then(|ready| ready.block.take()) {
-            node.cancel(block);
         }
     }
 
@@ -451,7 +337,7 @@ impl<'w> Lane<'w> {
     }
 
     /// Forgets a request that was made and not sent.
-    fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
+    pub(super) fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
         if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
             node.cancel(block);
         }

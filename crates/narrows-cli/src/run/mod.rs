@@ -6,12 +6,15 @@ mod asked;
 mod changes;
 mod lane;
 mod live;
+mod open;
+mod passage;
 mod phases;
 mod pilot;
 mod returned;
 mod round;
 mod row;
 mod setup;
+mod storage;
 mod text;
 
 pub use phases::{Call, Scale, Stamps, calls};

@@ -5,26 +5,31 @@
 //! [`Strategy`]; [`estimate`] gives the rest. All of it is whole numbers.
 
 mod cores;
+mod latency;
 mod notice;
 mod parameters;
+mod parts;
 mod payload;
 mod queue;
 #[cfg(test)]
 mod queue_tests;
+mod stream;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 use core::time::Duration;
 
-use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
+use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
-use notice::{Noticed, noticed, told, waited};
+use latency::{Pace, at_once, latency};
+use notice::{noticed, waited};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
 };
-use payload::{cold, moved};
-pub use queue::{Phases, Stream, Turn, latencies};
+use parts::{Message, Parts};
+pub use queue::{Phases, latencies};
+pub use stream::{Stream, Turn};
 
 /// The longest payload of one message, in bytes.
 const LONGEST: u32 = 1 << 30;
@@ -156,29 +161,6 @@ impl Flow {
         }
         Ok(())
     }
-
-    /// When messages of it come, by a strategy.
-    fn pace(&self, strategy: &Strategy) -> Pace {
-        let (count, burst) = (u64::from(strategy.granularity.max(1)), u64::from(self.burst));
-        let depth = (u64::from(self.depth) / count).max(1);
-        let whole = burst % count == 0;
-        let (periods, burst) = if whole { (1, burst / count) } else { (count, burst) };
-        let waits = if whole { 0 } else { (count - 1).div_ceil(u64::from(self.burst)) };
-        let times = |times| self.period.map(|period| picos(period).saturating_mul(times));
-        Pace { period: times(periods), burst, depth, gathered: times(waits).unwrap_or(0) }
-    }
-}
-
-/// When messages of a flow come.
-struct Pace {
-    /// From one burst of them to the next, in picoseconds, if that is not whenever there is room.
-    period: Option<u64>,
-    /// Messages of a burst.
-    burst: u64,
-    /// Messages that may be under way.
-    depth: u64,
-    /// What the first request of a message waits for the last, in picoseconds.
-    gathered: u64,
 }
 
 /// A time in picoseconds.
@@ -190,123 +172,6 @@ pub fn picos(time: Duration) -> u64 {
 fn share(of: u64, all: u64) -> u32 {
     let ppm = (u128::from(of) * u128::from(WHOLE)).div_ceil(u128::from(all.max(1)));
     u32::try_from(ppm).unwrap_or(u32::MAX)
-}
-
-/// A message of a flow: all requests that it holds.
-struct Message {
-    request: u32,
-    response: u32,
-    work: u64,
-}
-
-/// A round trip, in picoseconds.
-struct Parts {
-    message: Message,
-    internal: bool,
-    /// What a timer takes of the calling core that wakes it when a request is due, and how long after
-    /// that it goes on.
-    due: u64,
-    late: u64,
-    /// The request until it is handed over: time of the calling core.
-    before: u64,
-    /// From then until the other core has worked it off, if it is told at once, and its own time of that.
-    least: u64,
-    callee: u64,
-    /// That without learning of the request.
-    serves: u64,
-    /// The engines' parts of it at either end, for which the ends wait: at the calling one for the request
-    /// and for the response.
-    engine: [u64; 2],
-    engine_there: u64,
-    /// From one look of the other core to the next; 0 if it is told.
-    step: u64,
-    /// The copy of the response, and the acknowledgement of the request.
-    after: u64,
-    ack: u64,
-    /// What either side takes at most more: where its caches are cold, or the other one looks.
-    more: [u64; 2],
-}
-
-impl Parts {
-    fn of(
-        costs: &Costs,
-        flow: &Flow,
-        strategy: &Strategy,
-        soonest: Notification,
-    ) -> Result<Parts, ModelError> {
-        flow.check()?;
-        strategy.check().map_err(|_| ModelError::Strategy)?;
-        let internal = match strategy.placement {
-            Placement::Internal => true,
-            Placement::External => false,
-            Placement::Region(_) => return Err(ModelError::Region),
-        };
-        let count = u32::from(strategy.granularity);
-        let long = |one: u32| one.checked_mul(count).filter(|all| *all <= LONGEST);
-        let message = Message {
-            request: long(flow.request).ok_or(ModelError::Bytes)?,
-            response: long(flow.response).ok_or(ModelError::Bytes)?,
-            work: picos(flow.work).saturating_mul(count.into()),
-        };
-        if message.work > picos(DAY) {
-            return Err(ModelError::Time);
-        }
-        // Who looks for a while before sleeping does so all the time that the other core works, and until
-        // the next request, if that is soon.
-        let idles = match soonest {
-            Notification::Spin => true,
-            Notification::Hybrid { longest } => flow.period.is_none_or(|period| period <= longest),
-            _ => false,
-        };
-        let looks = |how| matches!(how, Notification::Spin | Notification::Hybrid { .. });
-        let waits = looks(strategy.notification) || looks(soonest);
-        let here = moved(costs, internal, idles, &message, strategy, true);
-        let there = moved(costs, internal, waits, &message, strategy, false);
-        let most = moved(costs, internal, waits, &message, strategy, true);
-        let slower =
-            sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
-        let more = [
-            sum(&[cold(&costs.caller, &message, true), slower]),
-            cold(&costs.callee, &message, false),
-        ];
-        let told = told(costs, soonest);
-        let serves = sum(&[costs.callee.request, there.request, there.response, message.work]);
-        let callee = sum(&[serves, told.busy]);
-        let (engine_here, engine_there) = (sum(&here.engine), sum(&there.engine));
-        let ack = match strategy.acknowledgement {
-            Acknowledgement::Interrupt => costs.ack_interrupt,
-            Acknowledgement::Lazy => costs.ack_lazy,
-            Acknowledgement::Batched => costs.ack_batched,
-        };
-        // Who spins looks at the clock as well, and sleeps for no request.
-        let sleeps = flow.period.is_some() && strategy.notification != Notification::Spin;
-        let of = |time: u64| if sleeps { time } else { 0 };
-        Ok(Parts {
-            internal,
-            due: of(costs.caller.timer),
-            late: of(sum(&[costs.rested, costs.caller.tick])),
-            before: sum(&[costs.caller.request, here.request]),
-            least: sum(&[told.late, callee, engine_here, engine_there]),
-            callee,
-            serves,
-            engine: here.engine,
-            engine_there,
-            step: told.step,
-            after: here.response,
-            ack,
-            more,
-            message,
-        })
-    }
-
-    /// What keeps the calling core, but for learning of the response.
-    fn own(&self) -> u64 {
-        sum(&[self.due, self.before, self.after, self.ack])
-    }
-
-    fn turnaround(&self) -> u64 {
-        sum(&[self.least, self.step])
-    }
 }
 
 /// What a flow takes by a strategy, if the machine is `costs`.
@@ -398,69 +263,9 @@ pub fn stream(
     })
 }
 
-/// Messages that may be at the cores at once, if one takes so long there.
-fn at_once(flow: &Flow, pace: &Pace, each: u64) -> u64 {
-    let Pace { period: Some(period), burst, depth, .. } = *pace else { return pace.depth };
-    let all = sum(&[each.saturating_mul(burst), picos(flow.jitter)]);
-    let most = all.div_ceil(period.max(1)).max(1).saturating_mul(burst);
-    most.min(depth.max(burst))
-}
-
 /// All of them, or as much as there is room for.
 fn sum(parts: &[u64]) -> u64 {
     parts.iter().fold(0, |sum, part| sum.saturating_add(*part))
-}
-
-fn latency(
-    costs: &Costs,
-    flow: &Flow,
-    strategy: &Strategy,
-    parts: &Parts,
-    noticed: &Noticed,
-) -> Latency {
-    let Parts { before, after, .. } = *parts;
-    let turnaround = parts.turnaround();
-    let worked = sum(&[before, turnaround]);
-    let told = sum(&[noticed.late, noticed.busy]);
-    let Pace { period, burst, depth, gathered } = flow.pace(strategy);
-    let (source, aligned) = match strategy.notification {
-        Notification::Poll { every } => {
-            let every = picos(every);
-            let rare = period.is_some_and(|period| every > period);
-            let source = if rare { sum(&[every, after]) } else { sum(&[told, worked, after]) };
-            (source, worked.div_ceil(every).max(1).saturating_mul(every))
-        }
-        _ => (sum(&[told, worked, after]), sum(&[told, worked, after])),
-    };
-    let ticks = turnaround.checked_div(costs.callee.tick).map_or(0, |ticks| ticks + 1);
-    let alone = sum(&[
-        costs.ticked.saturating_mul(ticks),
-        costs.seldom,
-        costs.seldom,
-        parts.late,
-        worked,
-        noticed.step,
-        told,
-        after,
-        parts.ack,
-        parts.more[0],
-        parts.more[1],
-    ]);
-    // Of those under way before it each may be in its way at the calling core.
-    let ahead = period.map_or(0, |period| alone.saturating_sub(1) / period.max(1));
-    let ahead = ahead.saturating_mul(burst).min(depth - 1);
-    let overlap = ahead.saturating_mul(sum(&[parts.own(), noticed.busy]));
-    // Of a burst as many are begun at once as may be, so that one is taken while the next is served, and the
-    // next as many when those have been answered.
-    let rounds = burst.div_ceil(depth).max(1);
-    let together = burst.min(depth).max(1) - 1;
-    let served = sum(&[parts.callee, parts.engine_there]);
-    let taken = sum(&[noticed.busy, after, parts.ack]);
-    let each = sum(&[before, sum(&parts.engine), served.max(taken)]);
-    let queued = (rounds - 1).saturating_mul(alone);
-    let queued = sum(&[queued, rounds.saturating_mul(together).saturating_mul(each)]);
-    let bound = sum(&[alone, gathered, queued, overlap, picos(flow.jitter)]);
-    Latency { source, aligned, bound }
 }
 
 /// Buffers of one direction.

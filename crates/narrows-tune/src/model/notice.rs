@@ -4,8 +4,9 @@ use core::time::Duration;
 
 use narrows::strategy::{Notification, Strategy};
 
+use super::latency::Pace;
 use super::parameters::{Costs, Polling, Side, Told};
-use super::{Flow, Pace, picos, sum};
+use super::{Flow, picos, sum};
 
 /// The shortest look before sleeping of the hybrid notification, and times of the longest beyond which an
 /// answer is no prompt one: what `narrows::notify` does.

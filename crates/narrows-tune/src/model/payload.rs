@@ -3,7 +3,8 @@
 use narrows::strategy::{Strategy, Transfer};
 
 use super::parameters::{Access, Costs, InPool, Side};
-use super::{Message, sum};
+use super::parts::Message;
+use super::sum;
 
 /// What moving payload takes of a core, and what it takes beside any core.
 #[derive(Clone, Copy, Default)]

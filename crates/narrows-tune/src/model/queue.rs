@@ -12,6 +12,7 @@ use narrows::strategy::Notification;
 use super::cores::{Awaited, Core};
 use super::parameters::{Costs, Told};
 use super::share;
+use super::stream::{Message, Random, Stream, UNDER_WAY};
 use crate::optimise::MAX_DSPS;
 
 /// How the flows' first requests lie to each other.
@@ -23,190 +24,12 @@ pub enum Phases {
     Random,
 }
 
-/// A flow before both cores, times in picoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
-    /// From one burst to the next; 0 if a request is due whenever there is room.
-    pub period: u64,
-    /// By how much its first request is due after those of others, where all begin together.
-    pub after: u64,
-    /// Requests of a burst, at least 1.
-    pub burst: u16,
-    /// By how much a burst may be later than due.
-    pub jitter: u64,
-    /// Requests that may be under way, at least 1.
-    pub depth: u16,
-    /// Requests of a message, at least 1.
-    pub together: u16,
-    /// How its responses are awaited, and its requests.
-    pub how: Notification,
-    /// The core that serves it.
-    pub dsp: u8,
-    /// Time of the calling core until a message is handed over, and what it waits for its engine meanwhile.
-    pub send: u64,
-    /// See above.
-    pub send_wait: u64,
-    /// Time of the other core for each message, beside learning of it, waiting for its engine included.
-    pub service: u64,
-    /// Time of the calling core for the response, beside learning of it.
-    pub take: u64,
-    /// What it waits for its engine meanwhile.
-    pub take_wait: u64,
-    /// Whether the other core rings when it has answered, however the calling one waits: it does so to
-    /// acknowledge.
-    pub rings: bool,
-    /// What some messages take the calling core more.
-    pub more: u64,
-    /// One of so many does; none if 0.
-    pub one_in: u32,
-    /// How far it is; its value before means nothing.
-    pub turn: Turn,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream {
-            period: 0,
-            after: 0,
-            burst: 1,
-            jitter: 0,
-            depth: 1,
-            together: 1,
-            how: Notification::Interrupt,
-            dsp: 0,
-            send: 0,
-            send_wait: 0,
-            service: 0,
-            take: 0,
-            take_wait: 0,
-            rings: false,
-            more: 0,
-            one_in: 0,
-            turn: Turn::default(),
-        }
-    }
-}
-
-/// How far a flow is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
-    /// The burst that comes next or is being sent: when it is due, by how much it is later, and how many
-    /// requests of it are left.
-    burst: Burst,
-    late: u64,
-    /// Messages that are under way, in a circle, the oldest at `first`; of them `served` have been.
-    messages: [Message; UNDER_WAY],
-    first: u8,
-    count: u8,
-    served: u8,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Burst {
-    due: u64,
-    left: u16,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Message {
-    /// Where its first request was in its burst.
-    burst: Burst,
-    /// When it was handed over, and when its response was there.
-    sent: u64,
-    there: u64,
-}
-
-/// The most messages of a flow that are told apart while they are under way.
-const UNDER_WAY: usize = 16;
 /// Requests of the flow in question between two draws of phases, and those before them that do not
 /// count.
 const RUN: usize = 64;
 const BEFORE: usize = 8;
 /// The most turns of all flows for a latency of the one in question.
 const MOST: usize = 1000;
-
-/// Numbers that look random (xorshift, 64 bits).
-struct Random(u64);
-
-impl Random {
-    /// A number from 0 to `most`.
-    fn to(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        if most == u64::MAX { self.0 } else { self.0 % (most + 1) }
-    }
-}
-
-impl Turn {
-    fn get(&self, number: u8) -> Message {
-        self.messages[usize::from(self.first + number) % UNDER_WAY]
-    }
-
-    fn get_mut(&mut self, number: u8) -> &mut Message {
-        &mut self.messages[usize::from(self.first + number) % UNDER_WAY]
-    }
-}
-
-impl Burst {
-    /// Takes a request of it, after which the next burst comes if it was the last.
-    fn take(&mut self, period: u64, burst: u16) {
-        self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
-            *self = Burst { due: self.due.saturating_add(period), left: burst };
-        }
-    }
-}
-
-impl Stream {
-    fn begin(&mut self, phases: Phases, random: &mut Random) {
-        let due = match phases {
-            Phases::Together => self.after,
-            Phases::Random => random.to(self.period.saturating_sub(1)),
-        };
-        let burst = Burst { due, left: self.burst };
-        self.turn = Turn { burst, late: random.to(self.jitter), ..Turn::default() };
-    }
-
-    /// When its next message can be sent; never while as many are under way as may be.
-    fn there(&self) -> u64 {
-        let Turn { burst: Burst { due, left }, late, count, .. } = self.turn;
-        let most = (self.depth / self.together).clamp(1, UNDER_WAY as u16);
-        if u16::from(count) >= most {
-            return u64::MAX;
-        }
-        let later = u64::from(self.together.saturating_sub(left).div_ceil(self.burst));
-        due.saturating_add(late).saturating_add(later.saturating_mul(self.period))
-    }
-
-    /// When messages were sent that have not been served.
-    fn waiting(&self) -> impl Iterator<Item = u64> + Clone {
-        (self.turn.served..self.turn.count).map(|number| self.turn.get(number).sent)
-    }
-
-    /// When responses are there that have not been taken.
-    fn answered(&self) -> impl Iterator<Item = u64> + Clone {
-        (0..self.turn.served).map(|number| self.turn.get(number).there)
-    }
-
-    /// Whether a core has less time than it is asked for by all.
-    fn too_much<'a>(all: impl Iterator<Item = &'a Stream>, of: impl Fn(&Stream) -> u64) -> bool {
-        const ALL: u128 = 1_000_000_000;
-        let part = |one: &Stream| {
-            let each = u128::from(of(one)) * u128::from(one.burst);
-            each * ALL / (u128::from(one.period) * u128::from(one.together))
-        };
-        // What has no period takes what is left.
-        all.filter(|one| one.period > 0).map(part).sum::<u128>() > ALL
-    }
-
-    fn is_possible(&self) -> bool {
-        let trip = [self.send, self.service, self.take];
-        let counts = self.burst.min(self.depth).min(self.together) > 0;
-        let time = self.period > 0 || trip.iter().any(|part| *part > 0);
-        counts && time && self.period < u64::MAX / 1024 && usize::from(self.dsp) < MAX_DSPS
-    }
-}
 
 /// When the last of so many is there.
 fn last(times: impl Iterator<Item = u64> + Clone, of: u16) -> u64 {

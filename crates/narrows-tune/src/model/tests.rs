@@ -1,6 +1,7 @@
 //! The equations against figures worked out by hand, and the queue against what is known of it.
 
 use super::*;
+use narrows::strategy::Placement;
 
 const US: u64 = 1_000_000;
 const MS: u64 = 1000 * US;

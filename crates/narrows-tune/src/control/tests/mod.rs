@@ -2,7 +2,7 @@ mod any;
 mod dsps;
 
 use super::*;
-use crate::model::{Access, Parameters, Side};
+use crate::model::{Access, Parameters, Side, WHOLE};
 use crate::optimise::{GroupState, HullStep, KeptChoice, SearchFrame, Unsolved};
 
 const FLOWS: usize = 10;
@@ -203,7 +203,7 @@ fn a_deadline_that_was_missed_takes_what_is_late_away_for_a_while() {
     assert_eq!((made.reason, made.switches), (Reason::Deadline, 1));
     carry_out(&mut controller, MS);
     assert!(name(controller.strategy_of(flow)).contains("interrupt"));
-    let later = Settings::default().rest * (FORGET + 1);
+    let later = Settings::default().rest * (decide::FORGET + 1);
     assert_eq!(controller.decide(later, Cause::Rested).unwrap().reason, Reason::Saves);
 }
 
