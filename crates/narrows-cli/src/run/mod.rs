@@ -350,8 +350,8 @@ fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
     }
     if rows.iter().any(|row| row.phase_calls == 0 && row.received > 0) {
         notes.push(
-            "there are no phases of flows that come and go, or whose strategy is chosen: fetching \
-             their stamps would keep other flows back"
+            "there are no phases of flows that come and go, whose strategy is chosen, or of which \
+             each has its own: fetching their stamps would keep other flows back"
                 .into(),
         );
     }

@@ -13,6 +13,8 @@ pub(crate) use super::terms::{Given, Least, Limits, Machine, NoPlan, Plan, Subje
 const NODES: u32 = 2_000_000;
 /// How often flows are planned anew, each time with more of what others delay them by.
 const TRIES: usize = 16;
+/// Requests in a row that a flow may be behind with.
+const BEHIND: u64 = 1000;
 /// Points of a front, at most.
 const POINTS: usize = 200;
 
@@ -88,7 +90,9 @@ impl<'a> Planner<'a> {
             let mut late = None;
             let both = delays.into_iter().zip(longer);
             for (number, (one, (delay, longer))) in plan.given.iter_mut().zip(both).enumerate() {
-                one.beside = delay.most;
+                let alone = one.way.estimate.latency.bound;
+                let worst = self.worst(number, &one.way.estimate, delay);
+                one.beside = worst.map_or(delay.most, |worst| worst.saturating_sub(alone));
                 let holds = self.holds(number, &one.way.estimate, delay, limits);
                 let more = delay.and(longer);
                 if !holds && more > beside[number] {
@@ -120,10 +124,40 @@ impl<'a> Planner<'a> {
 
     /// Whether a flow that others delay by so much keeps to its deadline and keeps pace.
     fn holds(&self, flow: usize, made: &Estimate, delay: Delay, limits: &Limits) -> bool {
+        let worst = self.worst(flow, made, delay);
+        worst.is_some_and(|worst| worst <= self.deadline(flow, limits))
+    }
+
+    /// The longest that a response takes if others delay the flow by so much; none if it does not keep pace.
+    /// One with a deadline may fall behind for a while, if it catches up: of the requests that come until
+    /// then, each waits for those before it and for what others ask of the cores meanwhile.
+    fn worst(&self, flow: usize, made: &Estimate, delay: Delay) -> Option<u64> {
         let bound = made.latency.bound;
-        let lasting = bound.saturating_sub(made.once[0] + made.once[1]);
-        bound.saturating_add(delay.most) <= self.deadline(flow, limits)
-            && lasting.saturating_add(delay.lasting) <= self.pace(flow)
+        let first = bound.saturating_add(delay.most);
+        let alone = bound.saturating_sub(made.once[0] + made.once[1]);
+        let lasting = alone.saturating_add(delay.lasting);
+        if lasting <= self.pace(flow) {
+            return Some(first);
+        }
+        let Flow { period: Some(period), depth: 1, deadline: Some(_), .. } =
+            self.subjects[flow].flow
+        else {
+            return None;
+        };
+        let jitter = self.subjects.iter().map(|one| picos(one.flow.jitter)).max().unwrap_or(0);
+        let (period, mut worst, mut until) = (picos(period), first, lasting);
+        for before in 1..BEHIND {
+            let due = period.saturating_mul(before);
+            if until <= due {
+                return Some(worst);
+            }
+            let passed = u128::from(until) + u128::from(jitter);
+            let others = passed * u128::from(delay.rate) / u128::from(WHOLE);
+            let others = u64::try_from(others).unwrap_or(u64::MAX);
+            until = lasting.saturating_add(alone.saturating_mul(before)).saturating_add(others);
+            worst = worst.max(until.saturating_sub(due).saturating_add(first - lasting));
+        }
+        None
     }
 
     /// Why a flow is late that needs so much at least.

@@ -14,6 +14,8 @@ const SEED: u64 = 1;
 pub(super) struct Delay {
     pub most: u64,
     pub lasting: u64,
+    /// And on average, in parts per million of the time that passes.
+    pub rate: u64,
 }
 
 impl Delay {
@@ -21,6 +23,7 @@ impl Delay {
         Delay {
             most: self.most.saturating_add(more.most),
             lasting: self.lasting.saturating_add(more.lasting),
+            rate: self.rate.saturating_add(more.rate),
         }
     }
 }
@@ -55,10 +58,11 @@ impl Planner<'_> {
         let longer = each.map(|((Given { way, .. }, subject), soonest)| {
             let soonest = soonest.unwrap_or(way.strategy.notification);
             let made = beside(&self.machine.costs, &subject.flow, &way.strategy, soonest);
-            let alone = way.estimate.latency.bound;
-            way.estimate = made.unwrap_or(way.estimate);
-            let more = way.estimate.latency.bound.saturating_sub(alone);
-            Delay { most: more, lasting: more }
+            let Estimate { load, latency: alone, .. } = way.estimate;
+            // Loads stay those that were chosen by, which add up.
+            way.estimate = made.map_or(way.estimate, |made| Estimate { load, ..made });
+            let more = way.estimate.latency.bound.saturating_sub(alone.bound);
+            Delay { most: more, lasting: more, rate: 0 }
         });
         longer.collect()
     }
@@ -67,7 +71,7 @@ impl Planner<'_> {
     pub(super) fn delays(&self, plan: &Plan) -> Vec<Delay> {
         let of = |number: usize, dsp: u8| {
             let one = &plan.given[number];
-            let Estimate { blocks, serves, once, at_once, .. } = one.way.estimate;
+            let Estimate { blocks, serves, once, at_once, period, .. } = one.way.estimate;
             let (there, cold) =
                 if one.dsp == dsp { (serves, once[0] + once[1]) } else { (0, once[0]) };
             // Without a period its next call is there as soon as there is room: before the request, and
@@ -75,8 +79,11 @@ impl Planner<'_> {
             let turns = if one.way.paced { 1 } else { 2 };
             let lasting = blocks.saturating_mul(turns).saturating_add(there);
             // It is cold once, whatever there is of it.
-            let lasting = lasting.saturating_sub(cold).saturating_mul(at_once);
-            Delay { most: lasting.saturating_add(cold), lasting }
+            let each = lasting.saturating_sub(cold);
+            let lasting = each.saturating_mul(at_once);
+            let rate = u128::from(each) * u128::from(WHOLE) / u128::from(period.max(1));
+            let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+            Delay { most: lasting.saturating_add(cold), lasting, rate }
         };
         let all = |own: usize| {
             let others = (0..plan.given.len()).filter(|other| *other != own);
