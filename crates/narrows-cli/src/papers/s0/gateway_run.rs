@@ -262,12 +262,11 @@ mod tests {
     #[test]
     fn a_session_moves_to_the_dsp_whose_memory_has_become_free() {
         let chip = s0::chip().unwrap();
-        // Each has memory for two sessions of audio; the second and fourth of the five are at the second DSP.
+        // Each has memory for two sessions of audio: the first two are at one, two more at the other, and the
+        // fifth has none, at the first.
         let mut presence = [Presence::Always; 5];
-        for leaving in [1, 3] {
-            let leaves = Some(Duration::from_millis(700));
-            presence[leaving] = Presence::Once { arrives: None, leaves };
-        }
+        let leaves = Some(Duration::from_millis(700));
+        presence[2] = Presence::Once { arrives: None, leaves };
         let made = outcome(&chip, 2, 2 << 10, [5, 0], &presence, Policy::Auto).unwrap();
         assert_eq!(made.failure, None);
         let moves = made.decisions.iter().flat_map(|row| &row.switches);
