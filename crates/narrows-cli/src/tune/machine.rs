@@ -147,6 +147,7 @@ impl Measured {
         } = &mut scaled.parameters;
         for time in [
             &mut caller.request,
+            &mut caller.further,
             &mut caller.interrupt,
             &mut caller.poll,
             &mut caller.look,

@@ -14,13 +14,15 @@ pub(super) struct Core {
     pub at: u64,
     /// Its time that was taken until then.
     pub busy: u64,
+    /// Whether a bell was rung that ends the next sleep that it may end.
+    pub rung: bool,
     /// How long it looks before it sleeps.
     window: u64,
 }
 
 impl Default for Core {
     fn default() -> Core {
-        Core { at: 0, busy: 0, window: u64::MAX }
+        Core { at: 0, busy: 0, rung: false, window: u64::MAX }
     }
 }
 
@@ -74,6 +76,10 @@ impl Core {
 
     /// Waits, `wake` being what passes until a bell is heard.
     pub fn wait(&mut self, side: &Side<u64>, wake: u64, how: Notification, on: Awaited) {
+        // Who sleeps without a look wakes at once: that is in the time of the acknowledgement.
+        if matches!(how, Notification::Interrupt | Notification::Coalesced { .. }) {
+            self.rung = false;
+        }
         match how {
             Notification::Interrupt => self.told(side, wake, on.first, on.until),
             Notification::Spin => self.spin(side, on.first, on.until),
@@ -85,7 +91,10 @@ impl Core {
                     return self.spin(side, on.first, on.until);
                 }
                 self.look(end);
-                self.told(side, wake, on.first, on.until);
+                // A bell that was rung before ends the sleep, as an answer would.
+                if !core::mem::take(&mut self.rung) {
+                    self.told(side, wake, on.first, on.until);
+                }
                 let waited = self.at - began;
                 let prompt = waited <= longest.saturating_mul(PROMPT);
                 let longer = waited.saturating_mul(2).max(window);

@@ -18,6 +18,8 @@ pub struct Access<T> {
 pub struct Side<T> {
     /// A request and its response, beside all that follows (the source's O^R).
     pub request: T,
+    /// Each request of a message but the first, and its response.
+    pub further: T,
     /// Being told by an interrupt (O_I).
     pub interrupt: T,
     /// A look of a core that sleeps in between (O_P).
@@ -224,6 +226,7 @@ impl<T: Copy> Side<T> {
     ) -> Result<Side<U>, ModelError> {
         Ok(Side {
             request: time(self.request)?,
+            further: time(self.further)?,
             interrupt: time(self.interrupt)?,
             poll: time(self.poll)?,
             look: time(self.look)?,

@@ -3,7 +3,7 @@
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
 use super::notice::told;
-use super::parameters::Costs;
+use super::parameters::{Costs, Side};
 use super::payload::{cold, moved};
 use super::{DAY, Flow, LONGEST, ModelError, picos, sum};
 
@@ -85,7 +85,14 @@ impl Parts {
             cold(&costs.callee, &message, false),
         ];
         let told = told(costs, soonest);
-        let serves = sum(&[costs.callee.request, there.request, there.response, message.work]);
+        let further = |side: &Side<u64>| side.further.saturating_mul(u64::from(count) - 1);
+        let serves = sum(&[
+            costs.callee.request,
+            further(&costs.callee),
+            there.request,
+            there.response,
+            message.work,
+        ]);
         let callee = sum(&[serves, told.busy]);
         let (engine_here, engine_there) = (sum(&here.engine), sum(&there.engine));
         let ack = match strategy.acknowledgement {
@@ -100,7 +107,7 @@ impl Parts {
             internal,
             due: of(costs.caller.timer),
             late: of(sum(&[costs.rested, costs.caller.tick])),
-            before: sum(&[costs.caller.request, here.request]),
+            before: sum(&[costs.caller.request, further(&costs.caller), here.request]),
             least: sum(&[told.late, callee, engine_here, engine_there]),
             callee,
             serves,

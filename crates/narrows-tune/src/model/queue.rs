@@ -149,6 +149,7 @@ impl Walk<'_> {
             (one.turn.count, one.turn.served) = (one.turn.count - 1, one.turn.served - 1);
             self.caller.at = self.caller.at.saturating_add(one.take_wait);
             self.caller.work(one.take);
+            self.caller.rung |= one.rings;
             any = true;
             for _ in 0..one.together {
                 if number == of {

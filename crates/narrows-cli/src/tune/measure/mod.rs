@@ -151,6 +151,7 @@ pub(crate) fn measure<P: Place>(
         let point = bench.point(strategy(&format!("{word}/interrupt/external")), short)?;
         *into = (point.caller - told.caller).max(0.0);
     }
+    [caller.further, callee.further] = bench.further(&told, [&caller, &callee])?;
     (parameters.caller, parameters.callee) = (caller, callee);
     parameters.in_slot = bench.in_slot;
     for (placement, long, inside) in [("external", external, false), ("internal", internal, true)] {
