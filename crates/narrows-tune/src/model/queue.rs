@@ -163,8 +163,7 @@ impl Walk<'_> {
 
     fn send(&mut self, number: usize) {
         let one = &mut self.streams[number];
-        let often = u64::from(one.one_in);
-        let more = if often > 0 && self.random.to(often - 1) == 0 { one.more } else { 0 };
+        let more = one.seldom();
         if one.period == 0 {
             one.turn.burst.due = self.caller.at;
         }

@@ -76,6 +76,8 @@ pub struct Turn {
     /// requests of it are left.
     pub(super) burst: Burst,
     pub(super) late: u64,
+    /// How many messages are left until one takes more.
+    until: u32,
     /// Messages that are under way, in a circle, the oldest at `first`; of them `served` have been.
     messages: [Message; UNDER_WAY],
     pub(super) first: u8,
@@ -140,7 +142,18 @@ impl Stream {
             Phases::Random => random.to(self.period.saturating_sub(1)),
         };
         let burst = Burst { due, left: self.burst };
-        self.turn = Turn { burst, late: random.to(self.jitter), ..Turn::default() };
+        let until = random.to(u64::from(self.one_in).saturating_sub(1)) as u32;
+        self.turn = Turn { burst, late: random.to(self.jitter), until, ..Turn::default() };
+    }
+
+    /// What the message that is sent takes more: what comes back in batches does so evenly.
+    pub(super) fn seldom(&mut self) -> u64 {
+        if self.one_in == 0 {
+            return 0;
+        }
+        let now = self.turn.until == 0;
+        self.turn.until = if now { self.one_in } else { self.turn.until } - 1;
+        if now { self.more } else { 0 }
     }
 
     /// When its next message can be sent; never while as many are under way as may be.
