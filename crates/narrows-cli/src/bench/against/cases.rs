@@ -79,17 +79,21 @@ pub(super) fn draw(seed: u64, machine: &Machine) -> Option<Case> {
         let count = random.usize(1..=3);
         let alike = random.bool();
         let first = strategy(&mut random, machine, trip, alike || count == 1);
-        let policy = if alike || count == 1 { Policy::Same(first) } else { Policy::Static };
+        let alike = alike || count == 1;
         let flows: Option<Vec<_>> = (0..count)
             .map(|_| {
-                let by = match policy {
-                    Policy::Same(_) => first,
-                    _ => strategy(&mut random, machine, trip, false),
+                let by = match alike {
+                    true => first,
+                    false => strategy(&mut random, machine, trip, false),
                 };
                 flow(&mut random, machine, by, trip, count)
             })
             .collect();
-        planned(flows?, policy, machine, REQUESTS)
+        let flows = flows?;
+        // One that has two requests in a message has a strategy of its own.
+        let same = alike && flows.iter().all(|(_, by)| *by == first);
+        let policy = if same { Policy::Same(first) } else { Policy::Static };
+        planned(flows, policy, machine, REQUESTS)
     })
 }
 
@@ -106,7 +110,9 @@ fn flow(
     let burst = if one_in(random, 4) { random.u16(2..=4) } else { 1 };
     let depth = if one_in(random, 3) { random.u16(2..=4) } else { 1 };
     // As many as can be under way at once, and come at once if the flow has bursts.
+    let spins = by.notification == Notification::Spin;
     let together = match random.u16(1..=2) {
+        _ if spins => 1,
         2 if depth > 1 && burst % 2 == 0 || burst == 1 && depth == 4 => 2,
         _ => 1,
     };
