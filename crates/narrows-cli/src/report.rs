@@ -187,6 +187,8 @@ pub struct SwitchRow {
     pub from: String,
     /// The strategy that it was to have.
     pub to: String,
+    /// The core that was to serve it from then on, in the order of the cores that are called, if another.
+    pub core: Option<u8>,
     /// What it was reckoned to take of the calling core.
     pub load_before_percent: f64,
     /// And afterwards.

@@ -118,7 +118,7 @@ impl<P: Place> Round<'_, '_, P> {
         };
         let link = self.link(dsp);
         let Some(Some(lane)) = self.lanes.get_mut(index) else { return Ok(()) };
-        lane.next = now;
+        lane.arrivals.begin(now);
         match lane.begin(&mut self.peer.node, link, strategy) {
             Ok(()) => Ok(()),
             Err(error) => self.unusable(index, strategy, error),
@@ -179,7 +179,7 @@ impl<P: Place> Round<'_, '_, P> {
         if pilot.is_switching() {
             self.peer.node.poll();
         }
-        match pilot.steer(&mut self.peer.node, &mut self.lanes, ran) {
+        match pilot.steer(self.peer, &mut self.lanes, ran) {
             Ok(any) => Ok(any),
             Err((index, strategy, error)) => self.unusable(index, strategy, error).map(|()| true),
         }

@@ -1,11 +1,11 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
+use super::arrivals::Arrivals;
 use crate::functions;
 use crate::place::Place;
 use crate::statistics::Samples;
 use crate::workload::{Flow, Requests, Source, Work};
-use narrows::endpoint::{CallError, FlowError, FlowId, Node, Payload, Reserved, SendError};
-use narrows::link::LinkId;
+use narrows::endpoint::{CallError, FlowId, Node, Payload, Reserved, SendError};
 use narrows::platform::Instant;
 use narrows::strategy::{Strategy, Transfer};
 use std::collections::VecDeque;
@@ -39,17 +39,17 @@ pub(crate) struct Figures {
     pub returned: Vec<i16>,
 }
 
-struct UnderWay {
+pub(super) struct UnderWay {
     request: Vec<u8>,
     due: Instant,
     began: Instant,
 }
 
 /// A request that is made and waits for room.
-struct Ready {
+pub(super) struct Ready {
     request: Vec<u8>,
     due: Instant,
-    block: Option<Reserved>,
+    pub(super) block: Option<Reserved>,
 }
 
 /// How far a lane's flow of the stack is.
@@ -68,6 +68,8 @@ pub(super) struct Lane<'w> {
     pub flow: &'w Flow,
     /// The stack's flow; meaningless while it is away.
     pub id: Option<FlowId>,
+    /// The one that it is to have on another link, while that is opened.
+    pub(super) coming: Option<FlowId>,
     pub stage: Stage,
     pub strategy: Strategy,
     /// Whether nothing new is started for now, so that the strategy can change.
@@ -79,15 +81,14 @@ pub(super) struct Lane<'w> {
     made: u64,
     most: u64,
     depth: usize,
-    period: Option<Duration>,
-    /// When the next request is due.
-    pub next: Instant,
-    ready: Option<Ready>,
+    /// When requests of its own account come.
+    pub arrivals: Arrivals,
+    pub(super) ready: Option<Ready>,
     /// Requests that the flow before has brought.
     pub brought: VecDeque<(Vec<u8>, Instant)>,
-    under_way: VecDeque<UnderWay>,
+    pub(super) under_way: VecDeque<UnderWay>,
     spare: Vec<Vec<u8>>,
-    response: Vec<u8>,
+    pub(super) response: Vec<u8>,
     expected: Vec<u8>,
     last: Option<f64>,
     /// Calls that make one pass over the input.
@@ -103,15 +104,14 @@ impl<'w> Lane<'w> {
         start: Instant,
     ) -> Lane<'w> {
         let requests = Requests::new(flow, samples);
-        let (period, most, depth) = match &flow.source {
-            Source::Own { period, count, depth, .. } => {
-                (*period, count.unwrap_or(u64::MAX), *depth)
-            }
-            Source::After(_) => (None, u64::MAX, usize::from(u8::MAX)),
+        let (most, depth) = match &flow.source {
+            Source::Own { count, depth, .. } => (count.unwrap_or(u64::MAX), *depth),
+            Source::After(_) => (u64::MAX, usize::from(u8::MAX)),
         };
         Lane {
             flow,
             id: None,
+            coming: None,
             stage: Stage::Away,
             strategy: Strategy::default(),
             held: false,
@@ -122,8 +122,7 @@ impl<'w> Lane<'w> {
             made: 0,
             most,
             depth,
-            period,
-            next: start,
+            arrivals: Arrivals::new(flow, start),
             ready: None,
             brought: VecDeque::new(),
             under_way: VecDeque::new(),
@@ -132,64 +131,6 @@ impl<'w> Lane<'w> {
             expected: vec![0; longest],
             last: None,
         }
-    }
-
-    /// Has a flow of the stack from now on, by a strategy.
-    pub fn open(&mut self, id: FlowId, strategy: Strategy, stage: Stage) {
-        (self.id, self.strategy, self.stage) = (Some(id), strategy, stage);
-    }
-
-    /// Begins to open a flow of the stack; requests are due from when it can be used.
-    pub fn begin<P: Place>(
-        &mut self,
-        node: &mut Node<P>,
-        link: LinkId,
-        strategy: Strategy,
-    ) -> Result<(), FlowError> {
-        let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
-        let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
-        let id = node.begin_flow(link, &name, strategy, longest)?;
-        self.open(id, strategy, Stage::Opening);
-        Ok(())
-    }
-
-    /// Sees how a flow that opens or leaves gets on; true if it is another stage.
-    pub fn advance<P: Place>(&mut self, node: &mut Node<P>) -> Result<bool, FlowError> {
-        let Some(id) = self.id else { return Ok(false) };
-        match self.stage {
-            Stage::Opening if node.is_ready(id)? => {
-                self.stage = Stage::Here;
-                self.next = node.platform().time();
-            }
-            Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
-                self.cancel(node);
-                node.close_flow(id)?;
-                (self.id, self.stage, self.held) = (None, Stage::Away, false);
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// Changes the strategy, once nothing is under way: true when both sides have.
-    pub fn switch<P: Place>(
-        &mut self,
-        node: &mut Node<P>,
-        to: Strategy,
-    ) -> Result<bool, FlowError> {
-        let id = self.id.ok_or(FlowError::Unknown)?;
-        if !self.under_way.is_empty() {
-            return Ok(false);
-        }
-        if self.strategy != to {
-            // A request that was made in memory of the old strategy is made again.
-            if let Some(block) = self.ready.as_mut().and_then(|ready| ready.block.take()) {
-                node.cancel(block);
-            }
-            node.begin_switch(id, to)?;
-            self.strategy = to;
-        }
-        node.is_ready(id)
     }
 
     /// Requests and responses have so many bytes from the next request on.
@@ -227,8 +168,18 @@ impl<'w> Lane<'w> {
     /// not depend on the time.
     pub fn due(&self) -> Option<Instant> {
         let own = matches!(self.flow.source, Source::Own { .. });
-        let room = self.under_way.len() < self.depth && self.stage == Stage::Here && !self.held;
-        (own && room && self.ready.is_none() && self.made < self.most).then_some(self.next)
+        let together = self.together();
+        let needed = usize::from(self.arrivals.missing(together));
+        let room = self.under_way.len() + needed <= self.depth;
+        let here = self.stage == Stage::Here && !self.held;
+        let more = self.ready.is_none() && self.made < self.most;
+        (own && room && here && more).then(|| self.arrivals.there(together))
+    }
+
+    /// Requests of a message: as many as the strategy says, if so many may be under way and are to come.
+    fn together(&self) -> u16 {
+        let most = self.most.saturating_sub(self.made).min(self.depth as u64);
+        self.strategy.granularity.min(u16::try_from(most).unwrap_or(u16::MAX)).max(1)
     }
 
     /// Starts every call that is due and has room. True if it started any. `fresh` says whether
@@ -275,9 +226,8 @@ impl<'w> Lane<'w> {
         let mut request = self.spare.pop().unwrap_or_default();
         request.resize(self.requests.bytes(), 0);
         self.requests.write(self.made, &mut request);
+        let due = self.arrivals.take(now, self.together());
         self.made += 1;
-        let due = if self.period.is_some() { self.next } else { now };
-        self.next = self.period.map_or(now, |period| self.next + period);
         Some(Ready { request, due, block: None })
     }
 
@@ -371,6 +321,7 @@ impl<'w> Lane<'w> {
     /// Gives back what was not sent, and waits for what was, so that the flow can be closed.
     pub fn end<P: Place>(&mut self, node: &mut Node<P>, within: Duration) {
         self.cancel(node);
+        self.stay(node);
         self.stage = Stage::Away;
         let Some(id) = self.id else { return };
         let deadline = node.platform().time() + within;
@@ -386,7 +337,7 @@ impl<'w> Lane<'w> {
     }
 
     /// Forgets a request that was made and not sent.
-    fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
+    pub(super) fn cancel<P: Place>(&mut self, node: &mut Node<P>) {
         if let Some(block) = self.ready.take().and_then(|ready| ready.block) {
             node.cancel(block);
         }

@@ -1,16 +1,20 @@
 //! `narrows run`: carries a workload to the other core and back by each of its strategies, and
 //! measures every step of the way.
 
+mod arrivals;
 mod asked;
 mod changes;
 mod lane;
 mod live;
+mod open;
+mod passage;
 mod phases;
 mod pilot;
 mod returned;
 mod round;
 mod row;
 mod setup;
+mod storage;
 mod text;
 
 pub use phases::{Call, Scale, Stamps, calls};
@@ -23,6 +27,7 @@ use crate::machine::{Machine, Root};
 use crate::output;
 use crate::peer::{Options, Peer, default_cores};
 use crate::place::Place;
+use crate::platform;
 use crate::progress::Progress;
 use crate::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::sim;
@@ -30,7 +35,7 @@ use crate::strategy::Policy;
 use crate::tune::measure;
 use crate::workload::{self, Workload};
 use live::Live;
-use narrows::strategy::{Strategy, Transfer};
+use narrows::strategy::Transfer;
 use narrows_sim::chip::Chip;
 use narrows_tune::model::Parameters;
 use returned::Returned;
@@ -56,7 +61,12 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
-    let costs = args.costs.as_deref().map(setup::costs).transpose()?;
+    let auto = strategies.contains(&Policy::Auto);
+    let costs = match (&args.costs, &chip) {
+        (Some(name), _) => Some(setup::costs(&Global::default(), &platform::load(name)?)?),
+        (None, Some(chip)) if auto => Some(setup::costs(global, chip)?),
+        _ => None,
+    };
     let stop = catch_signals()?;
     let count = u32::try_from(strategies.len()).unwrap_or(u32::MAX);
     let quiet = global.json || args.live;
@@ -166,7 +176,7 @@ fn carry<P: Place>(
     all(peer, &plan, traffic, carried)
 }
 
-/// Carries a workload by one strategy, for its duration, without a report.
+/// Carries a workload by strategies that are not chosen, for its duration, without a report.
 ///
 /// # Errors
 /// The other side is gone or silent before the flows run. Later, that is in the outcome.
@@ -174,14 +184,14 @@ pub(crate) fn once<P: Place>(
     peer: &mut Peer<P>,
     workload: &Workload,
     inputs: &[Option<Vec<i16>>],
-    strategy: Strategy,
+    policy: Policy,
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
     let (scale, duration) = (peer.scale(), workload.duration);
     let progress = &Progress::new(0, true);
     let (setup, live) = (None, None);
     let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
-    round::run(peer, &plan, Policy::Same(strategy), Duration::ZERO)
+    round::run(peer, &plan, policy, Duration::ZERO)
 }
 
 /// Carries a workload whose machine and flows are known, for its duration, without a report.
@@ -340,8 +350,8 @@ fn notes(carried: &Carried, ended: &Result<(), Failure>) -> Vec<String> {
     }
     if rows.iter().any(|row| row.phase_calls == 0 && row.received > 0) {
         notes.push(
-            "there are no phases of flows that come and go, or whose strategy is chosen: fetching \
-             their stamps would keep other flows back"
+            "there are no phases of flows that come and go, whose strategy is chosen, or of which \
+             each has its own: fetching their stamps would keep other flows back"
                 .into(),
         );
     }

@@ -2,65 +2,19 @@
 
 use super::lane::{Lane, Stage};
 use super::setup::Setup;
+use super::storage::Storage;
+use crate::peer::Peer;
 use crate::place::Place;
 use crate::report::{DecisionRow, SwitchRow};
-use crate::tune::rooms::Rooms;
-use narrows::endpoint::{FlowError, Node};
+use narrows::endpoint::FlowError;
 use narrows::strategy::{Notification, Strategy};
-use narrows_tune::control::{
-    Cause, ControlError, Controller, Decision, FlowState, Handle, Learner, Planned, Switch, Tables,
-};
+use narrows_tune::control::{Cause, ControlError, Controller, Decision, Handle, Learner, Switch};
 use narrows_tune::model::{Flow, estimate};
-use narrows_tune::optimise::{Choice, Dsp, Group, Pick};
+use narrows_tune::optimise::Dsp;
 use std::time::Duration;
 
 /// Parts per million of a percent.
 const PERCENT: f64 = 1e4;
-
-/// What a controller of all flows of a workload works in.
-#[derive(Default)]
-pub(super) struct Storage<'s> {
-    flows: Vec<Option<FlowState<'s>>>,
-    planned: Vec<Planned>,
-    groups: Vec<Group>,
-    members: Vec<u16>,
-    choices: Vec<Choice>,
-    numbers: Vec<u16>,
-    picks: Vec<Pick>,
-    search: Rooms,
-}
-
-impl<'s> Storage<'s> {
-    pub fn new(setup: &Setup) -> Storage<'s> {
-        let flows = setup.flows.len();
-        let choices = setup.flows.iter().map(|one| one.strategies.len()).sum();
-        let mut search = Rooms::default();
-        search.hold(flows, choices);
-        Storage {
-            flows: vec![None; flows],
-            planned: vec![Planned::default(); flows],
-            groups: vec![Group::default(); flows],
-            members: vec![0; flows],
-            choices: vec![Choice::default(); choices],
-            numbers: vec![0; choices],
-            picks: vec![Pick::default(); flows],
-            search,
-        }
-    }
-
-    fn tables(&mut self) -> Tables<'_, 's> {
-        Tables {
-            flows: &mut self.flows,
-            planned: &mut self.planned,
-            groups: &mut self.groups,
-            members: &mut self.members,
-            choices: &mut self.choices,
-            numbers: &mut self.numbers,
-            picks: &mut self.picks,
-            search: self.search.storage(),
-        }
-    }
-}
 
 /// What is known of one of the workload's flows.
 #[derive(Default)]
@@ -254,7 +208,7 @@ impl<'a, 's> Pilot<'a, 's> {
     /// A flow cannot be used any more: which, by what strategy, and why.
     pub fn steer<P: Place>(
         &mut self,
-        node: &mut Node<P>,
+        peer: &mut Peer<P>,
         lanes: &mut [Option<Lane<'_>>],
         now: Duration,
     ) -> Result<bool, (usize, Strategy, FlowError)> {
@@ -272,7 +226,11 @@ impl<'a, 's> Pilot<'a, 's> {
                 return Ok(any);
             }
             lane.held = true;
-            let switched = lane.switch(node, switch.to);
+            let link = peer.links().nth(switch.dsp.into()).filter(|_| switch.moves);
+            let switched = match link {
+                Some(link) => lane.move_to(&mut peer.node, link, switch.to),
+                None => lane.switch(&mut peer.node, switch.to),
+            };
             match switched {
                 Ok(false) => return Ok(any),
                 Ok(true) => {}
@@ -359,6 +317,7 @@ impl<'a, 's> Pilot<'a, 's> {
             flow: self.name(one.flow),
             from: one.from.to_string(),
             to: one.to.to_string(),
+            core: one.moves.then_some(one.dsp),
             load_before_percent: f64::from(one.before) / PERCENT,
             load_after_percent: f64::from(one.after) / PERCENT,
             took_ms: None,

@@ -6,10 +6,8 @@ use crate::failure::{Failure, Kind};
 use crate::flags::{Cores, Global};
 use crate::peer::Peer;
 use crate::place::Place;
-use crate::platform;
-use crate::sim::{self, Needs};
 use crate::strategy::Policy;
-use crate::tune::machine::Measured;
+use crate::tune::machine::{Measured, measured};
 use crate::tune::plan::Machine;
 use crate::tune::{measure, subjects};
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy, Transfer};
@@ -115,17 +113,13 @@ impl Setup {
     }
 }
 
-/// What a chip takes, by its name or file.
+/// What a chip takes, with its caches cold too: measured in simulations of their own, as that is so only
+/// when a chip has just begun.
 ///
 /// # Errors
-/// As [`platform::load`], or the simulation got stuck.
-pub(super) fn costs(name: &str) -> Result<Parameters<f64>, Failure> {
-    let (global, chip) = (Global::default(), platform::load(name)?);
-    let cores = sim::cores(&global, &chip)?;
-    let needs = Needs { longest: measure::LONG, ..Needs::default() };
-    sim::run(&global, &chip, &needs, |mut peer| {
-        Ok(Measured::by(&mut peer, Some((&chip, cores)))?.parameters)
-    })
+/// The chip does not have the cores, or a simulation got stuck.
+pub(super) fn costs(global: &Global, chip: &Chip) -> Result<Parameters<f64>, Failure> {
+    Ok(measured(global, Some(chip), measure::LONG)?.parameters)
 }
 
 /// Whether a flow of messages so long may travel by a strategy here while it is controlled: one request in a message, as who

@@ -9,6 +9,7 @@ use crate::peer::Peer;
 use crate::run::{self, Fared, Outcome};
 use crate::sim::{self, Needs};
 use crate::statistics::{Samples, Summary, median};
+use crate::strategy::Policy;
 use crate::workload::Workload;
 use narrows::strategy::Strategy;
 use narrows_sim::cpu::Cpu;
@@ -94,7 +95,8 @@ pub(super) fn simulate(
             calls.make(peer, stop).map(|one| vec![one])
         }
         Traffic::Workload { workload, inputs } => {
-            let outcome = run::once(&mut peer, workload, inputs, *strategy, stop)?;
+            let policy = Policy::Same(*strategy);
+            let outcome = run::once(&mut peer, workload, inputs, policy, stop)?;
             figures(workload, outcome)
         }
     })?;

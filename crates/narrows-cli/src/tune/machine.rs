@@ -63,7 +63,7 @@ impl Measured {
         on: Option<(&Chip, Cores)>,
     ) -> Result<Measured, Failure> {
         let Some((chip, cores)) = on else {
-            let mut parameters = measure::measure(peer, ROUNDS, Duration::ZERO)?;
+            let mut parameters = measure::measure(peer, ROUNDS, [Duration::ZERO; 2])?;
             // What is seldom here is what else the machine does, of which no longest is known.
             (parameters.seldom, parameters.spike, parameters.one_in) = (0.0, 0.0, 0);
             return Ok(Measured::with(parameters, None));
@@ -73,7 +73,7 @@ impl Measured {
             core.map_or(Duration::ZERO, |core| core.system.tick.at(core.clock).into())
         };
         let (caller, callee) = (tick(cores.caller), tick(cores.callee));
-        let mut parameters = measure::measure(peer, VIRTUAL, caller.max(callee))?;
+        let mut parameters = measure::measure(peer, VIRTUAL, [caller, callee])?;
         parameters.caller.tick = caller.as_secs_f64();
         parameters.callee.tick = callee.as_secs_f64();
         Ok(Measured::with(parameters, on))
@@ -147,6 +147,7 @@ impl Measured {
         } = &mut scaled.parameters;
         for time in [
             &mut caller.request,
+            &mut caller.further,
             &mut caller.interrupt,
             &mut caller.poll,
             &mut caller.look,

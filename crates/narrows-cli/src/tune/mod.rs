@@ -13,9 +13,11 @@ pub(crate) mod plan;
 pub(crate) mod rooms;
 mod row;
 pub(crate) mod subjects;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
+mod together;
 
 use crate::failure::{Failure, Kind};
 use crate::flags::Global;
@@ -193,6 +195,9 @@ fn row(
         clock_hz: clock,
         flows: (0..plan.given.len()).map(|flow| flow_row(planner, plan, flow)).collect(),
         load_percent: percent(plan.load()),
+        load_together_percent: planner
+            .load_together(plan, Phases::Random)
+            .map(|ppm| percent(ppm.into())),
         load_budget_percent: args.load,
         memory_bytes: (0..machine.dsps).map(|dsp| plan.memory(dsp)).collect(),
         memory_budget_bytes: machine.memory,
@@ -221,7 +226,7 @@ fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize) -> FlowRow {
         latency_bound_ms: ms(given.bound()),
         latency_source_ms: ms(estimate.latency.source),
         latency_aligned_ms: ms(estimate.latency.aligned),
-        latency_p99_ms: planner.latency_at(plan, flow, Phases::Random, 99).map(ms),
+        latency_p99_ms: planner.queued(plan, flow, Phases::Random).map(|queued| ms(queued.at(99))),
         deadline_ms: subject.flow.deadline.map(|time| ms(picos(time))),
         next: planner.next(plan, flow).map(|way| NextRow {
             strategy: way.strategy.to_string(),

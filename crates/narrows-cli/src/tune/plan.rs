@@ -2,130 +2,21 @@
 
 use super::blocks::{self, Needed};
 use super::rooms::Rooms;
-use narrows::memory::Class;
-use narrows::strategy::{Placement, Strategy, Transfer};
-use narrows_tune::model::{
-    Buffers, Costs, Estimate, Flow, Phases, Stream, WHOLE, estimate, latencies, picos, stream,
-};
-use narrows_tune::optimise::{Choice, Dsp, Found, Group, Problem, Unsolved};
+use super::together::Delay;
+use narrows::strategy::{Placement, Transfer};
+use narrows_tune::model::{Buffers, Estimate, Flow, WHOLE, estimate, picos};
+use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
+
+pub(crate) use super::terms::{Given, Least, Limits, Machine, NoPlan, Plan, Subject, Way};
 
 /// Nodes of a search.
 const NODES: u32 = 2_000_000;
 /// How often flows are planned anew, each time with more of what others delay them by.
 const TRIES: usize = 16;
+/// Requests in a row that a flow may be behind with.
+const BEHIND: u64 = 1000;
 /// Points of a front, at most.
 const POINTS: usize = 200;
-/// Latencies of which percentiles are taken, and their seed.
-const SAMPLES: usize = 2000;
-const SEED: u64 = 1;
-
-/// What flows are planned for.
-#[derive(Clone, Debug)]
-pub(crate) struct Machine {
-    /// What it takes.
-    pub costs: Costs,
-    /// Cores to call, and bytes of internal memory of each.
-    pub dsps: u8,
-    pub memory: u32,
-    /// Time of the calling core for all flows, in parts per million.
-    pub load: u64,
-    /// The longest messages in internal and in external memory.
-    pub longest: [u32; 2],
-    /// Whether there is a copy engine.
-    pub engine: bool,
-    /// Blocks of each side for each DSP; empty if there are as many as are needed.
-    pub classes: Vec<Class>,
-}
-
-/// A flow to plan.
-#[derive(Clone, Debug)]
-pub(crate) struct Subject {
-    pub name: String,
-    pub flow: Flow,
-    /// What it may travel by.
-    pub strategies: Vec<Strategy>,
-}
-
-/// A way for a flow to travel, and what it takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
-    pub strategy: Strategy,
-    pub estimate: Estimate,
-    /// Whether the flow has a period. If not, its load is what it takes as fast as it can be.
-    pub paced: bool,
-    /// What it is to have least of, in parts per million of the calling core: its load; without a period
-    /// what it would be if the flow made as many calls as it can by its quickest way.
-    pub cost: u32,
-}
-
-/// What a flow was given.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Given {
-    pub way: Way,
-    pub dsp: u8,
-    /// What other flows delay it by at most, in picoseconds.
-    pub beside: u64,
-}
-
-impl Given {
-    /// How long a response takes at most, with all other flows.
-    pub fn bound(&self) -> u64 {
-        self.way.estimate.latency.bound.saturating_add(self.beside)
-    }
-}
-
-/// A plan for all flows, in their order.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub given: Vec<Given>,
-    pub found: Found,
-}
-
-impl Plan {
-    /// Time of the calling core, in parts per million, for all flows that have a period: one that has
-    /// none takes what is left.
-    pub fn load(&self) -> u64 {
-        let paced = self.given.iter().filter(|one| one.way.paced);
-        paced.map(|one| u64::from(one.way.estimate.load)).sum()
-    }
-
-    /// Bytes of internal memory of a DSP.
-    pub fn memory(&self, dsp: u8) -> u64 {
-        let here = self.given.iter().filter(|one| one.dsp == dsp);
-        here.map(|one| u64::from(one.way.estimate.memory)).sum()
-    }
-}
-
-/// What other flows delay one by, in picoseconds: at most, and again and again, when no caches are cold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-struct Delay {
-    most: u64,
-    lasting: u64,
-}
-
-/// Why there is no plan.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum NoPlan {
-    /// A flow cannot travel at all, for that reason.
-    Impossible(usize, String),
-    /// A flow needs so many picoseconds at least, of which others delay it by so many; more than its
-    /// deadline.
-    Late { flow: usize, least: u64, beside: u64 },
-    /// A flow needs so many picoseconds at least for a call, and has so many until it has to begin as
-    /// many as may be under way.
-    Behind { flow: usize, least: u64, most: u64 },
-    /// All together take too much.
-    Together(Unsolved),
-    /// There is memory, but its blocks are too few or too short for all.
-    Blocks(Placement),
-}
-
-/// What is to be least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Least {
-    Load,
-    Latency,
-}
 
 /// Flows and what each may do.
 pub(crate) struct Planner<'a> {
@@ -194,14 +85,19 @@ impl<'a> Planner<'a> {
         let mut tries = 0;
         loop {
             let mut plan = self.solve(limits, &beside)?;
+            let longer = self.join(&mut plan);
             let delays = self.delays(&plan);
             let mut late = None;
-            for (number, (one, delay)) in plan.given.iter_mut().zip(delays).enumerate() {
-                one.beside = delay.most;
+            let both = delays.into_iter().zip(longer);
+            for (number, (one, (delay, longer))) in plan.given.iter_mut().zip(both).enumerate() {
+                let alone = one.way.estimate.latency.bound;
+                let worst = self.worst(number, &one.way.estimate, delay);
+                one.beside = worst.map_or(delay.most, |worst| worst.saturating_sub(alone));
                 let holds = self.holds(number, &one.way.estimate, delay, limits);
-                if !holds && delay > beside[number] {
-                    beside[number] = delay;
-                    late = Some((number, one.bound(), delay.most));
+                let more = delay.and(longer);
+                if !holds && more > beside[number] {
+                    beside[number] = more;
+                    late = Some((number, one.bound(), more.most));
                 }
             }
             let Some((flow, least, delay)) = late else { return Ok(plan) };
@@ -217,21 +113,51 @@ impl<'a> Planner<'a> {
         self.subjects[flow].flow.deadline.filter(|_| !free).map_or(u64::MAX, picos)
     }
 
-    /// So many periods as calls may be under way: a response that takes longer, again and again, makes
+    /// So many periods as bursts may be under way: a response that takes longer, again and again, makes
     /// each request wait for the one before, and longer every time. Where looks keep step with requests
     /// there is a buffer for each that comes meanwhile.
     fn pace(&self, flow: usize) -> u64 {
         let Flow { period, depth, burst, .. } = self.subjects[flow].flow;
         let pace = period.filter(|_| self.machine.costs.buffers == Buffers::Any);
-        pace.map_or(u64::MAX, |period| picos(period).saturating_mul(depth.max(burst).into()))
+        pace.map_or(u64::MAX, |period| picos(period).saturating_mul((depth / burst).max(1).into()))
     }
 
     /// Whether a flow that others delay by so much keeps to its deadline and keeps pace.
     fn holds(&self, flow: usize, made: &Estimate, delay: Delay, limits: &Limits) -> bool {
+        let worst = self.worst(flow, made, delay);
+        worst.is_some_and(|worst| worst <= self.deadline(flow, limits))
+    }
+
+    /// The longest that a response takes if others delay the flow by so much; none if it does not keep pace.
+    /// One with a deadline may fall behind for a while, if it catches up: of the requests that come until
+    /// then, each waits for those before it and for what others ask of the cores meanwhile.
+    fn worst(&self, flow: usize, made: &Estimate, delay: Delay) -> Option<u64> {
         let bound = made.latency.bound;
-        let lasting = bound.saturating_sub(made.once[0] + made.once[1]);
-        bound.saturating_add(delay.most) <= self.deadline(flow, limits)
-            && lasting.saturating_add(delay.lasting) <= self.pace(flow)
+        let first = bound.saturating_add(delay.most);
+        let alone = bound.saturating_sub(made.once[0] + made.once[1]);
+        let lasting = alone.saturating_add(delay.lasting);
+        if lasting <= self.pace(flow) {
+            return Some(first);
+        }
+        let Flow { period: Some(period), depth: 1, deadline: Some(_), .. } =
+            self.subjects[flow].flow
+        else {
+            return None;
+        };
+        let jitter = self.subjects.iter().map(|one| picos(one.flow.jitter)).max().unwrap_or(0);
+        let (period, mut worst, mut until) = (picos(period), first, lasting);
+        for before in 1..BEHIND {
+            let due = period.saturating_mul(before);
+            if until <= due {
+                return Some(worst);
+            }
+            let passed = u128::from(until) + u128::from(jitter);
+            let others = passed * u128::from(delay.rate) / u128::from(WHOLE);
+            let others = u64::try_from(others).unwrap_or(u64::MAX);
+            until = lasting.saturating_add(alone.saturating_mul(before)).saturating_add(others);
+            worst = worst.max(until.saturating_sub(due).saturating_add(first - lasting));
+        }
+        None
     }
 
     /// Why a flow is late that needs so much at least.
@@ -240,47 +166,6 @@ impl<'a> Planner<'a> {
             true => NoPlan::Late { flow, least, beside },
             false => NoPlan::Behind { flow, least, most: self.pace(flow) },
         }
-    }
-
-    /// What the other flows of a plan delay each by: all that may be before it at either core.
-    fn delays(&self, plan: &Plan) -> Vec<Delay> {
-        let times = |number: usize| {
-            let (flow, given) = (&self.subjects[number].flow, &plan.given[number]);
-            let period = given.way.estimate.period.max(1);
-            // As many as are at the cores at once; those that wait for a look are not.
-            let Estimate { blocks, serves, .. } = given.way.estimate;
-            let queued = blocks.saturating_add(serves).div_ceil(period).clamp(1, flow.depth.into());
-            let burst = u64::from(flow.burst) * (1 + picos(flow.jitter) / period);
-            burst.max(queued)
-        };
-        let of = |number: usize, dsp: u8| {
-            let one = &plan.given[number];
-            let Estimate { blocks, serves, once, .. } = one.way.estimate;
-            let (there, cold) =
-                if one.dsp == dsp { (serves, once[0] + once[1]) } else { (0, once[0]) };
-            // Without a period its next call is there as soon as there is room: before the request, and
-            // before the response.
-            let (turns, times) = match one.way.paced {
-                true => (1, times(number)),
-                false => (2, u64::from(self.subjects[number].flow.depth)),
-            };
-            let lasting = blocks.saturating_mul(turns).saturating_add(there);
-            // It is cold once, whatever there is of it.
-            let lasting = lasting.saturating_sub(cold).saturating_mul(times);
-            Delay { most: lasting.saturating_add(cold), lasting }
-        };
-        (0..plan.given.len())
-            .map(|own| {
-                let others = (0..plan.given.len()).filter(|other| *other != own);
-                others.map(|other| of(other, plan.given[own].dsp)).fold(
-                    Delay::default(),
-                    |all, one| Delay {
-                        most: all.most.saturating_add(one.most),
-                        lasting: all.lasting.saturating_add(one.lasting),
-                    },
-                )
-            })
-            .collect()
     }
 
     /// The cheapest picks, if others delay each flow by so much.
@@ -390,37 +275,6 @@ impl<'a> Planner<'a> {
         others.min_by_key(|way| (key(way), way.estimate.memory)).copied()
     }
 
-    /// What so many percent of a flow's latencies do not exceed, in picoseconds, by queueing before both
-    /// cores.
-    pub fn latency_at(
-        &self,
-        plan: &Plan,
-        flow: usize,
-        phases: Phases,
-        percent: usize,
-    ) -> Option<u64> {
-        let own = plan.given.get(flow)?;
-        let mut streams = Vec::new();
-        let mut of = 0;
-        for (number, (given, subject)) in plan.given.iter().zip(self.subjects).enumerate() {
-            let before = stream(&self.machine.costs, &subject.flow, &given.way.strategy).ok()?;
-            // Another DSP's time is nobody's here.
-            let before = if given.dsp == own.dsp { before } else { elsewhere(before) };
-            if number == flow {
-                of = streams.len();
-            }
-            // Calls that overlap are as many flows, each of which has its turn so much more rarely.
-            let overlap = given.bound().div_ceil(before.period.max(1)).clamp(1, DEPTH.into());
-            let depth = subject.flow.depth.min(overlap as u16);
-            let one = Stream { period: before.period.saturating_mul(depth.into()), ..before };
-            let after = |turn: u16| Stream { after: before.period * u64::from(turn), ..one };
-            streams.extend((0..depth).map(after));
-        }
-        let mut times = vec![0; SAMPLES];
-        let made = latencies(&mut streams, of, phases, SEED, &mut times);
-        made.then(|| times.get((SAMPLES * percent / 100).saturating_sub(1)).copied()).flatten()
-    }
-
     /// Least loads by internal memory, from the most that helps to none: (bytes, parts per million).
     pub fn front(&self) -> Vec<(u64, u64)> {
         let mut points = Vec::new();
@@ -436,25 +290,6 @@ impl<'a> Planner<'a> {
         points.reverse();
         points
     }
-}
-
-/// The most calls under way of a flow that the distribution of latency tells apart.
-const DEPTH: u16 = 16;
-
-/// A flow that is before the calling core only.
-fn elsewhere(stream: Stream) -> Stream {
-    Stream { way: stream.way.saturating_add(stream.service), service: 0, ..stream }
-}
-
-/// What a plan has to keep to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits {
-    /// Bytes of internal memory of each DSP.
-    pub memory: u32,
-    /// Whether flows of a kind have to travel alike, which only one DSP can be asked for.
-    pub alike: bool,
-    /// A flow whose deadline does not count.
-    pub free: Option<usize>,
 }
 
 /// What a flow may do, by the model.

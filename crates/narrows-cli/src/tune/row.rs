@@ -76,6 +76,8 @@ pub(super) struct PlanRow {
     pub clock_hz: Option<u64>,
     pub flows: Vec<FlowRow>,
     pub load_percent: f64,
+    /// With waits and looks that are those of all flows; null if one of them has no period.
+    pub load_together_percent: Option<f64>,
     pub load_budget_percent: f64,
     /// Of each core that can be called.
     pub memory_bytes: Vec<u64>,

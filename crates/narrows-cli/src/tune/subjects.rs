@@ -37,7 +37,7 @@ pub(crate) fn subjects(
         .flows
         .iter()
         .map(|flow| {
-            let (period, depth) = pace(workload, flow)?;
+            let Pace { period, jitter, burst, depth } = pace(workload, flow)?;
             let work = match (flow.work, chip) {
                 (Work::Busy(time), _) => time,
                 (work, Some((chip, core))) => on_chip(chip, core, work, flow.request),
@@ -53,8 +53,8 @@ pub(crate) fn subjects(
                     response: long(flow.response),
                     work,
                     deadline: flow.deadline,
-                    jitter: Duration::ZERO,
-                    burst: 1,
+                    jitter,
+                    burst,
                     depth: u16::try_from(depth).unwrap_or(u16::MAX),
                 },
                 strategies: match named {
@@ -66,13 +66,24 @@ pub(crate) fn subjects(
         .collect()
 }
 
-/// From one request to the next, if that is not whenever there is room, and calls under way at once. A
-/// flow that follows another has its pace.
-fn pace(workload: &Workload, flow: &Flow) -> Result<(Option<Duration>, usize), Failure> {
+/// When a flow's requests come.
+struct Pace {
+    /// From one request to the next, if that is not whenever there is room.
+    period: Option<Duration>,
+    jitter: Duration,
+    burst: u16,
+    /// Calls under way at once.
+    depth: usize,
+}
+
+/// A flow that follows another has its pace.
+fn pace(workload: &Workload, flow: &Flow) -> Result<Pace, Failure> {
     match &flow.source {
-        Source::Own { period, depth, .. } => Ok((*period, *depth)),
+        Source::Own { period, jitter, burst, depth, .. } => {
+            Ok(Pace { period: *period, jitter: *jitter, burst: *burst, depth: *depth })
+        }
         Source::After(before) => match workload.flows.get(*before) {
-            Some(before) => Ok((pace(workload, before)?.0, 1)),
+            Some(before) => Ok(Pace { depth: 1, ..pace(workload, before)? }),
             None => Err(Failure::new(Kind::Internal, "a flow follows one that is not there")),
         },
     }

@@ -122,6 +122,37 @@ fn who_cannot_keep_the_pace_is_not_planned() {
 }
 
 #[test]
+fn who_has_a_deadline_may_fall_behind_for_as_long_as_that_allows() {
+    let machine = made_up(0);
+    let by = vec!["copy_lazy/interrupt/external".parse().unwrap()];
+    let mut quick = audio("quick");
+    (quick.flow.depth, quick.strategies) = (1, by);
+    let flow = narrows_tune::model::Flow {
+        period: Some(std::time::Duration::from_millis(100)),
+        work: std::time::Duration::from_millis(30),
+        deadline: None,
+        ..quick.flow
+    };
+    let long = Subject { name: "long".into(), flow, ..quick.clone() };
+    let plan = |quick: &Subject| {
+        let subjects = [quick.clone(), long.clone()];
+        let planner = Planner::new(&machine, &subjects, Least::Load).unwrap();
+        planner.plan().map(|plan| plan.given[0].bound())
+    };
+    // The first waits for the long one, the second for the first, and so on until that is caught up with.
+    let bound = plan(&quick).unwrap();
+    assert!((33_000_000_000..45_000_000_000).contains(&bound), "{bound}");
+    quick.flow.deadline = Some(std::time::Duration::from_millis(30));
+    assert!(matches!(plan(&quick), Err(NoPlan::Late { flow: 0, .. })));
+    quick.flow.deadline = None;
+    assert!(matches!(plan(&quick), Err(NoPlan::Behind { flow: 0, .. })));
+    // It never catches up with what takes all the time.
+    quick.flow.deadline = Some(std::time::Duration::from_secs(10));
+    quick.flow.work = std::time::Duration::from_millis(18);
+    assert!(plan(&quick).is_err());
+}
+
+#[test]
 fn a_plan_has_no_more_buffers_than_there_are_blocks() {
     let class = |placement, size, count| narrows::memory::Class { placement, size, count };
     let inside = class(Placement::Internal, 512, 4);

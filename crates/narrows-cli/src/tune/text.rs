@@ -45,6 +45,10 @@ pub(super) fn text(row: &PlanRow, heading: &str) -> String {
         );
         text.push_str(&wrap("", &words));
     }
+    if let Some(all) = row.load_together_percent.filter(|_| row.flows.len() > 1) {
+        let words = format!("With waits and looks that are those of all flows: {all:.3} %.");
+        text.push_str(&wrap("", &words));
+    }
     text.push_str(&wrap("", &binding(row)));
     if let Some(alike) = &row.r#static {
         let words = format!(

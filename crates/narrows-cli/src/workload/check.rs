@@ -10,6 +10,7 @@ use crate::strategy::Policy;
 use narrows::strategy::Strategy;
 use std::ops::Range;
 use std::path::Path;
+use std::time::Duration;
 
 pub(super) fn check(reader: &Reader<'_>, raw: RawWorkload) -> Result<Workload, Failure> {
     if raw.flows.is_empty() {
@@ -158,11 +159,14 @@ fn resolve(
         Some((index, _)) => Source::After(index),
         None => {
             let directory = reader.path.parent().unwrap_or(Path::new(""));
+            paced(reader, one)?;
             Source::Own {
                 input: raw.input.as_ref().map(|path| directory.join(&path.value)),
                 period: raw.period.as_ref().map(|time| time.value),
                 count: raw.count.as_ref().map(|count| count.value),
                 depth: raw.depth.as_ref().map_or(1, |depth| depth.value),
+                jitter: raw.jitter.as_ref().map_or(Duration::ZERO, |time| time.value),
+                burst: raw.burst.as_ref().map_or(1, |count| count.value as u16),
             }
         }
     };
@@ -176,7 +180,27 @@ fn resolve(
         output: raw.output.as_ref().map(|name| name.value.clone()),
         r#static: raw.r#static.as_ref().map(|one| one.value),
         presence: sessions::presence(reader, one.name, raw)?,
+        seed: sessions::SEED,
     })
+}
+
+/// Jitter and bursts are of a period.
+fn paced(reader: &Reader<'_>, one: &Named<'_>) -> Result<(), Failure> {
+    let raw = one.raw;
+    let spans = [(place(&raw.jitter), "jitter"), (place(&raw.burst), "burst")];
+    for (span, name) in spans {
+        if let (Some(span), None) = (span, &raw.period) {
+            let sentence = format!("flow {} has no period; {name} expects one", one.name);
+            return Err(reader.fail(&span, &sentence));
+        }
+    }
+    match (&raw.jitter, &raw.period) {
+        (Some(jitter), Some(period)) if jitter.value > period.value => {
+            let expected = "at most the period, so that requests stay in their order";
+            Err(reader.wrong("jitter", &jitter.span, expected))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Keys that say nothing about this function or about a flow that follows another.
@@ -208,6 +232,8 @@ fn allowed_keys(reader: &Reader<'_>, one: &Named<'_>, follows: bool) -> Result<(
         (place(&raw.period), "period"),
         (place(&raw.count), "count"),
         (place(&raw.depth), "depth"),
+        (place(&raw.jitter), "jitter"),
+        (place(&raw.burst), "burst"),
         (place(&raw.arrives), "arrives"),
         (place(&raw.leaves), "leaves"),
         (place(&raw.sessions), "sessions"),

@@ -31,6 +31,8 @@ pub const MAX_BYTES: usize = (16 << 20) - 1;
 pub const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
 /// The most calls of one flow that may be under way at once.
 pub const MAX_DEPTH: usize = 256;
+/// The most requests of one flow that are due at once.
+pub const MAX_BURST: u64 = 256;
 /// The most flows in one workload.
 pub const MAX_FLOWS: usize = 64;
 /// How long a workload runs that does not say.
@@ -77,6 +79,8 @@ pub struct Flow {
     pub r#static: Option<Strategy>,
     /// When it is there.
     pub presence: Presence,
+    /// What its random times are drawn by.
+    pub seed: u64,
 }
 
 /// When a flow is there.
@@ -98,8 +102,6 @@ pub enum Presence {
         on: Duration,
         /// And how long not, before that.
         off: Duration,
-        /// What the times are drawn by.
-        seed: u64,
     },
 }
 
@@ -112,6 +114,10 @@ pub enum Source {
         input: Option<PathBuf>,
         /// Time from one request to the next; back to back without.
         period: Option<Duration>,
+        /// By how much requests may come later than they are due.
+        jitter: Duration,
+        /// Requests that are due at once, at least 1.
+        burst: u16,
         /// Stop after this many calls; only the duration stops it without.
         count: Option<u64>,
         /// Calls under way at once.

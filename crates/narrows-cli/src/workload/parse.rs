@@ -1,7 +1,7 @@
 //! From text to values with their places; each value is checked on its own.
 
 use super::changes::{self, RawChange};
-use super::{MAX_BYTES, MAX_DEPTH, MAX_FLOWS, parse_duration};
+use super::{MAX_BURST, MAX_BYTES, MAX_DEPTH, MAX_FLOWS, parse_duration};
 use crate::failure::{Failure, Kind};
 use crate::functions::{self, Function, g711::Law};
 use crate::strategy::{self, Policy};
@@ -46,6 +46,8 @@ pub(super) struct RawFlow {
     pub law: Option<At<Law>>,
     pub busy: Option<At<Duration>>,
     pub depth: Option<At<usize>>,
+    pub jitter: Option<At<Duration>>,
+    pub burst: Option<At<u64>>,
     pub output: Option<At<String>>,
     pub r#static: Option<At<Strategy>>,
     pub arrives: Option<At<Duration>>,
@@ -57,7 +59,7 @@ pub(super) struct RawFlow {
 
 const TOP_KEYS: &str = "name, duration, strategy, memory, seed, [[flow]] or [[change]]";
 const FLOW_KEYS: &str = "name, function, period, request, response, deadline, count, input, \
-                         after, law, busy, depth, output, static, arrives, leaves, sessions, on or \
+                         after, law, busy, depth, jitter, burst, output, static, arrives, leaves, sessions, on or \
                          off";
 const A_DURATION: &str = "a duration above zero, such as \"20ms\"";
 const A_STRATEGY: &str = "the name of a strategy, such as \"in_place/hybrid\", or a list of them";
@@ -157,6 +159,8 @@ impl Reader<'_> {
             law: None,
             busy: None,
             depth: None,
+            jitter: None,
+            burst: None,
             output: None,
             r#static: None,
             arrives: None,
@@ -179,6 +183,8 @@ impl Reader<'_> {
                 "law" => flow.law = Some(self.law(value)?),
                 "busy" => flow.busy = Some(self.duration("busy", value)?),
                 "depth" => flow.depth = Some(self.depth(value)?),
+                "jitter" => flow.jitter = Some(self.duration("jitter", value)?),
+                "burst" => flow.burst = Some(self.number("burst", value, 1, MAX_BURST)?),
                 "output" => flow.output = Some(self.output(value)?),
                 "static" => flow.r#static = Some(self.one_strategy("static", value)?),
                 "arrives" => flow.arrives = Some(self.duration("arrives", value)?),

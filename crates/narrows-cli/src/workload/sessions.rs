@@ -37,7 +37,7 @@ pub(super) fn presence(
                 "arrives and leaves do not go with on and off; expected one or the other";
             Err(reader.fail(span, sentence))
         }
-        (Some((on, off)), ..) => Ok(Presence::Random { on: on.value, off: off.value, seed: SEED }),
+        (Some((on, off)), ..) => Ok(Presence::Random { on: on.value, off: off.value }),
         _ => {
             let (arrives, leaves) = (raw.arrives.as_ref(), raw.leaves.as_ref());
             match (arrives, leaves) {
@@ -98,9 +98,7 @@ pub(super) fn expand(
         if let Source::After(before) = &mut flow.source {
             *before = firsts.get(*before).copied().unwrap_or(*before);
         }
-        if let Presence::Random { seed: own, .. } = &mut flow.presence {
-            *own = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(at as u64);
-        }
+        flow.seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(at as u64);
     }
     Ok(all)
 }
@@ -126,8 +124,8 @@ impl Schedule {
         match flow.presence {
             Presence::Always => {}
             Presence::Once { arrives, .. } => made.next = Some(arrives.unwrap_or_default()),
-            Presence::Random { off, seed, .. } => {
-                made.dice = fastrand::Rng::with_seed(seed);
+            Presence::Random { off, .. } => {
+                made.dice = fastrand::Rng::with_seed(flow.seed);
                 made.next = Some(made.draw(off));
             }
         }

@@ -47,7 +47,14 @@ fn what_is_left_out_has_its_default() {
     let workload = read_text("[[flow]]\nname='a'\nfunction='echo'\nrequest=8").unwrap();
     assert_eq!((workload.name.as_str(), workload.duration), ("x", DEFAULT_DURATION));
     assert_eq!(workload.strategies, [Policy::Same(Strategy::default())]);
-    let own = Source::Own { input: None, period: None, count: None, depth: 1 };
+    let own = Source::Own {
+        input: None,
+        period: None,
+        jitter: Duration::ZERO,
+        burst: 1,
+        count: None,
+        depth: 1,
+    };
     assert_eq!(workload.flows[0].source, own);
 }
 
@@ -113,6 +120,23 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("ECHO request=8\nperiod = '0s'", "2:10: period is 0s;"),
     ("ECHO request=8\nperiod = 20", "2:10: period is 20;"),
+    ("ECHO request=8\njitter = '1ms'", "2:10: flow a has no period; jitter expects one"),
+    ("ECHO request=8\nburst = 2", "2:9: flow a has no period; burst expects one"),
+    (
+        "ECHO request=8, period='1ms'\njitter = '2ms'",
+        "2:10: jitter is 2ms; expected at most the period, so that requests stay in their order",
+    ),
+    ("ECHO request=8, period='1ms'\njitter = '0s'", "2:10: jitter is 0s; expected a duration"),
+    ("ECHO request=8, period='1ms'\njitter = '-1s'", "2:10: jitter is -1s; expected a duration"),
+    (
+        "ECHO request=8, period='1ms'\nburst = 0",
+        "2:9: burst is 0; expected a whole number from 1 to",
+    ),
+    ("ECHO request=8, period='1ms'\nburst = 257", "2:9: burst is 257; expected a whole number"),
+    (
+        "ECHO request=8\nstatic = 'copy/granularity=0'",
+        "2:10: static is copy/granularity=0; expected a name such as",
+    ),
     ("ECHO request=8\nperoid = 20", "2:1: unknown key peroid; expected name, function, period,"),
     ("ECHO request=0", "request is 0; expected a whole number from 1 to 16777215"),
     ("ECHO request=16777216", "request is 16777216;"),
@@ -186,6 +210,8 @@ fn flows_are_checked_against_each_other() {
         cycle.contains("4:7: after is b; expected a flow that does not itself come"),
         "{cycle}"
     );
+    let follower = pair(echo, "name='b'\nfunction='echo'\nafter='a'\njitter='1ms'");
+    assert!(follower.contains("9:8: jitter does not go with after"), "{follower}");
     let follower = pair(echo, "name='b'\nfunction='echo'\nafter='a'\nperiod='1ms'");
     assert!(follower.contains("9:8: period does not go with after"), "{follower}");
     let encode = "name='a'\nfunction='g711.encode'\ninput='a.wav'\nlaw='mu'";

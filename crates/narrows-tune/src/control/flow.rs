@@ -32,6 +32,8 @@ pub struct FlowState<'s> {
     pub(super) dsp: u8,
     pub(super) current: u16,
     pub(super) target: Option<u16>,
+    /// The DSP that serves it from that switch on, if another.
+    pub(super) to: Option<u8>,
     /// Whether the switch to the target is being carried out.
     pub(super) going: bool,
     pub(super) switched: Option<Duration>,
@@ -51,6 +53,7 @@ impl<'s> FlowState<'s> {
             dsp,
             current: 0,
             target: None,
+            to: None,
             going: false,
             switched: None,
             late: 0,
@@ -69,6 +72,11 @@ impl<'s> FlowState<'s> {
         self.dsp
     }
 
+    /// The DSP that serves it, or is about to.
+    pub(super) fn place(&self) -> u8 {
+        self.to.filter(|_| self.going).unwrap_or(self.dsp)
+    }
+
     /// What it takes by one of its strategies.
     pub(super) fn estimate(&self, costs: &Costs, number: u16) -> Option<Estimate> {
         let strategy = self.strategies.get(usize::from(number))?;
@@ -85,10 +93,12 @@ impl<'s> FlowState<'s> {
         self.estimate(costs, self.has()).map_or(0, |made| u64::from(made.load))
     }
 
-    /// Bytes of internal memory that it may have at any moment.
-    pub(super) fn memory(&self, costs: &Costs) -> u32 {
+    /// Bytes of internal memory of a DSP that it may have at any moment.
+    pub(super) fn memory(&self, costs: &Costs, dsp: u8) -> u32 {
         let of = |number| self.estimate(costs, number).map_or(0, |made| made.memory);
-        of(self.current).max(of(self.has()))
+        let leaves = if dsp == self.dsp { of(self.current) } else { 0 };
+        let comes = if dsp == self.place() { of(self.has()) } else { 0 };
+        leaves.max(comes)
     }
 
     /// How long a response takes by one of its strategies if no other flow is in the way, with what
@@ -127,7 +137,7 @@ impl<'s> FlowState<'s> {
     /// Whether another is planned like this one.
     pub(super) fn alike(&self, other: &FlowState<'_>) -> bool {
         self.flow == other.flow
-            && self.dsp == other.dsp
+            && self.place() == other.place()
             && self.late == other.late
             && self.refused == other.refused
             && self.strategies == other.strategies

@@ -10,9 +10,12 @@
 //! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes with
 //! floating point.
 
+mod carry;
+mod decide;
 mod error;
 mod flow;
 mod learn;
+mod moves;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -22,7 +25,7 @@ use core::time::Duration;
 
 use narrows::strategy::Strategy;
 
-use crate::model::{Costs, Flow, ModelError, WHOLE, estimate, picos};
+use crate::model::{Costs, Flow, ModelError, estimate, picos};
 use crate::optimise::{Choice, Dsp, Group, MAX_DSPS, Pick, Storage};
 
 pub use error::ControlError;
@@ -33,9 +36,6 @@ pub use words::{Cause, Decision, Reason, Settings, Start, Switch};
 
 /// The most strategies that one flow can be given.
 pub const MAX_STRATEGIES: usize = 256;
-
-/// Times of [`Settings::rest`] after which it is forgotten that a flow was late.
-const FORGET: u32 = 20;
 
 /// Room for so many flows, and the strategies of all of them.
 #[derive(Debug)]
@@ -165,15 +165,6 @@ impl<'a, 's> Controller<'a, 's> {
         Ok(dsp)
     }
 
-    /// Forgets what flows were late by, with which nothing holds; false if none was.
-    fn forget(&mut self) -> bool {
-        let mut any = false;
-        for state in self.tables.flows.iter_mut().flatten() {
-            any |= core::mem::take(&mut state.late) > 0;
-        }
-        any
-    }
-
     /// How many flows all tables have room for.
     fn room(&self) -> usize {
         let Tables { flows, planned, groups, members, picks, .. } = &self.tables;
@@ -293,167 +284,6 @@ impl<'a, 's> Controller<'a, 's> {
         Ok(())
     }
 
-    /// Plans anew, and says what is to be done about it: see [`Controller::next_switch`]. `now` is a time that
-    /// only ever grows.
-    ///
-    /// # Errors
-    /// There is no plan: every flow stays as it is.
-    pub fn decide(&mut self, now: Duration, cause: Cause) -> Result<Decision, ControlError> {
-        let forget = self.settings.rest * FORGET;
-        for state in self.tables.flows.iter_mut().flatten() {
-            if !state.going {
-                state.target = None;
-            }
-            if state.missed.is_none_or(|missed| now.saturating_sub(missed) > forget) {
-                state.late = 0;
-            }
-        }
-        let before = self.current_load();
-        let stands = self.stands();
-        let made = match (stands, self.plan(Some(now))) {
-            (None, made) => made,
-            // What is necessary does not wait for flows to have rested.
-            (Some(_), Err(_)) => self.plan(None),
-            (Some(_), made) => made,
-        };
-        if let (Err(error), Some(_)) = (made, stands)
-            && self.forget()
-        {
-            return match self.stands() {
-                None => {
-                    let reason = Reason::Best;
-                    Ok(Decision { cause, reason, switches: 0, before, after: before })
-                }
-                Some(_) => Err(error),
-            };
-        }
-        made?;
-        self.keep_alike();
-        self.keep_little();
-        let after = self.planned_load();
-        let reason = stands.unwrap_or_else(|| self.worth(before, after));
-        self.reason = reason;
-        let mut switches = 0;
-        if reason == Reason::Saves || reason.necessary() {
-            for (state, planned) in self.tables.flows.iter_mut().zip(&*self.tables.planned) {
-                let Some(state) = state else { continue };
-                if !state.going && planned.number != state.current {
-                    state.target = Some(planned.number);
-                    switches += 1;
-                }
-            }
-        }
-        let after = if switches == 0 { before } else { after };
-        Ok(Decision { cause, reason, switches, before, after })
-    }
-
-    /// Whether the plan is worth its switches.
-    fn worth(&self, before: u64, after: u64) -> Reason {
-        let both = self.tables.flows.iter().zip(&*self.tables.planned);
-        let mut concerned = 0;
-        for (state, planned) in both.filter_map(|(state, planned)| Some((state.as_ref()?, planned)))
-        {
-            if planned.number != state.has() {
-                concerned += state.load(&self.costs);
-            }
-        }
-        if concerned == 0 || after >= before {
-            return Reason::Best;
-        }
-        let least = concerned.saturating_mul(u64::from(self.settings.saves)) / u64::from(WHOLE);
-        if before - after > least { Reason::Saves } else { Reason::Little }
-    }
-
-    /// The next switch to carry out, if none is under way: those first that free memory.
-    pub fn next_switch(&mut self) -> Option<Switch> {
-        if self.under_way.is_some() {
-            return None;
-        }
-        let mut best: Option<(i64, usize)> = None;
-        for (index, state) in self.tables.flows.iter().enumerate() {
-            let Some((state, target)) = state.as_ref().and_then(|one| Some((one, one.target?)))
-            else {
-                continue;
-            };
-            let memory = |number| state.estimate(&self.costs, number).map_or(0, |made| made.memory);
-            let (has, wants) = (memory(state.current), memory(target));
-            let used = self.memory_but(state.dsp, Some(index));
-            let room = u64::from(self.dsps[usize::from(state.dsp)].memory);
-            let more = i64::from(wants) - i64::from(has);
-            let fits = more <= 0 || used + u64::from(wants) <= room;
-            if fits && best.is_none_or(|(least, _)| more < least) {
-                best = Some((more, index));
-            }
-        }
-        let (_, index) = best?;
-        let switch = self.switch(index)?;
-        self.under_way = Some(switch.flow);
-        if let Some(state) = &mut self.tables.flows[index] {
-            state.going = true;
-        }
-        Some(switch)
-    }
-
-    /// The switches that were decided on and not begun.
-    pub fn switches(&self) -> impl Iterator<Item = Switch> {
-        (0..self.tables.flows.len()).filter_map(|index| self.switch(index))
-    }
-
-    fn switch(&self, index: usize) -> Option<Switch> {
-        let state = self.tables.flows.get(index)?.as_ref().filter(|state| !state.going)?;
-        let to = state.target?;
-        let load = |number| state.estimate(&self.costs, number).map_or(0, |made| made.load);
-        Some(Switch {
-            flow: Handle { index: index as u16, life: state.life },
-            from: state.strategies[usize::from(state.current)],
-            to: state.strategies[usize::from(to)],
-            reason: self.reason,
-            before: load(state.current),
-            after: load(to),
-        })
-    }
-
-    /// The switch that is under way is done.
-    ///
-    /// # Errors
-    /// [`ControlError::Unknown`] if none is, or of another flow.
-    pub fn done(&mut self, flow: Handle, now: Duration) -> Result<(), ControlError> {
-        let target = self.ended(flow)?;
-        let state = self.state_mut(flow)?;
-        (state.current, state.switched) = (target, Some(now));
-        Ok(())
-    }
-
-    /// The switch that is under way has come to nothing: the flow has what it had. If the strategy was
-    /// `refused`, this flow is not given it again.
-    ///
-    /// # Errors
-    /// [`ControlError::Unknown`] if none is, or of another flow.
-    pub fn failed(
-        &mut self,
-        flow: Handle,
-        now: Duration,
-        refused: bool,
-    ) -> Result<(), ControlError> {
-        let target = self.ended(flow)?;
-        let state = self.state_mut(flow)?;
-        state.switched = Some(now);
-        if refused {
-            state.exclude(target);
-        }
-        Ok(())
-    }
-
-    fn ended(&mut self, flow: Handle) -> Result<u16, ControlError> {
-        if self.under_way != Some(flow) {
-            return Err(ControlError::Unknown);
-        }
-        self.under_way = None;
-        let state = self.state_mut(flow)?;
-        state.going = false;
-        state.target.take().ok_or(ControlError::Unknown)
-    }
-
     /// The strategy that a flow has.
     pub fn strategy_of(&self, flow: Handle) -> Option<Strategy> {
         let state = self.state(flow).ok()?;
@@ -488,8 +318,8 @@ impl<'a, 's> Controller<'a, 's> {
     fn memory_but(&self, dsp: u8, but: Option<usize>) -> u64 {
         let all = self.tables.flows.iter().enumerate();
         let others = all.filter(|(index, _)| Some(*index) != but);
-        let here = others.filter_map(|(_, state)| state.as_ref()).filter(|one| one.dsp == dsp);
-        here.map(|state| u64::from(state.memory(&self.costs))).sum()
+        let others = others.filter_map(|(_, state)| state.as_ref());
+        others.map(|state| u64::from(state.memory(&self.costs, dsp))).sum()
     }
 
     fn state(&self, flow: Handle) -> Result<&FlowState<'s>, ControlError> {

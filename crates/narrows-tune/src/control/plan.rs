@@ -89,11 +89,9 @@ impl<'s> Controller<'_, 's> {
         let delays = others.filter_map(|(other, state)| {
             let state = state.as_ref()?;
             let made = state.estimate(&self.costs, number(other, state))?;
-            let Estimate { blocks, serves, period, .. } = made;
-            let there = if state.dsp == this.dsp { serves } else { 0 };
-            let late = picos(state.flow.jitter) / period.max(1);
-            let times = u64::from(state.flow.burst).saturating_mul(1 + late);
-            Some(blocks.saturating_add(there).saturating_mul(times))
+            let Estimate { blocks, serves, at_once, .. } = made;
+            let there = if state.place() == this.place() { serves } else { 0 };
+            Some(blocks.saturating_add(there).saturating_mul(at_once))
         });
         delays.fold(0, u64::saturating_add)
     }
@@ -139,7 +137,7 @@ impl<'s> Controller<'_, 's> {
         let (mut groups, mut members, mut used) = (0, 0, 0);
         self.tables.planned.iter_mut().for_each(|planned| planned.grouped = false);
         for index in 0..self.tables.flows.len() {
-            let Some(state) = self.tables.flows[index].filter(|one| one.dsp == dsp) else {
+            let Some(state) = self.tables.flows[index].filter(|one| one.place() == dsp) else {
                 continue;
             };
             if self.tables.planned[index].grouped {
@@ -209,7 +207,7 @@ impl<'s> Controller<'_, 's> {
         for dsp in 0..self.count {
             let has = self.dsps[usize::from(dsp)];
             let (mut memory, mut work) = (0, 0);
-            for (_, made) in all.clone().filter_map(of).filter(|(state, _)| state.dsp == dsp) {
+            for (_, made) in all.clone().filter_map(of).filter(|(state, _)| state.place() == dsp) {
                 memory += u64::from(made.memory);
                 work += u64::from(made.work);
                 load += u64::from(made.load);

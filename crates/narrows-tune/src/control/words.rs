@@ -18,6 +18,9 @@ pub struct Settings {
     pub pause: Duration,
     /// Nodes of a search.
     pub limit: u32,
+    /// Whether flows may be moved from one DSP to another. That asks for a plan for every kind of flow and
+    /// DSP at each decision.
+    pub moves: bool,
 }
 
 impl Default for Settings {
@@ -27,6 +30,7 @@ impl Default for Settings {
             rest: Duration::from_millis(500),
             pause: Duration::ZERO,
             limit: 20_000,
+            moves: true,
         }
     }
 }
@@ -122,7 +126,7 @@ pub struct Decision {
     pub after: u64,
 }
 
-/// A flow that is to change its strategy.
+/// A flow that is to change its strategy, or the DSP that serves it, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
     /// Which.
@@ -131,6 +135,10 @@ pub struct Switch {
     pub from: Strategy,
     /// What it is to have.
     pub to: Strategy,
+    /// The DSP that serves it from then on, and whether that is another than before.
+    pub dsp: u8,
+    /// See above.
+    pub moves: bool,
     /// Why.
     pub reason: Reason,
     /// Its time of the calling core now, in parts per million.
@@ -144,7 +152,7 @@ pub struct Switch {
 pub struct Start {
     /// The name of the flow from now on.
     pub flow: Handle,
-    /// The DSP that serves it, where it stays.
+    /// The DSP that serves it, until a switch moves it.
     pub dsp: u8,
     /// What it begins with.
     pub strategy: Strategy,

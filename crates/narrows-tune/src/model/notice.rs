@@ -4,13 +4,14 @@ use core::time::Duration;
 
 use narrows::strategy::{Notification, Strategy};
 
+use super::latency::Pace;
 use super::parameters::{Costs, Polling, Side, Told};
 use super::{Flow, picos, sum};
 
-/// The shortest look before sleeping of the hybrid notification, and the part of the longest beyond
-/// which an answer is no prompt one: what `narrows::notify` does.
-const SHORTEST_LOOK: u64 = 2_000_000;
-const PROMPT: u64 = 3;
+/// The shortest look before sleeping of the hybrid notification, and times of the longest beyond which an
+/// answer is no prompt one: what `narrows::notify` does.
+pub(super) const SHORTEST_LOOK: u64 = 2_000_000;
+pub(super) const PROMPT: u64 = 3;
 
 /// How the other side is told of a request.
 pub(super) struct HowTold {
@@ -32,22 +33,14 @@ fn step(side: &Side<u64>, every: Duration) -> u64 {
     }
 }
 
-/// How long a strategy sleeps between two looks, if it looks.
-pub(super) fn between(strategy: &Strategy) -> Duration {
-    match strategy.notification {
-        Notification::Poll { every } => every,
-        Notification::Coalesced { within, .. } => within,
-        _ => Duration::ZERO,
-    }
-}
-
-pub(super) fn told(costs: &Costs, strategy: &Strategy) -> HowTold {
+/// How the other side is told, if it waits so.
+pub(super) fn told(costs: &Costs, how: Notification) -> HowTold {
     let Side { interrupt, poll, look, .. } = costs.callee;
     let by_interrupt = HowTold { busy: interrupt, late: costs.wake, step: 0 };
     if costs.told == Told::Interrupt {
         return by_interrupt;
     }
-    match strategy.notification {
+    match how {
         // Hybrid may look, and it may sleep.
         Notification::Interrupt | Notification::Hybrid { .. } => by_interrupt,
         Notification::Spin => HowTold { busy: look, late: 0, step: 0 },
@@ -71,9 +64,15 @@ pub(super) struct Noticed {
     pub step: u64,
 }
 
-pub(super) fn noticed(costs: &Costs, strategy: &Strategy) -> Noticed {
+/// By a way of its own, if the core may wait for others meanwhile that are told sooner.
+pub(super) fn noticed(costs: &Costs, how: Notification, soonest: Notification) -> Noticed {
+    let (own, others) = (alone(costs, how), alone(costs, soonest));
+    Noticed { busy: own.busy.max(others.busy), late: own.late.max(others.late), step: own.step }
+}
+
+fn alone(costs: &Costs, how: Notification) -> Noticed {
     let Side { interrupt, poll, look, .. } = costs.caller;
-    match strategy.notification {
+    match how {
         Notification::Interrupt => Noticed { busy: interrupt, late: costs.wake, step: 0 },
         // The last look may just be under way.
         Notification::Hybrid { .. } => {
@@ -122,10 +121,8 @@ pub(super) fn waited(
     let Side { interrupt, poll, look, .. } = costs.caller;
     let turnaround = sum(&[least, spread]);
     // As many as there are periods in a call, if so many may be; without a period as many as may be.
-    let period = flow.period.map(|period| {
-        picos(period).saturating_mul(strategy.granularity.into()) / u64::from(flow.burst)
-    });
-    let depth = u64::from(flow.depth);
+    let Pace { period, burst, depth, .. } = flow.pace(strategy);
+    let period = period.map(|period| period / burst);
     let under_way = match period {
         Some(period) => turnaround.div_ceil(period.max(1)).clamp(1, depth),
         None => depth,

@@ -18,6 +18,8 @@ pub struct Access<T> {
 pub struct Side<T> {
     /// A request and its response, beside all that follows (the source's O^R).
     pub request: T,
+    /// Each request of a message but the first, and its response.
+    pub further: T,
     /// Being told by an interrupt (O_I).
     pub interrupt: T,
     /// A look of a core that sleeps in between (O_P).
@@ -144,6 +146,8 @@ pub struct Parameters<T> {
     pub spike: T,
     /// How many calls have one such among them.
     pub one_in: u32,
+    /// What a tick of the core that is called takes of it.
+    pub ticked: T,
     /// Acknowledgement by interrupt: time of the calling core for each request.
     pub ack_interrupt: T,
     /// Lazy acknowledgement: likewise.
@@ -222,6 +226,7 @@ impl<T: Copy> Side<T> {
     ) -> Result<Side<U>, ModelError> {
         Ok(Side {
             request: time(self.request)?,
+            further: time(self.further)?,
             interrupt: time(self.interrupt)?,
             poll: time(self.poll)?,
             look: time(self.look)?,
@@ -259,6 +264,7 @@ impl Parameters<f64> {
             seldom: time(self.seldom)?,
             spike: time(self.spike)?,
             one_in: self.one_in,
+            ticked: time(self.ticked)?,
             ack_interrupt: time(self.ack_interrupt)?,
             ack_lazy: time(self.ack_lazy)?,
             ack_batched: time(self.ack_batched)?,

@@ -3,7 +3,8 @@
 use narrows::strategy::{Strategy, Transfer};
 
 use super::parameters::{Access, Costs, InPool, Side};
-use super::{Message, sum};
+use super::parts::Message;
+use super::sum;
 
 /// What moving payload takes of a core, and what it takes beside any core.
 #[derive(Clone, Copy, Default)]
@@ -12,8 +13,8 @@ pub(super) struct Moved {
     pub request: u64,
     /// The response.
     pub response: u64,
-    /// Both, by the engine.
-    pub engine: u64,
+    /// The two by the engine.
+    pub engine: [u64; 2],
 }
 
 /// What a payload takes at so many picoseconds for 1024 bytes.
@@ -65,8 +66,8 @@ pub(super) fn moved(
         _ => 0,
     };
     let (request_here, response_here) = if calls { (into, out) } else { (out, into) };
-    let by_engine = sum(&[moved(request), moved(response)]);
-    Moved { request: request_here, response: response_here, engine: by_engine }
+    let engine = [moved(request), moved(response)];
+    Moved { request: request_here, response: response_here, engine }
 }
 
 /// What payload and code take of a side at most more where caches have none of it.

@@ -1,10 +1,19 @@
-//! How latency is distributed: requests of several flows queue before the core that calls and the one
-//! that is called.
+//! How latency is distributed, and what all flows together take of the calling core: requests of several
+//! flows queue before the core that calls and those that are called.
 //!
 //! Arrivals are periodic, with jitter and in bursts, each core takes what is before it in the order in
-//! which it comes. That has no formula, so the recursion of such a queue is worked through (Lindley's: a request
-//! waits for what is left of those before it), with phases drawn anew every so often. The same seed
-//! draws the same.
+//! which it comes, and a wait or a look of a core is one of all flows. That has no formula, so the queue is
+//! worked through, turn by turn as a run of the stack goes, with phases drawn anew every so often. The same
+//! seed draws the same.
+
+use narrows::notify;
+use narrows::strategy::Notification;
+
+use super::cores::{Awaited, Core};
+use super::parameters::{Costs, Told};
+use super::share;
+use super::stream::{Message, Random, Stream, UNDER_WAY};
+use crate::optimise::MAX_DSPS;
 
 /// How the flows' first requests lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,59 +24,6 @@ pub enum Phases {
     Random,
 }
 
-/// A flow before both cores, times in picoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stream {
-    /// From one burst to the next; 0 if each request is due when the one before has its response.
-    pub period: u64,
-    /// By how much its first request is due after those of others, where all begin together.
-    pub after: u64,
-    /// Requests of a burst, at least 1. Each is begun when the one before has its response.
-    pub burst: u16,
-    /// By how much a burst may be later than due.
-    pub jitter: u64,
-    /// From when a request is due until the calling core sees to it, beside a tick that ends its sleep.
-    pub late: u64,
-    /// Such ticks are so far apart; 0 if there are none, or it does not sleep.
-    pub due_tick: u64,
-    /// Time of the calling core until the request is handed over.
-    pub send: u64,
-    /// From then until the other core has it before it, beside a look.
-    pub way: u64,
-    /// From one look of the other core to the next, beside the tick that ends its sleep; 0 if it is told.
-    pub told: u64,
-    /// Such ticks are so far apart; 0 if there are none.
-    pub told_tick: u64,
-    /// Time of the other core for each request.
-    pub service: u64,
-    /// From the end of that until the calling core has the response before it, beside a look.
-    pub back: u64,
-    /// From one look of the calling core to the next, the first so long after what it did last, likewise;
-    /// 0 if it is told.
-    pub poll: u64,
-    /// Ticks that end those sleeps are so far apart; 0 if there are none.
-    pub poll_tick: u64,
-    /// Time of the calling core for the response.
-    pub receive: u64,
-    /// What some requests take it more.
-    pub more: u64,
-    /// One of so many does; none if 0.
-    pub one_in: u32,
-    /// How far it is; its value before means nothing.
-    pub turn: Turn,
-}
-
-/// How far a flow is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
-    /// When the request was due, and when the calling core next has something to do for it.
-    due: u64,
-    next: u64,
-    /// Whether that is its response.
-    answered: bool,
-    left: u16,
-}
-
 /// Requests of the flow in question between two draws of phases, and those before them that do not
 /// count.
 const RUN: usize = 64;
@@ -75,173 +31,264 @@ const BEFORE: usize = 8;
 /// The most turns of all flows for a latency of the one in question.
 const MOST: usize = 1000;
 
-/// Numbers that look random (xorshift, 64 bits).
-struct Random(u64);
-
-impl Random {
-    /// A number from 0 to `most`.
-    fn to(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        if most == u64::MAX { self.0 } else { self.0 % (most + 1) }
-    }
-}
-
-impl Stream {
-    fn begin(&mut self, phases: Phases, random: &mut Random) {
-        self.turn = Turn::default();
-        self.turn.due = match phases {
-            Phases::Together => self.after,
-            Phases::Random => random.to(self.period.saturating_sub(1)),
-        };
-        self.arrive(0, random);
-    }
-
-    /// Sets when the burst that is due arrives, which is not before the flow's last response.
-    fn arrive(&mut self, last: u64, random: &mut Random) {
-        self.turn.left = self.burst.max(1);
-        let due = self.turn.due + random.to(self.jitter);
-        self.turn.next = (up(due, self.due_tick) + self.late).max(last);
-    }
-
-    /// Time of the calling core for a request.
-    fn caller(&self) -> u64 {
-        self.send.saturating_add(self.receive)
-    }
-
-    /// Whether a core has less time than it is asked for by all.
-    fn too_much(all: &[Stream], of: impl Fn(&Stream) -> u64) -> bool {
-        const ALL: u128 = 1_000_000_000;
-        let share = |one: &Stream| {
-            let each = u128::from(of(one)) * u128::from(one.burst.max(1));
-            each * ALL / u128::from(one.period.max(1))
-        };
-        // What has no period takes what is left.
-        all.iter().filter(|one| one.period > 0).map(share).sum::<u128>() > ALL
-    }
-}
-
-/// The first tick that is not before a moment.
-fn up(time: u64, tick: u64) -> u64 {
-    if tick == 0 { time } else { time.div_ceil(tick).saturating_mul(tick) }
-}
-
-/// When who looks every `apart` since `base` sees what is there from some moment on.
-fn seen(base: u64, there: u64, apart: u64, tick: u64) -> u64 {
-    let first = up(base + apart, tick);
-    if apart == 0 || there <= base {
-        there
-    } else {
-        let step = up(apart, tick);
-        first + there.saturating_sub(first).div_ceil(step) * step
-    }
-}
-
-/// When the cores have done what was before them. From then on they look: whoever has anything to do
-/// sees all that is there, so looks are those of all flows together.
-#[derive(Default)]
-struct Free {
-    caller: u64,
-    callee: u64,
-}
-
-impl Free {
-    /// Sends a request; when its response will be there.
-    fn send(&mut self, one: &Stream, random: &mut Random) -> u64 {
-        let often = u64::from(one.one_in);
-        let more = if often > 0 && random.to(often - 1) == 0 { one.more } else { 0 };
-        let sent = one.turn.next.max(self.caller) + one.send + more;
-        self.caller = sent;
-        let there = seen(self.callee, sent + one.way, one.told, one.told_tick);
-        // Another DSP's flow does not keep this one's.
-        if one.service == 0 {
-            return there + one.back;
+/// When the last of so many is there.
+fn last(times: impl Iterator<Item = u64> + Clone, of: u16) -> u64 {
+    let (mut latest, mut counted) = (None, 0);
+    loop {
+        let later = times.clone().filter(|time| latest.is_none_or(|latest| *time > latest));
+        let Some(next) = later.min() else { return u64::MAX };
+        counted += times.clone().filter(|time| *time == next).count();
+        if counted >= usize::from(of) {
+            return next;
         }
-        self.callee = there.max(self.callee) + one.service;
-        self.callee + one.back
+        latest = Some(next);
     }
+}
 
-    /// When the calling core has something to do for a flow.
-    fn next(&self, one: &Stream) -> u64 {
-        match one.turn.answered {
-            true => seen(self.caller, one.turn.next, one.poll, one.poll_tick),
-            false => one.turn.next,
+/// For how many messages a bell rings.
+fn enough(how: Notification) -> u16 {
+    match how {
+        Notification::Coalesced { messages, .. } => messages,
+        _ => 1,
+    }
+}
+
+/// Flows on their way through the cores.
+struct Walk<'a> {
+    costs: &'a Costs,
+    streams: &'a mut [Stream],
+    random: Random,
+    caller: Core,
+    callees: [Core; MAX_DSPS],
+    /// How those are told, each as the quickest of its flows is.
+    told: [Notification; MAX_DSPS],
+    /// Whether the calling core looks for requests that are due too, and does not sleep.
+    spins: bool,
+    /// How many cores serve flows.
+    dsps: usize,
+    /// Messages that were sent, and of them those that have not been served.
+    sent: usize,
+    waiting: usize,
+}
+
+impl Walk<'_> {
+    fn begin(&mut self, phases: Phases) {
+        let random = &mut self.random;
+        self.streams.iter_mut().for_each(|one| one.begin(phases, random));
+        self.caller = Core::default();
+        self.waiting = 0;
+        // Looks lie anyhow at first.
+        for (callee, told) in self.callees.iter_mut().zip(&self.told) {
+            let look = match told {
+                Notification::Poll { every: time }
+                | Notification::Coalesced { within: time, .. } => super::picos(*time),
+                _ => 0,
+            };
+            *callee = Core::default();
+            callee.at = random.to(look);
         }
     }
 
-    /// Takes a response.
-    fn receive(&mut self, one: &Stream) -> u64 {
-        self.caller = self.next(one).max(self.caller) + one.receive;
-        self.caller
+    /// Has a callee serve the next message, if one begins to by `limit`: nothing that is sent later
+    /// changes that.
+    fn serve(&mut self, limit: u64) -> bool {
+        if self.waiting == 0 {
+            return false;
+        }
+        let mut next: Option<(Core, usize)> = None;
+        for dsp in 0..self.dsps {
+            let here = self.streams.iter().filter(|one| usize::from(one.dsp) == dsp);
+            let waiting = here.flat_map(Stream::waiting);
+            let Some(first) = waiting.clone().min() else { continue };
+            let mut core = self.callees[dsp];
+            if first > core.at {
+                let how = self.told[dsp];
+                let enough = last(waiting, enough(how));
+                let on = Awaited { first, enough, until: u64::MAX };
+                core.wait(&self.costs.callee, self.costs.wake, how, on);
+            }
+            let begins = core.at;
+            if begins <= limit && next.is_none_or(|(best, _)| begins < best.at) {
+                next = Some((core, dsp));
+            }
+        }
+        let Some((mut core, dsp)) = next else { return false };
+        let here = self.streams.iter_mut().filter(|one| usize::from(one.dsp) == dsp);
+        let sent = |one: &Stream| one.waiting().next().unwrap_or(u64::MAX);
+        let Some(one) = here.min_by_key(|one| sent(one)) else { return false };
+        let began = core.at;
+        core.work(one.service);
+        let tick = self.costs.callee.tick;
+        let before = |time: u64| time.checked_div(tick).unwrap_or(0);
+        core.work(self.costs.ticked.saturating_mul(before(core.at) - before(began)));
+        let number = one.turn.served;
+        one.turn.get_mut(number).there = core.at;
+        one.turn.served += 1;
+        self.callees[dsp] = core;
+        self.waiting -= 1;
+        true
+    }
+
+    /// Goes through all flows once: begins what is due and takes one response of each. True if there was
+    /// anything. Latencies of the flow `of` are given away.
+    fn turn(&mut self, of: usize, mut taken: impl FnMut(u64)) -> bool {
+        let now = self.caller.at;
+        let mut any = false;
+        for number in 0..self.streams.len() {
+            while self.streams[number].there() <= now {
+                self.send(number);
+                any = true;
+            }
+            while self.serve(self.caller.at) {}
+            let one = &mut self.streams[number];
+            if one.turn.served == 0 || one.turn.get(0).there > self.caller.at {
+                continue;
+            }
+            let mut burst = one.turn.get(0).burst;
+            one.turn.first = (one.turn.first + 1) % UNDER_WAY as u8;
+            (one.turn.count, one.turn.served) = (one.turn.count - 1, one.turn.served - 1);
+            self.caller.at = self.caller.at.saturating_add(one.take_wait);
+            self.caller.work(one.take);
+            self.caller.rung |= one.rings;
+            any = true;
+            for _ in 0..one.together {
+                if number == of {
+                    taken(self.caller.at - burst.due);
+                }
+                burst.take(one.period, one.burst);
+            }
+        }
+        any
+    }
+
+    fn send(&mut self, number: usize) {
+        let one = &mut self.streams[number];
+        let more = one.seldom();
+        if one.period == 0 {
+            one.turn.burst.due = self.caller.at;
+        }
+        let burst = one.turn.burst;
+        self.caller.work(one.send.saturating_add(more));
+        self.caller.at = self.caller.at.saturating_add(one.send_wait);
+        let count = one.turn.count;
+        *one.turn.get_mut(count) = Message { burst, sent: self.caller.at, there: u64::MAX };
+        one.turn.count += 1;
+        for _ in 0..one.together {
+            one.turn.burst.take(one.period, one.burst);
+        }
+        if one.turn.burst.due != burst.due {
+            one.turn.late = self.random.to(one.jitter);
+        }
+        self.sent += 1;
+        self.waiting += 1;
+    }
+
+    /// Waits until there is something to do. False if there never will be.
+    fn wait(&mut self) -> bool {
+        let until = self.streams.iter().map(Stream::there).min().unwrap_or(u64::MAX);
+        let awaited = self.streams.iter().filter(|one| one.turn.count > 0);
+        let Some(how) = notify::quickest(awaited.map(|one| one.how)) else {
+            match self.spins {
+                true => self.caller.work(until.saturating_sub(self.caller.at)),
+                false => self.caller.sleep(&self.costs.caller, until, self.costs.rested),
+            }
+            return until < u64::MAX;
+        };
+        loop {
+            let answered = self.streams.iter().flat_map(Stream::answered);
+            let first = answered.clone().min().unwrap_or(u64::MAX);
+            let ringing = self.streams.iter().filter(|one| one.rings).flat_map(Stream::answered);
+            let enough = last(answered, enough(how)).min(ringing.min().unwrap_or(u64::MAX));
+            let mut woken = self.caller;
+            if first.min(until) < u64::MAX {
+                woken.wait(
+                    &self.costs.caller,
+                    self.costs.wake,
+                    how,
+                    Awaited { first, enough, until },
+                );
+            } else {
+                woken.at = u64::MAX;
+            }
+            if !self.serve(woken.at) {
+                self.caller = woken;
+                return woken.at < u64::MAX;
+            }
+        }
     }
 }
 
 /// Fills `times` with latencies of the flow `of`, in picoseconds, from when requests are due to when
-/// their responses are there, and sorts them: the 99th percentile is at 99 % of its length.
+/// their responses are there, and sorts them: the 99th percentile is at 99 % of its length. Gives what all
+/// flows take of the calling core meanwhile, in parts per million.
 ///
-/// False, and nothing in `times` that means anything, if there is no such flow, or a core has less time
+/// None, and nothing in `times` that means anything, if there is no such flow, or a core has less time
 /// than it is asked for, so that the queue grows without end; or if the flow is so rare beside others
 /// that it would take a thousand turns of theirs for one of its.
 pub fn latencies(
+    costs: &Costs,
     streams: &mut [Stream],
     of: usize,
     phases: Phases,
     seed: u64,
     times: &mut [u64],
-) -> bool {
-    let possible = |one: &Stream| {
-        let trip = [one.send, one.way, one.service, one.back, one.receive];
-        one.period < u64::MAX / 1024 && (one.period > 0 || trip.iter().any(|part| *part > 0))
-    };
-    let full =
-        Stream::too_much(streams, Stream::caller) || Stream::too_much(streams, |one| one.service);
-    if of >= streams.len() || !streams.iter().all(possible) || full {
-        return false;
+) -> Option<u32> {
+    let caller = |one: &Stream| one.send + one.send_wait + one.take + one.take_wait;
+    let dsp = |dsp: usize| streams.iter().filter(move |one| usize::from(one.dsp) == dsp);
+    if of >= streams.len()
+        || !streams.iter().all(Stream::is_possible)
+        || Stream::too_much(streams.iter(), caller)
+        || (0..MAX_DSPS).any(|number| Stream::too_much(dsp(number), |one| one.service))
+    {
+        return None;
     }
-    let mut random = Random(seed | 1);
-    let mut free = Free::default();
-    let (mut answers, mut filled) = (0, 0);
-    let mut again = true;
-    let mut left = times.len().saturating_mul(MOST);
+    let mut told = [Notification::Interrupt; MAX_DSPS];
+    for (number, told) in told.iter_mut().enumerate().filter(|_| costs.told == Told::Alike) {
+        *told = notify::quickest(dsp(number).map(|one| one.how)).unwrap_or(*told);
+    }
+    let dsps = streams.iter().map(|one| usize::from(one.dsp) + 1).max().unwrap_or(0);
+    let spins = streams.iter().all(|one| one.how == Notification::Spin);
+    let mut walk = Walk {
+        costs,
+        streams,
+        random: Random(seed | 1),
+        caller: Core::default(),
+        callees: [Core::default(); MAX_DSPS],
+        told,
+        spins,
+        dsps,
+        sent: 0,
+        waiting: 0,
+    };
+    let most = times.len().saturating_mul(MOST);
+    let (mut filled, mut busy, mut all) = (0, 0, 0);
     while filled < times.len() {
-        left -= 1;
-        if left == 0 {
-            return false;
-        }
-        if again {
-            streams.iter_mut().for_each(|one| one.begin(phases, &mut random));
-            // Looks lie anyhow at first.
-            let told = streams.iter().map(|one| one.told).max().unwrap_or(0);
-            free = Free { caller: 0, callee: random.to(told) };
-            (answers, again) = (0, false);
-        }
-        let next = streams.iter_mut().enumerate().min_by_key(|(_, one)| free.next(one));
-        let Some((number, one)) = next else { return false };
-        if !one.turn.answered {
-            one.turn.next = free.send(one, &mut random);
-            one.turn.answered = true;
-            continue;
-        }
-        let end = free.receive(one);
-        if number == of {
-            answers += 1;
-            if answers > BEFORE {
-                if let Some(time) = times.get_mut(filled) {
-                    *time = end - one.turn.due;
-                }
-                filled += 1;
+        walk.begin(phases);
+        let (mut answers, mut counted) = (0, None);
+        while filled < times.len() && !(phases == Phases::Random && answers >= BEFORE + RUN) {
+            if walk.sent > most {
+                return None;
             }
-            again = phases == Phases::Random && answers == BEFORE + RUN;
+            let moved = walk.turn(of, |latency| {
+                answers += 1;
+                if answers > BEFORE {
+                    if let Some(time) = times.get_mut(filled) {
+                        *time = latency;
+                    }
+                    filled += 1;
+                }
+            });
+            if answers >= BEFORE && counted.is_none() {
+                counted = Some(walk.caller);
+            }
+            if !moved && !walk.wait() {
+                return None;
+            }
         }
-        one.turn.answered = false;
-        one.turn.left -= 1;
-        one.turn.next = end;
-        if one.turn.left == 0 {
-            one.turn.due = if one.period > 0 { one.turn.due + one.period } else { end };
-            one.arrive(end, &mut random);
-        }
+        let from = counted.unwrap_or(walk.caller);
+        busy += walk.caller.busy - from.busy;
+        all += walk.caller.at - from.at;
     }
     times.sort_unstable();
-    true
+    Some(share(busy, all))
 }

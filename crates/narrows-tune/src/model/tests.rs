@@ -1,6 +1,7 @@
 //! The equations against figures worked out by hand, and the queue against what is known of it.
 
 use super::*;
+use narrows::strategy::Placement;
 
 const US: u64 = 1_000_000;
 const MS: u64 = 1000 * US;
@@ -242,84 +243,6 @@ fn nothing_overflows_at_the_largest_figures() {
     }
 }
 
-fn stream(period: u64, service: u64) -> Stream {
-    Stream { period, burst: 1, service, ..Stream::default() }
-}
-
-#[test]
-fn alone_a_request_never_waits() {
-    let mut times = [0; 1000];
-    let mut one = [Stream { send: 3, receive: 4, ..stream(100, 10) }];
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    assert!(times.iter().all(|time| *time == 17), "{times:?}");
-    // The third of a burst waits for two.
-    one[0].burst = 3;
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    assert_eq!((times[0], times[999]), (17, 51));
-    assert!(times.iter().filter(|time| **time == 34).count().abs_diff(333) < 20);
-}
-
-#[test]
-fn without_a_period_the_next_is_due_when_the_last_is_answered() {
-    let mut times = [0; 100];
-    let mut two = [Stream { send: 5, receive: 5, ..stream(0, 10) }, stream(100, 30)];
-    assert!(latencies(&mut two, 0, Phases::Random, 1, &mut times));
-    assert_eq!(times[0], 20);
-    assert!(times[99] > 20 && times[99] <= 50, "{times:?}");
-}
-
-#[test]
-fn a_caller_that_looks_sees_a_response_at_its_next_look() {
-    let mut times = [0; 1000];
-    let mut one = [Stream { send: 3, receive: 4, poll: 40, ..stream(1000, 45) }];
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    assert_eq!((times[0], times[999]), (3 + 80 + 4, 3 + 80 + 4));
-    // The other core looks every 100, so that the response comes after 45 to 145: at the second to the
-    // fourth look.
-    one[0].told = 100;
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    assert_eq!((times[0], times[999]), (3 + 80 + 4, 3 + 160 + 4));
-    let third = times.iter().filter(|time| **time == 3 + 120 + 4).count();
-    assert!(third.abs_diff(400) < 50, "{third}");
-}
-
-#[test]
-fn looks_and_jitter_spread_latency_evenly() {
-    let mut times = [0; 10_000];
-    let mut one = [Stream { told: 1000, ..stream(10_000, 10) }];
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    let p99 = times[9899];
-    assert!((980..1010).contains(&p99) && times[9999] <= 1010, "{p99}");
-    one[0] = Stream { jitter: 1000, ..stream(10_000, 10) };
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    assert!((980..1010).contains(&times[9899]) && times[9999] <= 1010);
-}
-
-#[test]
-fn many_flows_queue_as_random_arrivals_do() {
-    // Fifty flows with a fiftieth of 80 % each: nearly arrivals at random, whose mean wait with a
-    // service that is always the same is u S / (2 (1 - u)) = 2 S; periodic ones wait less.
-    let mut streams = [stream(62_500, 1000); 50];
-    let mut times = [0; 20_000];
-    assert!(latencies(&mut streams, 7, Phases::Random, 1, &mut times));
-    let mean = times.iter().sum::<u64>() as f64 / 20_000.0 - 1000.0;
-    assert!((1000.0..2000.0).contains(&mean), "{mean}");
-    // All at once, the last waits for all.
-    assert!(latencies(&mut streams, 49, Phases::Together, 1, &mut times));
-    assert_eq!((times[0], times[19_999]), (50_000, 50_000));
-}
-
-#[test]
-fn a_queue_that_grows_has_no_distribution() {
-    let mut times = [0; 10];
-    assert!(!latencies(&mut [stream(100, 60), stream(100, 50)], 0, Phases::Random, 1, &mut times));
-    assert!(!latencies(&mut [stream(0, 0)], 0, Phases::Random, 1, &mut times));
-    let rare = [stream(0, 1), stream(1_000_000, 1)];
-    assert!(!latencies(&mut { rare }, 1, Phases::Random, 1, &mut times));
-    assert!(!latencies(&mut [stream(100, 60)], 1, Phases::Random, 1, &mut times));
-    assert!(latencies(&mut [stream(100, 50), stream(100, 50)], 0, Phases::Random, 1, &mut times));
-}
-
 #[test]
 fn what_fits_a_slot_takes_no_block_unless_a_driver_makes_it_in_one() {
     let mut costs = Costs { in_slot: 48, ..Costs::default() };
@@ -347,30 +270,4 @@ fn cold_caches_are_in_the_bound_and_not_in_the_load() {
     assert_eq!(made.once, [10 * US + 3 * bytes, 2 * bytes]);
     assert_eq!(made.latency.bound, warm.latency.bound + made.once[0] + made.once[1]);
     assert_eq!((made.load, made.blocks), (warm.load, warm.blocks + made.once[0]));
-}
-
-#[test]
-fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
-    let mut times = [0; 100];
-    // Its own look would come at 500; the other's request at 100 wakes the core.
-    let polled = Stream { send: 1, poll: 500, ..stream(1000, 10) };
-    let mut two = [polled, Stream { after: 100, send: 5, poll: 500, ..stream(1000, 10) }];
-    assert!(latencies(&mut two, 0, Phases::Together, 1, &mut times));
-    assert_eq!((times[0], times[99]), (105, 105));
-    // 1 + 500 is after the tick at 300.
-    let mut ticks = [Stream { poll_tick: 300, ..polled }];
-    assert!(latencies(&mut ticks, 0, Phases::Together, 1, &mut times));
-    assert!(times.iter().all(|time| (501..=801).contains(time)), "{times:?}");
-    let mut due = [Stream { due_tick: 300, ..stream(1000, 10) }];
-    assert!(latencies(&mut due, 0, Phases::Together, 1, &mut times));
-    assert_eq!((times[0], times[99]), (10, 210));
-}
-
-#[test]
-fn one_of_so_many_requests_takes_more() {
-    let mut times = [0; 10_000];
-    let mut one = [Stream { more: 7, one_in: 16, ..stream(100, 10) }];
-    assert!(latencies(&mut one, 0, Phases::Random, 1, &mut times));
-    let more = times.iter().filter(|time| **time == 17).count();
-    assert!(more.abs_diff(625) < 100 && times[0] == 10, "{more}");
 }

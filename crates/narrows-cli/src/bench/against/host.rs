@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::run::{self, Fared};
 use crate::statistics::median;
+use crate::strategy::Policy;
 use crate::table::{Align, Table, number, wrap};
 use crate::tune::machine::measured;
 use crate::tune::plan::Machine;
@@ -84,12 +85,12 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         for trial in &mut trials {
             let Trial { case, .. } = trial;
             let never = AtomicBool::new(false);
-            let made = run::once(&mut pair.peer, &case.workload, &[None], case.strategy, &never)?;
+            let made = run::once(&mut pair.peer, &case.workload, &[None], case.policy, &never)?;
             if let Some(failure) = made.failure {
                 return Err(failure);
             }
             let [Fared::Ran(figures, _)] = &made.flows[..] else {
-                let text = format!("{} was refused: report this defect", case.strategy);
+                let text = format!("{} was refused: report this defect", case.policy);
                 return Err(Failure::new(Kind::Internal, text));
             };
             let [load, _] = made.load();
@@ -128,8 +129,9 @@ fn trials(machine: &Machine) -> Vec<Trial> {
                 for notification in NOTIFICATIONS {
                     let text = format!("{driver}/{notification}/{placement}");
                     let strategy: Option<Strategy> = text.parse().ok();
-                    let case =
-                        strategy.and_then(|by| cases::planned(vec![flow], by, machine, REQUESTS));
+                    let case = strategy.and_then(|by| {
+                        cases::planned(vec![(flow, by)], Policy::Same(by), machine, REQUESTS)
+                    });
                     all.extend(case.map(|case| Trial {
                         shape,
                         case,
@@ -151,7 +153,7 @@ fn row(trial: &mut Trial) -> Row {
         request,
         response,
         work_us,
-        strategy: trial.case.strategy.to_string(),
+        strategy: trial.case.policy.to_string(),
         // Between calls it spins as well.
         load_percent: if spins { 100.0 } else { load },
         measured_load_percent: median(&mut trial.loads).unwrap_or_default(),

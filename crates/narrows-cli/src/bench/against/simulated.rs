@@ -38,6 +38,8 @@ pub(super) struct FlowRow {
     pub work_ms: f64,
     pub period_ms: f64,
     pub depth: u16,
+    pub burst: u16,
+    pub jitter_ms: f64,
     /// Requests that were answered.
     pub answered: u64,
     /// What the model says is never exceeded, and the longest that was measured.
@@ -48,12 +50,13 @@ pub(super) struct FlowRow {
     pub measured_p99_ms: f64,
 }
 
-/// A workload by a strategy on a chip.
+/// A workload on a chip.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct CaseRow {
     pub case: u32,
     pub platform: String,
-    pub strategy: String,
+    /// One for all flows, or one for each.
+    pub strategies: Vec<String>,
     /// Time of the calling core, by the model and as it was measured. Who spins takes all of it, so that
     /// is not compared.
     pub load_percent: f64,
@@ -171,7 +174,7 @@ fn simulate(
     let before = Workload { duration: case.before(), ..case.workload.clone() };
     let stop = AtomicBool::new(false);
     let (first, outcome) = sim::run(global, &subject.chip, &needs, |mut peer| {
-        let mut once = |workload| run::once(&mut peer, workload, &inputs, case.strategy, &stop);
+        let mut once = |workload| run::once(&mut peer, workload, &inputs, case.policy, &stop);
         Ok((once(&before)?, once(&case.workload)?))
     })?;
     if let Some(failure) = first.failure.or(outcome.failure.clone()) {
@@ -196,6 +199,8 @@ fn simulate(
             work_ms: one.flow.work.as_secs_f64() * 1e3,
             period_ms: one.flow.period.unwrap_or_default().as_secs_f64() * 1e3,
             depth: one.flow.depth,
+            burst: one.flow.burst,
+            jitter_ms: one.flow.jitter.as_secs_f64() * 1e3,
             answered: figures.received,
             bound_ms: given.bound() as f64 / MS,
             longest_ms: found.max.max(first) / 1e6,
@@ -207,8 +212,8 @@ fn simulate(
     Ok(CaseRow {
         case: number,
         platform: subject.chip.name.clone(),
-        strategy: case.strategy.to_string(),
-        load_percent: case.plan.load() as f64 / 1e4,
+        strategies: case.strategies(),
+        load_percent: case.load.map_or(case.plan.load() as f64, f64::from) / 1e4,
         measured_load_percent,
         load_compared: !case.spins(),
         flows,

@@ -83,7 +83,8 @@ fn groups(rows: &[CaseRow]) -> String {
         ("longest of bound %", Align::Right),
     ]);
     let how = |row: &CaseRow| {
-        let word = row.strategy.split('/').nth(1).unwrap_or_default();
+        let [one] = row.strategies.as_slice() else { return "mixed".to_owned() };
+        let word = one.split('/').nth(1).unwrap_or_default();
         word.split('=').next().unwrap_or_default().to_owned()
     };
     let key = |row: &CaseRow| format!("{} {}", row.platform, how(row));
@@ -116,19 +117,21 @@ fn groups(rows: &[CaseRow]) -> String {
 }
 
 fn one(row: &CaseRow) -> String {
-    let CaseRow { platform, strategy, load_percent, measured_load_percent, .. } = row;
-    let mut text = wrap("", &format!("{strategy} on {platform}"));
+    let CaseRow { platform, strategies, load_percent, measured_load_percent, .. } = row;
+    let mut text = wrap("", &format!("{} on {platform}", strategies.join(", ")));
     text += &format!("load {load_percent:.3} %, measured {measured_load_percent:.3} %\n");
     for flow in &row.flows {
         let p99 = flow.p99_ms.map_or_else(|| "none".to_owned(), |p99| format!("{p99:.4}"));
         let words = format!(
-            "{} + {} B, work {:.4} ms, every {:.4} ms, depth {}: bound {:.4} ms, longest {:.4} ms; \
+            "{} + {} B, work {:.4} ms, every {:.4} ms, depth {}, burst {}, jitter {:.4} ms: bound {:.4} ms, longest {:.4} ms; \
              p99 {p99} ms, measured {:.4} ms",
             flow.request,
             flow.response,
             flow.work_ms,
             flow.period_ms,
             flow.depth,
+            flow.burst,
+            flow.jitter_ms,
             flow.bound_ms,
             flow.longest_ms,
             flow.measured_p99_ms

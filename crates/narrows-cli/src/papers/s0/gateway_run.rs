@@ -11,7 +11,7 @@ use super::gateway::{AUDIO, ENCODED, FRAME, Gateway, READING, SAMPLES, SESSIONS,
 use crate::failure::{Failure, Kind};
 use crate::flags::Global;
 use crate::papers::row::Found;
-use crate::run::{self, Fared, Own, Setup};
+use crate::run::{self, Fared, Outcome, Own, Setup};
 use crate::sim::{self, Needs};
 use crate::strategy::Policy;
 use crate::workload::{Flow, Presence, Source, Work, Workload};
@@ -62,35 +62,44 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
     Flow {
         name,
         work: Work::Busy(Duration::ZERO),
-        source: Source::Own { input: None, period: Some(period), count: None, depth: DEPTH },
+        source: Source::Own {
+            input: None,
+            period: Some(period),
+            jitter: Duration::ZERO,
+            burst: 1,
+            count: None,
+            depth: DEPTH,
+        },
         request: request as usize,
         response: response as usize,
         deadline: None,
         output: None,
         r#static: Some(by),
         presence: Presence::Always,
+        seed: 1,
     }
 }
 
-/// Carries sessions to so many DSPs of so much memory each, by the strategies that are best for all that there may be, or as the controller
-/// chooses.
-///
-/// # Errors
-/// [`Kind::Internal`] if there is no plan, or the simulation gets stuck.
-pub fn carry(
+/// What comes of sessions that are there at such times.
+fn outcome(
     chip: &Chip,
     dsps: usize,
     memory: u32,
     sessions: [usize; 2],
+    presence: &[Presence],
     policy: Policy,
-) -> Result<Carried, Failure> {
+) -> Result<Outcome, Failure> {
     let gateway = Gateway::new(READING, memory)?;
     let worst = gateway.fixed()?;
     let subjects = gateway.sessions(sessions[0], sessions[1])?;
     let kinds = (0..2).flat_map(|kind| vec![kind; sessions[kind]]);
     let flows: Vec<Flow> = kinds
         .enumerate()
-        .map(|(at, kind)| flow(format!("session-{at}"), kind, worst[kind]))
+        .zip(presence)
+        .map(|((at, kind), presence)| Flow {
+            presence: *presence,
+            ..flow(format!("session-{at}"), kind, worst[kind])
+        })
         .collect();
     let own = subjects.into_iter().zip(&flows).map(|(subject, flow)| Own {
         name: flow.name.clone(),
@@ -116,14 +125,30 @@ pub fn carry(
         changes: Vec::new(),
     };
     let needs = Needs { longest: FRAME as usize, callees: dsps, ..Needs::default() };
-    let outcome = sim::run(&Global::default(), &roomy(chip, dsps), &needs, |mut peer| {
+    sim::run(&Global::default(), &roomy(chip, dsps), &needs, |mut peer| {
         let told: Strategy = TOLD.parse().unwrap_or_default();
         for link in peer.links().collect::<Vec<_>>() {
             let opened = peer.try_flow_to(link, "echo", told, 0);
             opened.map_err(|error| peer.explain_flow("echo", told, error))?;
         }
         run::known(&mut peer, &workload, policy, &setup)
-    })?;
+    })
+}
+
+/// Carries sessions to so many DSPs of so much memory each, by the strategies that are best for all that there may be, or as the controller
+/// chooses.
+///
+/// # Errors
+/// [`Kind::Internal`] if there is no plan, or the simulation gets stuck.
+pub fn carry(
+    chip: &Chip,
+    dsps: usize,
+    memory: u32,
+    sessions: [usize; 2],
+    policy: Policy,
+) -> Result<Carried, Failure> {
+    let always = vec![Presence::Always; sessions.iter().sum()];
+    let outcome = outcome(chip, dsps, memory, sessions, &always, policy)?;
     if let Some(failure) = outcome.failure {
         return Err(failure);
     }
@@ -232,5 +257,29 @@ mod tests {
         assert!(auto.memory <= u64::from(EACH) && one.memory <= u64::from(EACH));
         // More than one of them has: both are used.
         assert!(auto.all > u64::from(EACH), "{}", auto.all);
+    }
+
+    #[test]
+    fn a_session_moves_to_the_dsp_whose_memory_has_become_free() {
+        let chip = s0::chip().unwrap();
+        // Each has memory for two sessions of audio: the first two are at one, two more at the other, and the
+        // fifth has none, at the first.
+        let mut presence = [Presence::Always; 5];
+        let leaves = Some(Duration::from_millis(700));
+        presence[2] = Presence::Once { arrives: None, leaves };
+        let made = outcome(&chip, 2, 2 << 10, [5, 0], &presence, Policy::Auto).unwrap();
+        assert_eq!(made.failure, None);
+        let moves = made.decisions.iter().flat_map(|row| &row.switches);
+        let moves: Vec<_> = moves.filter(|switch| switch.core.is_some()).collect();
+        assert!(!moves.is_empty(), "{:?}", made.decisions);
+        for switch in moves {
+            assert!(switch.took_ms.is_some(), "{switch:?}");
+            assert!(switch.load_after_percent < switch.load_before_percent, "{switch:?}");
+        }
+        for fared in &made.flows {
+            let Fared::Ran(figures, _) = fared else { panic!("a session was refused") };
+            assert!(figures.received > 0);
+            assert_eq!((figures.sent, figures.wrong, figures.late), (figures.received, 0, 0));
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod cold;
 mod payload;
+mod seldom;
 
 use crate::failure::Failure;
 use crate::functions::Order;
@@ -32,8 +33,6 @@ const CALLS: u32 = 24;
 const BEFORE: u32 = 4;
 /// A multiple of the calls between two batches of what comes back.
 const BATCHES: u32 = 32;
-/// Calls of which the longest is looked for: more than a class has blocks mostly.
-const SELDOM: u32 = 100;
 /// Nanoseconds of a second.
 const NANOS: f64 = 1e-9;
 /// A period of looks is so many round trips by interrupt, within these limits in nanoseconds: where a
@@ -86,15 +85,15 @@ impl Load {
     }
 }
 
-/// Measures the parameters of what the peer runs on: medians of so many rounds. Timers of either side end
-/// on ticks that are so far apart, at most.
+/// Measures the parameters of what the peer runs on: medians of so many rounds. Timers of the calling side
+/// and of the other one end on ticks that are so far apart.
 ///
 /// # Errors
 /// The other side is gone.
 pub(crate) fn measure<P: Place>(
     peer: &mut Peer<P>,
     rounds: usize,
-    tick: Duration,
+    [caller_tick, callee_tick]: [Duration; 2],
 ) -> Result<Parameters<f64>, Failure> {
     let mut bench = Bench::new(peer, rounds)?;
     let (internal, external) = (bench.longest("internal"), bench.longest("external"));
@@ -107,7 +106,7 @@ pub(crate) fn measure<P: Place>(
     let told = bench.point(batched, short)?;
     let looking = bench.point(strategy("copy_batched/spin/external"), short)?;
     // As far apart as ticks are, too, so that who looks between them looks once or twice.
-    let ticks = tick.as_nanos() as u64 * TICKS;
+    let ticks = caller_tick.max(callee_tick).as_nanos() as u64 * TICKS;
     let every = ((told.trip * APART / NANOS) as u64).clamp(LEAST, MOST).max(ticks);
     let late = bench.late(every)?;
     let rested = bench.point(batched, Load { rest_ns: Some(every), ..short })?;
@@ -143,13 +142,16 @@ pub(crate) fn measure<P: Place>(
     // Both are woken; what none of them works meanwhile is the way of the bells.
     let woken = (told.trip - looking.trip).max(0.0);
     parameters.wake = ((woken - caller.interrupt - callee.interrupt) / 2.0).max(0.0);
-    (parameters.seldom, parameters.spike, parameters.one_in) = bench.seldom(batched, every)?;
+    (parameters.seldom, parameters.spike, parameters.one_in) =
+        bench.seldom(batched, every, callee_tick)?;
+    parameters.ticked = bench.ticked(batched, told.trip, callee_tick)?;
     for (word, into) in
         [("copy", &mut parameters.ack_interrupt), ("copy_lazy", &mut parameters.ack_lazy)]
     {
         let point = bench.point(strategy(&format!("{word}/interrupt/external")), short)?;
         *into = (point.caller - told.caller).max(0.0);
     }
+    [caller.further, callee.further] = bench.further(&told, [&caller, &callee])?;
     (parameters.caller, parameters.callee) = (caller, callee);
     parameters.in_slot = bench.in_slot;
     for (placement, long, inside) in [("external", external, false), ("internal", internal, true)] {
@@ -202,52 +204,6 @@ impl<'a, P: Place> Bench<'a, P> {
         let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
         let (trip, caller) = (middle(&mut trips), middle(&mut callers));
         Ok(Point { trip, longest: all, caller, callee: middle(&mut callees) })
-    }
-
-    /// By how much the longest of many calls with sleeps of so many nanoseconds between them is longer
-    /// than their mean; by how much those are that are more than half as much longer, and how many calls
-    /// have one of those among them: medians of all rounds.
-    fn seldom(&mut self, by: Strategy, nanos: u64) -> Result<(f64, f64, u32), Failure> {
-        let flow = self.peer.flow("busy", by, SHORT as u32)?;
-        let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
-        let mut out = [0; SHORT];
-        out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
-        let (mut back, mut all, mut found) = ([0; SHORT], Vec::new(), Vec::new());
-        for _ in 0..self.rounds {
-            let mut trips = Vec::new();
-            for _ in 0..SELDOM {
-                let until = self.peer.node.platform().time() + Duration::from_nanos(nanos);
-                sleep_until(&mut self.peer.node, until);
-                self.call(flow, &by, &out, &mut back)?;
-                trips.push(self.peer.node.platform().time().since(until).as_secs_f64());
-            }
-            let mean = trips.iter().sum::<f64>() / f64::from(SELDOM);
-            let longest = trips.iter().fold(0.0, |longest: f64, trip| longest.max(trip - mean));
-            all.push(longest);
-            found.extend(trips.iter().map(|trip| trip - mean).filter(|more| *more > longest / 2.0));
-        }
-        let closed = self.peer.node.close_flow(flow);
-        closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
-        let calls = SELDOM as usize * self.rounds;
-        let one_in = calls.checked_div(found.len()).unwrap_or(0) as u32;
-        let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
-        Ok((middle(&mut all), middle(&mut found), one_in))
-    }
-
-    /// How late a sleep of so many nanoseconds ends: the median of all rounds.
-    fn late(&mut self, nanos: u64) -> Result<f64, Failure> {
-        let mut lates = Vec::new();
-        for _ in 0..self.rounds {
-            let node = &mut self.peer.node;
-            let mut late = 0.0;
-            for _ in 0..CALLS {
-                let until = node.platform().time() + Duration::from_nanos(nanos);
-                sleep_until(node, until);
-                late += node.platform().time().since(until).as_secs_f64();
-            }
-            lates.push(late / f64::from(CALLS));
-        }
-        Ok(median(&mut lates).unwrap_or_default())
     }
 
     /// What a look in vain takes of the core that is called, from what it does while nothing is asked of

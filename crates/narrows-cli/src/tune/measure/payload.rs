@@ -2,8 +2,11 @@
 
 use super::{Bench, LEAST_BYTES, Load, Point, SHORT, strategy};
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::functions::Order;
+use crate::place::{Core, Place};
+use narrows::endpoint::CallError;
 use narrows_tune::model::{Access, Engine, Parameters, Side};
+use std::time::Duration;
 
 /// What some bytes take more, for each of them.
 fn slope(more: f64, bytes: usize) -> f64 {
@@ -112,6 +115,54 @@ impl<P: Place> Bench<'_, P> {
             }
         }
         Ok(sides)
+    }
+
+    /// What the second request of a message takes of either side, beside its bytes, if a call of one takes
+    /// so much: of a message of two as often as blocks are used in turn.
+    pub(super) fn further(
+        &mut self,
+        told: &Point,
+        sides: [&Side<f64>; 2],
+    ) -> Result<[f64; 2], Failure> {
+        if self.longest("external") < 4 * SHORT {
+            return Ok([0.0; 2]);
+        }
+        let by = strategy("copy_batched/interrupt/external/granularity=2");
+        let flow = self.peer.flow("busy", by, SHORT as u32)?;
+        let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
+        let (mut out, mut back) = ([0; SHORT], [0; SHORT]);
+        out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
+        let asked = [self.peer.cpu_time()?, self.peer.cpu_time()?];
+        let (before, calls) = self.counts(&by, Load::of(2 * SHORT, 2 * SHORT));
+        let mut used = Duration::ZERO;
+        for number in 0..before + calls {
+            if number == before {
+                used = self.peer.node.platform().core().used();
+            }
+            let mut left = 2;
+            for _ in 0..left {
+                let started = self.peer.node.start(flow, &out[..]);
+                started.map_err(|error| self.peer.explain_call(CallError::Start(error)))?;
+            }
+            while left > 0 {
+                match self.peer.node.try_finish(flow, &mut back) {
+                    Ok(Some(_)) => left -= 1,
+                    Ok(None) => self.peer.node.wait_response(flow, None),
+                    Err(error) => return Err(self.peer.explain_call(error)),
+                }
+            }
+        }
+        let caller = self.peer.node.platform().core().used().saturating_sub(used);
+        let served = self.peer.cpu_time()?.saturating_sub(asked[1]);
+        let served = served.saturating_sub(asked[1].saturating_sub(asked[0]));
+        let closed = self.peer.node.close_flow(flow);
+        closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
+        let found = [
+            caller.as_secs_f64() / f64::from(calls) - told.caller,
+            served.as_secs_f64() / f64::from(before + calls) - told.callee,
+        ];
+        let bytes = sides.map(|side| (side.external.read + side.external.write) * SHORT as f64);
+        Ok([(found[0] - bytes[0]).max(0.0), (found[1] - bytes[1]).max(0.0)])
     }
 
     /// The copy engine in a memory whose blocks are so long, and what keeping caches right takes of

@@ -1,5 +1,8 @@
+mod any;
+mod dsps;
+
 use super::*;
-use crate::model::{Access, Parameters, Side};
+use crate::model::{Access, Parameters, Side, WHOLE};
 use crate::optimise::{GroupState, HullStep, KeptChoice, SearchFrame, Unsolved};
 
 const FLOWS: usize = 10;
@@ -200,7 +203,7 @@ fn a_deadline_that_was_missed_takes_what_is_late_away_for_a_while() {
     assert_eq!((made.reason, made.switches), (Reason::Deadline, 1));
     carry_out(&mut controller, MS);
     assert!(name(controller.strategy_of(flow)).contains("interrupt"));
-    let later = Settings::default().rest * (FORGET + 1);
+    let later = Settings::default().rest * (decide::FORGET + 1);
     assert_eq!(controller.decide(later, Cause::Rested).unwrap().reason, Reason::Saves);
 }
 
@@ -370,149 +373,4 @@ fn fixed(kinds: &[Flow], each: u64, memory: u32, all: &[Strategy]) -> Option<Vec
         }
     }
     best.map(|(_, loads)| loads)
-}
-
-/// Flows of two kinds come and go, budgets and sizes change, switches fail and are left halfway.
-#[test]
-fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
-    let all = strategies();
-    for seed in 0..60 {
-        let mut dice = fastrand::Rng::with_seed(seed);
-        let mut rooms = Rooms::new();
-        let mut memory = 1 << dice.u32(9..16);
-        let mut controller = controller(&mut rooms, memory);
-        let video = Flow {
-            period: Some(100 * MS),
-            request: 18_432,
-            response: 800,
-            deadline: Some(100 * MS),
-            ..audio()
-        };
-        let kinds = [audio(), video];
-        let mut here: Vec<(Handle, usize)> = Vec::new();
-        let (mut now, mut events, mut unforced) = (Duration::ZERO, 0, [0_u32; FLOWS]);
-        for _ in 0..200 {
-            now += Duration::from_millis(dice.u64(1..400));
-            events += 1;
-            let mut grew = true;
-            let cause = match dice.u8(0..8) {
-                0..=3 => {
-                    let kind = dice.usize(0..2);
-                    match controller.arrive(kinds[kind], &all, dice.bool()) {
-                        Ok(start) => here.push((start.flow, kind)),
-                        Err(ControlError::Full | ControlError::NoRoom) => {}
-                        Err(error) => panic!("{seed}: {error}"),
-                    }
-                    Cause::Arrived
-                }
-                4..=5 if !here.is_empty() => {
-                    let (flow, _) = here.swap_remove(dice.usize(0..here.len()));
-                    controller.leave(flow).unwrap();
-                    Cause::Left
-                }
-                6 => {
-                    let new = 1 << dice.u32(9..16);
-                    grew = new >= memory;
-                    memory = new;
-                    controller.set_dsp(0, dsp(memory)).unwrap();
-                    Cause::Budget
-                }
-                _ => Cause::Rested,
-            };
-            let before = controller.memory(0);
-            let made = controller.decide(now, cause).unwrap();
-            assert!(!made.reason.necessary() || !grew, "{made:?}");
-            let mut carried = 0;
-            while let Some(switch) = controller.next_switch() {
-                carried += 1;
-                assert_ne!(switch.from, switch.to);
-                if !switch.reason.necessary() {
-                    unforced[switch.flow.place()] += 1;
-                }
-                match dice.u8(0..10) {
-                    0 => controller.failed(switch.flow, now, false).unwrap(),
-                    1 => {
-                        here.retain(|(flow, _)| *flow != switch.flow);
-                        controller.leave(switch.flow).unwrap();
-                    }
-                    _ => controller.done(switch.flow, now).unwrap(),
-                }
-                assert!(controller.memory(0) <= before.max(memory.into()));
-            }
-            assert!(carried <= made.switches);
-            // A switch that failed may have kept another from its memory.
-            let _ = controller.decide(now, Cause::Failed).map(|_| carry_out(&mut controller, now));
-            assert!(controller.memory(0) <= u64::from(memory), "{seed}");
-            for (flow, kind) in &here {
-                let deadline = kinds[*kind].deadline.map_or(u64::MAX, picos);
-                assert!(controller.bound(*flow).unwrap() <= deadline, "{seed}");
-            }
-        }
-        // Once all have rested: no worse than one strategy for each kind, but for what is too little.
-        now += Duration::from_secs(60);
-        controller.decide(now, Cause::Rested).unwrap();
-        carry_out(&mut controller, now);
-        if let Some(loads) = fixed(&kinds, FLOWS as u64, memory, &all) {
-            let worst: u64 = here.iter().map(|(_, kind)| loads[*kind]).sum();
-            let most = worst + worst * u64::from(Settings::default().saves) / u64::from(WHOLE);
-            let names = here.iter().map(|(flow, _)| name(controller.strategy_of(*flow)));
-            let load = controller.current_load();
-            let named: Vec<String> = names.collect();
-            assert!(load <= most, "{seed}: {load} {most} {loads:?} {memory} {named:?}");
-        }
-        let rests = now.as_millis() / Settings::default().rest.as_millis() + 2;
-        for count in unforced {
-            assert!(u128::from(count) <= rests + events, "{seed}: {count} switches");
-        }
-    }
-}
-
-/// The gateway of S1 twice as large: four sessions of audio and four of video, two DSPs of 32 KiB.
-#[test]
-fn four_of_each_on_two_dsps_take_no_more_than_by_one_strategy_for_each_kind() {
-    let (all, mut rooms) = (strategies(), Rooms::new());
-    let (dsps, settings) = ([dsp(32 << 10), dsp(32 << 10)], Settings::default());
-    let mut controller =
-        Controller::new(rooms.tables(), costs(), &dsps, WHOLE.into(), settings).unwrap();
-    let video = Flow {
-        period: Some(100 * MS),
-        request: 18_432,
-        response: 800,
-        deadline: Some(300 * MS),
-        ..audio()
-    };
-    for step in 1..=4 {
-        for flow in [audio(), video] {
-            controller.arrive(flow, &all, true).unwrap();
-            let now = step * Duration::from_secs(1);
-            controller.decide(now, Cause::Arrived).unwrap();
-            carry_out(&mut controller, now);
-        }
-    }
-    for dsp in 0..2 {
-        assert!(controller.memory(dsp) > 18_432 && controller.memory(dsp) <= 32 << 10);
-    }
-    let alike = fixed(&[audio(), video], 4, 64 << 10, &all).unwrap();
-    assert!(controller.current_load() <= 4 * alike.iter().sum::<u64>());
-}
-
-#[test]
-fn a_flow_goes_to_the_dsp_where_it_costs_least_and_stays() {
-    let (all, mut rooms) = (strategies(), Rooms::new());
-    let (dsps, settings) = ([dsp(960), dsp(960)], Settings::default());
-    let mut controller =
-        Controller::new(rooms.tables(), costs(), &dsps, WHOLE.into(), settings).unwrap();
-    let starts = [(); 4].map(|()| {
-        let start = controller.arrive(audio(), &all, true).unwrap();
-        controller.decide(MS, Cause::Arrived).unwrap();
-        carry_out(&mut controller, MS);
-        start
-    });
-    assert_eq!(starts.map(|start| start.dsp)[..2], [0, 1]);
-    for dsp in 0..2 {
-        assert!(controller.memory(dsp) > 0 && controller.memory(dsp) <= 960);
-    }
-    for Start { flow, dsp, .. } in starts {
-        assert_eq!(controller.flow(flow).map(FlowState::dsp), Some(dsp));
-    }
 }

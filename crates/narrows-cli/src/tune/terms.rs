@@ -1,0 +1,118 @@
+//! What is planned, what for, and what comes of it.
+
+use narrows::memory::Class;
+use narrows::strategy::{Placement, Strategy};
+use narrows_tune::model::{Costs, Estimate, Flow};
+use narrows_tune::optimise::{Found, Unsolved};
+
+/// What flows are planned for.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    /// What it takes.
+    pub costs: Costs,
+    /// Cores to call, and bytes of internal memory of each.
+    pub dsps: u8,
+    pub memory: u32,
+    /// Time of the calling core for all flows, in parts per million.
+    pub load: u64,
+    /// The longest messages in internal and in external memory.
+    pub longest: [u32; 2],
+    /// Whether there is a copy engine.
+    pub engine: bool,
+    /// Blocks of each side for each DSP; empty if there are as many as are needed.
+    pub classes: Vec<Class>,
+}
+
+/// A flow to plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub name: String,
+    pub flow: Flow,
+    /// What it may travel by.
+    pub strategies: Vec<Strategy>,
+}
+
+/// A way for a flow to travel, and what it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub strategy: Strategy,
+    pub estimate: Estimate,
+    /// Whether the flow has a period. If not, its load is what it takes as fast as it can be.
+    pub paced: bool,
+    /// What it is to have least of, in parts per million of the calling core: its load; without a period
+    /// what it would be if the flow made as many calls as it can by its quickest way.
+    pub cost: u32,
+}
+
+/// What a flow was given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given {
+    pub way: Way,
+    pub dsp: u8,
+    /// What other flows delay it by at most, in picoseconds.
+    pub beside: u64,
+}
+
+impl Given {
+    /// How long a response takes at most, with all other flows.
+    pub fn bound(&self) -> u64 {
+        self.way.estimate.latency.bound.saturating_add(self.beside)
+    }
+}
+
+/// A plan for all flows, in their order.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub given: Vec<Given>,
+    pub found: Found,
+}
+
+impl Plan {
+    /// Time of the calling core, in parts per million, for all flows that have a period: one that has
+    /// none takes what is left.
+    pub fn load(&self) -> u64 {
+        let paced = self.given.iter().filter(|one| one.way.paced);
+        paced.map(|one| u64::from(one.way.estimate.load)).sum()
+    }
+
+    /// Bytes of internal memory of a DSP.
+    pub fn memory(&self, dsp: u8) -> u64 {
+        let here = self.given.iter().filter(|one| one.dsp == dsp);
+        here.map(|one| u64::from(one.way.estimate.memory)).sum()
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NoPlan {
+    /// A flow cannot travel at all, for that reason.
+    Impossible(usize, String),
+    /// A flow needs so many picoseconds at least, of which others delay it by so many; more than its
+    /// deadline.
+    Late { flow: usize, least: u64, beside: u64 },
+    /// A flow needs so many picoseconds at least for a call, and has so many until it has to begin as
+    /// many as may be under way.
+    Behind { flow: usize, least: u64, most: u64 },
+    /// All together take too much.
+    Together(Unsolved),
+    /// There is memory, but its blocks are too few or too short for all.
+    Blocks(Placement),
+}
+
+/// What is to be least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Least {
+    Load,
+    Latency,
+}
+
+/// What a plan has to keep to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    /// Bytes of internal memory of each DSP.
+    pub memory: u32,
+    /// Whether flows of a kind have to travel alike, which only one DSP can be asked for.
+    pub alike: bool,
+    /// A flow whose deadline does not count.
+    pub free: Option<usize>,
+}

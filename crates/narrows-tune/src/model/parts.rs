@@ -1,0 +1,132 @@
+//! The parts of a round trip.
+
+use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
+
+use super::notice::told;
+use super::parameters::{Costs, Side};
+use super::payload::{cold, moved};
+use super::{DAY, Flow, LONGEST, ModelError, picos, sum};
+
+/// A message of a flow: all requests that it holds.
+pub(super) struct Message {
+    pub request: u32,
+    pub response: u32,
+    pub work: u64,
+}
+
+/// A round trip, in picoseconds.
+pub(super) struct Parts {
+    pub message: Message,
+    pub internal: bool,
+    /// What a timer takes of the calling core that wakes it when a request is due, and how long after
+    /// that it goes on.
+    pub due: u64,
+    pub late: u64,
+    /// The request until it is handed over: time of the calling core.
+    pub before: u64,
+    /// From then until the other core has worked it off, if it is told at once, and its own time of that.
+    pub least: u64,
+    pub callee: u64,
+    /// That without learning of the request.
+    pub serves: u64,
+    /// The engines' parts of it at either end, for which the ends wait: at the calling one for the request
+    /// and for the response.
+    pub engine: [u64; 2],
+    pub engine_there: u64,
+    /// From one look of the other core to the next; 0 if it is told.
+    pub step: u64,
+    /// The copy of the response, and the acknowledgement of the request.
+    pub after: u64,
+    pub ack: u64,
+    /// What either side takes at most more: where its caches are cold, or the other one looks.
+    pub more: [u64; 2],
+}
+
+impl Parts {
+    pub fn of(
+        costs: &Costs,
+        flow: &Flow,
+        strategy: &Strategy,
+        soonest: Notification,
+    ) -> Result<Parts, ModelError> {
+        flow.check()?;
+        strategy.check().map_err(|_| ModelError::Strategy)?;
+        let internal = match strategy.placement {
+            Placement::Internal => true,
+            Placement::External => false,
+            Placement::Region(_) => return Err(ModelError::Region),
+        };
+        let count = u32::from(strategy.granularity);
+        let long = |one: u32| one.checked_mul(count).filter(|all| *all <= LONGEST);
+        let message = Message {
+            request: long(flow.request).ok_or(ModelError::Bytes)?,
+            response: long(flow.response).ok_or(ModelError::Bytes)?,
+            work: picos(flow.work).saturating_mul(count.into()),
+        };
+        if message.work > picos(DAY) {
+            return Err(ModelError::Time);
+        }
+        // Who looks for a while before sleeping does so all the time that the other core works, and until
+        // the next request, if that is soon.
+        let idles = match soonest {
+            Notification::Spin => true,
+            Notification::Hybrid { longest } => flow.period.is_none_or(|period| period <= longest),
+            _ => false,
+        };
+        let looks = |how| matches!(how, Notification::Spin | Notification::Hybrid { .. });
+        let waits = looks(strategy.notification) || looks(soonest);
+        let here = moved(costs, internal, idles, &message, strategy, true);
+        let there = moved(costs, internal, waits, &message, strategy, false);
+        let most = moved(costs, internal, waits, &message, strategy, true);
+        let slower =
+            sum(&[most.request, most.response]).saturating_sub(sum(&[here.request, here.response]));
+        let more = [
+            sum(&[cold(&costs.caller, &message, true), slower]),
+            cold(&costs.callee, &message, false),
+        ];
+        let told = told(costs, soonest);
+        let further = |side: &Side<u64>| side.further.saturating_mul(u64::from(count) - 1);
+        let serves = sum(&[
+            costs.callee.request,
+            further(&costs.callee),
+            there.request,
+            there.response,
+            message.work,
+        ]);
+        let callee = sum(&[serves, told.busy]);
+        let (engine_here, engine_there) = (sum(&here.engine), sum(&there.engine));
+        let ack = match strategy.acknowledgement {
+            Acknowledgement::Interrupt => costs.ack_interrupt,
+            Acknowledgement::Lazy => costs.ack_lazy,
+            Acknowledgement::Batched => costs.ack_batched,
+        };
+        // Who spins looks at the clock as well, and sleeps for no request.
+        let sleeps = flow.period.is_some() && strategy.notification != Notification::Spin;
+        let of = |time: u64| if sleeps { time } else { 0 };
+        Ok(Parts {
+            internal,
+            due: of(costs.caller.timer),
+            late: of(sum(&[costs.rested, costs.caller.tick])),
+            before: sum(&[costs.caller.request, further(&costs.caller), here.request]),
+            least: sum(&[told.late, callee, engine_here, engine_there]),
+            callee,
+            serves,
+            engine: here.engine,
+            engine_there,
+            step: told.step,
+            after: here.response,
+            ack,
+            more,
+            message,
+        })
+    }
+
+    /// What keeps the calling core, but for learning of the response.
+    pub fn own(&self) -> u64 {
+        sum(&[self.due, self.before, self.after, self.ack])
+    }
+
+    pub fn turnaround(&self) -> u64 {
+        sum(&[self.least, self.step])
+    }
+}
