@@ -1,6 +1,7 @@
 //! Attributes of endpoints and nodes: their numbers, sizes and values.
 
 use super::control::Kind;
+use super::home::Home;
 use super::id::EndpointId;
 use super::node::Node;
 use super::status::{Outcome, Status};
@@ -136,7 +137,7 @@ impl Attributes {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// The value of an attribute of this node's own endpoint, in one word or two.
     pub fn attribute(&mut self, id: EndpointId, number: u32) -> Outcome<[u32; 2]> {
         let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;

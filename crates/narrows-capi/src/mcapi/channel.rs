@@ -12,6 +12,7 @@ use narrows::platform::Lost;
 use super::control::{Control, Kind, Place};
 use super::endpoint::{Direction, Endpoint, Opening};
 use super::foreign::Output;
+use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId};
 use super::node::Node;
 use super::request::Operation;
@@ -108,7 +109,7 @@ impl Channel {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// A new end at an endpoint.
     fn end_at(
         &self,

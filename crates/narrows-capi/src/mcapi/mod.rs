@@ -10,19 +10,26 @@
 pub mod ffi;
 
 mod attribute;
+mod call;
 mod channel;
 mod control;
 mod endpoint;
 mod foreign;
+mod here;
+mod home;
 mod id;
 mod lender;
+mod lock;
 mod node;
 mod peer;
 mod process;
 mod request;
 mod route;
 mod short;
+mod slot;
 mod status;
 mod transfer;
 
 pub use status::Status;
+#[cfg(feature = "elsewhere")]
+pub use {home::Home, process::Process, slot::Slot};

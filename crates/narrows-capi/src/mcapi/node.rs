@@ -1,7 +1,7 @@
 //! A node of MCAPI: its state, and how it moves on.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError, What};
@@ -9,12 +9,13 @@ use narrows::link::{LinkId, Name};
 use narrows::memory::{Class, Layout};
 use narrows::platform::{Lost, Platform};
 use narrows::strategy::{Placement, Strategy};
-use narrows_host::{Bell, Host, Options};
+use narrows_host::Bell;
 
 use super::attribute::{INBOX, LONGEST, SLOTS};
 use super::channel::Channel;
 use super::control::{BYTES, Control};
 use super::endpoint::{Endpoints, MAX_ENDPOINTS};
+use super::home::{Home, On};
 use super::id::{EndpointId, Handle, NodeId, Table};
 use super::lender::Lender;
 use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
@@ -43,23 +44,23 @@ struct Wanted {
 }
 
 /// A node of this process.
-pub(super) struct Node {
+pub(super) struct Node<H: Home> {
     pub id: NodeId,
     /// Tells it from the one that has the slot after it.
     pub life: u64,
     /// How long who waits in it looks before it sleeps.
     pub look: Duration,
-    pub stack: Stack<Host>,
+    pub stack: Stack<On<H>>,
     pub endpoints: Endpoints,
-    pub peers: Peers,
+    pub peers: Peers<H>,
     pub channels: Table<Channel>,
     /// Ways of messages, for the short way.
     pub routes: Routes,
     /// Sides of channels, for the short way.
-    pub shorts: Shorts,
+    pub shorts: Shorts<H>,
     pub requests: Requests,
     /// The memory in which the packet was that was released last.
-    pub released: Option<Arc<Lender>>,
+    pub released: Option<Arc<Lender<H>>>,
     /// Channels whose link is looked for.
     pub hunting: u16,
     /// A thread waits that has the lock unless somebody asks for it.
@@ -75,27 +76,25 @@ pub(super) struct Node {
 }
 
 /// The layout of a node's half of each link.
-fn layout() -> Option<Layout> {
+fn layout(line: u32) -> Option<Layout> {
     let class = |size, count| Class { placement: PLACEMENT, size, count };
     let classes = [class(64, 128), class(1024, 64), class(8192, 32), class(LONGEST, 16)];
-    let layout = Layout::new(Host::LINE, SLOTS, &classes).ok()?;
+    let layout = Layout::new(line, SLOTS, &classes).ok()?;
     layout.with_channels(MAX_CHANNELS, CHANNEL_SLOTS).ok()
 }
 
-impl Node {
-    /// Opens a node; `bell` wakes whoever waits in it. Its handles have the life `first` or later
+impl<H: Home> Node<H> {
+    /// Opens a node; `wakes` has what wakes whoever waits in it. Its handles have the life `first` or later
     /// ones, which those of the node before it in the slot do not have.
     pub fn open(
         id: NodeId,
         (slot, first): (u32, u16),
         life: u64,
-        bell: &Bell,
+        wakes: &OnceLock<Bell>,
         look: Duration,
-    ) -> Result<Node, Status> {
-        let layout = layout().ok_or(Status::NodeInitFailed)?;
-        let options = Options::new(id.to_string()).domain("mcapi").layout(layout);
-        let host = options.open().map_err(|_| Status::NodeInitFailed)?;
-        host.listen(bell).map_err(|_| Status::NodeInitFailed)?;
+    ) -> Result<Node<H>, Status> {
+        let layout = layout(On::<H>::LINE).ok_or(Status::NodeInitFailed)?;
+        let platform = H::open(&id.to_string(), layout, wakes).ok_or(Status::NodeInitFailed)?;
         let limits = Limits {
             // Ended links keep their place until what came over them was received.
             links: 2 * MAX_PEERS,
@@ -104,7 +103,7 @@ impl Node {
             inbox: INBOX as usize,
             longest: 0,
         };
-        let mut stack = Stack::new(host, limits).map_err(|_| Status::NodeInitFailed)?;
+        let mut stack = Stack::new(platform, limits).map_err(|_| Status::NodeInitFailed)?;
         stack.open(CONTROL).map_err(|_| Status::NodeInitFailed)?;
         stack.set_strategy(Strategy { placement: PLACEMENT, ..Strategy::default() });
         Ok(Node {

@@ -10,12 +10,13 @@ use narrows::endpoint::{
     Address, Channel as Ring, LinkError, Message, Node as Stack, SendError, What,
 };
 use narrows::memory::Arrival;
-use narrows_host::Host;
+use narrows::platform::Platform;
 
 use super::attribute::PRIORITIES;
 use super::control::Kind;
 use super::endpoint::{Direction, Endpoints};
 use super::foreign::{Bytes, Output};
+use super::home::{Home, On};
 use super::id::{EndpointId, Handle};
 use super::lender::Packet;
 use super::node::{CONTROL, Node, PLACEMENT};
@@ -23,7 +24,7 @@ use super::request::{Done, Operation, Report, TRUNCATED};
 use super::status::{Outcome, Status};
 
 /// The receiver's side of a channel.
-pub(super) type Inlet = narrows::endpoint::Inlet<Host>;
+pub(super) type Inlet<H> = narrows::endpoint::Inlet<On<H>>;
 
 /// What the short way came to.
 pub(super) enum Quick<T> {
@@ -51,7 +52,7 @@ pub(super) fn done<T>(done: Option<(T, bool)>) -> Quick<T> {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// Where a message goes: the peer's place, address and mark.
     #[inline]
     fn target(&self, to: EndpointId) -> Outcome<(u8, Address, u16)> {
@@ -385,7 +386,7 @@ impl Node {
             return None;
         };
         self.stack.forget_block(ring.link);
-        let at = lender.note(offset, block);
+        let at = lender.note(offset, arrival.len, block);
         Some((with_exposed_provenance_mut(at), arrival.len as usize))
     }
 
@@ -659,8 +660,8 @@ impl Node {
 
 /// Takes a message out of an endpoint: how long it was, or that nobody is left who would send one.
 #[inline]
-fn take_message(
-    (stack, endpoints): (&mut Stack<Host>, &mut Endpoints),
+fn take_message<P: Platform>(
+    (stack, endpoints): (&mut Stack<P>, &mut Endpoints),
     inner: u16,
     tag: u16,
     buffer: &mut [u8],

@@ -167,7 +167,9 @@ fn layout(machine: &Machine) -> Result<Layout, LayoutError> {
 }
 
 impl Cpu {
-    pub(super) fn named(&self, name: Name) -> Cpu {
+    /// This process as the platform of a node of that name, which others find from now on.
+    #[must_use]
+    pub fn named(&self, name: Name) -> Cpu {
         let machine = Rc::clone(&self.shared.machine);
         let mut registry = machine.registry.borrow_mut();
         let number = registry.nodes.len();

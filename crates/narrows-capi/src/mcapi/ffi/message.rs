@@ -2,10 +2,12 @@
 
 use std::ffi::c_void;
 
+use super::super::call::{Call, Quickly};
 use super::super::foreign::{Buffer, Bytes, Output};
+use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::node::Node;
-use super::super::process::{self, Call, Quickly};
+use super::super::process;
 use super::super::request::{Done, Operation};
 use super::super::status::{Outcome, Status};
 use super::super::transfer::{Quick, received};
@@ -13,8 +15,8 @@ use super::{Begun, Verdict, begin, ended, sent_more, size_of};
 
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
-fn send_now(
-    call: &mut Call<'_>,
+fn send_now<H: Home>(
+    call: &mut Call<'_, H>,
     (from, to): (EndpointId, EndpointId),
     bytes: &Bytes,
     priority: u32,
@@ -45,7 +47,7 @@ fn send_now(
 
 /// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
 #[inline(never)]
-fn reach_own<'a>(mut call: Call<'a>, to: EndpointId) -> Outcome<Call<'a>> {
+fn reach_own<'a, H: Home>(mut call: Call<'a, H>, to: EndpointId) -> Outcome<Call<'a, H>> {
     let node = call.node()?;
     if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
         return Ok(call);
@@ -62,8 +64,8 @@ fn reach_own<'a>(mut call: Call<'a>, to: EndpointId) -> Outcome<Call<'a>> {
 }
 
 /// Sends a message, waiting for room.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_send(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_send<H: Home>(
     send_endpoint: u32,
     receive_endpoint: u32,
     buffer: *const c_void,
@@ -76,8 +78,8 @@ pub unsafe extern "C" fn mcapi_msg_send(
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
     let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let Some(mut quickly) = process::quickly_at(from) else {
-        return send_long(verdict, (from, to), bytes, priority);
+    let Some(mut quickly) = process::quickly_at::<H>(from) else {
+        return send_long::<H>(verdict, (from, to), bytes, priority);
     };
     let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
     match sent {
@@ -89,7 +91,11 @@ pub unsafe extern "C" fn mcapi_msg_send(
 
 #[cold]
 #[inline(never)]
-extern "C" fn rung_for(verdict: Verdict, mut quickly: Quickly, ends: (EndpointId, EndpointId)) {
+extern "C" fn rung_for<H: Home>(
+    verdict: Verdict,
+    mut quickly: Quickly<H>,
+    ends: (EndpointId, EndpointId),
+) {
     if let Some(node) = quickly.node() {
         node.ring_for_message(ends);
     }
@@ -98,31 +104,35 @@ extern "C" fn rung_for(verdict: Verdict, mut quickly: Quickly, ends: (EndpointId
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after(
-    quickly: Quickly,
+extern "C" fn send_after<H: Home>(
+    quickly: Quickly<H>,
     verdict: Verdict,
     ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
 ) {
     drop(quickly);
-    send_long(verdict, ends, bytes, priority);
+    send_long::<H>(verdict, ends, bytes, priority);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long(
+extern "C" fn send_long<H: Home>(
     verdict: Verdict,
     ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
 ) {
-    verdict.of(send_in_turn(ends, bytes, priority), ());
+    verdict.of(send_in_turn::<H>(ends, bytes, priority), ());
 }
 
 #[inline(never)]
-fn send_in_turn((from, to): (EndpointId, EndpointId), bytes: Bytes, priority: u32) -> Outcome<()> {
-    let mut call = process::of_endpoint(from)?;
+fn send_in_turn<H: Home>(
+    (from, to): (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+) -> Outcome<()> {
+    let mut call = process::of_endpoint::<H>(from)?;
     let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
         return ended(call, Ok(()));
     };
@@ -133,8 +143,8 @@ fn send_in_turn((from, to): (EndpointId, EndpointId), bytes: Bytes, priority: u3
 }
 
 /// Sends a message, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_send_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
     send_endpoint: u32,
     receive_endpoint: u32,
     buffer: *const c_void,
@@ -147,7 +157,7 @@ pub unsafe extern "C" fn mcapi_msg_send_i(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), buffer_size) };
-        let mut call = process::of_endpoint(from)?;
+        let mut call = process::of_endpoint::<H>(from)?;
         if send_now(&mut call, (from, to), &bytes, priority)?.is_none() {
             return ended(call, Ok(Begun::Done(buffer_size as u64)));
         }
@@ -157,12 +167,12 @@ pub unsafe extern "C" fn mcapi_msg_send_i(
         ended(call, Ok(Begun::Pending(request)))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &send) };
+    unsafe { begin::<H>(status, request, &send) };
 }
 
 /// The stack's port of an endpoint that receives, and how long it may wait.
 #[inline(never)]
-fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
+fn receiver<H: Home>(node: &Node<H>, id: EndpointId) -> Outcome<(u16, u32)> {
     let inner = node.endpoints.find(id).filter(|_| id.node() == node.id);
     match inner.and_then(|inner| Some((inner, node.endpoints.get(inner)?))) {
         Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
@@ -174,8 +184,8 @@ fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
 }
 
 /// Receives a message, waiting for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_recv(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_recv<H: Home>(
     receive_endpoint: u32,
     buffer: *mut c_void,
     buffer_size: usize,
@@ -188,12 +198,12 @@ pub unsafe extern "C" fn mcapi_msg_recv(
     };
     let Some(verdict) = verdict else { return };
     let id = EndpointId(receive_endpoint);
-    let quickly = match process::quickly_at(id) {
+    let quickly = match process::quickly_at::<H>(id) {
         Some(quickly) if !size.is_null() => Some(quickly),
         _ => None,
     };
     let Some(mut quickly) = quickly else {
-        return receive_long(verdict, id, buffer, size);
+        return receive_long::<H>(verdict, id, buffer, size);
     };
     let taken = quickly.node().map(|node| node.collect_message(id, buffer.there()));
     match taken {
@@ -211,30 +221,35 @@ pub unsafe extern "C" fn mcapi_msg_recv(
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more(verdict: Verdict, quickly: Quickly, truncated: bool) {
+extern "C" fn received_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, truncated: bool) {
     quickly.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_after(
-    quickly: Quickly,
+extern "C" fn receive_after<H: Home>(
+    quickly: Quickly<H>,
     verdict: Verdict,
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
 ) {
     drop(quickly);
-    receive_long(verdict, id, buffer, size);
+    receive_long::<H>(verdict, id, buffer, size);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long(verdict: Verdict, id: EndpointId, buffer: Buffer, size: Output<usize>) {
+extern "C" fn receive_long<H: Home>(
+    verdict: Verdict,
+    id: EndpointId,
+    buffer: Buffer,
+    size: Output<usize>,
+) {
     let wanted = !buffer.missing() && !size.is_null();
     let room = buffer.room();
-    let done = receive_in_turn(id, buffer, (room, wanted));
+    let done = receive_in_turn::<H>(id, buffer, (room, wanted));
     let (status, len) = size_of(done);
     if done.is_ok() {
         size.put(len);
@@ -243,8 +258,12 @@ extern "C" fn receive_long(verdict: Verdict, id: EndpointId, buffer: Buffer, siz
 }
 
 #[inline(never)]
-fn receive_in_turn(id: EndpointId, mut buffer: Buffer, (room, wanted): (usize, bool)) -> Done {
-    let mut call = process::of_endpoint(id)?;
+fn receive_in_turn<H: Home>(
+    id: EndpointId,
+    mut buffer: Buffer,
+    (room, wanted): (usize, bool),
+) -> Done {
+    let mut call = process::of_endpoint::<H>(id)?;
     let node = call.node()?;
     if !wanted {
         return Err(Status::Parameter);
@@ -259,8 +278,8 @@ fn receive_in_turn(id: EndpointId, mut buffer: Buffer, (room, wanted): (usize, b
 }
 
 /// Receives a message, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_recv_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
     receive_endpoint: u32,
     buffer: *mut c_void,
     buffer_size: usize,
@@ -271,7 +290,7 @@ pub unsafe extern "C" fn mcapi_msg_recv_i(
     let receive = || {
         // SAFETY: as was promised.
         let mut buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
-        let mut call = process::of_endpoint(id)?;
+        let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node()?;
         if buffer.missing() {
             return Err(Status::Parameter);
@@ -286,17 +305,20 @@ pub unsafe extern "C" fn mcapi_msg_recv_i(
         ended(call, Ok(Begun::Pending(request)))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &receive) };
+    unsafe { begin::<H>(status, request, &receive) };
 }
 
 /// How many messages an endpoint can receive without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_available(receive_endpoint: u32, status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_available<H: Home>(
+    receive_endpoint: u32,
+    status: *mut u32,
+) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let id = EndpointId(receive_endpoint);
     let count = || {
-        let mut call = process::of_endpoint(id)?;
+        let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node()?;
         let (inner, _) = receiver(node, id)?;
         node.progress();
