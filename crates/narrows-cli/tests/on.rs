@@ -256,7 +256,6 @@ fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
         ("bounds", "what this machine allows"),
         ("storm", "kills processes"),
         ("soak", "processes of this machine"),
-        ("mcapi", "C library"),
     ] {
         let said = fails(&["bench", which, "--on", FAST], 2);
         assert!(said.contains(expected) && said.contains("leave --on out"), "{said}");

@@ -1,8 +1,8 @@
 //! MCAPI 2.015.
 //!
 //! From the outside in: [`ffi`] is the C functions, which look at their arguments and no more;
-//! `process` finds the node that a call is for, locks it and waits; `node` is a node's state, and
-//! what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
+//! `process` finds the node that a call is for, `call` locks it, in a `slot`, and waits; `home` is what
+//! they ask of where they are, and `here` this machine's answer; `node` is a node's state, and what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
 //! their endpoints), `channel`, `request`, `transfer` (messages, packets and scalars), `control`
 //! (what nodes say to each other), `short` (the sides of open channels that the short way has) and
 //! `lender` (packets that were received and not released).
@@ -32,4 +32,4 @@ mod transfer;
 
 pub use status::Status;
 #[cfg(feature = "elsewhere")]
-pub use {home::Home, process::Process, slot::Slot};
+pub use {home::Home, node::layout, process::Process, slot::Slot};

@@ -75,8 +75,9 @@ pub(super) struct Node<H: Home> {
     pub unheard: bool,
 }
 
-/// The layout of a node's half of each link.
-fn layout(line: u32) -> Option<Layout> {
+/// The layout of a node's half of each link, with lines of so many bytes.
+#[must_use]
+pub fn layout(line: u32) -> Option<Layout> {
     let class = |size, count| Class { placement: PLACEMENT, size, count };
     let classes = [class(64, 128), class(1024, 64), class(8192, 32), class(LONGEST, 16)];
     let layout = Layout::new(line, SLOTS, &classes).ok()?;

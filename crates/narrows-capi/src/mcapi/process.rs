@@ -42,6 +42,14 @@ impl<H: Home> Process<H> {
         Process { slots, near, lives, nodes, opening: Mutex::new(()) }
     }
 
+    /// Ends all nodes: for a process that has ended, and made no call since.
+    #[cfg(feature = "elsewhere")]
+    pub fn end(&self) {
+        for slot in self.used() {
+            drop(slot.lock().take());
+        }
+    }
+
     /// The slots that nodes can have.
     #[inline(always)]
     fn used(&self) -> impl Iterator<Item = &Slot<H>> {

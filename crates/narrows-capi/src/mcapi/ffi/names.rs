@@ -39,9 +39,12 @@ macro_rules! functions {
                 Functions { $($name: super::$function::<H>,)* }
             }
 
-            /// Their names, in their order.
-            pub const NAMES: &[&str] = &[$(stringify!($name),)*];
+            /// Those of this machine.
+            pub const HERE: Functions = Functions { $($name,)* };
         }
+
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$(stringify!($name),)*];
     };
 }
 
@@ -218,4 +221,26 @@ functions! {
     mcapi_sclchan_send_uint8 = sclchan_send_uint8(send_handle: u32, dataword: u8, status: *mut u32);
     /// Receives a scalar of 8 bits, waiting for it.
     mcapi_sclchan_recv_uint8 = sclchan_recv_uint8(receive_handle: u32, status: *mut u32) -> u8;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+
+    #[test]
+    fn every_function_has_its_place_in_the_header_for_the_simulator() {
+        let header = include_str!("../../../include/mcapi_simulated.h");
+        let member = |line: &str| {
+            let (name, member) = line.trim().strip_prefix("__typeof__(")?.split_once(") *")?;
+            assert_eq!(name.strip_prefix("mcapi_"), member.strip_suffix(';'));
+            Some(name.to_owned())
+        };
+        let members: Vec<String> = header.lines().filter_map(member).collect();
+        assert_eq!(members, NAMES);
+        for name in NAMES {
+            let short = name.strip_prefix("mcapi_").expect("all begin with it");
+            let line = format!("#define {name} (narrows_simulated->{short})\n");
+            assert!(header.contains(&line), "{name}");
+        }
+    }
 }
