@@ -140,7 +140,10 @@ fn the_examples_run_on_chips_and_print_the_same_each_time() {
         }
         assert!(printed.contains(&format!("{0} of {0} programs ended well", parts.len())));
         assert_eq!(printed, on(&first), "{name}");
-        assert_eq!(printed, on(&second).replace("-cxx.so", ".so"), "{name}");
+        let words = |text: &str| -> Vec<String> {
+            text.split_whitespace().map(|word| word.replace("-cxx.so", ".so")).collect()
+        };
+        assert_eq!(words(&printed), words(&on(&second)), "{name}");
     }
 }
 
@@ -164,7 +167,8 @@ int main(int argc, char **argv)
     mcapi_endpoint_get(0, 99, 7, 250, &status);
     CHECK(status == MCAPI_TIMEOUT);
     later = milliseconds();
-    CHECK(later >= before + 250 && later < before + 251);
+    /* A sleep may end with the tick behind its end. */
+    CHECK(later >= before + 250 && later < before + 300);
     usleep(3600u * 1000000u);
     CHECK(milliseconds() >= later + 3600e3 && milliseconds() < later + 3601e3);
     own = mcapi_endpoint_create(1, &status);

@@ -36,15 +36,16 @@ impl<'a, H: Home> Call<'a, H> {
         node.ok_or(Status::NodeNotInit)
     }
 
-    /// Tries at once, and then for a moment if the node looks before it sleeps: what comes that soon
-    /// needs no request.
+    /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
+    /// request.
     #[inline]
     pub fn soon<T>(
         &mut self,
+        looks: u32,
         mut attempt: impl FnMut(&mut Node<H>) -> Option<T>,
     ) -> Outcome<Option<T>> {
         let node = self.node()?;
-        let looks = if node.look.is_zero() { 1 } else { H::LOOKS };
+        let looks = if node.look.is_zero() { 1 } else { looks };
         let mut look = || {
             std::hint::spin_loop();
             attempt(node)

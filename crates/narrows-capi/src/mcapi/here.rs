@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{LazyLock, Once, OnceLock};
 use std::time::{Duration, Instant};
 
+use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows_host::{Bell, Host, Options, PeerRegion};
 
@@ -109,7 +110,7 @@ impl Home for Here {
         START.elapsed()
     }
 
-    fn open(name: &str, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Host> {
+    fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Host> {
         let bell = match wakes.get() {
             Some(bell) => bell,
             None => {
@@ -117,7 +118,7 @@ impl Home for Here {
                 wakes.get_or_init(|| bell)
             }
         };
-        let host = Options::new(name).domain("mcapi").layout(layout).open().ok()?;
+        let host = Options::new(name.as_str()).domain("mcapi").layout(layout).open().ok()?;
         host.listen(bell).ok()?;
         Some(host)
     }

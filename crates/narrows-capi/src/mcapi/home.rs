@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::Platform;
 use narrows_host::Bell;
@@ -57,7 +58,7 @@ pub trait Home: Sized + 'static {
 
     /// The platform of a node that is opened: with its name, the layout of its half of each link, and
     /// what wakes the thread that waits in it, where another thread may want it.
-    fn open(name: &str, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Self::Platform>;
+    fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Self::Platform>;
 
     /// Has a peer's memory where packets in it are read, and the address where it begins there.
     fn lend(peer: &Peer<Self>, layout: &Layout) -> Option<(Self::Lent, usize)>;

@@ -105,6 +105,11 @@ impl<H: Home> Peers<H> {
         self.places.get(usize::from(place))?.as_ref()
     }
 
+    /// Whether a node is one of them, or can become one.
+    pub fn have_room_for(&self, id: NodeId) -> bool {
+        self.places.iter().any(|place| place.as_ref().is_none_or(|peer| peer.id == id))
+    }
+
     /// Notes a link to a node. None if there are too many.
     pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
         self.changes += 1;

@@ -1,5 +1,6 @@
 //! Processes of a simulated chip as places of MCAPI's nodes.
 
+use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Memory, Platform};
 use narrows_capi::mcapi::ffi::Functions;
@@ -150,8 +151,8 @@ impl Home for Simulated {
         caller().map_or(Duration::ZERO, |caller| Duration::from_nanos(caller.cpu.now().0))
     }
 
-    fn open(name: &str, _: Layout, _: &OnceLock<Bell>) -> Option<Cpu> {
-        Some(caller()?.cpu.named(name.parse().ok()?))
+    fn open(name: &Name, _: Layout, _: &OnceLock<Bell>) -> Option<Cpu> {
+        Some(caller()?.cpu.named(*name))
     }
 
     fn lend(_: &PeerRegion, layout: &Layout) -> Option<(Box<[Line]>, usize)> {

@@ -6,12 +6,13 @@ use super::super::call::{Call, Quickly};
 use super::super::foreign::{Buffer, Bytes, Output};
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
+use super::super::message::received;
 use super::super::node::Node;
 use super::super::process;
-use super::super::request::{Done, Operation};
+use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::super::transfer::{Quick, received};
-use super::{Begun, Verdict, begin, ended, sent_more, size_of};
+use super::super::transfer::Quick;
+use super::{Started, Verdict, begin, ended, sent_more, size_of};
 
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
@@ -126,20 +127,36 @@ extern "C" fn send_long<H: Home>(
     verdict.of(send_in_turn::<H>(ends, bytes, priority), ());
 }
 
-#[inline(never)]
 fn send_in_turn<H: Home>(
-    (from, to): (EndpointId, EndpointId),
+    ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
 ) -> Outcome<()> {
+    start_to_send::<H>(ends, bytes, priority, true)?.wait().map(|_| ())
+}
+
+/// Sends, or has a request to do so, which may be of a call that waits for it.
+#[inline(never)]
+fn start_to_send<H: Home>(
+    (from, to): (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+    of_call: bool,
+) -> Outcome<Started<H>> {
+    let size = bytes.get().len() as u64;
     let mut call = process::of_endpoint::<H>(from)?;
     let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
-        return ended(call, Ok(()));
+        return ended(call, Ok(Started::Done(size)));
     };
-    let mut call = reach_own(call, to)?;
-    let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
-    let request = call.node()?.begin(operation, true)?;
-    call.until_ended(request, timeout).map(|_| ())
+    let (mut call, priority) = (reach_own(call, to)?, priority as u8);
+    let looks = if of_call { H::LOOKS } else { 1 };
+    if let Some(sent) = call.soon(looks, |node| node.send_message(to, bytes.get(), priority))? {
+        call.node()?.turn();
+        return ended(call, sent.map(|()| Started::Done(size)));
+    }
+    let operation = Operation::SendMessage { to, bytes, priority };
+    let request = call.node()?.begin(operation, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// Sends a message, without waiting.
@@ -153,18 +170,11 @@ pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
-    let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
+    let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), buffer_size) };
-        let mut call = process::of_endpoint::<H>(from)?;
-        if send_now(&mut call, (from, to), &bytes, priority)?.is_none() {
-            return ended(call, Ok(Begun::Done(buffer_size as u64)));
-        }
-        let mut call = reach_own(call, to)?;
-        let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
-        let request = call.node()?.begin(operation, false)?;
-        ended(call, Ok(Begun::Pending(request)))
+        Ok(start_to_send::<H>(ends, bytes, priority, false)?.leave())
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &send) };
@@ -248,8 +258,7 @@ extern "C" fn receive_long<H: Home>(
     size: Output<usize>,
 ) {
     let wanted = !buffer.missing() && !size.is_null();
-    let room = buffer.room();
-    let done = receive_in_turn::<H>(id, buffer, (room, wanted));
+    let done = start_to_receive::<H>(id, buffer, wanted, true).and_then(Started::wait);
     let (status, len) = size_of(done);
     if done.is_ok() {
         size.put(len);
@@ -257,24 +266,28 @@ extern "C" fn receive_long<H: Home>(
     verdict.say(status);
 }
 
+/// Receives, or has a request to do so, which may be of a call that waits for it.
 #[inline(never)]
-fn receive_in_turn<H: Home>(
+fn start_to_receive<H: Home>(
     id: EndpointId,
     mut buffer: Buffer,
-    (room, wanted): (usize, bool),
-) -> Done {
+    wanted: bool,
+    of_call: bool,
+) -> Outcome<Started<H>> {
     let mut call = process::of_endpoint::<H>(id)?;
     let node = call.node()?;
     if !wanted {
         return Err(Status::Parameter);
     }
     let (inner, timeout) = receiver(node, id)?;
-    if let Some(taken) = call.soon(|node| node.receive_message(inner, buffer.get()))? {
+    let (looks, room) = (if of_call { H::LOOKS } else { 1 }, buffer.room());
+    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get()))? {
         call.node()?.turn();
-        return ended(call, taken.and_then(|len| received(len, room)));
+        let done = taken.and_then(|len| received(len, room));
+        return ended(call, done.map(Started::Done));
     }
-    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
-    call.until_ended(request, timeout)
+    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// Receives a message, without waiting.
@@ -289,20 +302,9 @@ pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
     let id = EndpointId(receive_endpoint);
     let receive = || {
         // SAFETY: as was promised.
-        let mut buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
-        let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node()?;
-        if buffer.missing() {
-            return Err(Status::Parameter);
-        }
-        let (inner, _) = receiver(node, id)?;
-        if let Some(taken) = node.receive_message(inner, buffer.get()) {
-            node.turn();
-            let done = taken.and_then(|len| received(len, buffer_size));
-            return ended(call, done.map(Begun::Done));
-        }
-        let request = node.begin(Operation::ReceiveMessage { inner, buffer }, false)?;
-        ended(call, Ok(Begun::Pending(request)))
+        let buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
+        let wanted = !buffer.missing();
+        Ok(start_to_receive::<H>(id, buffer, wanted, false)?.leave())
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &receive) };

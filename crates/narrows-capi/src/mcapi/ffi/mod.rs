@@ -16,6 +16,7 @@
     improper_ctypes_definitions
 )]
 
+mod channel;
 mod endpoint;
 mod message;
 mod names;
@@ -92,6 +93,34 @@ impl From<Option<Handle>> for Begun {
     }
 }
 
+/// What an operation came to when it was begun.
+enum Started<H: Home> {
+    Done(u64),
+    /// Its request, and how many milliseconds a call may wait for it.
+    Pending(Call<'static, H>, Handle, u32),
+}
+
+impl<H: Home> Started<H> {
+    /// How it ends.
+    fn wait(self) -> Done {
+        match self {
+            Started::Done(size) => Ok(size),
+            Started::Pending(call, request, timeout) => call.until_ended(request, timeout),
+        }
+    }
+
+    /// For a call that does not wait.
+    fn leave(self) -> Begun {
+        match self {
+            Started::Done(size) => Begun::Done(size),
+            Started::Pending(call, request, _) => {
+                call.end();
+                Begun::Pending(request)
+            }
+        }
+    }
+}
+
 /// A call that does not wait: whatever it comes to, there is a request that says so.
 unsafe fn begin<H: Home>(status: *mut u32, request: *mut u32, act: &dyn Fn() -> Outcome<Begun>) {
     // SAFETY: as was promised.
@@ -144,13 +173,6 @@ fn given<H: Home>(all: bool) -> Outcome<()> {
         false if process::is_empty::<H>() => Err(Status::NodeNotInit),
         false => Err(Status::Parameter),
     }
-}
-
-/// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
-#[inline]
-fn channel<H: Home>(handle: u32) -> Outcome<(Call<'static, H>, Handle)> {
-    let handle = Handle(handle);
-    Ok((process::of_handle::<H>(handle, Status::ChanInvalid)?, handle))
 }
 
 /// Ends a call with what it came to.

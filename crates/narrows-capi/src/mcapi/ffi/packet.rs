@@ -7,72 +7,13 @@ use super::super::call::Quickly;
 use super::super::control::Kind;
 use super::super::foreign::{Bytes, Output};
 use super::super::home::Home;
-use super::super::id::{EndpointId, Handle};
+use super::super::id::Handle;
 use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::{Begun, Direction, Verdict, begin, channel, ended, given, sent_more};
-
-/// Connects two endpoints by a channel.
-pub(super) fn connect<H: Home>(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
-    let (from, to) = (EndpointId(from), EndpointId(to));
-    let mut call = process::of_endpoint::<H>(from)?;
-    if call.node()?.id != from.node() {
-        // Neither is the sender's node this process's: whoever's node the receiver is may ask.
-        drop(call);
-        call = process::of_endpoint::<H>(to)?;
-    }
-    let node = call.node()?;
-    node.progress();
-    let request = node.connect(from, to, kind)?;
-    node.progress();
-    ended(call, Ok(Begun::Pending(request)))
-}
-
-/// Opens the channel of an endpoint.
-pub(super) fn open<H: Home>(
-    handle: Output<u32>,
-    endpoint: u32,
-    kind: Kind,
-    direction: Direction,
-) -> Outcome<Begun> {
-    let id = EndpointId(endpoint);
-    let mut call = process::of_endpoint::<H>(id)?;
-    let node = call.node()?;
-    if handle.is_null() {
-        return Err(Status::Parameter);
-    }
-    let inner = node.own_endpoint(id)?;
-    node.progress();
-    let opened = node.open_channel(inner, kind, direction, handle);
-    ended(call, opened.map(Begun::from))
-}
-
-/// Closes one side of a channel.
-pub(super) fn close<H: Home>(handle: u32, kind: Kind, direction: Direction) -> Outcome<Begun> {
-    let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
-    node.progress();
-    let closed = node.close_channel(handle, kind, direction);
-    // The other end may be this node's, too.
-    node.progress();
-    ended(call, closed.map(|()| Begun::Done(0)))
-}
-
-/// How many entries of a channel can be received without waiting.
-pub(super) fn available<H: Home>(handle: u32, kind: Kind) -> Outcome<u32> {
-    let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
-    let channel = node.channels.get(handle).filter(|channel| channel.is(kind, Direction::Receive));
-    let channel = channel.ok_or(Status::ChanInvalid)?;
-    let (kept, ring) = (u32::from(channel.stash.is_some()), channel.ring);
-    node.lengthen(handle);
-    let ring = ring.map_or(0, |ring| node.stack.channel_available(ring));
-    node.shorten(handle);
-    node.turn();
-    ended(call, Ok(kept + ring))
-}
+use super::channel::{available, channel, close, connect, open, waits};
+use super::{Direction, Started, Verdict, begin, ended, given, sent_more};
 
 /// Connects two endpoints by a packet channel.
 #[inline(always)]
@@ -129,18 +70,7 @@ pub(super) unsafe extern "C" fn pktchan_send_i<H: Home>(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), size) };
-        given::<H>(!bytes.missing())?;
-        let (mut call, handle) = channel::<H>(send_handle)?;
-        let node = call.node()?;
-        if let Some(sent) = node.send_packet(handle, bytes.get()) {
-            node.turn();
-            return ended(call, sent.map(|()| Begun::Done(size as u64)));
-        }
-        if node.channels.get(handle).is_some_and(|channel| channel.fails_at_limit) {
-            return Err(Status::MemLimit);
-        }
-        let request = node.begin(Operation::SendPacket { channel: handle, bytes }, false)?;
-        ended(call, Ok(Begun::Pending(request)))
+        Ok(start_to_send::<H>(send_handle, bytes, false)?.leave())
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &send) };
@@ -192,26 +122,26 @@ extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, bytes: Bytes) {
     verdict.of(send_in_turn::<H>(handle, bytes), ());
 }
 
-#[inline(never)]
 fn send_in_turn<H: Home>(handle: u32, bytes: Bytes) -> Outcome<()> {
+    start_to_send::<H>(handle, bytes, true)?.wait().map(|_| ())
+}
+
+/// Sends, or has a request to do so, which may be of a call that waits for it.
+#[inline(never)]
+fn start_to_send<H: Home>(handle: u32, bytes: Bytes, of_call: bool) -> Outcome<Started<H>> {
     given::<H>(!bytes.missing())?;
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
-    if let Some(sent) = node.send_packet(handle, bytes.get()) {
-        node.turn();
-        return ended(call, sent);
+    let (timeout, fails) = waits(call.node()?.channels.get(handle));
+    let looks = if of_call && !fails { H::LOOKS } else { 1 };
+    if let Some(sent) = call.soon(looks, |node| node.send_packet(handle, bytes.get()))? {
+        call.node()?.turn();
+        return ended(call, sent.map(|()| Started::Done(bytes.get().len() as u64)));
     }
-    let (timeout, fails) = waits(node.channels.get(handle));
     if fails {
         return Err(Status::MemLimit);
     }
-    let request = node.begin(Operation::SendPacket { channel: handle, bytes }, true)?;
-    call.until_ended(request, timeout).map(|_| ())
-}
-
-/// How long a call may wait for a channel, and whether it fails where there is no room.
-pub(super) fn waits(channel: Option<&super::super::channel::Channel>) -> (u32, bool) {
-    channel.map_or((0, false), |channel| (channel.timeout, channel.fails_at_limit))
+    let request = call.node()?.begin(Operation::SendPacket { channel: handle, bytes }, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// Receives a packet, without waiting.
@@ -224,17 +154,7 @@ pub(super) unsafe extern "C" fn pktchan_recv_i<H: Home>(
 ) {
     // SAFETY: as was promised.
     let out = unsafe { Output::new(buffer) };
-    let receive = || {
-        given::<H>(!out.is_null())?;
-        let (mut call, handle) = channel::<H>(receive_handle)?;
-        let node = call.node()?;
-        if let Some(received) = node.receive_packet(handle, out) {
-            node.turn();
-            return ended(call, received.map(Begun::Done));
-        }
-        let request = node.begin(Operation::ReceivePacket { channel: handle, out }, false)?;
-        ended(call, Ok(Begun::Pending(request)))
-    };
+    let receive = || Ok(start_to_receive::<H>(receive_handle, out, !out.is_null(), false)?.leave());
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &receive) };
 }
@@ -294,25 +214,34 @@ extern "C" fn receive_long<H: Home>(
     out: Output<*mut c_void>,
     size: Output<usize>,
 ) {
-    let received = receive_in_turn::<H>(handle, out, !out.is_null() && !size.is_null());
+    let wanted = !out.is_null() && !size.is_null();
+    let received = start_to_receive::<H>(handle, out, wanted, true).and_then(Started::wait);
     if let Ok(len) = received {
         size.put(len as usize);
     }
     verdict.of(received.map(|_| ()), ());
 }
 
+/// Receives, or has a request to do so, which may be of a call that waits for it.
 #[inline(never)]
-fn receive_in_turn<H: Home>(handle: u32, out: Output<*mut c_void>, wanted: bool) -> Outcome<u64> {
+fn start_to_receive<H: Home>(
+    handle: u32,
+    out: Output<*mut c_void>,
+    wanted: bool,
+    of_call: bool,
+) -> Outcome<Started<H>> {
     given::<H>(wanted)?;
     let (mut call, handle) = channel::<H>(handle)?;
-    if let Some(received) = call.soon(|node| node.receive_packet(handle, out))? {
+    let looks = if of_call { H::LOOKS } else { 1 };
+    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out))? {
         call.node()?.turn();
-        return ended(call, received);
+        return ended(call, received.map(Started::Done));
     }
     let node = call.node()?;
     let (timeout, _) = waits(node.channels.get(handle));
-    let request = node.begin(Operation::ReceivePacket { channel: handle, out }, true)?;
-    call.until_ended(request, timeout)
+    let operation = Operation::ReceivePacket { channel: handle, out };
+    let request = node.begin(operation, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// How many packets can be received without waiting.

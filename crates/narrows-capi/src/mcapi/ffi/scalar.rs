@@ -9,8 +9,8 @@ use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::packet::{available, close, connect, open, waits};
-use super::{Direction, Verdict, begin, channel, ended, sent_more};
+use super::channel::{available, channel, close, connect, open, waits};
+use super::{Direction, Verdict, begin, ended, sent_more};
 
 /// Connects two endpoints by a scalar channel.
 #[inline(always)]
@@ -90,16 +90,17 @@ extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, value: u64, len:
 #[inline(never)]
 fn send_in_turn<H: Home>(handle: u32, value: u64, len: u32) -> Outcome<()> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
-    if let Some(sent) = node.send_scalar(handle, value, len) {
-        node.turn();
+    let (timeout, fails) = waits(call.node()?.channels.get(handle));
+    let looks = if fails { 1 } else { H::LOOKS };
+    if let Some(sent) = call.soon(looks, |node| node.send_scalar(handle, value, len))? {
+        call.node()?.turn();
         return ended(call, sent);
     }
-    let (timeout, fails) = waits(node.channels.get(handle));
     if fails {
         return Err(Status::MemLimit);
     }
-    let request = node.begin(Operation::SendScalar { channel: handle, value, len }, true)?;
+    let request =
+        call.node()?.begin(Operation::SendScalar { channel: handle, value, len }, true)?;
     call.until_ended(request, timeout).map(|_| ())
 }
 
@@ -154,7 +155,7 @@ extern "C" fn receive_long<H: Home>(verdict: Verdict, handle: u32, len: u32) -> 
 #[inline(never)]
 fn receive_in_turn<H: Home>(handle: u32, len: u32) -> Outcome<u64> {
     let (mut call, handle) = channel::<H>(handle)?;
-    if let Some(received) = call.soon(|node| node.receive_scalar(handle, len))? {
+    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len))? {
         call.node()?.turn();
         return ended(call, received);
     }
