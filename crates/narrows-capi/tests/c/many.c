@@ -2,6 +2,8 @@
 #include "check.h"
 
 enum { HUB = 1, FIRST = 10, EACH = 14, CROWDS = 5, NODES = EACH * CROWDS };
+/* How many others a node deals with that has a link with itself as well: serve_once makes one. */
+enum { OTHERS = MCAPI_MAX_LINKS - 1 };
 /* Places on the board: how many nodes are there, and what became of their gets. */
 enum { THERE, SERVED, LIMITED, DONE, LEAVE, LEFT };
 
@@ -49,21 +51,21 @@ static void gets_many(void)
 {
     mcapi_status_t status;
     mcapi_request_t request;
-    mcapi_endpoint_t own, there[MCAPI_MAX_LINKS], late = 0;
+    mcapi_endpoint_t own, there[OTHERS], late = 0;
     unsigned i;
     initialize(HUB);
     own = create(1);
     while (look(THERE) < NODES)
         serve_once();
-    for (i = 0; i < MCAPI_MAX_LINKS; i++)
+    for (i = 0; i < OTHERS; i++)
         there[i] = get(FIRST + i, 1);
-    CHECK(mcapi_endpoint_get(DOMAIN, FIRST + MCAPI_MAX_LINKS, 1, SOON, &status) == 0);
+    CHECK(mcapi_endpoint_get(DOMAIN, FIRST + OTHERS, 1, SOON, &status) == 0);
     EXPECT(MCAPI_ERR_ENDP_GET_LIMIT);
     mcapi_endpoint_get_i(DOMAIN, FIRST + NODES - 1, 1, &late, &request, &status);
     EXPECT_IS(MCAPI_ERR_ENDP_GET_LIMIT, end_of_call(&request, status));
     CHECK(late == 0);
     /* Those that were got are as they were. */
-    for (i = 0; i < MCAPI_MAX_LINKS; i++) {
+    for (i = 0; i < OTHERS; i++) {
         mcapi_msg_send(own, there[i], &i, sizeof i, 0, &status);
         EXPECT(MCAPI_SUCCESS);
     }
@@ -71,7 +73,7 @@ static void gets_many(void)
     post(LEAVE);
     while (!look(LEFT))
         serve_once();
-    late = get(FIRST + MCAPI_MAX_LINKS, 1);
+    late = get(FIRST + OTHERS, 1);
     mcapi_msg_send(own, late, &i, sizeof i, 0, &status);
     EXPECT(MCAPI_SUCCESS);
     mcapi_msg_send(own, there[0], &i, sizeof i, 0, &status);
@@ -91,7 +93,9 @@ static void *wants(void *argument)
     count(THERE);
     while (look(THERE) < NODES)
         serve_once();
-    hub = mcapi_endpoint_get(DOMAIN, HUB, 1, 2000, &status);
+    do {
+        hub = mcapi_endpoint_get(DOMAIN, HUB, 1, 100, &status);
+    } while (status == MCAPI_TIMEOUT && look(SERVED) < OTHERS);
     if (status == MCAPI_SUCCESS) {
         mcapi_msg_send(own, hub, &node, sizeof node, 0, &status);
         EXPECT(MCAPI_SUCCESS);
@@ -124,8 +128,8 @@ static void is_wanted(void)
     own = create(1);
     while (look(SERVED) + look(LIMITED) < NODES)
         serve_once();
-    CHECK(look(SERVED) == MCAPI_MAX_LINKS);
-    for (i = 0; i < MCAPI_MAX_LINKS; i++) {
+    CHECK(look(SERVED) == OTHERS);
+    for (i = 0; i < OTHERS; i++) {
         mcapi_msg_recv(own, &from, sizeof from, &size, &status);
         EXPECT(MCAPI_SUCCESS);
         CHECK(from >= FIRST && from < FIRST + NODES && heard[from - FIRST]++ == 0);

@@ -149,11 +149,6 @@ fn start_to_send<H: Home>(
         return ended(call, Ok(Started::Done(size)));
     };
     let (mut call, priority) = (reach_own(call, to)?, priority as u8);
-    let looks = if of_call { H::LOOKS } else { 1 };
-    if let Some(sent) = call.soon(looks, |node| node.send_message(to, bytes.get(), priority))? {
-        call.node()?.turn();
-        return ended(call, sent.map(|()| Started::Done(size)));
-    }
     let operation = Operation::SendMessage { to, bytes, priority };
     let request = call.node()?.begin(operation, of_call)?;
     Ok(Started::Pending(call, request, timeout))

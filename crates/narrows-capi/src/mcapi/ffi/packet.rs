@@ -131,16 +131,16 @@ fn send_in_turn<H: Home>(handle: u32, bytes: Bytes) -> Outcome<()> {
 fn start_to_send<H: Home>(handle: u32, bytes: Bytes, of_call: bool) -> Outcome<Started<H>> {
     given::<H>(!bytes.missing())?;
     let (mut call, handle) = channel::<H>(handle)?;
-    let (timeout, fails) = waits(call.node()?.channels.get(handle));
-    let looks = if of_call && !fails { H::LOOKS } else { 1 };
-    if let Some(sent) = call.soon(looks, |node| node.send_packet(handle, bytes.get()))? {
-        call.node()?.turn();
+    let node = call.node()?;
+    if let Some(sent) = node.send_packet(handle, bytes.get()) {
+        node.turn();
         return ended(call, sent.map(|()| Started::Done(bytes.get().len() as u64)));
     }
+    let (timeout, fails) = waits(node.channels.get(handle));
     if fails {
         return Err(Status::MemLimit);
     }
-    let request = call.node()?.begin(Operation::SendPacket { channel: handle, bytes }, of_call)?;
+    let request = node.begin(Operation::SendPacket { channel: handle, bytes }, of_call)?;
     Ok(Started::Pending(call, request, timeout))
 }
 

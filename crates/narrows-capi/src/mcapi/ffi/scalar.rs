@@ -56,7 +56,9 @@ pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Home>(
 }
 
 #[inline(always)]
-fn send<H: Home>(verdict: Verdict, handle: u32, value: u64, len: u32) {
+unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
         return send_long::<H>(verdict, handle, value, len);
     };
@@ -90,22 +92,23 @@ extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, value: u64, len:
 #[inline(never)]
 fn send_in_turn<H: Home>(handle: u32, value: u64, len: u32) -> Outcome<()> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let (timeout, fails) = waits(call.node()?.channels.get(handle));
-    let looks = if fails { 1 } else { H::LOOKS };
-    if let Some(sent) = call.soon(looks, |node| node.send_scalar(handle, value, len))? {
-        call.node()?.turn();
+    let node = call.node()?;
+    if let Some(sent) = node.send_scalar(handle, value, len) {
+        node.turn();
         return ended(call, sent);
     }
+    let (timeout, fails) = waits(node.channels.get(handle));
     if fails {
         return Err(Status::MemLimit);
     }
-    let request =
-        call.node()?.begin(Operation::SendScalar { channel: handle, value, len }, true)?;
+    let request = node.begin(Operation::SendScalar { channel: handle, value, len }, true)?;
     call.until_ended(request, timeout).map(|_| ())
 }
 
 #[inline(always)]
-fn receive<H: Home>(verdict: Verdict, handle: u32, len: u32) -> u64 {
+unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
         return receive_long::<H>(verdict, handle, len);
     };
@@ -165,35 +168,46 @@ fn receive_in_turn<H: Home>(handle: u32, len: u32) -> Outcome<u64> {
     call.until_ended(request, timeout)
 }
 
+/// As [`send`], once for all sizes but the largest.
+#[inline(never)]
+unsafe extern "C" fn send_short<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
+    // SAFETY: as was promised.
+    unsafe { send::<H>(handle, value, len, status) };
+}
+
+/// As [`receive`], once for all sizes but the largest.
+#[inline(never)]
+unsafe extern "C" fn receive_short<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
+    // SAFETY: as was promised.
+    unsafe { receive::<H>(handle, len, status) }
+}
+
 macro_rules! scalars {
-    ($($send:ident $receive:ident $word:ty, $bits:literal;)*) => {
+    ($($send:ident by $put:ident, $receive:ident by $take:ident: $word:ty, $bits:literal;)*) => {
         $(
             #[doc = concat!("Sends a scalar of ", $bits, " bits, waiting for room.")]
             #[inline(always)]
             pub(super) unsafe extern "C" fn $send<H: Home>(send_handle: u32, dataword: $word, status: *mut u32) {
-                // SAFETY: as was promised.
-                let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
                 let len = size_of::<$word>() as u32;
-                send::<H>(verdict, send_handle, u64::from(dataword), len);
+                // SAFETY: as was promised.
+                unsafe { $put::<H>(send_handle, u64::from(dataword), len, status) };
             }
 
             #[doc = concat!("Receives a scalar of ", $bits, " bits, waiting for it.")]
             #[inline(always)]
             pub(super) unsafe extern "C" fn $receive<H: Home>(receive_handle: u32, status: *mut u32) -> $word {
                 // SAFETY: as was promised.
-                let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
-                let len = size_of::<$word>() as u32;
-                receive::<H>(verdict, receive_handle, len) as $word
+                unsafe { $take::<H>(receive_handle, size_of::<$word>() as u32, status) as $word }
             }
         )*
     };
 }
 
 scalars! {
-    sclchan_send_uint64 sclchan_recv_uint64 u64, "64";
-    sclchan_send_uint32 sclchan_recv_uint32 u32, "32";
-    sclchan_send_uint16 sclchan_recv_uint16 u16, "16";
-    sclchan_send_uint8 sclchan_recv_uint8 u8, "8";
+    sclchan_send_uint64 by send, sclchan_recv_uint64 by receive: u64, "64";
+    sclchan_send_uint32 by send_short, sclchan_recv_uint32 by receive_short: u32, "32";
+    sclchan_send_uint16 by send_short, sclchan_recv_uint16 by receive_short: u16, "16";
+    sclchan_send_uint8 by send_short, sclchan_recv_uint8 by receive_short: u8, "8";
 }
 
 /// How many scalars can be received without waiting.
