@@ -169,7 +169,11 @@ impl<H: Home> Node<H> {
         self.wanted.retain(|wanted| wanted.link != link);
         let died = reason != Lost::Closed;
         let Some(place) = self.peers.of(link) else { return };
+        let full = self.peers.are_full();
         self.peers.remove(place, if died { End::Died } else { End::Deleted });
+        if full {
+            self.admit();
+        }
         for (_, endpoint) in self.endpoints.iter_mut() {
             let known = endpoint.known_to & 1 << place != 0;
             endpoint.known_to &= !(1 << place);

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError};
-use narrows::link::LinkId;
+use narrows::link::{LinkId, Name};
 use narrows::memory::{Class, Layout};
 use narrows::platform::{Lost, Platform};
 use narrows::strategy::{Placement, Strategy};
@@ -193,9 +193,14 @@ impl<H: Home> Node<H> {
             return Some(place);
         }
         let (name, _) = self.stack.peer(link).ok()?;
-        let place = NodeId::named(&name).and_then(|id| self.peers.insert(id, link));
+        let id = NodeId::named(&name);
+        if id.is_some_and(|id| !self.peers.have_room_for(id)) {
+            // One too many: it is not answered, and asks again when there is room.
+            return None;
+        }
+        let place = id.and_then(|id| self.peers.insert(id, link));
         if place.is_none() || self.stack.attach(link, CONTROL).is_err() {
-            // It is not a node of MCAPI, or one too many, or has gone already.
+            // It is not a node of MCAPI, or has gone already.
             if let Some(place) = place {
                 self.peers.remove(place, End::Died);
             }
@@ -203,6 +208,15 @@ impl<H: Home> Node<H> {
             return None;
         }
         place
+    }
+
+    /// Has those that were one too many ask again.
+    pub fn admit(&mut self) {
+        for _ in 0..2 * MAX_PEERS {
+            let unknown = |(link, _): &(LinkId, Name)| self.peers.of(*link).is_none();
+            let Some((link, _)) = self.stack.links().find(unknown) else { return };
+            self.stack.close(link);
+        }
     }
 
     /// The link to a node, which may be this one: none as long as it is looked for.

@@ -105,9 +105,13 @@ impl<H: Home> Peers<H> {
         self.places.get(usize::from(place))?.as_ref()
     }
 
+    /// Whether there are as many as there can be.
+    pub fn are_full(&self) -> bool {
+        self.places.iter().all(Option::is_some)
+    }
     /// Whether a node is one of them, or can become one.
     pub fn have_room_for(&self, id: NodeId) -> bool {
-        self.places.iter().any(|place| place.as_ref().is_none_or(|peer| peer.id == id))
+        !self.are_full() || self.places.iter().flatten().any(|peer| peer.id == id)
     }
 
     /// Notes a link to a node. None if there are too many.
