@@ -9,6 +9,12 @@
  *
  *     cc -I crates/narrows-capi/include examples/mcapi/pingpong.c -lnarrows -o pingpong && ./pingpong
  *
+ * On a simulated chip nothing forks, and each core has the part that its argument names:
+ *
+ *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include examples/mcapi/pingpong.c \
+ *         -o pingpong.so
+ *     narrows mcapi --on nios2-dual 0=./pingpong.so,ping 1=./pingpong.so,pong
+ *
  * Expected output:
  *
  *     1000 messages of 48 bytes and back: … us each
@@ -154,11 +160,19 @@ static void pong(void)
     done("finalize");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int ended = 1;
+    pid_t child;
+    if (argc > 1) {
+        if (strcmp(argv[1], "ping") == 0)
+            ping();
+        else
+            pong();
+        return 0;
+    }
     /* A child has no node of its parent's, so fork first. */
-    pid_t child = fork();
+    child = fork();
     if (child == 0) {
         pong();
         return 0;

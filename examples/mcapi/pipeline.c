@@ -7,6 +7,13 @@
  *
  *     cc -I crates/narrows-capi/include examples/mcapi/pipeline.c -lnarrows -o pipeline && ./pipeline
  *
+ * On a simulated chip nothing forks, and each core has the part that its argument names:
+ *
+ *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include examples/mcapi/pipeline.c \
+ *         -o pipeline.so
+ *     narrows mcapi --on nios2-quad 0=./pipeline.so,paint 1=./pipeline.so,edges \
+ *         2=./pipeline.so,collect
+ *
  * Expected output:
  *
  *     480 lines of 640 pixels, … us each
@@ -203,11 +210,18 @@ static void collect(void)
     done("finalize");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    void (*const stages[])(void) = {paint, edges};
+    static const char *const names[] = {"paint", "edges", "collect"};
+    void (*const stages[])(void) = {paint, edges, collect};
     pid_t children[2];
     int i, ended, well = 1;
+    for (i = 0; argc > 1 && i < 3; i++) {
+        if (strcmp(argv[1], names[i]) == 0) {
+            stages[i]();
+            return 0;
+        }
+    }
     for (i = 0; i < 2; i++) {
         children[i] = fork();
         if (children[i] == 0) {

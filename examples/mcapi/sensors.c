@@ -13,6 +13,13 @@
  *
  *     cc -I crates/narrows-capi/include examples/mcapi/sensors.c -lnarrows -o sensors && ./sensors
  *
+ * On a simulated chip nothing forks, and each core has the part that its argument names:
+ *
+ *     cc -shared -fPIC -DNARROWS_SIMULATED -I crates/narrows-capi/include examples/mcapi/sensors.c \
+ *         -o sensors.so
+ *     narrows mcapi --on nios2-quad 0=./sensors.so,9 1=./sensors.so,1 2=./sensors.so,2 \
+ *         3=./sensors.so,3
+ *
  * Expected output:
  *
  *     sensor 1: 300 readings, 100 to 399
@@ -138,10 +145,18 @@ static void collector(void)
     done("finalize");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pid_t children[SENSORS];
     int i, ended, well = 1;
+    if (argc > 1) {
+        i = atoi(argv[1]);
+        if (i == COLLECTOR)
+            collector();
+        else
+            sensor((mcapi_node_t)i);
+        return 0;
+    }
     for (i = 0; i < SENSORS; i++) {
         children[i] = fork();
         if (children[i] == 0) {

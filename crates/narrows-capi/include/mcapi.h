@@ -371,4 +371,8 @@ char *mcapi_display_status(MCAPI_IN mcapi_status_t status, MCAPI_OUT char *statu
 }
 #endif
 
+#ifdef NARROWS_SIMULATED
+#include "mcapi_simulated.h"
+#endif
+
 #endif

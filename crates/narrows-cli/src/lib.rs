@@ -5,7 +5,8 @@
 //! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
 //! work, [`place`] what both sides run on: this machine, or a simulated chip ([`sim`], which
 //! [`platform`] reads, checks and draws; [`calibrate`] writes one of this machine, [`sweep`] goes
-//! through a grid of them, [`papers`] puts published figures beside what they give). [`statistics`]
+//! through a grid of them, [`papers`] puts published figures beside what they give, [`mcapi`] runs
+//! programs in C on one). [`statistics`]
 //! and [`report`] turn measurements into rows, [`table`] and [`output`] put them on a screen or in a
 //! file. [`mod@bench`] measures the stack beside what the machine allows, [`doctor`] looks at the
 //! machine itself. Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code.
@@ -21,6 +22,7 @@ pub mod functions;
 pub mod input;
 pub mod machine;
 pub mod manual;
+pub mod mcapi;
 pub mod output;
 pub mod papers;
 pub mod peer;

@@ -7,7 +7,7 @@ use narrows_cli::flags::{Command, Doctor, Flags, Global};
 use narrows_cli::machine::{Machine, Root};
 use narrows_cli::report::Report;
 use narrows_cli::{
-    bench, calibrate, callee, doctor, manual, output, papers, platform, run, sweep, tune,
+    bench, calibrate, callee, doctor, manual, mcapi, output, papers, platform, run, sweep, tune,
 };
 use std::io::Write;
 use std::process::ExitCode;
@@ -46,6 +46,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&flags.global, args),
         Command::Tune(args) => tune::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
+        Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),

@@ -84,6 +84,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-completions",
         "-doctor",
         "-man",
+        "-mcapi",
         "-papers",
         "-platform-check",
         "-platform-list",

@@ -1,6 +1,7 @@
 //! Attributes of endpoints and nodes: their numbers, sizes and values.
 
 use super::control::Kind;
+use super::home::Home;
 use super::id::EndpointId;
 use super::node::Node;
 use super::status::{Outcome, Status};
@@ -17,8 +18,6 @@ pub(super) const INBOX: u32 = 512;
 pub(super) const INFINITE: u32 = u32::MAX;
 
 const FAIL_ON_LIMIT: u32 = 0x0001_0000;
-/// In the status: somebody waits for the endpoint to be made.
-const GET_PENDING: u32 = 0x100;
 const MESSAGE: u32 = 1;
 const PACKETS: u32 = 2;
 const SCALARS: u32 = 4;
@@ -136,7 +135,7 @@ impl Attributes {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// The value of an attribute of this node's own endpoint, in one word or two.
     pub fn attribute(&mut self, id: EndpointId, number: u32) -> Outcome<[u32; 2]> {
         let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
@@ -150,10 +149,7 @@ impl Node {
                 None => [u32::MAX; 2],
             },
             NUM_RECV_BUFFERS => [INBOX.saturating_sub(waiting), 0],
-            STATUS => {
-                let pending = if self.is_wanted(id.port()) { GET_PENDING } else { 0 };
-                [self.channel_flags(endpoint) | pending, 0]
-            }
+            STATUS => [self.channel_flags(endpoint), 0],
             _ => [endpoint.attributes.get(number).ok_or(Status::AttrNum)?, 0],
         })
     }

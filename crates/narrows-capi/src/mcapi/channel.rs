@@ -12,6 +12,7 @@ use narrows::platform::Lost;
 use super::control::{Control, Kind, Place};
 use super::endpoint::{Direction, Endpoint, Opening};
 use super::foreign::Output;
+use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId};
 use super::node::Node;
 use super::request::Operation;
@@ -28,7 +29,7 @@ pub(super) enum Asker {
 
 /// How far a channel is.
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+pub(super) enum Stage {
     /// The link to the receiver's node is looked for.
     Hunting(Asker),
     /// The receiver was asked.
@@ -44,17 +45,17 @@ pub(super) struct Channel {
     pub direction: Direction,
     /// The endpoint that it is at: its port of the stack's.
     pub inner: u16,
-    other: EndpointId,
+    pub other: EndpointId,
     /// The ring, once it is known.
     pub ring: Option<Ring>,
-    stage: Stage,
+    pub stage: Stage,
     /// What the other node calls its end.
-    theirs: u32,
+    pub theirs: u32,
     /// Whether the application has its handle.
-    open: bool,
-    closed: bool,
-    closed_there: bool,
-    lost: Option<Lost>,
+    pub open: bool,
+    pub closed: bool,
+    pub closed_there: bool,
+    pub lost: Option<Lost>,
     /// Requests that wait for it.
     pub pending: u16,
     /// A scalar that was taken off the ring and is of another size than was asked for.
@@ -103,12 +104,12 @@ impl Channel {
         self.open
     }
 
-    fn connected(&self) -> bool {
+    pub fn connected(&self) -> bool {
         matches!(self.stage, Stage::Connected)
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// A new end at an endpoint.
     fn end_at(
         &self,
@@ -169,6 +170,7 @@ impl Node {
             match self.link_to(node) {
                 Ok(None) => {}
                 Ok(Some(link)) => self.offer(handle, link),
+                Err(Status::EndpGetLimit) => self.not_connected(handle, Status::MemLimit),
                 Err(status) => self.not_connected(handle, status),
             }
         }
@@ -243,7 +245,7 @@ impl Node {
     }
 
     /// A channel has come to nothing.
-    fn not_connected(&mut self, handle: Handle, status: Status) {
+    pub fn not_connected(&mut self, handle: Handle, status: Status) {
         let Some(channel) = self.channels.remove(handle) else { return };
         if let Some(endpoint) = self.endpoints.get_mut(channel.inner) {
             endpoint.channel = None;
@@ -320,140 +322,6 @@ impl Node {
             endpoint.opening = Some(Opening { kind, direction, request });
         }
         Ok(Some(request))
-    }
-
-    /// Closes this side of a channel.
-    pub fn close_channel(&mut self, handle: Handle, kind: Kind, way: Direction) -> Outcome<()> {
-        let channel = self.channels.get_mut(handle).ok_or(Status::ChanInvalid)?;
-        if (channel.kind, channel.direction) != (kind, way) || !channel.connected() {
-            return Err(Status::ChanInvalid);
-        }
-        if channel.closed {
-            return Err(Status::ChanNotOpen);
-        }
-        channel.closed = true;
-        channel.open = false;
-        let (theirs, lost, ring) = (channel.theirs, channel.lost, channel.ring);
-        let both = channel.closed_there || lost.is_some();
-        self.lengthen(handle);
-        self.fail_pending(handle, Status::ChanClosePending);
-        if way == Direction::Receive {
-            self.discard(handle);
-        }
-        if let (Some(ring), None) = (ring, lost) {
-            self.say(ring.link, Control::Close { channel: theirs });
-        }
-        if both {
-            self.disconnect(handle);
-        }
-        Ok(())
-    }
-
-    /// The other side has closed.
-    pub fn closed_there(&mut self, link: LinkId, handle: Handle) {
-        let Some(channel) = self.channels.get_mut(handle) else { return };
-        if channel.ring.is_none_or(|ring| ring.link != link) || !channel.connected() {
-            return;
-        }
-        channel.closed_there = true;
-        let (closed, direction) = (channel.closed, channel.direction);
-        self.lengthen(handle);
-        if direction == Direction::Send {
-            self.fail_pending(handle, Status::ChanClosePending);
-        }
-        self.news = true;
-        if closed {
-            self.disconnect(handle);
-        }
-    }
-
-    /// The receiver has taken all off the ring of a channel that both have closed.
-    pub fn freed(&mut self, link: LinkId, handle: Handle) {
-        let Some(channel) = self.channels.get(handle) else { return };
-        let Some(ring) = channel.ring.filter(|ring| ring.link == link) else { return };
-        if matches!(channel.stage, Stage::Draining) && channel.direction == Direction::Send {
-            self.peers.give_ring(ring.link, ring.ring);
-            self.channels.remove(handle);
-        }
-    }
-
-    /// Both sides have closed, or the other is gone.
-    fn disconnect(&mut self, handle: Handle) {
-        let Some(channel) = self.channels.get_mut(handle) else { return };
-        let (direction, lost, ring) = (channel.direction, channel.lost, channel.ring);
-        let (inner, theirs) = (channel.inner, channel.theirs);
-        channel.stage = Stage::Draining;
-        if let Some(endpoint) = self.endpoints.get_mut(inner) {
-            endpoint.channel = None;
-        }
-        if direction == Direction::Receive {
-            self.discard(handle);
-        }
-        match (lost, direction, ring) {
-            (None, Direction::Send, _) => {}
-            (None, Direction::Receive, Some(ring)) => {
-                self.channels.remove(handle);
-                self.say(ring.link, Control::Free { channel: theirs });
-            }
-            _ => {
-                self.channels.remove(handle);
-            }
-        }
-    }
-
-    /// Takes all off the ring of a channel.
-    fn discard(&mut self, handle: Handle) {
-        let Some(channel) = self.channels.get_mut(handle) else { return };
-        channel.stash = None;
-        let Some(ring) = channel.ring else { return };
-        while let Ok(Some(arrival)) = self.take_entry(ring) {
-            if let Some(block) = arrival.block {
-                self.stack.release_block(ring.link, block);
-            }
-        }
-    }
-
-    /// Ends what waits for a channel.
-    fn fail_pending(&mut self, handle: Handle, status: Status) {
-        for place in 0..Handle::PLACES {
-            if let Some((request, operation)) = self.requests.pending_at(place)
-                && operation.channel() == Some(handle)
-            {
-                self.end(request, Err(status));
-            }
-        }
-    }
-
-    /// The link of some channels has ended.
-    pub fn lose_channels(&mut self, link: LinkId, reason: Lost) {
-        let over = |channel: &Channel| channel.ring.is_some_and(|ring| ring.link == link);
-        for place in 0..Handle::PLACES {
-            let Some(handle) = self.channels.at(place) else { continue };
-            let channel = self.channels.get_mut(handle).filter(|channel| over(channel));
-            let Some(channel) = channel else { continue };
-            match channel.stage {
-                Stage::Hunting(_) | Stage::Offered(_) => {
-                    self.not_connected(handle, Status::Transmission);
-                }
-                Stage::Draining => {
-                    self.channels.remove(handle);
-                }
-                Stage::Connected => {
-                    channel.lost = Some(reason);
-                    let (closed, open, direction) =
-                        (channel.closed, channel.open, channel.direction);
-                    let status = channel.check().err().unwrap_or(Status::Transmission);
-                    self.lengthen(handle);
-                    if direction == Direction::Send {
-                        self.fail_pending(handle, status);
-                    }
-                    // Nobody has its handle, so nobody would close it.
-                    if closed || !open {
-                        self.disconnect(handle);
-                    }
-                }
-            }
-        }
     }
 
     /// Flags of an endpoint's channel, as its status attribute has them.

@@ -1,7 +1,8 @@
 //! Numbers of nodes, endpoints and handles.
 
 use std::collections::VecDeque;
-use std::fmt;
+
+use narrows::link::Name;
 
 pub(super) const MAX_DOMAIN: u32 = 255;
 pub(super) const MAX_NODE: u32 = 4095;
@@ -27,11 +28,50 @@ impl NodeId {
     }
 }
 
-/// The name that a node has in Narrows.
-impl fmt::Display for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "d{}.n{}", self.domain(), self.node())
+impl NodeId {
+    /// The name that a node has in Narrows.
+    #[inline(never)]
+    pub fn name(self) -> Option<Name> {
+        // From the last digit to the first: formatting as such takes a multiple of the code.
+        let mut text = *b"d255.n4095";
+        let mut at = text.len();
+        for (number, mark) in [(self.node(), &b".n"[..]), (self.domain(), b"d")] {
+            let mut rest = number;
+            loop {
+                at -= 1;
+                *text.get_mut(at)? = b'0' + (rest % 10) as u8;
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            for letter in mark.iter().rev() {
+                at -= 1;
+                *text.get_mut(at)? = *letter;
+            }
+        }
+        str::from_utf8(text.get(at..)?).ok()?.parse().ok()
     }
+
+    /// The node that a name of Narrows stands for.
+    #[inline(never)]
+    pub fn named(name: &Name) -> Option<NodeId> {
+        let (domain, rest) = number(name.as_str().as_bytes().strip_prefix(b"d")?, MAX_DOMAIN)?;
+        let (node, rest) = number(rest.strip_prefix(b".n")?, MAX_NODE)?;
+        rest.is_empty().then(|| NodeId::new(domain, node))
+    }
+}
+
+/// The number that a text begins with, without leading zeros and no more than this, and what is behind
+/// it.
+fn number(text: &[u8], most: u32) -> Option<(u32, &[u8])> {
+    let digits = text.iter().take_while(|letter| letter.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at_checked(digits)?;
+    if digits.len() > 4 || (digits.len() > 1 && digits.first() == Some(&b'0')) {
+        return None;
+    }
+    let number = digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit & 0xf));
+    (!digits.is_empty() && number <= most).then_some((number, rest))
 }
 
 /// An endpoint, as C has it: domain, node and port.
@@ -139,5 +179,27 @@ impl<T> Table<T> {
         self.places.iter().enumerate().filter_map(move |(place, (life, entry))| {
             Some((Handle::new(slot, *life, place), entry.as_ref()?))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_has_one_name() {
+        for domain in [0, 9, 10, 99, 100, MAX_DOMAIN] {
+            for node in [0, 7, 10, 99, 123, 1000, MAX_NODE] {
+                let id = NodeId::new(domain, node);
+                let name = id.name().unwrap();
+                assert_eq!(name.as_str(), format!("d{domain}.n{node}"));
+                assert_eq!(NodeId::named(&name), Some(id));
+            }
+        }
+        for other in [
+            "d", "d1", "d1.n", "d.n1", "d01.n1", "d1.n00", "d256.n1", "d1.n4096", "e1.n1", "d1.n-1",
+        ] {
+            assert_eq!(NodeId::named(&other.parse().unwrap()), None, "{other}");
+        }
     }
 }

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use narrows::link::LinkId;
 use narrows::memory::{Block, Layout};
-use narrows::platform::Memory;
-use narrows_host::{Host, PeerRegion};
+use narrows::platform::{Memory, Platform};
 
+use super::home::{Home, On, Peer};
 use super::transfer::Inlet;
 
 /// Blocks begin at multiples of so many bytes.
@@ -15,8 +15,6 @@ const LINE: u32 = 64;
 const LINES: usize = 1 << 15;
 /// What a line has that no packet of the application's begins at.
 const NOTHING: u16 = u16::MAX;
-
-const _: () = assert!(<Host as narrows::platform::Platform>::LINE == LINE);
 
 /// A packet that was received: its address, its length, and whether credit is due.
 pub(super) type Packet = (usize, usize, bool);
@@ -68,21 +66,24 @@ impl Lines {
 }
 
 /// The memory of a peer's, which stays there when the peer is gone.
-pub(super) struct Lender {
+pub(super) struct Lender<H: Home> {
     link: LinkId,
     layout: Layout,
-    region: PeerRegion,
+    region: Peer<H>,
+    lent: H::Lent,
     lines: Lines,
 }
 
-impl Lender {
+impl<H: Home> Lender<H> {
     /// None if it is more than a node of MCAPI's has.
-    pub fn new(link: LinkId, region: &PeerRegion, layout: &Layout) -> Option<Lender> {
+    pub fn new(link: LinkId, region: &Peer<H>, layout: &Layout) -> Option<Lender<H>> {
+        const { assert!(On::<H>::LINE == LINE) };
         if region.size() > LINE * LINES as u32 {
             return None;
         }
-        let lines = Lines::new(region.at(0, layout.size())?.expose_provenance())?;
-        Some(Lender { link, layout: *layout, region: region.clone(), lines })
+        let (lent, base) = H::lend(region, layout)?;
+        let lines = Lines::new(base)?;
+        Some(Lender { link, layout: *layout, region: region.clone(), lent, lines })
     }
 
     /// The link that it came over.
@@ -92,15 +93,17 @@ impl Lender {
 
     /// Takes the next packet off a channel of its link's, if one is there.
     #[inline(always)]
-    pub fn take(&self, inlet: &mut Inlet) -> Option<Packet> {
+    pub fn take(&self, inlet: &mut Inlet<H>) -> Option<Packet> {
         let packet = inlet.take_packet(&self.region, &self.layout)?;
-        Some((self.note(packet.offset, packet.block), packet.len as usize, packet.due))
+        let at = self.note(packet.offset, packet.len, packet.block);
+        Some((at, packet.len as usize, packet.due))
     }
 
     /// Notes that the application has a block: its address. A block that it has already, which a peer
     /// that does not keep the rules sent again, it has once.
     #[inline(always)]
-    pub fn note(&self, offset: u32, block: Block) -> usize {
+    pub fn note(&self, offset: u32, len: u32, block: Block) -> usize {
+        H::bring(&self.lent, &self.region, offset, len);
         self.lines.put(offset, block)
     }
 

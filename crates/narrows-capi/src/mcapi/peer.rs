@@ -7,6 +7,7 @@ use narrows::link::LinkId;
 
 use super::control::{Control, Place};
 use super::foreign::Output;
+use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId};
 use super::lender::Lender;
 use super::node::Node;
@@ -68,17 +69,17 @@ impl Remote {
 }
 
 /// The peers of a node.
-pub(super) struct Peers {
+pub(super) struct Peers<H: Home> {
     places: Box<[Option<Peer>]>,
     remotes: Box<[Option<Remote>; REMOTES]>,
     /// Memory in which packets were received: they stay there when the peer is gone.
-    pub lenders: Vec<Arc<Lender>>,
+    pub lenders: Vec<Arc<Lender<H>>>,
     /// How often one of the peers or of their endpoints may have changed.
     pub changes: u64,
 }
 
-impl Peers {
-    pub fn new() -> Option<Peers> {
+impl<H: Home> Peers<H> {
+    pub fn new() -> Option<Peers<H>> {
         let remotes = vec![None; REMOTES].into_boxed_slice();
         Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
@@ -102,6 +103,15 @@ impl Peers {
     #[inline]
     pub fn get(&self, place: u8) -> Option<&Peer> {
         self.places.get(usize::from(place))?.as_ref()
+    }
+
+    /// Whether there are as many as there can be.
+    pub fn are_full(&self) -> bool {
+        self.places.iter().all(Option::is_some)
+    }
+    /// Whether a node is one of them, or can become one.
+    pub fn have_room_for(&self, id: NodeId) -> bool {
+        !self.are_full() || self.places.iter().flatten().any(|peer| peer.id == id)
     }
 
     /// Notes a link to a node. None if there are too many.
@@ -146,7 +156,7 @@ impl Peers {
     /// An endpoint that was got.
     #[inline(never)]
     pub fn find(&self, id: EndpointId) -> Option<&Remote> {
-        let first = Peers::first(id);
+        let first = Peers::<H>::first(id);
         for i in 0..REMOTES {
             match self.remotes.get((first + i) & (REMOTES - 1))? {
                 Some(remote) if remote.id == id => return Some(remote),
@@ -159,7 +169,7 @@ impl Peers {
     #[inline(never)]
     pub fn find_mut(&mut self, id: EndpointId) -> Option<&mut Remote> {
         self.changes += 1;
-        let first = Peers::first(id);
+        let first = Peers::<H>::first(id);
         for i in 0..REMOTES {
             let place = (first + i) & (REMOTES - 1);
             match self.remotes.get(place)? {
@@ -179,7 +189,7 @@ impl Peers {
             *known = Remote { id, peer, link, place, gets: gets + 1, end: None };
             return Ok(());
         }
-        let first = Peers::first(id);
+        let first = Peers::<H>::first(id);
         // Nothing is ever taken out of its place, so that nothing behind it is lost from sight; but a
         // place whose endpoint nobody has any more is as good as a free one.
         let usable = |entry: &Option<Remote>| {
@@ -204,9 +214,9 @@ impl Peers {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// The memory of the peer behind a link, for packets. None if it cannot be.
-    pub fn lender(&mut self, link: LinkId) -> Option<Arc<Lender>> {
+    pub fn lender(&mut self, link: LinkId) -> Option<Arc<Lender<H>>> {
         let known = self.peers.lenders.iter().find(|lender| lender.link() == link);
         if let Some(known) = known {
             return Some(known.clone());

@@ -8,6 +8,7 @@ use narrows::link::LinkId;
 
 use super::attribute::PRIORITIES;
 use super::foreign::Bytes;
+use super::home::Home;
 use super::id::EndpointId;
 use super::node::{CONTROL, Node};
 use super::transfer::{Quick, done};
@@ -45,7 +46,7 @@ impl Routes {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// How often something changed that a way depends on.
     #[inline(always)]
     fn changes(&self) -> u64 {

@@ -4,52 +4,52 @@
 use std::sync::Arc;
 
 use narrows::endpoint::{Channel as Ring, Outlet};
-use narrows_host::Host;
 
 use super::control::Kind;
 use super::endpoint::Direction;
+use super::home::{Home, On};
 use super::id::Handle;
 use super::lender::Lender;
 use super::node::Node;
 use super::transfer::Inlet;
 
 /// What the short way can do with a channel.
-enum Way {
+enum Way<H: Home> {
     None,
-    SendWords(Outlet<Host>),
-    SendPackets(Outlet<Host>),
-    ReceiveWords(Inlet),
-    ReceivePackets(Inlet, Arc<Lender>),
+    SendWords(Outlet<On<H>>),
+    SendPackets(Outlet<On<H>>),
+    ReceiveWords(Inlet<H>),
+    ReceivePackets(Inlet<H>, Arc<Lender<H>>),
 }
 
-struct Place {
+struct Place<H: Home> {
     handle: u32,
     /// The longest packet.
     longest: u32,
-    way: Way,
+    way: Way<H>,
 }
 
 /// The sides by their handles.
-pub(super) struct Shorts {
-    places: Box<[Place; Handle::PLACES]>,
+pub(super) struct Shorts<H: Home> {
+    places: Box<[Place<H>; Handle::PLACES]>,
     /// The places of receivers' sides.
     inlets: Vec<u16>,
 }
 
-impl Shorts {
-    pub fn new() -> Option<Shorts> {
+impl<H: Home> Shorts<H> {
+    pub fn new() -> Option<Shorts<H>> {
         let place = |_| Place { handle: Handle::NONE.0, longest: 0, way: Way::None };
-        let places: Box<[Place]> = (0..Handle::PLACES).map(place).collect();
+        let places: Box<[Place<H>]> = (0..Handle::PLACES).map(place).collect();
         Some(Shorts { places: places.try_into().ok()?, inlets: Vec::with_capacity(Handle::PLACES) })
     }
 
     #[inline(always)]
-    fn get(&mut self, handle: Handle) -> Option<&mut Place> {
+    fn get(&mut self, handle: Handle) -> Option<&mut Place<H>> {
         self.places.get_mut(handle.place()).filter(|place| place.handle == handle.0)
     }
 
     #[inline(always)]
-    pub fn send_words(&mut self, handle: Handle) -> Option<&mut Outlet<Host>> {
+    pub fn send_words(&mut self, handle: Handle) -> Option<&mut Outlet<On<H>>> {
         match &mut self.get(handle)?.way {
             Way::SendWords(outlet) => Some(outlet),
             _ => None,
@@ -57,28 +57,28 @@ impl Shorts {
     }
     /// With the longest packet.
     #[inline(always)]
-    pub fn send_packets(&mut self, handle: Handle) -> Option<(&mut Outlet<Host>, u32)> {
+    pub fn send_packets(&mut self, handle: Handle) -> Option<(&mut Outlet<On<H>>, u32)> {
         match self.get(handle)? {
             Place { way: Way::SendPackets(outlet), longest, .. } => Some((outlet, *longest)),
             _ => None,
         }
     }
     #[inline(always)]
-    pub fn receive_words(&mut self, handle: Handle) -> Option<&mut Inlet> {
+    pub fn receive_words(&mut self, handle: Handle) -> Option<&mut Inlet<H>> {
         match &mut self.get(handle)?.way {
             Way::ReceiveWords(inlet) => Some(inlet),
             _ => None,
         }
     }
     #[inline(always)]
-    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet, &Lender)> {
+    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Lender<H>)> {
         match &mut self.get(handle)?.way {
             Way::ReceivePackets(inlet, lender) => Some((inlet, lender)),
             _ => None,
         }
     }
 
-    fn put(&mut self, handle: Handle, longest: u32, way: Way) {
+    fn put(&mut self, handle: Handle, longest: u32, way: Way<H>) {
         if matches!(way, Way::ReceiveWords(_) | Way::ReceivePackets(..)) {
             self.inlets.push(handle.place() as u16);
         }
@@ -87,7 +87,7 @@ impl Shorts {
         }
     }
 
-    fn take(&mut self, handle: Handle) -> Way {
+    fn take(&mut self, handle: Handle) -> Way<H> {
         let Some(place) = self.get(handle) else { return Way::None };
         place.handle = Handle::NONE.0;
         let way = std::mem::replace(&mut place.way, Way::None);
@@ -96,7 +96,7 @@ impl Shorts {
     }
 }
 
-impl Node {
+impl<H: Home> Node<H> {
     /// Has the short way for a channel from now on, if it can be taken.
     #[inline(never)]
     pub fn shorten(&mut self, handle: Handle) {
@@ -112,7 +112,7 @@ impl Node {
         }
     }
 
-    fn way(&mut self, ring: Ring, what: (Kind, Direction)) -> Option<Way> {
+    fn way(&mut self, ring: Ring, what: (Kind, Direction)) -> Option<Way<H>> {
         Some(match what {
             (Kind::Scalar, Direction::Send) => Way::SendWords(self.stack.take_outlet(ring)?),
             (Kind::Packet, Direction::Send) => Way::SendPackets(self.stack.take_outlet(ring)?),

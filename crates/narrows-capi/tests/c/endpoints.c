@@ -78,6 +78,8 @@ static void getter(void)
     mcapi_status_t status;
     mcapi_endpoint_t endpoint, got = 0xffff;
     mcapi_request_t request;
+    mcapi_uint_t flags;
+    char text[MCAPI_MAX_STATUS_SIZE];
     size_t size = 7;
 
     initialize(1);
@@ -90,6 +92,7 @@ static void getter(void)
     EXPECT(MCAPI_PENDING);
     CHECK(mcapi_test(&request, &size, &status) == MCAPI_FALSE);
     EXPECT(MCAPI_PENDING);
+    CHECK(strcmp(mcapi_display_status(status, text, sizeof text), "MCAPI_PENDING") == 0);
     post(READY);
     /* Blocks until the node is there, and until the endpoint is. */
     endpoint = get(2, 1);
@@ -97,11 +100,21 @@ static void getter(void)
     CHECK(mcapi_wait(&request, &size, BRIEFLY, &status) == MCAPI_FALSE);
     EXPECT(MCAPI_TIMEOUT);
     CHECK(got == 0xffff && size == 7);
+    /* What is there can be asked; of what is not there yet there is nothing to be said. */
+    CHECK(get_uint(endpoint, MCAPI_ENDP_ATTR_STATUS) == 0);
+    mcapi_endpoint_get_attribute(endpoint + 1, MCAPI_ENDP_ATTR_STATUS, &flags, sizeof flags,
+                                 &status);
+    EXPECT(MCAPI_ERR_ENDP_INVALID);
+    CHECK(mcapi_test(&request, &size, &status) == MCAPI_FALSE);
+    EXPECT(MCAPI_PENDING);
     CHECK(mcapi_endpoint_get(DOMAIN, 2, 3, BRIEFLY, &status) == 0);
     EXPECT(MCAPI_TIMEOUT);
     post(ASKED);
     EXPECT_IS(MCAPI_SUCCESS, end_of(&request));
     CHECK(got == ((unsigned)DOMAIN << 24 | 2u << 12 | 2));
+    CHECK(get_uint(got, MCAPI_ENDP_ATTR_STATUS) == 0);
+    CHECK(mcapi_test(&request, &size, &status) == MCAPI_TRUE);
+    EXPECT(MCAPI_ERR_REQUEST_INVALID);
     /* What is there is got at once. */
     mcapi_endpoint_get_i(DOMAIN, 2, 1, &got, &request, &status);
     EXPECT_IS(MCAPI_SUCCESS, end_of_call(&request, status));
@@ -118,7 +131,8 @@ static void creator(void)
     create(1);
     serve(ASKED);
     serve_once();
-    create(2);
+    /* Who waits for it is answered as it is made. */
+    CHECK(get_uint(create(2), MCAPI_ENDP_ATTR_STATUS) == 0);
     serve(DONE);
     finalize();
 }

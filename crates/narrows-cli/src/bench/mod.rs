@@ -199,7 +199,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Soak => return soak::run(&asked),
         Which::Sim => return simulator::run(global, args),
         Which::Scaling => scaling::run(&asked)?,
-        Which::Mcapi => mcapi::run(global, args)?,
+        Which::Mcapi => mcapi::run(global, args, asked.chip.as_ref())?,
         Which::Tune => match args.against.against {
             Some(beside) => return against::run(global, args, beside),
             None => tune::run(global, args)?,
@@ -268,7 +268,6 @@ fn only_here(which: Which) -> Option<&'static str> {
         // Both are of this machine's own time, of which a simulated chip has none.
         Which::Sim => Some("times the simulator itself, with a chip of its own"),
         Which::Tune => Some("times the choosing of strategies on this machine"),
-        Which::Mcapi => Some("measures the C library, which is for this machine"),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use crate::bench::against::flags::Against;
 use crate::bench::choice::{self, Word};
 use crate::bench::linx::flags::Linx;
 use crate::failure::exit_codes;
+use crate::mcapi::flags::Mcapi;
 use crate::papers::flags::Papers;
 use crate::platform::flags as platform;
 use crate::strategy::Policy;
@@ -106,6 +107,8 @@ pub enum Command {
     Tune(tune::flags::Tune),
     /// Put published figures beside those of the simulator
     Papers(Papers),
+    /// Run programs written to MCAPI on the cores of a simulated chip
+    Mcapi(Mcapi),
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell
@@ -211,6 +214,7 @@ Examples:
   narrows bench tune
   narrows bench sizes --on nios2-dual
   narrows bench soak --for 5s --on generic-amp
+  narrows bench mcapi --on generic-amp
   narrows bench sim --systemc bench/systemc/pingpong
   narrows bench t0 --stack flat
   narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual
@@ -219,8 +223,8 @@ Examples:
 
 Each bench but storm, soak, sim and tune runs its limit interleaved with itself
 and prints its figure, the limit and the ratio of the two. On a simulated chip
-the limit is what the same loops take there without the stack; mcapi, sim and
-tune are for this machine only.
+the limit is what the same loops take there without the stack; sim and tune are
+for this machine only.
   transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
   notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
   placement:  internal, external")]

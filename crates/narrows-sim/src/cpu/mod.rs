@@ -170,6 +170,12 @@ impl Cpu {
         Node::new(self.named(name), limits)
     }
 
+    /// Whether it is this process that runs: the caller is its code, or what its code calls.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.shared.door.is_open()
+    }
+
     pub(crate) fn process(&self) -> usize {
         self.shared.process
     }

@@ -24,7 +24,7 @@ pub struct NodeName {
 
 enum News {
     Connected { key: usize, side: usize },
-    Lost { key: usize, reason: Lost },
+    Lost { key: usize, side: usize, reason: Lost },
     Refused(Name, HuntError),
 }
 
@@ -126,25 +126,28 @@ impl Registry {
         state.tell(entry.process, after);
     }
 
-    /// A node is no more: its peers are told after a while.
-    fn gone(&mut self, machine: &Machine, node: usize, after: Time) {
+    /// A node is no more: its peers are told after a while, and why.
+    fn gone(&mut self, machine: &Machine, node: usize, reason: Lost, after: Time) {
         self.nodes[node].alive = false;
         // What it has not heard would wake its process again and again.
         self.nodes[node].news.clear();
         self.hunts.retain(|(hunter, _)| *hunter != node);
         for key in 0..self.lines.len() {
             if self.lines[key].nodes.contains(&node) {
-                self.end(machine, key, node, Lost::Died, after);
+                let side = usize::from(self.lines[key].nodes[0] != node);
+                self.end(machine, (key, side), reason, after);
             }
         }
     }
 
-    fn end(&mut self, machine: &Machine, key: usize, by: usize, reason: Lost, after: Time) {
+    /// One side ends a link.
+    fn end(&mut self, machine: &Machine, (key, side): (usize, usize), reason: Lost, after: Time) {
         let Some(line) = self.lines.get_mut(key).filter(|line| line.open) else { return };
         line.open = false;
-        let peer = line.nodes[usize::from(line.nodes[0] == by)];
+        let other = 1 - side;
+        let peer = line.nodes[other];
         if self.nodes[peer].alive {
-            self.tell(machine, peer, News::Lost { key, reason }, after);
+            self.tell(machine, peer, News::Lost { key, side: other, reason }, after);
         }
     }
 }
@@ -155,10 +158,15 @@ impl Machine {
         let mut registry = self.registry.borrow_mut();
         for node in 0..registry.nodes.len() {
             if registry.nodes[node].process == process {
-                registry.gone(self, node, after);
+                registry.gone(self, node, Lost::Died, after);
             }
         }
     }
+}
+
+/// What the stack calls a side of a link: a node may have both.
+fn shown(key: usize, side: usize) -> u32 {
+    (key << 1 | side) as u32
 }
 
 /// The layout of the chip's links.
@@ -167,7 +175,9 @@ fn layout(machine: &Machine) -> Result<Layout, LayoutError> {
 }
 
 impl Cpu {
-    pub(super) fn named(&self, name: Name) -> Cpu {
+    /// This process as the platform of a node of that name, which others find from now on.
+    #[must_use]
+    pub fn named(&self, name: Name) -> Cpu {
         let machine = Rc::clone(&self.shared.machine);
         let mut registry = machine.registry.borrow_mut();
         let number = registry.nodes.len();
@@ -193,7 +203,6 @@ impl Cpu {
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
         match registry.find(wanted) {
-            Some(found) if found == own => return Err(HuntError::Own),
             Some(found) => registry.connect(machine, own, found),
             None => registry.hunts.push((own, *wanted)),
         }
@@ -222,12 +231,12 @@ impl Cpu {
         machine.state.borrow_mut().processes[process].news = more;
         Some(match news?.1 {
             News::Refused(name, error) => Err((name, error)),
-            News::Lost { key, reason } => Ok(Event::Lost { key: key as u32, reason }),
+            News::Lost { key, side, reason } => Ok(Event::Lost { key: shown(key, side), reason }),
             News::Connected { key, side } => {
                 let line = &registry.lines[key];
                 let peer = &registry.nodes[line.nodes[1 - side]];
                 Ok(Event::Connected(Connected {
-                    key: key as u32,
+                    key: shown(key, side),
                     name: peer.name,
                     incarnation: line.nodes[1 - side] as u64,
                     own: Region::new(self.bare(), Rc::clone(&line.plans[side])),
@@ -243,18 +252,19 @@ impl Cpu {
         Cpu { shared: Rc::clone(&self.shared), node: None }
     }
 
-    pub(super) fn close_link(&self, key: u32) {
+    pub(super) fn close_link(&self, shown: u32) {
         self.tick();
-        let Some(own) = self.number() else { return };
+        let (key, side) = ((shown >> 1) as usize, (shown & 1) as usize);
         let machine = self.machine();
         let mut registry = machine.registry.borrow_mut();
-        registry.end(machine, key as usize, own, Lost::Closed, Time::ZERO);
+        registry.end(machine, (key, side), Lost::Closed, Time::ZERO);
     }
 }
 
 impl Drop for NodeName {
     fn drop(&mut self) {
-        self.machine.registry.borrow_mut().gone(&self.machine, self.number, Time::ZERO);
+        let mut registry = self.machine.registry.borrow_mut();
+        registry.gone(&self.machine, self.number, Lost::Closed, Time::ZERO);
     }
 }
 

@@ -5,10 +5,23 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 
-/// Bytes of a process's stack. Untouched pages cost nothing.
-const STACK: usize = 1 << 20;
+/// What a process's code runs on. Untouched pages cost nothing, and the one below is nobody's.
+#[derive(Clone, Copy)]
+pub(super) struct Frame {
+    /// Bytes.
+    pub stack: usize,
+    /// Whether what is on it is dropped if it does not end by itself.
+    pub unwinds: bool,
+}
+
+impl Default for Frame {
+    fn default() -> Frame {
+        Frame { stack: 1 << 20, unwinds: true }
+    }
+}
 
 /// How a process gives control back to the engine. Open only while that process runs.
 #[derive(Clone, Default)]
@@ -27,6 +40,11 @@ impl Door {
         // stack that the yielder is on.
         unsafe { (*yielder).suspend(()) };
         true
+    }
+
+    /// Whether its process runs.
+    pub fn is_open(&self) -> bool {
+        self.0.get().is_some()
     }
 }
 
@@ -48,7 +66,7 @@ pub(super) struct NoRoom;
 /// The code of a process.
 pub(super) enum Code<'a> {
     /// It has not been resumed yet, and has no stack.
-    New(Door, Body<'a>),
+    New(Door, Body<'a>, Frame),
     /// Somewhere in the middle.
     Begun(Begun<'a>),
     /// It has ended.
@@ -56,7 +74,8 @@ pub(super) enum Code<'a> {
 }
 
 pub(super) struct Begun<'a> {
-    coroutine: Coroutine<(), (), (), DefaultStack>,
+    coroutine: ManuallyDrop<Coroutine<(), (), (), DefaultStack>>,
+    unwinds: bool,
     door: Door,
     yielder: Option<*const Yielder<(), ()>>,
     body: PhantomData<Body<'a>>,
@@ -66,9 +85,9 @@ impl<'a> Code<'a> {
     /// Runs it until it leaves or ends. True if it has ended.
     pub fn resume(&mut self) -> Result<bool, NoRoom> {
         if let Code::New(..) = self
-            && let Code::New(door, body) = std::mem::replace(self, Code::Over)
+            && let Code::New(door, body, frame) = std::mem::replace(self, Code::Over)
         {
-            *self = Code::Begun(Begun::new(door, body)?);
+            *self = Code::Begun(Begun::new(door, body, frame)?);
         }
         let Code::Begun(begun) = self else { return Ok(true) };
         let ended = begun.resume();
@@ -80,8 +99,8 @@ impl<'a> Code<'a> {
 }
 
 impl<'a> Begun<'a> {
-    fn new(door: Door, body: Body<'a>) -> Result<Begun<'a>, NoRoom> {
-        let stack = DefaultStack::new(STACK).map_err(|_| NoRoom)?;
+    fn new(door: Door, body: Body<'a>, frame: Frame) -> Result<Begun<'a>, NoRoom> {
+        let stack = DefaultStack::new(frame.stack).map_err(|_| NoRoom)?;
         let own = door.clone();
         // SAFETY: what `body` borrows is borrowed for as long as the result lives. Only
         // `Simulation::run` makes one, and it keeps it in a vector that it drops before it returns.
@@ -91,7 +110,8 @@ impl<'a> Begun<'a> {
                 body();
             })
         };
-        Ok(Begun { coroutine, door, yielder: None, body: PhantomData })
+        let coroutine = ManuallyDrop::new(coroutine);
+        Ok(Begun { coroutine, unwinds: frame.unwinds, door, yielder: None, body: PhantomData })
     }
 
     fn resume(&mut self) -> bool {
@@ -101,5 +121,14 @@ impl<'a> Begun<'a> {
         self.yielder = self.door.0.get();
         drop(closing);
         ended
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if self.unwinds || self.coroutine.done() {
+            // SAFETY: it is dropped once, and not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.coroutine) };
+        }
     }
 }

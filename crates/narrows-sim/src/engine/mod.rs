@@ -21,7 +21,7 @@ use crate::chip::Chip;
 use crate::cpu::{self, Cpu, Machine};
 use crate::rtos::Os;
 use crate::time::Time;
-use coroutine::{Code, Door};
+use coroutine::{Code, Door, Frame};
 pub use fault::{Bells, Death, Faults, Lies, Upkeep};
 use queue::Event;
 pub use report::{CoreUse, Counts, Outcome, Stuck};
@@ -103,14 +103,15 @@ impl<'a> Simulation<'a> {
         for (i, engine) in chip.engines.iter().enumerate() {
             let core = chip.cores.len() + i;
             let body = move |cpu: Cpu| cpu::run_engine(&cpu, i);
-            new.add(core, engine.name.clone(), 0, true, body);
+            new.add(core, engine.name.clone(), (0, true), Frame::default(), body);
         }
         new
     }
 
     fn service(&mut self, core: usize, line: usize, name: String, body: fn(&Cpu)) {
         let priority = INTERRUPT + line as u32;
-        let process = self.add(core, name, priority, true, move |cpu| body(&cpu));
+        let process =
+            self.add(core, name, (priority, true), Frame::default(), move |cpu| body(&cpu));
         self.machine.state.borrow_mut().cores[core].service[line] = Some(process);
     }
 
@@ -118,14 +119,14 @@ impl<'a> Simulation<'a> {
         &mut self,
         core: usize,
         name: String,
-        priority: u32,
-        daemon: bool,
+        (priority, daemon): (u32, bool),
+        frame: Frame,
         body: impl FnOnce(Cpu) + 'a,
     ) -> usize {
         let process = self.machine.state.borrow_mut().spawn(name, core, priority, daemon);
         let door = Door::default();
         let cpu = Cpu::new(Rc::clone(&self.machine), process, core, door.clone());
-        self.codes.push(Code::New(door, Box::new(move || body(cpu))));
+        self.codes.push(Code::New(door, Box::new(move || body(cpu)), frame));
         process
     }
 
@@ -142,8 +143,36 @@ impl<'a> Simulation<'a> {
         priority: u32,
         body: impl FnOnce(Cpu) + 'a,
     ) -> Pid {
+        self.process_on(core, name, priority, Frame::default(), body)
+    }
+
+    /// As [`Simulation::process`], for code of another language, on a stack of so many bytes. It cannot
+    /// be unwound: if the simulation ends before it, what it holds and its stack are never given back.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn foreign(
+        &mut self,
+        core: usize,
+        name: &str,
+        priority: u32,
+        stack: usize,
+        body: impl FnOnce(Cpu) + 'a,
+    ) -> Pid {
+        self.process_on(core, name, priority, Frame { stack, unwinds: false }, body)
+    }
+
+    fn process_on(
+        &mut self,
+        core: usize,
+        name: &str,
+        priority: u32,
+        frame: Frame,
+        body: impl FnOnce(Cpu) + 'a,
+    ) -> Pid {
         assert!(core < self.machine.chip.cores.len(), "core {core} is none of the chip's");
-        let process = self.add(core, name.into(), priority.min(INTERRUPT - 1), false, body);
+        let priority = (priority.min(INTERRUPT - 1), false);
+        let process = self.add(core, name.into(), priority, frame, body);
         self.machine.state.borrow_mut().plan.added(process);
         Pid(process)
     }
@@ -163,7 +192,7 @@ impl<'a> Simulation<'a> {
     ) -> Pid {
         assert!(core < self.machine.chip.cores.len(), "core {core} is none of the chip's");
         let priority = INTERRUPT + LINES as u32 + u32::from(level);
-        Pid(self.add(core, name.into(), priority, true, move |cpu| {
+        Pid(self.add(core, name.into(), (priority, true), Frame::default(), move |cpu| {
             let os = cpu.os();
             loop {
                 body(&os);
@@ -276,7 +305,8 @@ impl<'a> Simulation<'a> {
     fn born(&mut self) -> usize {
         let mut born = self.machine.born.borrow_mut();
         let count = born.len();
-        self.codes.extend(born.drain(..).map(|(door, body)| Code::New(door, body)));
+        let new = |(door, body)| Code::New(door, body, Frame::default());
+        self.codes.extend(born.drain(..).map(new));
         count
     }
 

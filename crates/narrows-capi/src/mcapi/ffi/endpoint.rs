@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use super::super::attribute::{self, GET_SOURCE};
 use super::super::control::Control;
 use super::super::foreign::Output;
+use super::super::home::Home;
 use super::super::id::{EndpointId, MAX_PORT};
 use super::super::process;
 use super::super::request::Operation;
@@ -16,12 +17,12 @@ use super::{Begun, Verdict, begin, ended};
 const SAID_WITHIN: u32 = 1000;
 
 /// Makes an endpoint of the thread's node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_create(port_id: u32, status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_create<H: Home>(port_id: u32, status: *mut u32) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let create = || {
-        let mut call = process::current()?;
+        let mut call = process::current::<H>()?;
         let node = call.node()?;
         node.progress();
         let inner = node.endpoints.create(port_id)?;
@@ -39,8 +40,8 @@ fn named(domain: u32, node: u32, port: u32) -> Outcome<EndpointId> {
 }
 
 /// Looks for an endpoint, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_get_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_get_i<H: Home>(
     domain_id: u32,
     node_id: u32,
     port_id: u32,
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn mcapi_endpoint_get_i(
     let get = || {
         // SAFETY: as was promised.
         let out = unsafe { Output::new(endpoint) };
-        let mut call = process::current()?;
+        let mut call = process::current::<H>()?;
         if out.is_null() {
             return Err(Status::Parameter);
         }
@@ -60,12 +61,12 @@ pub unsafe extern "C" fn mcapi_endpoint_get_i(
         ended(call, begun.map(Begun::from))
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &get) };
+    unsafe { begin::<H>(status, request, &get) };
 }
 
 /// Looks for an endpoint until it is there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_get(
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_get<H: Home>(
     domain_id: u32,
     node_id: u32,
     port_id: u32,
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn mcapi_endpoint_get(
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let get = || {
-        let mut call = process::current()?;
+        let mut call = process::current::<H>()?;
         let id = named(domain_id, node_id, port_id)?;
         // SAFETY: null is allowed.
         let out = unsafe { Output::new(std::ptr::null_mut()) };
@@ -88,13 +89,13 @@ pub unsafe extern "C" fn mcapi_endpoint_get(
 }
 
 /// Gives an endpoint back that was got.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_release(endpoint: u32, status: *mut u32) {
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_release<H: Home>(endpoint: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let id = EndpointId(endpoint);
     let release = || {
-        let mut call = process::current()?;
+        let mut call = process::current::<H>()?;
         let node = call.node()?;
         node.progress();
         let released = node.release_endpoint(id);
@@ -104,13 +105,13 @@ pub unsafe extern "C" fn mcapi_endpoint_release(endpoint: u32, status: *mut u32)
 }
 
 /// Deletes an endpoint.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_delete(endpoint: u32, status: *mut u32) {
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_delete<H: Home>(endpoint: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let id = EndpointId(endpoint);
     let delete = || {
-        let mut call = process::of_endpoint(id)?;
+        let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node()?;
         node.progress();
         let deleted = node.delete_endpoint(id);
@@ -120,8 +121,8 @@ pub unsafe extern "C" fn mcapi_endpoint_delete(endpoint: u32, status: *mut u32) 
 }
 
 /// The value of an attribute.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_get_attribute(
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
     endpoint: u32,
     number: u32,
     value: *mut c_void,
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn mcapi_endpoint_get_attribute(
     let Some(verdict) = verdict else { return };
     let id = EndpointId(endpoint);
     let get = || {
-        let mut call = process::of_endpoint(id)?;
+        let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node()?;
         if one.is_null() {
             return Err(Status::Parameter);
@@ -178,8 +179,8 @@ pub unsafe extern "C" fn mcapi_endpoint_get_attribute(
 }
 
 /// Sets an attribute.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_endpoint_set_attribute(
+#[inline(always)]
+pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Home>(
     endpoint: u32,
     number: u32,
     value: *const c_void,
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn mcapi_endpoint_set_attribute(
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let id = EndpointId(endpoint);
     let set = || {
-        let mut call = process::of_endpoint(id)?;
+        let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node()?;
         if value.is_null() {
             return Err(Status::Parameter);

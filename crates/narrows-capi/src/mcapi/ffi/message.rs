@@ -2,19 +2,22 @@
 
 use std::ffi::c_void;
 
+use super::super::call::{Call, Quickly};
 use super::super::foreign::{Buffer, Bytes, Output};
+use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
+use super::super::message::received;
 use super::super::node::Node;
-use super::super::process::{self, Call, Quickly};
-use super::super::request::{Done, Operation};
+use super::super::process;
+use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::super::transfer::{Quick, received};
-use super::{Begun, Verdict, begin, ended, sent_more, size_of};
+use super::super::transfer::Quick;
+use super::{Started, Verdict, begin, ended, sent_more, size_of};
 
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
-fn send_now(
-    call: &mut Call<'_>,
+fn send_now<H: Home>(
+    call: &mut Call<'_, H>,
     (from, to): (EndpointId, EndpointId),
     bytes: &Bytes,
     priority: u32,
@@ -45,7 +48,7 @@ fn send_now(
 
 /// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
 #[inline(never)]
-fn reach_own<'a>(mut call: Call<'a>, to: EndpointId) -> Outcome<Call<'a>> {
+fn reach_own<'a, H: Home>(mut call: Call<'a, H>, to: EndpointId) -> Outcome<Call<'a, H>> {
     let node = call.node()?;
     if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
         return Ok(call);
@@ -62,8 +65,8 @@ fn reach_own<'a>(mut call: Call<'a>, to: EndpointId) -> Outcome<Call<'a>> {
 }
 
 /// Sends a message, waiting for room.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_send(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_send<H: Home>(
     send_endpoint: u32,
     receive_endpoint: u32,
     buffer: *const c_void,
@@ -76,8 +79,8 @@ pub unsafe extern "C" fn mcapi_msg_send(
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
     let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let Some(mut quickly) = process::quickly_at(from) else {
-        return send_long(verdict, (from, to), bytes, priority);
+    let Some(mut quickly) = process::quickly_at::<H>(from) else {
+        return send_long::<H>(verdict, (from, to), bytes, priority);
     };
     let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
     match sent {
@@ -89,7 +92,11 @@ pub unsafe extern "C" fn mcapi_msg_send(
 
 #[cold]
 #[inline(never)]
-extern "C" fn rung_for(verdict: Verdict, mut quickly: Quickly, ends: (EndpointId, EndpointId)) {
+extern "C" fn rung_for<H: Home>(
+    verdict: Verdict,
+    mut quickly: Quickly<H>,
+    ends: (EndpointId, EndpointId),
+) {
     if let Some(node) = quickly.node() {
         node.ring_for_message(ends);
     }
@@ -98,43 +105,58 @@ extern "C" fn rung_for(verdict: Verdict, mut quickly: Quickly, ends: (EndpointId
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after(
-    quickly: Quickly,
+extern "C" fn send_after<H: Home>(
+    quickly: Quickly<H>,
     verdict: Verdict,
     ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
 ) {
     drop(quickly);
-    send_long(verdict, ends, bytes, priority);
+    send_long::<H>(verdict, ends, bytes, priority);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long(
+extern "C" fn send_long<H: Home>(
     verdict: Verdict,
     ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
 ) {
-    verdict.of(send_in_turn(ends, bytes, priority), ());
+    verdict.of(send_in_turn::<H>(ends, bytes, priority), ());
 }
 
+fn send_in_turn<H: Home>(
+    ends: (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+) -> Outcome<()> {
+    start_to_send::<H>(ends, bytes, priority, true)?.wait().map(|_| ())
+}
+
+/// Sends, or has a request to do so, which may be of a call that waits for it.
 #[inline(never)]
-fn send_in_turn((from, to): (EndpointId, EndpointId), bytes: Bytes, priority: u32) -> Outcome<()> {
-    let mut call = process::of_endpoint(from)?;
+fn start_to_send<H: Home>(
+    (from, to): (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+    of_call: bool,
+) -> Outcome<Started<H>> {
+    let size = bytes.get().len() as u64;
+    let mut call = process::of_endpoint::<H>(from)?;
     let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
-        return ended(call, Ok(()));
+        return ended(call, Ok(Started::Done(size)));
     };
-    let mut call = reach_own(call, to)?;
-    let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
-    let request = call.node()?.begin(operation, true)?;
-    call.until_ended(request, timeout).map(|_| ())
+    let (mut call, priority) = (reach_own(call, to)?, priority as u8);
+    let operation = Operation::SendMessage { to, bytes, priority };
+    let request = call.node()?.begin(operation, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// Sends a message, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_send_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
     send_endpoint: u32,
     receive_endpoint: u32,
     buffer: *const c_void,
@@ -143,26 +165,19 @@ pub unsafe extern "C" fn mcapi_msg_send_i(
     request: *mut u32,
     status: *mut u32,
 ) {
-    let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
+    let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), buffer_size) };
-        let mut call = process::of_endpoint(from)?;
-        if send_now(&mut call, (from, to), &bytes, priority)?.is_none() {
-            return ended(call, Ok(Begun::Done(buffer_size as u64)));
-        }
-        let mut call = reach_own(call, to)?;
-        let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
-        let request = call.node()?.begin(operation, false)?;
-        ended(call, Ok(Begun::Pending(request)))
+        Ok(start_to_send::<H>(ends, bytes, priority, false)?.leave())
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &send) };
+    unsafe { begin::<H>(status, request, &send) };
 }
 
 /// The stack's port of an endpoint that receives, and how long it may wait.
 #[inline(never)]
-fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
+fn receiver<H: Home>(node: &Node<H>, id: EndpointId) -> Outcome<(u16, u32)> {
     let inner = node.endpoints.find(id).filter(|_| id.node() == node.id);
     match inner.and_then(|inner| Some((inner, node.endpoints.get(inner)?))) {
         Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
@@ -174,8 +189,8 @@ fn receiver(node: &Node, id: EndpointId) -> Outcome<(u16, u32)> {
 }
 
 /// Receives a message, waiting for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_recv(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_recv<H: Home>(
     receive_endpoint: u32,
     buffer: *mut c_void,
     buffer_size: usize,
@@ -188,12 +203,12 @@ pub unsafe extern "C" fn mcapi_msg_recv(
     };
     let Some(verdict) = verdict else { return };
     let id = EndpointId(receive_endpoint);
-    let quickly = match process::quickly_at(id) {
+    let quickly = match process::quickly_at::<H>(id) {
         Some(quickly) if !size.is_null() => Some(quickly),
         _ => None,
     };
     let Some(mut quickly) = quickly else {
-        return receive_long(verdict, id, buffer, size);
+        return receive_long::<H>(verdict, id, buffer, size);
     };
     let taken = quickly.node().map(|node| node.collect_message(id, buffer.there()));
     match taken {
@@ -211,30 +226,34 @@ pub unsafe extern "C" fn mcapi_msg_recv(
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more(verdict: Verdict, quickly: Quickly, truncated: bool) {
+extern "C" fn received_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, truncated: bool) {
     quickly.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_after(
-    quickly: Quickly,
+extern "C" fn receive_after<H: Home>(
+    quickly: Quickly<H>,
     verdict: Verdict,
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
 ) {
     drop(quickly);
-    receive_long(verdict, id, buffer, size);
+    receive_long::<H>(verdict, id, buffer, size);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long(verdict: Verdict, id: EndpointId, buffer: Buffer, size: Output<usize>) {
+extern "C" fn receive_long<H: Home>(
+    verdict: Verdict,
+    id: EndpointId,
+    buffer: Buffer,
+    size: Output<usize>,
+) {
     let wanted = !buffer.missing() && !size.is_null();
-    let room = buffer.room();
-    let done = receive_in_turn(id, buffer, (room, wanted));
+    let done = start_to_receive::<H>(id, buffer, wanted, true).and_then(Started::wait);
     let (status, len) = size_of(done);
     if done.is_ok() {
         size.put(len);
@@ -242,25 +261,33 @@ extern "C" fn receive_long(verdict: Verdict, id: EndpointId, buffer: Buffer, siz
     verdict.say(status);
 }
 
+/// Receives, or has a request to do so, which may be of a call that waits for it.
 #[inline(never)]
-fn receive_in_turn(id: EndpointId, mut buffer: Buffer, (room, wanted): (usize, bool)) -> Done {
-    let mut call = process::of_endpoint(id)?;
+fn start_to_receive<H: Home>(
+    id: EndpointId,
+    mut buffer: Buffer,
+    wanted: bool,
+    of_call: bool,
+) -> Outcome<Started<H>> {
+    let mut call = process::of_endpoint::<H>(id)?;
     let node = call.node()?;
     if !wanted {
         return Err(Status::Parameter);
     }
     let (inner, timeout) = receiver(node, id)?;
-    if let Some(taken) = call.soon(|node| node.receive_message(inner, buffer.get()))? {
+    let (looks, room) = (if of_call { H::LOOKS } else { 1 }, buffer.room());
+    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get()))? {
         call.node()?.turn();
-        return ended(call, taken.and_then(|len| received(len, room)));
+        let done = taken.and_then(|len| received(len, room));
+        return ended(call, done.map(Started::Done));
     }
-    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, true)?;
-    call.until_ended(request, timeout)
+    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// Receives a message, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_recv_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
     receive_endpoint: u32,
     buffer: *mut c_void,
     buffer_size: usize,
@@ -270,33 +297,25 @@ pub unsafe extern "C" fn mcapi_msg_recv_i(
     let id = EndpointId(receive_endpoint);
     let receive = || {
         // SAFETY: as was promised.
-        let mut buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
-        let mut call = process::of_endpoint(id)?;
-        let node = call.node()?;
-        if buffer.missing() {
-            return Err(Status::Parameter);
-        }
-        let (inner, _) = receiver(node, id)?;
-        if let Some(taken) = node.receive_message(inner, buffer.get()) {
-            node.turn();
-            let done = taken.and_then(|len| received(len, buffer_size));
-            return ended(call, done.map(Begun::Done));
-        }
-        let request = node.begin(Operation::ReceiveMessage { inner, buffer }, false)?;
-        ended(call, Ok(Begun::Pending(request)))
+        let buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
+        let wanted = !buffer.missing();
+        Ok(start_to_receive::<H>(id, buffer, wanted, false)?.leave())
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &receive) };
+    unsafe { begin::<H>(status, request, &receive) };
 }
 
 /// How many messages an endpoint can receive without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_msg_available(receive_endpoint: u32, status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn msg_available<H: Home>(
+    receive_endpoint: u32,
+    status: *mut u32,
+) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let id = EndpointId(receive_endpoint);
     let count = || {
-        let mut call = process::of_endpoint(id)?;
+        let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node()?;
         let (inner, _) = receiver(node, id)?;
         node.progress();

@@ -8,26 +8,39 @@
 //! as long as its request does.
 // What calls have besides their short way is in functions that do not unwind either, so that it is
 // jumped to.
-#![allow(unsafe_code, clippy::missing_safety_doc, improper_ctypes_definitions)]
+// All functions are of a place, also those that do not ask for its nodes.
+#![allow(
+    unsafe_code,
+    clippy::missing_safety_doc,
+    clippy::extra_unused_type_parameters,
+    improper_ctypes_definitions
+)]
 
+mod channel;
 mod endpoint;
 mod message;
+mod names;
 mod node;
 mod packet;
 mod request;
 mod scalar;
 
-pub use endpoint::*;
-pub use message::*;
-pub use node::*;
-pub use packet::*;
-pub use request::*;
-pub use scalar::*;
+pub use names::*;
+pub use node::{Info, NodeAttributes};
 
+use endpoint::*;
+use message::*;
+use node::*;
+use packet::*;
+use request::*;
+use scalar::*;
+
+use super::call::{Call, Quickly};
 use super::endpoint::Direction;
 use super::foreign::{Output, Variable};
+use super::home::Home;
 use super::id::Handle;
-use super::process::{self, Call, Quickly};
+use super::process;
 use super::request::{Done, Named, TRUNCATED};
 use super::status::{Outcome, Status};
 
@@ -80,12 +93,40 @@ impl From<Option<Handle>> for Begun {
     }
 }
 
+/// What an operation came to when it was begun.
+enum Started<H: Home> {
+    Done(u64),
+    /// Its request, and how many milliseconds a call may wait for it.
+    Pending(Call<'static, H>, Handle, u32),
+}
+
+impl<H: Home> Started<H> {
+    /// How it ends.
+    fn wait(self) -> Done {
+        match self {
+            Started::Done(size) => Ok(size),
+            Started::Pending(call, request, timeout) => call.until_ended(request, timeout),
+        }
+    }
+
+    /// For a call that does not wait.
+    fn leave(self) -> Begun {
+        match self {
+            Started::Done(size) => Begun::Done(size),
+            Started::Pending(call, request, _) => {
+                call.end();
+                Begun::Pending(request)
+            }
+        }
+    }
+}
+
 /// A call that does not wait: whatever it comes to, there is a request that says so.
-unsafe fn begin(status: *mut u32, request: *mut u32, act: &dyn Fn() -> Outcome<Begun>) {
+unsafe fn begin<H: Home>(status: *mut u32, request: *mut u32, act: &dyn Fn() -> Outcome<Begun>) {
     // SAFETY: as was promised.
     let (verdict, request) = unsafe { (Verdict::new(status), Variable::new(request)) };
     let Some(verdict) = verdict else { return };
-    if process::is_empty() {
+    if process::is_empty::<H>() {
         return verdict.say(Status::NodeNotInit);
     }
     let Some(request) = request else { return verdict.say(Status::Parameter) };
@@ -109,7 +150,7 @@ unsafe fn begin(status: *mut u32, request: *mut u32, act: &dyn Fn() -> Outcome<B
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
-extern "C" fn sent_more(verdict: Verdict, quickly: Quickly, handle: u32) {
+extern "C" fn sent_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, handle: u32) {
     quickly.follow_up(Handle(handle));
     verdict.say(Status::Success);
 }
@@ -126,23 +167,16 @@ fn size_of(done: Done) -> (Status, usize) {
 
 /// Whether all the pointers are there: looked at after the node, and before whatever else is given.
 #[inline]
-fn given(all: bool) -> Outcome<()> {
+fn given<H: Home>(all: bool) -> Outcome<()> {
     match all {
         true => Ok(()),
-        false if process::is_empty() => Err(Status::NodeNotInit),
+        false if process::is_empty::<H>() => Err(Status::NodeNotInit),
         false => Err(Status::Parameter),
     }
 }
 
-/// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
-#[inline]
-fn channel(handle: u32) -> Outcome<(Call<'static>, Handle)> {
-    let handle = Handle(handle);
-    Ok((process::of_handle(handle, Status::ChanInvalid)?, handle))
-}
-
 /// Ends a call with what it came to.
-fn ended<T>(call: Call<'_>, outcome: Outcome<T>) -> Outcome<T> {
+fn ended<H: Home, T>(call: Call<'_, H>, outcome: Outcome<T>) -> Outcome<T> {
     call.end();
     outcome
 }

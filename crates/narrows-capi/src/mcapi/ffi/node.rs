@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use super::super::endpoint::MAX_ENDPOINTS;
 use super::super::foreign::Output;
+use super::super::home::Home;
 use super::super::id::{MAX_DOMAIN, MAX_NODE, MAX_PORT, NodeId};
 use super::super::peer::{MAX_CHANNELS, MAX_PEERS};
 use super::super::process;
@@ -46,8 +47,8 @@ pub struct Info {
 }
 
 /// Makes this thread a node's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_initialize(
+#[inline(always)]
+pub(super) unsafe extern "C" fn initialize<H: Home>(
     domain_id: u32,
     node_id: u32,
     attributes: *const NodeAttributes,
@@ -65,7 +66,7 @@ pub unsafe extern "C" fn mcapi_initialize(
             return Err(Status::Parameter);
         }
         let node = in_range(domain_id, node_id)?;
-        process::initialize(node)?;
+        process::initialize::<H>(node)?;
         info.put(Info {
             mcapi_version: 2015,
             organization_id: 0,
@@ -97,37 +98,37 @@ pub(super) fn port_in_range(port: u32) -> Outcome<u16> {
 }
 
 /// Ends the thread's node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_finalize(status: *mut u32) {
+#[inline(always)]
+pub(super) unsafe extern "C" fn finalize<H: Home>(status: *mut u32) {
     // SAFETY: as was promised.
     if let Some(verdict) = unsafe { Verdict::new(status) } {
-        verdict.of(process::finalize(), ());
+        verdict.of(process::finalize::<H>(), ());
     }
 }
 
-fn own() -> Outcome<NodeId> {
-    Ok(process::current()?.node()?.id)
+fn own<H: Home>() -> Outcome<NodeId> {
+    Ok(process::current::<H>()?.node()?.id)
 }
 
 /// The domain of the thread's node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_domain_id_get(status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn domain_id_get<H: Home>(status: *mut u32) -> u32 {
     // SAFETY: as was promised.
     let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(INVALID, |verdict| verdict.of(own().map(NodeId::domain), INVALID))
+    verdict.map_or(INVALID, |verdict| verdict.of(own::<H>().map(NodeId::domain), INVALID))
 }
 
 /// The number of the thread's node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_node_id_get(status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn node_id_get<H: Home>(status: *mut u32) -> u32 {
     // SAFETY: as was promised.
     let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(INVALID, |verdict| verdict.of(own().map(NodeId::node), INVALID))
+    verdict.map_or(INVALID, |verdict| verdict.of(own::<H>().map(NodeId::node), INVALID))
 }
 
 /// Gives attributes of a node their defaults.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_node_init_attributes(
+#[inline(always)]
+pub(super) unsafe extern "C" fn node_init_attributes<H: Home>(
     attributes: *mut NodeAttributes,
     status: *mut u32,
 ) {
@@ -142,8 +143,8 @@ pub unsafe extern "C" fn mcapi_node_init_attributes(
 }
 
 /// Changes an attribute of a node that is not initialised yet.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_node_set_attribute(
+#[inline(always)]
+pub(super) unsafe extern "C" fn node_set_attribute<H: Home>(
     attributes: *mut NodeAttributes,
     number: u32,
     value: *const c_void,
@@ -177,8 +178,8 @@ fn attribute_size(number: u32, size: usize) -> Outcome<()> {
 }
 
 /// An attribute of a node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_node_get_attribute(
+#[inline(always)]
+pub(super) unsafe extern "C" fn node_get_attribute<H: Home>(
     domain_id: u32,
     node_id: u32,
     number: u32,
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn mcapi_node_get_attribute(
     let (verdict, value) = unsafe { (Verdict::new(status), Output::new(value.cast::<u32>())) };
     let Some(verdict) = verdict else { return };
     let get = || {
-        let mut call = process::current()?;
+        let mut call = process::current::<H>()?;
         if value.is_null() {
             return Err(Status::Parameter);
         }
@@ -217,8 +218,8 @@ pub unsafe extern "C" fn mcapi_node_get_attribute(
 }
 
 /// The name of a status.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_display_status(
+#[inline(always)]
+pub(super) unsafe extern "C" fn display_status<H: Home>(
     status: u32,
     text: *mut c_char,
     size: usize,

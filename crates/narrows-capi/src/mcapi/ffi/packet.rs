@@ -3,91 +3,34 @@
 use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;
 
+use super::super::call::Quickly;
 use super::super::control::Kind;
 use super::super::foreign::{Bytes, Output};
-use super::super::id::{EndpointId, Handle};
-use super::super::process::{self, Quickly};
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::{Begun, Direction, Verdict, begin, channel, ended, given, sent_more};
-
-/// Connects two endpoints by a channel.
-pub(super) fn connect(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
-    let (from, to) = (EndpointId(from), EndpointId(to));
-    let mut call = process::of_endpoint(from)?;
-    if call.node()?.id != from.node() {
-        // Neither is the sender's node this process's: whoever's node the receiver is may ask.
-        drop(call);
-        call = process::of_endpoint(to)?;
-    }
-    let node = call.node()?;
-    node.progress();
-    let request = node.connect(from, to, kind)?;
-    node.progress();
-    ended(call, Ok(Begun::Pending(request)))
-}
-
-/// Opens the channel of an endpoint.
-pub(super) fn open(
-    handle: Output<u32>,
-    endpoint: u32,
-    kind: Kind,
-    direction: Direction,
-) -> Outcome<Begun> {
-    let id = EndpointId(endpoint);
-    let mut call = process::of_endpoint(id)?;
-    let node = call.node()?;
-    if handle.is_null() {
-        return Err(Status::Parameter);
-    }
-    let inner = node.own_endpoint(id)?;
-    node.progress();
-    let opened = node.open_channel(inner, kind, direction, handle);
-    ended(call, opened.map(Begun::from))
-}
-
-/// Closes one side of a channel.
-pub(super) fn close(handle: u32, kind: Kind, direction: Direction) -> Outcome<Begun> {
-    let (mut call, handle) = channel(handle)?;
-    let node = call.node()?;
-    node.progress();
-    let closed = node.close_channel(handle, kind, direction);
-    // The other end may be this node's, too.
-    node.progress();
-    ended(call, closed.map(|()| Begun::Done(0)))
-}
-
-/// How many entries of a channel can be received without waiting.
-pub(super) fn available(handle: u32, kind: Kind) -> Outcome<u32> {
-    let (mut call, handle) = channel(handle)?;
-    let node = call.node()?;
-    let channel = node.channels.get(handle).filter(|channel| channel.is(kind, Direction::Receive));
-    let channel = channel.ok_or(Status::ChanInvalid)?;
-    let (kept, ring) = (u32::from(channel.stash.is_some()), channel.ring);
-    node.lengthen(handle);
-    let ring = ring.map_or(0, |ring| node.stack.channel_available(ring));
-    node.shorten(handle);
-    node.turn();
-    ended(call, Ok(kept + ring))
-}
+use super::channel::{available, channel, close, connect, open, waits};
+use super::{Direction, Started, Verdict, begin, ended, given, sent_more};
 
 /// Connects two endpoints by a packet channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_connect_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_connect_i<H: Home>(
     send_endpoint: u32,
     receive_endpoint: u32,
     request: *mut u32,
     status: *mut u32,
 ) {
-    let connect = || connect(send_endpoint, receive_endpoint, Kind::Packet);
+    let connect = || connect::<H>(send_endpoint, receive_endpoint, Kind::Packet);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &connect) };
+    unsafe { begin::<H>(status, request, &connect) };
 }
 
 /// Opens the receiving side of a packet channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_recv_open_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_recv_open_i<H: Home>(
     receive_handle: *mut u32,
     receive_endpoint: u32,
     request: *mut u32,
@@ -95,14 +38,14 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_open_i(
 ) {
     // SAFETY: as was promised.
     let handle = unsafe { Output::new(receive_handle) };
-    let open = || open(handle, receive_endpoint, Kind::Packet, Direction::Receive);
+    let open = || open::<H>(handle, receive_endpoint, Kind::Packet, Direction::Receive);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &open) };
+    unsafe { begin::<H>(status, request, &open) };
 }
 
 /// Opens the sending side of a packet channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_send_open_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_send_open_i<H: Home>(
     send_handle: *mut u32,
     send_endpoint: u32,
     request: *mut u32,
@@ -110,14 +53,14 @@ pub unsafe extern "C" fn mcapi_pktchan_send_open_i(
 ) {
     // SAFETY: as was promised.
     let handle = unsafe { Output::new(send_handle) };
-    let open = || open(handle, send_endpoint, Kind::Packet, Direction::Send);
+    let open = || open::<H>(handle, send_endpoint, Kind::Packet, Direction::Send);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &open) };
+    unsafe { begin::<H>(status, request, &open) };
 }
 
 /// Sends a packet, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_send_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_send_i<H: Home>(
     send_handle: u32,
     buffer: *const c_void,
     size: usize,
@@ -127,26 +70,15 @@ pub unsafe extern "C" fn mcapi_pktchan_send_i(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), size) };
-        given(!bytes.missing())?;
-        let (mut call, handle) = channel(send_handle)?;
-        let node = call.node()?;
-        if let Some(sent) = node.send_packet(handle, bytes.get()) {
-            node.turn();
-            return ended(call, sent.map(|()| Begun::Done(size as u64)));
-        }
-        if node.channels.get(handle).is_some_and(|channel| channel.fails_at_limit) {
-            return Err(Status::MemLimit);
-        }
-        let request = node.begin(Operation::SendPacket { channel: handle, bytes }, false)?;
-        ended(call, Ok(Begun::Pending(request)))
+        Ok(start_to_send::<H>(send_handle, bytes, false)?.leave())
     };
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &send) };
+    unsafe { begin::<H>(status, request, &send) };
 }
 
 /// Sends a packet, waiting for room.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_send(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
     send_handle: u32,
     buffer: *const c_void,
     size: usize,
@@ -155,8 +87,8 @@ pub unsafe extern "C" fn mcapi_pktchan_send(
     // SAFETY: as was promised.
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
-    let Some(mut quickly) = process::quickly_for(send_handle) else {
-        return send_long(verdict, send_handle, bytes);
+    let Some(mut quickly) = process::quickly_for::<H>(send_handle) else {
+        return send_long::<H>(verdict, send_handle, bytes);
     };
     let sent = quickly.node().map(|node| node.put_short(Handle(send_handle), &bytes));
     match sent {
@@ -168,48 +100,53 @@ pub unsafe extern "C" fn mcapi_pktchan_send(
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after(mut quickly: Quickly, verdict: Verdict, handle: u32, bytes: Bytes) {
+extern "C" fn send_after<H: Home>(
+    mut quickly: Quickly<H>,
+    verdict: Verdict,
+    handle: u32,
+    bytes: Bytes,
+) {
     match quickly.node().map(|node| node.put_block(Handle(handle), &bytes)) {
         Some(Quick::Done(())) => verdict.say(Status::Success),
         Some(Quick::More(())) => sent_more(verdict, quickly, handle),
         Some(Quick::Not) | None => {
             drop(quickly);
-            send_long(verdict, handle, bytes);
+            send_long::<H>(verdict, handle, bytes);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long(verdict: Verdict, handle: u32, bytes: Bytes) {
-    verdict.of(send_in_turn(handle, bytes), ());
+extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, bytes: Bytes) {
+    verdict.of(send_in_turn::<H>(handle, bytes), ());
 }
 
+fn send_in_turn<H: Home>(handle: u32, bytes: Bytes) -> Outcome<()> {
+    start_to_send::<H>(handle, bytes, true)?.wait().map(|_| ())
+}
+
+/// Sends, or has a request to do so, which may be of a call that waits for it.
 #[inline(never)]
-fn send_in_turn(handle: u32, bytes: Bytes) -> Outcome<()> {
-    given(!bytes.missing())?;
-    let (mut call, handle) = channel(handle)?;
+fn start_to_send<H: Home>(handle: u32, bytes: Bytes, of_call: bool) -> Outcome<Started<H>> {
+    given::<H>(!bytes.missing())?;
+    let (mut call, handle) = channel::<H>(handle)?;
     let node = call.node()?;
     if let Some(sent) = node.send_packet(handle, bytes.get()) {
         node.turn();
-        return ended(call, sent);
+        return ended(call, sent.map(|()| Started::Done(bytes.get().len() as u64)));
     }
     let (timeout, fails) = waits(node.channels.get(handle));
     if fails {
         return Err(Status::MemLimit);
     }
-    let request = node.begin(Operation::SendPacket { channel: handle, bytes }, true)?;
-    call.until_ended(request, timeout).map(|_| ())
-}
-
-/// How long a call may wait for a channel, and whether it fails where there is no room.
-pub(super) fn waits(channel: Option<&super::super::channel::Channel>) -> (u32, bool) {
-    channel.map_or((0, false), |channel| (channel.timeout, channel.fails_at_limit))
+    let request = node.begin(Operation::SendPacket { channel: handle, bytes }, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// Receives a packet, without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_recv_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_recv_i<H: Home>(
     receive_handle: u32,
     buffer: *mut *mut c_void,
     request: *mut u32,
@@ -217,24 +154,14 @@ pub unsafe extern "C" fn mcapi_pktchan_recv_i(
 ) {
     // SAFETY: as was promised.
     let out = unsafe { Output::new(buffer) };
-    let receive = || {
-        given(!out.is_null())?;
-        let (mut call, handle) = channel(receive_handle)?;
-        let node = call.node()?;
-        if let Some(received) = node.receive_packet(handle, out) {
-            node.turn();
-            return ended(call, received.map(Begun::Done));
-        }
-        let request = node.begin(Operation::ReceivePacket { channel: handle, out }, false)?;
-        ended(call, Ok(Begun::Pending(request)))
-    };
+    let receive = || Ok(start_to_receive::<H>(receive_handle, out, !out.is_null(), false)?.leave());
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &receive) };
+    unsafe { begin::<H>(status, request, &receive) };
 }
 
 /// Receives a packet, waiting for it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_recv(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
     receive_handle: u32,
     buffer: *mut *mut c_void,
     received_size: *mut usize,
@@ -245,10 +172,10 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
     if out.is_null() || size.is_null() {
-        return receive_long(verdict, receive_handle, out, size);
+        return receive_long::<H>(verdict, receive_handle, out, size);
     }
-    let Some(mut quickly) = process::quickly_for(receive_handle) else {
-        return receive_long(verdict, receive_handle, out, size);
+    let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
+        return receive_long::<H>(verdict, receive_handle, out, size);
     };
     let taken = quickly.node().map(|node| node.take_block(Handle(receive_handle)));
     let ((at, len), more) = match taken {
@@ -268,61 +195,75 @@ pub unsafe extern "C" fn mcapi_pktchan_recv(
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_after(
-    quickly: Quickly,
+extern "C" fn receive_after<H: Home>(
+    quickly: Quickly<H>,
     verdict: Verdict,
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
 ) {
     drop(quickly);
-    receive_long(verdict, handle, out, size);
+    receive_long::<H>(verdict, handle, out, size);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long(
+extern "C" fn receive_long<H: Home>(
     verdict: Verdict,
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
 ) {
-    let received = receive_in_turn(handle, out, !out.is_null() && !size.is_null());
+    let wanted = !out.is_null() && !size.is_null();
+    let received = start_to_receive::<H>(handle, out, wanted, true).and_then(Started::wait);
     if let Ok(len) = received {
         size.put(len as usize);
     }
     verdict.of(received.map(|_| ()), ());
 }
 
+/// Receives, or has a request to do so, which may be of a call that waits for it.
 #[inline(never)]
-fn receive_in_turn(handle: u32, out: Output<*mut c_void>, wanted: bool) -> Outcome<u64> {
-    given(wanted)?;
-    let (mut call, handle) = channel(handle)?;
-    if let Some(received) = call.soon(|node| node.receive_packet(handle, out))? {
+fn start_to_receive<H: Home>(
+    handle: u32,
+    out: Output<*mut c_void>,
+    wanted: bool,
+    of_call: bool,
+) -> Outcome<Started<H>> {
+    given::<H>(wanted)?;
+    let (mut call, handle) = channel::<H>(handle)?;
+    let looks = if of_call { H::LOOKS } else { 1 };
+    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out))? {
         call.node()?.turn();
-        return ended(call, received);
+        return ended(call, received.map(Started::Done));
     }
     let node = call.node()?;
     let (timeout, _) = waits(node.channels.get(handle));
-    let request = node.begin(Operation::ReceivePacket { channel: handle, out }, true)?;
-    call.until_ended(request, timeout)
+    let operation = Operation::ReceivePacket { channel: handle, out };
+    let request = node.begin(operation, of_call)?;
+    Ok(Started::Pending(call, request, timeout))
 }
 
 /// How many packets can be received without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_available(receive_handle: u32, status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_available<H: Home>(
+    receive_handle: u32,
+    status: *mut u32,
+) -> u32 {
     // SAFETY: as was promised.
     let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(0, |verdict| verdict.of(available(receive_handle, Kind::Packet), 0))
+    verdict.map_or(0, |verdict| verdict.of(available::<H>(receive_handle, Kind::Packet), 0))
 }
 
 /// Gives a received packet back.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_release(buffer: *const c_void, status: *mut u32) {
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
-    let Some(mut quickly) = process::quickly_releasing() else { return release_long(verdict, at) };
+    let Some(mut quickly) = process::quickly_releasing::<H>() else {
+        return release_long::<H>(verdict, at);
+    };
     match quickly.node().map(|node| node.put_back(at)) {
         Some(Quick::Done(())) => verdict.say(Status::Success),
         Some(Quick::More(())) => released_more(verdict, quickly),
@@ -332,7 +273,7 @@ pub unsafe extern "C" fn mcapi_pktchan_release(buffer: *const c_void, status: *m
 
 #[cold]
 #[inline(never)]
-extern "C" fn released_more(verdict: Verdict, mut quickly: Quickly) {
+extern "C" fn released_more<H: Home>(verdict: Verdict, mut quickly: Quickly<H>) {
     if let Some(node) = quickly.node() {
         node.give_all();
     }
@@ -341,42 +282,45 @@ extern "C" fn released_more(verdict: Verdict, mut quickly: Quickly) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_after(quickly: Quickly, verdict: Verdict, at: usize) {
+extern "C" fn release_after<H: Home>(quickly: Quickly<H>, verdict: Verdict, at: usize) {
     drop(quickly);
-    release_long(verdict, at);
+    release_long::<H>(verdict, at);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_long(verdict: Verdict, at: usize) {
-    verdict.of(release_in_turn(at), ());
+extern "C" fn release_long<H: Home>(verdict: Verdict, at: usize) {
+    verdict.of(release_in_turn::<H>(at), ());
 }
 
 #[inline(never)]
-fn release_in_turn(at: usize) -> Outcome<()> {
-    if process::is_empty() {
+fn release_in_turn<H: Home>(at: usize) -> Outcome<()> {
+    if process::is_empty::<H>() {
         return Err(Status::NodeNotInit);
     }
     if at == 0 {
         return Err(Status::Parameter);
     }
-    process::release(|node| node.release_packet(at)).ok_or(Status::BufInvalid)
+    process::release::<H>(|node| node.release_packet(at)).ok_or(Status::BufInvalid)
 }
 
 /// Whether a received packet was given back.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_release_test(buffer: *const c_void, status: *mut u32) -> u8 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_release_test<H: Home>(
+    buffer: *const c_void,
+    status: *mut u32,
+) -> u8 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let test = || {
-        if process::is_empty() {
+        if process::is_empty::<H>() {
             return Err(Status::NodeNotInit);
         }
         if buffer.is_null() {
             return Err(Status::Parameter);
         }
         let at = buffer.addr();
-        let found = process::any(|node| {
+        let found = process::any::<H, _>(|node| {
             let lender = node.peers.lenders.iter().find(|lender| lender.contains(at))?;
             Some(if lender.has(at) { Err(Status::Pending) } else { Ok(1) })
         });
@@ -386,25 +330,31 @@ pub unsafe extern "C" fn mcapi_pktchan_release_test(buffer: *const c_void, statu
 }
 
 /// Closes the receiving side of a packet channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_recv_close_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_recv_close_i<H: Home>(
     receive_handle: u32,
     request: *mut u32,
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &|| close(receive_handle, Kind::Packet, Direction::Receive)) };
+    unsafe {
+        begin::<H>(status, request, &|| {
+            close::<H>(receive_handle, Kind::Packet, Direction::Receive)
+        })
+    };
 }
 
 /// Closes the sending side of a packet channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_pktchan_send_close_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn pktchan_send_close_i<H: Home>(
     send_handle: u32,
     request: *mut u32,
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &|| close(send_handle, Kind::Packet, Direction::Send)) };
+    unsafe {
+        begin::<H>(status, request, &|| close::<H>(send_handle, Kind::Packet, Direction::Send))
+    };
 }
 
 const _: () = assert!(size_of::<Handle>() == 4);

@@ -1,9 +1,8 @@
 //! Requests: test, wait, wait for any, cancel.
 
-use std::time::Instant;
-
 use super::super::attribute::INFINITE;
 use super::super::foreign::{Output, Variable, Variables};
+use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::node::Node;
 use super::super::process;
@@ -27,8 +26,8 @@ struct Asked {
 impl Asked {
     /// # Safety
     /// See the module page.
-    unsafe fn new(request: *mut u32, size: *mut usize) -> Outcome<Asked> {
-        if process::is_empty() {
+    unsafe fn new<H: Home>(request: *mut u32, size: *mut usize) -> Outcome<Asked> {
+        if process::is_empty::<H>() {
             return Err(Status::NodeNotInit);
         }
         // SAFETY: as was promised.
@@ -51,18 +50,22 @@ impl Asked {
 }
 
 /// Whether a request is finished.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_test(request: *mut u32, size: *mut usize, status: *mut u32) -> u8 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn test<H: Home>(
+    request: *mut u32,
+    size: *mut usize,
+    status: *mut u32,
+) -> u8 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return FALSE };
     let test = || -> Outcome<Option<Status>> {
         // SAFETY: as was promised.
-        let asked = unsafe { Asked::new(request, size) }?;
+        let asked = unsafe { Asked::new::<H>(request, size) }?;
         let done = match Named::of(asked.variable.get()) {
             Named::None => Some(Err(Status::RequestInvalid)),
             Named::Ended(how) => Some(how),
             Named::Kept(handle) => {
-                let mut call = process::of_handle(handle, Status::RequestInvalid)?;
+                let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
                 let done = call.node()?.ended_by_now(handle);
                 call.end();
                 done
@@ -83,8 +86,8 @@ pub unsafe extern "C" fn mcapi_test(request: *mut u32, size: *mut usize, status:
 }
 
 /// Waits until a request is finished.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_wait(
+#[inline(always)]
+pub(super) unsafe extern "C" fn wait<H: Home>(
     request: *mut u32,
     size: *mut usize,
     timeout: u32,
@@ -94,15 +97,16 @@ pub unsafe extern "C" fn mcapi_wait(
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return FALSE };
     let wait = || -> Outcome<Status> {
         // SAFETY: as was promised.
-        let asked = unsafe { Asked::new(request, size) }?;
+        let asked = unsafe { Asked::new::<H>(request, size) }?;
         let handle = match Named::of(asked.variable.get()) {
             Named::None => return Err(Status::RequestInvalid),
             Named::Ended(how) => return Ok(asked.over(how)),
             Named::Kept(handle) => handle,
         };
-        let mut call = process::of_handle(handle, Status::RequestInvalid)?;
+        let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
         call.node()?.requests.wait(handle)?;
-        let attempt = |node: &mut Node| node.ended_by_now(handle).map(|done| Ok(was_there(done)));
+        let attempt =
+            |node: &mut Node<H>| node.ended_by_now(handle).map(|done| Ok(was_there(done)));
         let done = call.until(timeout, attempt, |node| node.requests.wait_no_more(handle))?;
         Ok(asked.over(done))
     };
@@ -154,7 +158,7 @@ impl Several {
     }
 
     /// The first that has ended among those of one node.
-    fn ended(self, node: &mut Node, slot: Option<usize>) -> Option<(u32, Done)> {
+    fn ended<H: Home>(self, node: &mut Node<H>, slot: Option<usize>) -> Option<(u32, Done)> {
         self.of(slot).find_map(|(index, variable, handle)| match node.requests.report(handle) {
             Report::Pending => None,
             Report::Done(done) => Some((index, done)),
@@ -166,9 +170,9 @@ impl Several {
     }
 
     /// Waits for the first of one node's, at most so long; none if none ended, or all were cancelled.
-    fn wait_in(self, slot: Option<usize>, timeout: u32) -> Outcome<Option<(u32, Done)>> {
+    fn wait_in<H: Home>(self, slot: Option<usize>, timeout: u32) -> Outcome<Option<(u32, Done)>> {
         let Some((first, _, handle)) = self.of(slot).next() else { return Ok(None) };
-        let mut call = match process::of_handle(handle, Status::RequestInvalid) {
+        let mut call = match process::of_handle::<H>(handle, Status::RequestInvalid) {
             Err(Status::RequestInvalid) => return Ok(Some((first, Err(Status::RequestInvalid)))),
             other => other?,
         };
@@ -183,10 +187,10 @@ impl Several {
                 };
             }
         }
-        let free = |node: &mut Node| {
+        let free = |node: &mut Node<H>| {
             self.of(slot).for_each(|(_, _, handle)| node.requests.wait_no_more(handle));
         };
-        let attempt = |node: &mut Node| {
+        let attempt = |node: &mut Node<H>| {
             let found = self.ended(node, slot).or_else(|| {
                 node.progress();
                 self.ended(node, slot)
@@ -203,8 +207,8 @@ impl Several {
         }
     }
 
-    fn wait(self, timeout: u32) -> Outcome<(u32, Done)> {
-        let start = Instant::now();
+    fn wait<H: Home>(self, timeout: u32) -> Outcome<(u32, Done)> {
+        let start = H::now();
         loop {
             if let Some(over) = self.over() {
                 return Ok(over);
@@ -215,17 +219,17 @@ impl Several {
             };
             let slot = first.slot();
             if self.kept().all(|(_, _, handle)| handle.slot() == slot) {
-                if let Some(found) = self.wait_in(slot, timeout)? {
+                if let Some(found) = self.wait_in::<H>(slot, timeout)? {
                     return Ok(found);
                 }
             } else {
                 for slot in 0..Handle::SLOTS as usize {
-                    if let Some(found) = self.wait_in(Some(slot), timeout.min(TURN))? {
+                    if let Some(found) = self.wait_in::<H>(Some(slot), timeout.min(TURN))? {
                         return Ok(found);
                     }
                 }
             }
-            let passed = start.elapsed().as_millis() >= u128::from(timeout);
+            let passed = H::now().saturating_sub(start).as_millis() >= u128::from(timeout);
             if timeout != INFINITE && passed && self.kept().next().is_some() {
                 return Err(Status::Timeout);
             }
@@ -234,8 +238,8 @@ impl Several {
 }
 
 /// Waits until one of several requests is finished: its index.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_wait_any(
+#[inline(always)]
+pub(super) unsafe extern "C" fn wait_any<H: Home>(
     number: usize,
     requests: *mut *mut u32,
     size: *mut usize,
@@ -246,13 +250,13 @@ pub unsafe extern "C" fn mcapi_wait_any(
     let (verdict, size) = unsafe { (Verdict::new(status), Output::new(size)) };
     let Some(verdict) = verdict else { return NONE };
     let wait = || -> Outcome<(u32, Asked, Done)> {
-        if process::is_empty() {
+        if process::is_empty::<H>() {
             return Err(Status::NodeNotInit);
         }
         // SAFETY: as was promised.
         let given = unsafe { Variables::new(requests, number) }.filter(|_| !size.is_null());
         let given = given.ok_or(Status::Parameter)?;
-        let (index, done) = Several(given).wait(timeout)?;
+        let (index, done) = Several(given).wait::<H>(timeout)?;
         let variable = given.iter().nth(index as usize).ok_or(Status::General)?;
         Ok((index, Asked { variable, size }, done))
     };
@@ -269,12 +273,12 @@ pub unsafe extern "C" fn mcapi_wait_any(
 }
 
 /// Takes a request back that is not finished.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_cancel(request: *mut u32, status: *mut u32) {
+#[inline(always)]
+pub(super) unsafe extern "C" fn cancel<H: Home>(request: *mut u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let cancel = || {
-        if process::is_empty() {
+        if process::is_empty::<H>() {
             return Err(Status::NodeNotInit);
         }
         // SAFETY: as was promised.
@@ -282,7 +286,7 @@ pub unsafe extern "C" fn mcapi_cancel(request: *mut u32, status: *mut u32) {
         let Named::Kept(handle) = Named::of(variable.get()) else {
             return Err(Status::RequestInvalid);
         };
-        let mut call = process::of_handle(handle, Status::RequestInvalid)?;
+        let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
         let node = call.node()?;
         let taken = node.cancel(handle).then_some(()).ok_or(Status::RequestInvalid);
         if taken.is_ok() {

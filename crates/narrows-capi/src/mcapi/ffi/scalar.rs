@@ -1,31 +1,33 @@
 //! Scalar channels.
 
+use super::super::call::Quickly;
 use super::super::control::Kind;
 use super::super::foreign::Output;
+use super::super::home::Home;
 use super::super::id::Handle;
-use super::super::process::{self, Quickly};
+use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::packet::{available, close, connect, open, waits};
-use super::{Direction, Verdict, begin, channel, ended, sent_more};
+use super::channel::{available, channel, close, connect, open, waits};
+use super::{Direction, Verdict, begin, ended, sent_more};
 
 /// Connects two endpoints by a scalar channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_sclchan_connect_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn sclchan_connect_i<H: Home>(
     send_endpoint: u32,
     receive_endpoint: u32,
     request: *mut u32,
     status: *mut u32,
 ) {
-    let connect = || connect(send_endpoint, receive_endpoint, Kind::Scalar);
+    let connect = || connect::<H>(send_endpoint, receive_endpoint, Kind::Scalar);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &connect) };
+    unsafe { begin::<H>(status, request, &connect) };
 }
 
 /// Opens the receiving side of a scalar channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_sclchan_recv_open_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn sclchan_recv_open_i<H: Home>(
     receive_handle: *mut u32,
     receive_endpoint: u32,
     request: *mut u32,
@@ -33,14 +35,14 @@ pub unsafe extern "C" fn mcapi_sclchan_recv_open_i(
 ) {
     // SAFETY: as was promised.
     let handle = unsafe { Output::new(receive_handle) };
-    let open = || open(handle, receive_endpoint, Kind::Scalar, Direction::Receive);
+    let open = || open::<H>(handle, receive_endpoint, Kind::Scalar, Direction::Receive);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &open) };
+    unsafe { begin::<H>(status, request, &open) };
 }
 
 /// Opens the sending side of a scalar channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_sclchan_send_open_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Home>(
     send_handle: *mut u32,
     send_endpoint: u32,
     request: *mut u32,
@@ -48,15 +50,17 @@ pub unsafe extern "C" fn mcapi_sclchan_send_open_i(
 ) {
     // SAFETY: as was promised.
     let handle = unsafe { Output::new(send_handle) };
-    let open = || open(handle, send_endpoint, Kind::Scalar, Direction::Send);
+    let open = || open::<H>(handle, send_endpoint, Kind::Scalar, Direction::Send);
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &open) };
+    unsafe { begin::<H>(status, request, &open) };
 }
 
 #[inline(always)]
-fn send(verdict: Verdict, handle: u32, value: u64, len: u32) {
-    let Some(mut quickly) = process::quickly_for(handle) else {
-        return send_long(verdict, handle, value, len);
+unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
+    let Some(mut quickly) = process::quickly_for::<H>(handle) else {
+        return send_long::<H>(verdict, handle, value, len);
     };
     let sent = quickly.node().map(|node| node.put_word(Handle(handle), value, len));
     match sent {
@@ -68,20 +72,26 @@ fn send(verdict: Verdict, handle: u32, value: u64, len: u32) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after(quickly: Quickly, verdict: Verdict, handle: u32, value: u64, len: u32) {
+extern "C" fn send_after<H: Home>(
+    quickly: Quickly<H>,
+    verdict: Verdict,
+    handle: u32,
+    value: u64,
+    len: u32,
+) {
     drop(quickly);
-    send_long(verdict, handle, value, len);
+    send_long::<H>(verdict, handle, value, len);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long(verdict: Verdict, handle: u32, value: u64, len: u32) {
-    verdict.of(send_in_turn(handle, value, len), ());
+extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, value: u64, len: u32) {
+    verdict.of(send_in_turn::<H>(handle, value, len), ());
 }
 
 #[inline(never)]
-fn send_in_turn(handle: u32, value: u64, len: u32) -> Outcome<()> {
-    let (mut call, handle) = channel(handle)?;
+fn send_in_turn<H: Home>(handle: u32, value: u64, len: u32) -> Outcome<()> {
+    let (mut call, handle) = channel::<H>(handle)?;
     let node = call.node()?;
     if let Some(sent) = node.send_scalar(handle, value, len) {
         node.turn();
@@ -96,9 +106,11 @@ fn send_in_turn(handle: u32, value: u64, len: u32) -> Outcome<()> {
 }
 
 #[inline(always)]
-fn receive(verdict: Verdict, handle: u32, len: u32) -> u64 {
-    let Some(mut quickly) = process::quickly_for(handle) else {
-        return receive_long(verdict, handle, len);
+unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
+    let Some(mut quickly) = process::quickly_for::<H>(handle) else {
+        return receive_long::<H>(verdict, handle, len);
     };
     let taken = quickly.node().map(|node| node.take_word(Handle(handle), len));
     match taken {
@@ -113,7 +125,12 @@ fn receive(verdict: Verdict, handle: u32, len: u32) -> u64 {
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more(verdict: Verdict, quickly: Quickly, handle: u32, word: u64) -> u64 {
+extern "C" fn received_more<H: Home>(
+    verdict: Verdict,
+    quickly: Quickly<H>,
+    handle: u32,
+    word: u64,
+) -> u64 {
     quickly.follow_up(Handle(handle));
     verdict.say(Status::Success);
     // As in `Quickly::end_with`.
@@ -122,21 +139,26 @@ extern "C" fn received_more(verdict: Verdict, quickly: Quickly, handle: u32, wor
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_after(quickly: Quickly, verdict: Verdict, handle: u32, len: u32) -> u64 {
+extern "C" fn receive_after<H: Home>(
+    quickly: Quickly<H>,
+    verdict: Verdict,
+    handle: u32,
+    len: u32,
+) -> u64 {
     drop(quickly);
-    receive_long(verdict, handle, len)
+    receive_long::<H>(verdict, handle, len)
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long(verdict: Verdict, handle: u32, len: u32) -> u64 {
-    verdict.of(receive_in_turn(handle, len), 0)
+extern "C" fn receive_long<H: Home>(verdict: Verdict, handle: u32, len: u32) -> u64 {
+    verdict.of(receive_in_turn::<H>(handle, len), 0)
 }
 
 #[inline(never)]
-fn receive_in_turn(handle: u32, len: u32) -> Outcome<u64> {
-    let (mut call, handle) = channel(handle)?;
-    if let Some(received) = call.soon(|node| node.receive_scalar(handle, len))? {
+fn receive_in_turn<H: Home>(handle: u32, len: u32) -> Outcome<u64> {
+    let (mut call, handle) = channel::<H>(handle)?;
+    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len))? {
         call.node()?.turn();
         return ended(call, received);
     }
@@ -146,63 +168,83 @@ fn receive_in_turn(handle: u32, len: u32) -> Outcome<u64> {
     call.until_ended(request, timeout)
 }
 
+/// As [`send`], once for all sizes but the largest.
+#[inline(never)]
+unsafe extern "C" fn send_short<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
+    // SAFETY: as was promised.
+    unsafe { send::<H>(handle, value, len, status) };
+}
+
+/// As [`receive`], once for all sizes but the largest.
+#[inline(never)]
+unsafe extern "C" fn receive_short<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
+    // SAFETY: as was promised.
+    unsafe { receive::<H>(handle, len, status) }
+}
+
 macro_rules! scalars {
-    ($($send:ident $receive:ident $word:ty, $bits:literal;)*) => {
+    ($($send:ident by $put:ident, $receive:ident by $take:ident: $word:ty, $bits:literal;)*) => {
         $(
             #[doc = concat!("Sends a scalar of ", $bits, " bits, waiting for room.")]
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $send(send_handle: u32, dataword: $word, status: *mut u32) {
-                // SAFETY: as was promised.
-                let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
+            #[inline(always)]
+            pub(super) unsafe extern "C" fn $send<H: Home>(send_handle: u32, dataword: $word, status: *mut u32) {
                 let len = size_of::<$word>() as u32;
-                send(verdict, send_handle, u64::from(dataword), len);
+                // SAFETY: as was promised.
+                unsafe { $put::<H>(send_handle, u64::from(dataword), len, status) };
             }
 
             #[doc = concat!("Receives a scalar of ", $bits, " bits, waiting for it.")]
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $receive(receive_handle: u32, status: *mut u32) -> $word {
+            #[inline(always)]
+            pub(super) unsafe extern "C" fn $receive<H: Home>(receive_handle: u32, status: *mut u32) -> $word {
                 // SAFETY: as was promised.
-                let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
-                let len = size_of::<$word>() as u32;
-                receive(verdict, receive_handle, len) as $word
+                unsafe { $take::<H>(receive_handle, size_of::<$word>() as u32, status) as $word }
             }
         )*
     };
 }
 
 scalars! {
-    mcapi_sclchan_send_uint64 mcapi_sclchan_recv_uint64 u64, "64";
-    mcapi_sclchan_send_uint32 mcapi_sclchan_recv_uint32 u32, "32";
-    mcapi_sclchan_send_uint16 mcapi_sclchan_recv_uint16 u16, "16";
-    mcapi_sclchan_send_uint8 mcapi_sclchan_recv_uint8 u8, "8";
+    sclchan_send_uint64 by send, sclchan_recv_uint64 by receive: u64, "64";
+    sclchan_send_uint32 by send_short, sclchan_recv_uint32 by receive_short: u32, "32";
+    sclchan_send_uint16 by send_short, sclchan_recv_uint16 by receive_short: u16, "16";
+    sclchan_send_uint8 by send_short, sclchan_recv_uint8 by receive_short: u8, "8";
 }
 
 /// How many scalars can be received without waiting.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_sclchan_available(receive_handle: u32, status: *mut u32) -> u32 {
+#[inline(always)]
+pub(super) unsafe extern "C" fn sclchan_available<H: Home>(
+    receive_handle: u32,
+    status: *mut u32,
+) -> u32 {
     // SAFETY: as was promised.
     let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(0, |verdict| verdict.of(available(receive_handle, Kind::Scalar), 0))
+    verdict.map_or(0, |verdict| verdict.of(available::<H>(receive_handle, Kind::Scalar), 0))
 }
 
 /// Closes the receiving side of a scalar channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_sclchan_recv_close_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn sclchan_recv_close_i<H: Home>(
     receive_handle: u32,
     request: *mut u32,
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &|| close(receive_handle, Kind::Scalar, Direction::Receive)) };
+    unsafe {
+        begin::<H>(status, request, &|| {
+            close::<H>(receive_handle, Kind::Scalar, Direction::Receive)
+        })
+    };
 }
 
 /// Closes the sending side of a scalar channel.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mcapi_sclchan_send_close_i(
+#[inline(always)]
+pub(super) unsafe extern "C" fn sclchan_send_close_i<H: Home>(
     send_handle: u32,
     request: *mut u32,
     status: *mut u32,
 ) {
     // SAFETY: as was promised.
-    unsafe { begin(status, request, &|| close(send_handle, Kind::Scalar, Direction::Send)) };
+    unsafe {
+        begin::<H>(status, request, &|| close::<H>(send_handle, Kind::Scalar, Direction::Send))
+    };
 }

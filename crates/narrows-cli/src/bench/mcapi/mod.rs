@@ -6,6 +6,7 @@
 mod calls;
 mod order;
 mod side;
+mod simulated;
 
 pub use order::{Batch, Order, Traffic};
 pub(crate) use side::Callee;
@@ -17,6 +18,7 @@ use super::{Needs, Section, Task, begin, choice, iterations};
 use crate::failure::Failure;
 use crate::flags::{Bench, Global};
 use crate::report::{BenchRow, Bound};
+use narrows_sim::chip::Chip;
 use order::{LONGEST, TOTAL};
 use side::Caller;
 
@@ -74,11 +76,22 @@ impl Plan {
     fn round(&mut self, caller: &Caller, pair: &mut Pair) -> Result<(), Failure> {
         let limit = pair.floor(self.floor, self.bytes)?;
         let own = self.batch(caller, pair)?;
-        match self.traffic {
-            Traffic::Stream => self.series.push(mbps(TOTAL, own), mbps(self.bytes, limit)),
-            _ => self.series.push(own, limit),
-        }
+        let limit = match self.traffic {
+            Traffic::Stream => mbps(self.bytes, limit),
+            _ => limit,
+        };
+        self.series.push(self.figure(own), limit);
         Ok(())
+    }
+
+    /// The figure of exchanges that took so many nanoseconds each.
+    fn figure(&self, ns: f64) -> f64 {
+        if self.traffic == Traffic::Stream { mbps(TOTAL, ns) } else { ns }
+    }
+
+    /// Whether neither side looks before it sleeps.
+    fn sleeps(&self) -> bool {
+        matches!(self.floor, Kind::Eventfd)
     }
 
     fn row(&self) -> Option<BenchRow> {
@@ -96,30 +109,94 @@ fn mbps(bytes: usize, ns: f64) -> f64 {
 ///
 /// # Errors
 /// The other process is gone, or a call failed.
-pub(super) fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
+pub(super) fn run(
+    global: &Global,
+    args: &Bench,
+    chip: Option<&Chip>,
+) -> Result<Vec<Section>, Failure> {
     choice::fixed(args, false)?;
     let rounds = usize::from(super::rounds(args, ROUNDS));
-    let needs = Needs { trials: &[], longest: LONGEST, steps: 3 * rounds };
-    let mut task = begin(global, args, &needs)?;
-
-    let scalar = Plan::new("scalar, looking", Traffic::Scalar, WORD, Kind::LineEachWay);
-    let message = Plan::new("message, looking", Traffic::Message, SHORT, Kind::LineEachWay);
-    let packet = |bytes| Plan::new("packet, looking", Traffic::Packet, bytes, Kind::CopyBothWays);
-    let mut looking = vec![scalar.most(1.2), message.most(1.35)];
-    looking.extend(PACKETS.map(packet));
-    let asleep = Plan::new("message, asleep", Traffic::Message, SHORT, Kind::Eventfd).most(1.1);
-    let one_way =
-        SIZES.map(|size| Plan::new("16 KiB one way", Traffic::Stream, size, Kind::CopyRate));
-    let pingpong: Vec<Plan> = one_way.into_iter().chain(SIZES.map(packet)).collect();
-
-    let (mut calls, source) = with_nodes(&mut task, LOOKING, |task, caller| {
-        Ok((measure(task, caller, rounds, looking)?, measure(task, caller, rounds, pingpong)?))
-    })?;
-    calls.extend(with_nodes(&mut task, ASLEEP, |task, caller| {
-        measure(task, caller, rounds, vec![asleep])
-    })?);
+    let plans = Plans::new(chip.is_none());
+    let Plans { calls, source } = match chip {
+        Some(chip) => plans.simulate(global, chip, rounds)?,
+        None => plans.measure(global, args, rounds)?,
+    };
+    let rows = |plans: &[Plan]| plans.iter().filter_map(Plan::row).collect();
+    let (calls, source) = (rows(&calls), rows(&source));
     let calls = Section { heading: "Round trips".into(), rows: calls, ..Section::default() };
-    Ok(vec![calls.judged(), section(source)])
+    Ok(vec![calls.judged(), section(source, chip.is_some())])
+}
+
+/// All rows, of which the first have bounds.
+struct Plans {
+    calls: Vec<Plan>,
+    source: Vec<Plan>,
+}
+
+impl Plans {
+    /// With bounds, where something was promised.
+    fn new(bound: bool) -> Plans {
+        let scalar = Plan::new("scalar, looking", Traffic::Scalar, WORD, Kind::LineEachWay);
+        let message = Plan::new("message, looking", Traffic::Message, SHORT, Kind::LineEachWay);
+        let packet =
+            |bytes| Plan::new("packet, looking", Traffic::Packet, bytes, Kind::CopyBothWays);
+        let asleep = Plan::new("message, asleep", Traffic::Message, SHORT, Kind::Eventfd);
+        let most = |plan: Plan, most| if bound { plan.most(most) } else { plan };
+        let mut calls = vec![most(scalar, 1.2), most(message, 1.35)];
+        calls.extend(PACKETS.map(packet));
+        calls.push(most(asleep, 1.1));
+        let one_way =
+            SIZES.map(|size| Plan::new("16 KiB one way", Traffic::Stream, size, Kind::CopyRate));
+        Plans { calls, source: one_way.into_iter().chain(SIZES.map(packet)).collect() }
+    }
+
+    /// Measures them here, each beside its limit.
+    fn measure(self, global: &Global, args: &Bench, rounds: usize) -> Result<Plans, Failure> {
+        let needs = Needs { trials: &[], longest: LONGEST, steps: 3 * rounds };
+        let mut task = begin(global, args, &needs)?;
+        let Plans { calls, source } = self;
+        let (asleep, looking): (Vec<_>, Vec<_>) = calls.into_iter().partition(Plan::sleeps);
+        let (mut calls, source) = with_nodes(&mut task, LOOKING, |task, caller| {
+            let calls = measure(task, caller, rounds, looking)?;
+            Ok((calls, measure(task, caller, rounds, source)?))
+        })?;
+        calls.extend(with_nodes(&mut task, ASLEEP, |task, caller| {
+            measure(task, caller, rounds, asleep)
+        })?);
+        Ok(Plans { calls, source })
+    }
+
+    /// Measures them on a chip, which has no limits to measure.
+    fn simulate(mut self, global: &Global, chip: &Chip, rounds: usize) -> Result<Plans, Failure> {
+        let Plans { calls, source } = &mut self;
+        let of = |sleeps: bool, plans: [&[Plan]; 2]| -> Vec<Batch> {
+            let plans = plans.into_iter().flatten().filter(|plan| plan.sleeps() == sleeps);
+            let batch = |Plan { traffic, bytes, count, .. }: &Plan| Batch {
+                traffic: *traffic,
+                bytes: *bytes,
+                count: *count,
+            };
+            let once: Vec<Batch> = plans.map(batch).collect();
+            // What the first round finds cold is not measured.
+            (0..=rounds).flat_map(|_| once.iter().copied()).collect()
+        };
+        let looking = simulated::Session { look: LOOKING, batches: of(false, [calls, source]) };
+        let asleep = simulated::Session { look: ASLEEP, batches: of(true, [calls, source]) };
+        let times = simulated::measure(global, chip, &[looking, asleep])?;
+        let mut times = times.into_iter();
+        for sleeps in [false, true] {
+            for round in 0..=rounds {
+                let all = calls.iter_mut().chain(source.iter_mut());
+                for plan in all.filter(|plan| plan.sleeps() == sleeps) {
+                    let time = times.next().unwrap_or_default();
+                    if round > 0 {
+                        plan.series.push_alone(plan.figure(time));
+                    }
+                }
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// Does something while both sides have a node.
@@ -140,7 +217,7 @@ fn measure(
     caller: &Caller,
     rounds: usize,
     mut plans: Vec<Plan>,
-) -> Result<Vec<BenchRow>, Failure> {
+) -> Result<Vec<Plan>, Failure> {
     for plan in &mut plans {
         plan.count = iterations(plan.batch(caller, &mut task.pair)?);
     }
@@ -151,31 +228,35 @@ fn measure(
         }
         task.step();
     }
-    Ok(plans.iter().filter_map(Plan::row).collect())
+    Ok(plans)
 }
 
 /// The ping-pong of the source, with what the source printed.
-fn section(rows: Vec<BenchRow>) -> Section {
+fn section(rows: Vec<BenchRow>, simulated: bool) -> Section {
     let streams: Vec<&BenchRow> = rows.iter().filter(|row| row.unit != NS).collect();
     let part = |figure: f64| 100.0 * figure / printed::LIMIT;
     let reading = match streams[..] {
-        [smallest, .., largest] => format!(
-            "{:.0} Mbit/s with packets of {} bytes, {:.0} with {}: {:.1} and {:.1} % of the limit.",
-            smallest.value,
-            smallest.bytes,
-            largest.value,
-            largest.bytes,
-            100.0 * smallest.ratio.unwrap_or_default(),
-            100.0 * largest.ratio.unwrap_or_default(),
-        ),
+        [smallest, .., largest] => {
+            let figures = format!(
+                "{:.1} Mbit/s with packets of {} bytes, {:.1} with {}",
+                smallest.value, smallest.bytes, largest.value, largest.bytes,
+            );
+            match (smallest.ratio, largest.ratio) {
+                (Some(low), Some(high)) => {
+                    format!("{figures}: {:.1} and {:.1} % of the limit.", 100.0 * low, 100.0 * high)
+                }
+                _ => figures + ".",
+            }
+        }
         _ => String::new(),
     };
+    let here = if simulated { "this one" } else { "this machine" };
     let [[slowest, fastest], [dma, most_dma]] = [printed::BUFFER_MANAGER, printed::DMA];
     let note = format!(
         "S3, section V.C, has {slowest} Mbit/s with its smallest packets and {fastest} with its \
          largest by its buffer manager, {:.1} and {:.1} % of the {} that its bus allows, and {dma} \
          and {most_dma} by DMA and FIFOs in software. That is a simulated chip at 200 MHz: the \
-         figures are not for comparison with those of this machine.",
+         figures are not for comparison with those of {here}.",
         part(slowest),
         part(fastest),
         printed::LIMIT,

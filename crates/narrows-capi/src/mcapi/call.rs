@@ -1,0 +1,199 @@
+//! Calls: a node that is locked for one, at once or in turn.
+#![allow(unsafe_code)]
+
+use std::time::Duration;
+
+use parking_lot::lock_api::RawMutex as _;
+
+use super::attribute::INFINITE;
+use super::home::Home;
+use super::id::Handle;
+use super::lock::Lock;
+use super::node::Node;
+use super::request::Done;
+use super::slot::{Guard, Slot};
+use super::status::{Outcome, Status};
+
+/// A node that a call has locked.
+pub(super) struct Call<'a, H: Home> {
+    pub slot: &'a Slot<H>,
+    pub guard: Guard<'a, H>,
+    pub life: u64,
+}
+
+impl<'a, H: Home> Call<'a, H> {
+    #[inline(never)]
+    pub fn new(slot: &'a Slot<H>) -> Outcome<Call<'a, H>> {
+        let guard = slot.lock();
+        let life = guard.as_ref().ok_or(Status::NodeNotInit)?.life;
+        Ok(Call { slot, guard, life })
+    }
+
+    /// The node.
+    #[inline]
+    pub fn node(&mut self) -> Outcome<&mut Node<H>> {
+        let node = self.guard.as_deref_mut().filter(|node| node.life == self.life);
+        node.ok_or(Status::NodeNotInit)
+    }
+
+    /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
+    /// request.
+    #[inline]
+    pub fn soon<T>(
+        &mut self,
+        looks: u32,
+        mut attempt: impl FnMut(&mut Node<H>) -> Option<T>,
+    ) -> Outcome<Option<T>> {
+        let node = self.node()?;
+        let looks = if node.look.is_zero() { 1 } else { looks };
+        let mut look = || {
+            std::hint::spin_loop();
+            attempt(node)
+        };
+        Ok((0..looks).find_map(|_| look()))
+    }
+
+    /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
+    /// take back what was begun. `attempt` sees to all that can be done without waiting.
+    pub fn until<T>(
+        self,
+        timeout: u32,
+        mut attempt: impl FnMut(&mut Node<H>) -> Option<Outcome<T>>,
+        mut give_up: impl FnMut(&mut Node<H>),
+    ) -> Outcome<T> {
+        let mut outcome = Err(Status::Timeout);
+        let mut over = |node: &mut Node<H>| match attempt(node) {
+            Some(done) => {
+                outcome = done;
+                true
+            }
+            None => false,
+        };
+        self.wait(timeout, &mut over, &mut give_up)?;
+        outcome
+    }
+
+    /// Waits until `over` says that it is, or so many milliseconds are over, and then has `give_up`
+    /// take back what was begun.
+    fn wait(
+        mut self,
+        timeout: u32,
+        over: &mut dyn FnMut(&mut Node<H>) -> bool,
+        give_up: &mut dyn FnMut(&mut Node<H>),
+    ) -> Outcome<()> {
+        if over(self.node()?) {
+            self.end();
+            return Ok(());
+        }
+        let start = H::now();
+        let until =
+            (timeout != INFINITE).then(|| start + Duration::from_millis(u64::from(timeout)));
+        let look = self.node()?.look;
+        let mut leads = false;
+        let outcome = loop {
+            let node = self.node()?;
+            if until.is_some_and(|until| H::now() >= until) {
+                give_up(node);
+                break Err(Status::Timeout);
+            }
+            if !leads && !node.led {
+                leads = true;
+                node.led = true;
+            }
+            if std::mem::take(&mut node.news) {
+                self.slot.tell();
+            }
+            let Call { slot, guard, life } = self;
+            let guard = match leads {
+                true => slot.lead(guard, until, H::now().saturating_sub(start) < look),
+                false => slot.follow(guard, until),
+            };
+            self = Call { slot, guard, life };
+            if over(self.node()?) {
+                break Ok(());
+            }
+        };
+        if leads {
+            let node = self.node()?;
+            node.led = false;
+            // Another has to lead.
+            node.news = true;
+        }
+        self.end();
+        outcome
+    }
+
+    /// Waits for a request of the call's own.
+    pub fn until_ended(self, request: Handle, timeout: u32) -> Done {
+        let attempt = |node: &mut Node<H>| node.ended_by_now(request);
+        self.until(timeout, attempt, |node| {
+            node.cancel(request);
+        })
+    }
+
+    /// Ends the call: whoever waits for something that has ended is told.
+    #[inline(never)]
+    pub fn end(mut self) {
+        if let Some(node) = self.guard.as_mut()
+            && std::mem::take(&mut node.news)
+        {
+            self.slot.tell();
+        }
+    }
+}
+
+/// A node that nobody had locked, for the short way of calls that usually find what they want. It
+/// has the slot's lock, as a guard would: one pointer less than with a guard.
+pub(super) struct Quickly<H: Home>(&'static Slot<H>);
+
+impl<H: Home> Drop for Quickly<H> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: `new` has locked it.
+        unsafe { self.0.node.force_unlock() };
+    }
+}
+
+impl<H: Home> Quickly<H> {
+    #[inline(always)]
+    pub fn new(slot: &'static Slot<H>) -> Option<Quickly<H>> {
+        // SAFETY: what it locks `drop` unlocks.
+        let locked = unsafe { slot.node.raw() }.try_lock();
+        if locked { Some(Quickly(slot)) } else { None }
+    }
+
+    /// The node, if there is one.
+    #[inline(always)]
+    pub fn node(&mut self) -> Option<&mut Node<H>> {
+        // SAFETY: this has the lock, and lends what is behind it to one at a time.
+        unsafe { &mut *self.0.node.data_ptr() }.as_deref_mut()
+    }
+
+    /// Ends it, handing on what it came to: a value that need not outlive a call then.
+    #[inline(always)]
+    pub fn end_with(self, value: u64) -> u64 {
+        #[cold]
+        #[inline(never)]
+        extern "C" fn pass_on(lock: &Lock, value: u64) -> u64 {
+            lock.pass_on();
+            // Not seen to be what it was, it is not kept by the caller either.
+            std::hint::black_box(value)
+        }
+        // SAFETY: it is unlocked as `drop` would, which is left out.
+        let lock = unsafe { self.0.node.raw() };
+        std::mem::forget(self);
+        if lock.is_passed_on() { pass_on(lock, value) } else { value }
+    }
+
+    /// Sees to what else there was to do when something was done with a handle, or none.
+    #[inline(always)]
+    pub fn follow_up(mut self, handle: Handle) {
+        let slot = self.0;
+        let Some(node) = self.node() else { return };
+        node.follow_up(handle);
+        node.turn();
+        if std::mem::take(&mut node.news) {
+            slot.tell();
+        }
+    }
+}

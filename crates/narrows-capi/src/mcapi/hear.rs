@@ -1,0 +1,210 @@
+//! What other nodes say, and what it comes to; and what it comes to when one is gone.
+
+use narrows::endpoint::What;
+use narrows::link::LinkId;
+use narrows::platform::Lost;
+
+use super::channel::Asker;
+use super::control::{BYTES, Control, Place};
+use super::home::Home;
+use super::id::{EndpointId, Handle};
+use super::node::{CONTROL, MOST_UNSAID, Node};
+use super::peer::End;
+use super::request::Operation;
+use super::status::Status;
+
+/// What nodes said that is seen to in one turn.
+const HEARD_AT_ONCE: usize = 64;
+
+/// A get of another node's that waits for the endpoint to be made.
+pub(super) struct Wanted {
+    link: LinkId,
+    request: u32,
+    port: u16,
+}
+
+impl<H: Home> Node<H> {
+    /// Sees to what other nodes said.
+    pub fn hear(&mut self) {
+        self.unheard = false;
+        for _ in 0..HEARD_AT_ONCE {
+            let mut bytes = [0; BYTES];
+            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, &mut bytes) else {
+                return;
+            };
+            let link = received.from.link;
+            match received.what {
+                What::Message => match Control::decode(bytes.get(..received.len).unwrap_or(&[])) {
+                    Some(control) => self.obey(link, control),
+                    None => {
+                        self.stack.close(link);
+                        self.lost(link, Lost::Closed);
+                    }
+                },
+                What::Refused => {
+                    let place = Place { port: received.from.port, tag: received.tag };
+                    self.peers.deleted(link, place);
+                }
+                What::PeerGone(reason) => self.lost(link, reason),
+            }
+        }
+        self.unheard = true;
+    }
+
+    fn obey(&mut self, link: LinkId, control: Control) {
+        let Some(peer) = self.met(link) else { return };
+        match control {
+            Control::Get { request, port } => self.wanted(link, peer, request, port),
+            Control::GiveUp { request } => {
+                self.wanted.retain(|wanted| wanted.link != link || wanted.request != request);
+            }
+            Control::Found { request, place } => {
+                let handle = Handle(request);
+                if let Some(Operation::Get { node, port, asked, .. }) =
+                    self.requests.pending(handle)
+                    && *asked == Some(link)
+                {
+                    let id = node.endpoint(*port);
+                    let got = self.peers.got(id, peer, link, place);
+                    self.end_get(handle, got.map(|()| id));
+                } else {
+                    // Whoever wanted it does not any more.
+                    self.say(link, Control::Release { place });
+                }
+            }
+            Control::Release { place } => {
+                let own = self.peers.get(peer).is_some_and(|peer| peer.id == self.id);
+                if let Some(endpoint) = self.endpoints.marked(place.port, place.tag) {
+                    endpoint.given_back(own);
+                }
+            }
+            Control::Deleted { place } => self.peers.deleted(link, place),
+            Control::Query { request, place, number } => {
+                let value = self.endpoints.marked(place.port, place.tag).map(|e| e.id);
+                let value = value.ok_or(Status::EndpInvalid);
+                let value = value.and_then(|id| self.attribute(id, number));
+                let (status, value) = match value {
+                    Ok(value) => (Status::Success, value),
+                    Err(status) => (status, [0; 2]),
+                };
+                self.say(link, Control::Value { request, status: status as u32, value });
+            }
+            Control::Value { request, status, value: [low, high] } => {
+                let handle = Handle(request);
+                if let Some(Operation::Query { asked }) = self.requests.pending(handle)
+                    && *asked == link
+                {
+                    let value = u64::from(high) << 32 | u64::from(low);
+                    self.end(handle, told(status).map(|()| value));
+                }
+            }
+            Control::Connect { request, kind, from, to } => {
+                let begun = self.connect_from(from, kind, to, Asker::Peer { link, request });
+                if let Err(status) = begun {
+                    self.say(link, Control::Connected { request, status: status as u32 });
+                }
+            }
+            Control::Connected { request, status } => {
+                let handle = Handle(request);
+                if let Some(Operation::Connect { asked }) = self.requests.pending(handle)
+                    && *asked == Some(link)
+                {
+                    self.end(handle, told(status).map(|()| 0));
+                }
+            }
+            Control::Offer { channel, kind, ring, from, to, compared } => {
+                let taken = self.take_offer(link, (kind, ring), from, to, (channel, compared));
+                let (status, own) = match taken {
+                    Ok(own) => (Status::Success, own.0),
+                    Err(status) => (status, 0),
+                };
+                self.say(link, Control::Answer { channel, status: status as u32, own });
+                if taken.is_ok() {
+                    self.opened(Handle(own));
+                }
+            }
+            Control::Answer { channel, status, own } => {
+                self.answered(link, Handle(channel), told(status).map(|()| own));
+            }
+            Control::Close { channel } => self.closed_there(link, Handle(channel)),
+            Control::Free { channel } => self.freed(link, Handle(channel)),
+        }
+    }
+
+    /// Another node asks for an endpoint.
+    fn wanted(&mut self, link: LinkId, peer: u8, request: u32, port: u16) {
+        if !self.found(link, peer, request, port) && self.wanted.len() < MOST_UNSAID {
+            self.wanted.push(Wanted { link, request, port });
+        }
+    }
+
+    fn found(&mut self, link: LinkId, peer: u8, request: u32, port: u16) -> bool {
+        let Some(inner) = self.endpoints.find(self.id.endpoint(port & 0xfff)) else { return false };
+        let source = self.peers.get(peer).map(|peer| peer.id);
+        let Some(endpoint) = self.endpoints.get_mut(inner) else { return false };
+        endpoint.gets += 1;
+        endpoint.own_gets += u32::from(source == Some(self.id));
+        endpoint.source = source;
+        endpoint.known_to |= 1 << peer;
+        endpoint.orphaned = false;
+        let place = Place { port: inner, tag: endpoint.tag };
+        self.say(link, Control::Found { request, place });
+        true
+    }
+
+    /// Tells those that wait for an endpoint that it is there.
+    pub fn created(&mut self, id: EndpointId) {
+        let port = id.port();
+        while let Some(at) = self.wanted.iter().position(|wanted| wanted.port == port) {
+            let Wanted { link, request, .. } = self.wanted.swap_remove(at);
+            if let Some(peer) = self.peers.of(link) {
+                self.found(link, peer, request, port);
+            }
+        }
+    }
+
+    /// A link has ended.
+    pub fn lost(&mut self, link: LinkId, reason: Lost) {
+        self.unsaid.retain(|(to, _)| *to != link);
+        self.wanted.retain(|wanted| wanted.link != link);
+        let died = reason != Lost::Closed;
+        let Some(place) = self.peers.of(link) else { return };
+        let full = self.peers.are_full();
+        self.peers.remove(place, if died { End::Died } else { End::Deleted });
+        if full {
+            self.admit();
+        }
+        for (_, endpoint) in self.endpoints.iter_mut() {
+            let known = endpoint.known_to & 1 << place != 0;
+            endpoint.known_to &= !(1 << place);
+            endpoint.orphaned |= known && died && endpoint.known_to == 0;
+        }
+        for place in 0..Handle::PLACES {
+            let Some((handle, operation)) = self.requests.pending_at(place) else { continue };
+            let over = match operation {
+                // Finalised: the node may come again.
+                Operation::Get { asked, .. } if *asked == Some(link) && !died => {
+                    *asked = None;
+                    false
+                }
+                Operation::Get { asked, .. } | Operation::Connect { asked } => *asked == Some(link),
+                Operation::Query { asked } => *asked == link,
+                _ => false,
+            };
+            if over {
+                self.end(handle, Err(Status::Transmission));
+            }
+        }
+        self.lose_channels(link, reason);
+        self.news = true;
+    }
+}
+
+/// What a peer said that something ended with.
+fn told(status: u32) -> Result<(), Status> {
+    match Status::named(status) {
+        Some((Status::Success, _)) => Ok(()),
+        Some((status, _)) => Err(status),
+        None => Err(Status::Transmission),
+    }
+}

@@ -1,0 +1,68 @@
+//! Where nodes of MCAPI are: what they ask of it beyond what the stack asks of its platform.
+//!
+//! The C functions are generic over it, so that each place has them as if they were written for it
+//! alone: `Here` is this machine, and a simulator is another.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use narrows::link::Name;
+use narrows::memory::Layout;
+use narrows::platform::Platform;
+use narrows_host::Bell;
+
+use super::process::Process;
+use super::slot::Slot;
+
+/// The platform of a place's nodes.
+pub(super) type On<H> = <H as Home>::Platform;
+/// A peer's memory there.
+pub(super) type Peer<H> = <On<H> as Platform>::Peer;
+
+/// A place of nodes.
+pub trait Home: Sized + 'static {
+    /// The stack's platform.
+    type Platform: Platform<Peer: Clone>;
+    /// What keeps packets where the application reads them.
+    type Lent;
+
+    /// How often a call looks for what it wants before it makes a request: for about as long as an
+    /// answer takes, or once where looks are better left to waits.
+    const LOOKS: u32;
+
+    /// The nodes of the process that calls.
+    fn process() -> &'static Process<Self>;
+
+    /// As [`Home::process`], before a node is opened.
+    fn make() -> &'static Process<Self> {
+        Self::process()
+    }
+
+    /// The node that the calling thread initialised: its slot and its life.
+    fn bound() -> Option<(usize, u64)>;
+
+    /// Notes which node the calling thread initialised.
+    fn bind(to: Option<(usize, u64)>);
+
+    /// The slot of the node that last gave a packet back the long way, or any other.
+    fn releasing() -> Option<&'static Slot<Self>>;
+
+    /// Notes which node gave a packet back.
+    fn released_by(slot: &'static Slot<Self>);
+
+    /// How many cores the calling thread may use.
+    fn cores() -> usize;
+
+    /// The time since some moment.
+    fn now() -> Duration;
+
+    /// The platform of a node that is opened: with its name, the layout of its half of each link, and
+    /// what wakes the thread that waits in it, where another thread may want it.
+    fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Self::Platform>;
+
+    /// Has a peer's memory where packets in it are read, and the address where it begins there.
+    fn lend(peer: &Peer<Self>, layout: &Layout) -> Option<(Self::Lent, usize)>;
+
+    /// Sees to it that a packet can be read there.
+    fn bring(lent: &Self::Lent, peer: &Peer<Self>, offset: u32, len: u32);
+}

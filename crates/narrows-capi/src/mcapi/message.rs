@@ -1,0 +1,116 @@
+//! Messages: sent and received if that can be done now.
+
+use narrows::endpoint::{Address, Message, Node as Stack, What};
+use narrows::platform::Platform;
+
+use super::attribute::PRIORITIES;
+use super::endpoint::Endpoints;
+use super::foreign::Bytes;
+use super::home::Home;
+use super::id::EndpointId;
+use super::node::{CONTROL, Node};
+use super::request::{Done, TRUNCATED};
+use super::status::{Outcome, Status};
+use super::transfer::{Attempt, Quick, done, sent};
+
+impl<H: Home> Node<H> {
+    /// Where a message goes: the peer's place, address and mark.
+    #[inline]
+    pub fn target(&self, to: EndpointId) -> Outcome<(u8, Address, u16)> {
+        let remote = self.peers.find(to).ok_or(Status::EndpInvalid)?;
+        remote.check()?;
+        Ok((remote.peer, remote.address(), remote.place.tag))
+    }
+
+    /// What can be said of a message before it is sent: how long its sender may wait, and whether it
+    /// fails where there is no room.
+    #[inline(never)]
+    pub fn sender(&self, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcome<(u32, bool)> {
+        if bytes.missing() {
+            return Err(Status::Parameter);
+        }
+        let own = self.endpoints.find(from).and_then(|inner| self.endpoints.get(inner));
+        let own = own.ok_or(Status::EndpInvalid)?;
+        if bytes.get().len() > own.attributes.max_payload as usize {
+            return Err(Status::MsgSize);
+        }
+        if priority >= PRIORITIES {
+            return Err(Status::Priority);
+        }
+        Ok((own.attributes.timeout, own.attributes.fails_at_limit()))
+    }
+
+    /// Receives a message the short way: how long it was.
+    #[inline(always)]
+    pub fn collect_message(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Quick<usize> {
+        let taken = self.take_first(id, buffer);
+        // No batch of credit that is due is heard of here.
+        let turn = taken.is_some() && self.is_due();
+        done(taken.map(|len| (len, turn)))
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<usize> {
+        let (inner, buffer) = (self.endpoints.find(id)?, buffer?);
+        let endpoint = self.endpoints.get(inner).filter(|endpoint| endpoint.receiving == 0)?;
+        let tag = endpoint.tag;
+        let received = self.stack.take_first(inner, buffer)?;
+        // What is not meant for it is for an endpoint that had this place before.
+        (received.what == What::Message && received.tag == tag).then_some(received.len)
+    }
+
+    /// Sends a message if there is room and nothing waits before it.
+    #[inline(never)]
+    pub fn send_message(&mut self, to: EndpointId, bytes: &[u8], priority: u8) -> Attempt<()> {
+        let (peer, address, tag) = match self.target(to) {
+            Ok(target) => target,
+            Err(status) => return Some(Err(status)),
+        };
+        if self.peers.get(peer).is_some_and(|peer| peer.queued > 0) {
+            return None;
+        }
+        // From the control port, which sees to refusals: a receiver of MCAPI's is not told who sent.
+        let message = Message::new(bytes).priority(priority).tag(tag);
+        sent(self.stack.try_send(CONTROL, address, message))
+    }
+
+    /// Receives a message if one is there and nobody waits for it: how long it was.
+    #[inline(never)]
+    pub fn receive_message(&mut self, inner: u16, buffer: &mut [u8]) -> Attempt<usize> {
+        let endpoint = self.endpoints.get(inner)?;
+        if endpoint.receiving > 0 {
+            return None;
+        }
+        let tag = endpoint.tag;
+        take_message((&mut self.stack, &mut self.endpoints), inner, tag, buffer)
+    }
+}
+
+/// Takes a message out of an endpoint: how long it was, or that nobody is left who would send one.
+#[inline]
+pub(super) fn take_message<P: Platform>(
+    (stack, endpoints): (&mut Stack<P>, &mut Endpoints),
+    inner: u16,
+    tag: u16,
+    buffer: &mut [u8],
+) -> Attempt<usize> {
+    loop {
+        match stack.try_receive_into(inner, buffer) {
+            Ok(None) => {
+                return endpoints.tell_orphaned(inner).then_some(Err(Status::Transmission));
+            }
+            Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
+                return Some(Ok(received.len));
+            }
+            // For an endpoint that had this place before.
+            Ok(Some(_)) => {}
+            Err(_) => return Some(Err(Status::EndpInvalid)),
+        }
+    }
+}
+
+/// What a message came to that was so long, for a buffer of so much room.
+#[inline]
+pub(super) fn received(len: usize, room: usize) -> Done {
+    Ok(if len > room { TRUNCATED | room as u64 } else { len as u64 })
+}

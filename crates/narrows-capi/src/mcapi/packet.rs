@@ -1,0 +1,171 @@
+//! Packets: sent, received and given back if that can be done now.
+
+use std::ffi::c_void;
+use std::ptr::with_exposed_provenance_mut;
+
+use narrows::endpoint::Channel as Ring;
+use narrows::memory::Arrival;
+
+use super::control::Kind;
+use super::endpoint::Direction;
+use super::foreign::{Bytes, Output};
+use super::home::Home;
+use super::id::Handle;
+use super::lender::Packet;
+use super::node::{Node, PLACEMENT};
+use super::status::Status;
+use super::transfer::{Attempt, Quick, done, sent};
+
+impl<H: Home> Node<H> {
+    /// Sends a packet the short way, if it is short.
+    #[inline(always)]
+    pub fn put_short(&mut self, handle: Handle, bytes: &Bytes) -> Quick<()> {
+        let Some((outlet, longest)) = self.shorts.send_packets(handle) else { return Quick::Not };
+        let Some(bytes) = bytes.there().filter(|bytes| bytes.len() <= longest as usize) else {
+            return Quick::Not;
+        };
+        let sent = self.stack.post_short_packet(outlet, bytes, PLACEMENT, 0);
+        done(sent.map(|armed| ((), armed)))
+    }
+
+    /// Sends a packet the short way.
+    pub fn put_block(&mut self, handle: Handle, bytes: &Bytes) -> Quick<()> {
+        let (Some((outlet, longest)), Some(bytes)) =
+            (self.shorts.send_packets(handle), bytes.there())
+        else {
+            return Quick::Not;
+        };
+        if bytes.len() > longest as usize {
+            return Quick::Not;
+        }
+        let sent = self.stack.post_packet(outlet, bytes, PLACEMENT, 0);
+        done(sent.map(|armed| ((), armed)))
+    }
+
+    /// Receives a packet the short way: where it is and how long.
+    #[inline(always)]
+    pub fn take_block(&mut self, handle: Handle) -> Quick<(usize, usize)> {
+        let taken = self.take_where_it_is(handle);
+        done(taken.map(|(at, len, due)| ((at, len), due)))
+    }
+
+    #[inline(always)]
+    fn take_where_it_is(&mut self, handle: Handle) -> Option<Packet> {
+        let (inlet, lender) = self.shorts.receive_packets(handle)?;
+        lender.take(inlet)
+    }
+
+    /// Sends a packet if there is room and nothing waits before it.
+    #[inline(never)]
+    pub fn send_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
+        self.lengthen(handle);
+        match self.channel(handle, Kind::Packet, Direction::Send) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if bytes.len() > channel.longest as usize => Some(Err(Status::PktSize)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => {
+                let sent = self.put_packet(handle, bytes)?;
+                self.shorten(handle);
+                Some(sent)
+            }
+        }
+    }
+
+    #[inline(never)]
+    pub fn put_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
+        let channel = match self.channel(handle, Kind::Packet, Direction::Send) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        if let Err(status) = channel.check() {
+            return Some(Err(status));
+        }
+        let ring = channel.ring?;
+        sent(self.stack.try_send_packet(ring, bytes, PLACEMENT, 0))
+    }
+
+    /// Receives a packet if one is there and nobody waits for it: its size.
+    #[inline(never)]
+    pub fn receive_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
+        if self.shorts.receive_packets(handle).is_some_and(|(inlet, _)| inlet.is_empty()) {
+            return None;
+        }
+        if let Some((at, len, due)) = self.take_where_it_is(handle) {
+            if due {
+                self.follow_up(handle);
+            }
+            out.put(with_exposed_provenance_mut(at));
+            return Some(Ok(len as u64));
+        }
+        self.lengthen(handle);
+        match self.channel(handle, Kind::Packet, Direction::Receive) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => {
+                let received = self.take_packet(handle, out)?;
+                self.shorten(handle);
+                Some(received)
+            }
+        }
+    }
+
+    #[inline(never)]
+    pub fn take_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
+        let channel = match self.channel(handle, Kind::Packet, Direction::Receive) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        let ring = channel.ring?;
+        let arrival = match self.take_entry(ring) {
+            Ok(Some(arrival)) => arrival,
+            nothing => return self.nothing(handle, nothing),
+        };
+        Some(match self.hold(ring, &arrival) {
+            Some((at, size)) => {
+                out.put(at);
+                Ok(size as u64)
+            }
+            None => Err(Status::Transmission),
+        })
+    }
+
+    /// Notes that the application has a packet: where it is and how long. None if it is no packet.
+    fn hold(&mut self, ring: Ring, arrival: &Arrival) -> Option<(*mut c_void, usize)> {
+        let block = arrival.block?;
+        let (_, offset) = self.stack.place_of(ring.link, block)?;
+        let Some(lender) = self.lender(ring.link) else {
+            self.stack.release_block(ring.link, block);
+            return None;
+        };
+        self.stack.forget_block(ring.link);
+        let at = lender.note(offset, arrival.len, block);
+        Some((with_exposed_provenance_mut(at), arrival.len as usize))
+    }
+
+    /// Gives a received packet back the short way: if it is in the same memory as the last.
+    #[inline(always)]
+    pub fn put_back(&mut self, at: usize) -> Quick<()> {
+        let mut back = || {
+            let lender = self.released.as_ref()?;
+            Some(((), self.stack.give_block(lender.link(), lender.take_back(at)?)))
+        };
+        done(back())
+    }
+
+    /// Lets the sender have the blocks that gathered with the packet that was given back last.
+    pub fn give_all(&mut self) {
+        if let Some(lender) = &self.released {
+            self.stack.give_all(lender.link());
+        }
+    }
+
+    /// Gives a received packet back, if it is one.
+    pub fn release_packet(&mut self, at: usize) -> Option<()> {
+        let lender = self.peers.lenders.iter().find(|lender| lender.has(at))?.clone();
+        self.released = Some(lender);
+        if let Quick::More(()) = self.put_back(at) {
+            self.give_all();
+        }
+        Some(())
+    }
+}

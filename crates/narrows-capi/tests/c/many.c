@@ -1,0 +1,167 @@
+/* More nodes than one deals with: what is one too many is refused and does no harm. */
+#include "check.h"
+
+enum { HUB = 1, FIRST = 10, EACH = 14, CROWDS = 5, NODES = EACH * CROWDS };
+/* Places on the board: how many nodes are there, and what became of their gets. */
+enum { THERE, SERVED, LIMITED, LEFT };
+
+static void count(int slot)
+{
+    __atomic_add_fetch(&board[slot], 1, __ATOMIC_SEQ_CST);
+}
+
+/* Lets a node answer its peers. serve_once would link it with itself, which takes places, too. */
+static void answer(mcapi_endpoint_t own)
+{
+    mcapi_status_t status;
+    mcapi_msg_available(own, &status);
+    EXPECT(MCAPI_SUCCESS);
+}
+
+/* A crowd's nodes are threads of one process, each bound to its own. */
+static void crowd(int number, void *(*member)(void *))
+{
+    pthread_t threads[EACH];
+    mcapi_node_t nodes[EACH];
+    unsigned i;
+    for (i = 0; i < EACH; i++) {
+        nodes[i] = FIRST + (unsigned)number * EACH + i;
+        CHECK(pthread_create(&threads[i], NULL, member, &nodes[i]) == 0);
+    }
+    for (i = 0; i < EACH; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+/* Is there until it gets a message. */
+static void *got(void *argument)
+{
+    mcapi_node_t node = *(mcapi_node_t *)argument;
+    mcapi_status_t status;
+    mcapi_endpoint_t own;
+    size_t size;
+    initialize(node);
+    own = create(1);
+    count(THERE);
+    mcapi_msg_recv(own, NULL, 0, &size, &status);
+    EXPECT(MCAPI_SUCCESS);
+    finalize();
+    count(LEFT);
+    return NULL;
+}
+
+static void let_go(mcapi_endpoint_t own, mcapi_endpoint_t there)
+{
+    mcapi_status_t status;
+    mcapi_msg_send(own, there, NULL, 0, 0, &status);
+    EXPECT(MCAPI_SUCCESS);
+}
+
+static void got_0(void) { crowd(0, got); }
+static void got_1(void) { crowd(1, got); }
+static void got_2(void) { crowd(2, got); }
+static void got_3(void) { crowd(3, got); }
+static void got_4(void) { crowd(4, got); }
+
+static void gets_many(void)
+{
+    mcapi_status_t status;
+    mcapi_request_t request;
+    mcapi_endpoint_t own, there[MCAPI_MAX_LINKS], late = 0;
+    unsigned i;
+    initialize(HUB);
+    own = create(1);
+    while (look(THERE) < NODES)
+        answer(own);
+    for (i = 0; i < MCAPI_MAX_LINKS; i++)
+        there[i] = get(FIRST + i, 1);
+    CHECK(mcapi_endpoint_get(DOMAIN, FIRST + MCAPI_MAX_LINKS, 1, SOON, &status) == 0);
+    EXPECT(MCAPI_ERR_ENDP_GET_LIMIT);
+    mcapi_endpoint_get_i(DOMAIN, FIRST + NODES - 1, 1, &late, &request, &status);
+    EXPECT_IS(MCAPI_ERR_ENDP_GET_LIMIT, end_of_call(&request, status));
+    CHECK(late == 0);
+    /* When one leaves there is room for another; the rest are as they were. */
+    let_go(own, there[0]);
+    while (!look(LEFT))
+        answer(own);
+    answer(own);
+    let_go(own, get(FIRST + MCAPI_MAX_LINKS, 1));
+    mcapi_msg_send(own, there[0], NULL, 0, 0, &status);
+    EXPECT(MCAPI_ERR_ENDP_INVALID);
+    for (i = 1; i < MCAPI_MAX_LINKS; i++)
+        let_go(own, there[i]);
+    while (look(LEFT) < MCAPI_MAX_LINKS + 1)
+        answer(own);
+    answer(own);
+    for (i = MCAPI_MAX_LINKS + 1; i < NODES; i++)
+        let_go(own, get(FIRST + i, 1));
+    finalize();
+}
+
+/* Gets an endpoint that too many want. */
+static void *wants(void *argument)
+{
+    mcapi_node_t node = *(mcapi_node_t *)argument;
+    mcapi_status_t status;
+    mcapi_endpoint_t own, hub;
+    mcapi_request_t request;
+    size_t size;
+    initialize(node);
+    own = create(1);
+    mcapi_endpoint_get_i(DOMAIN, HUB, 1, &hub, &request, &status);
+    while (!mcapi_wait(&request, &size, 100, &status) && look(SERVED) < MCAPI_MAX_LINKS)
+        EXPECT(MCAPI_TIMEOUT);
+    if (status == MCAPI_SUCCESS) {
+        mcapi_msg_send(own, hub, &node, sizeof node, 0, &status);
+        EXPECT(MCAPI_SUCCESS);
+        count(SERVED);
+        mcapi_msg_recv(own, NULL, 0, &size, &status);
+        EXPECT(MCAPI_SUCCESS);
+    } else {
+        EXPECT(MCAPI_TIMEOUT);
+        mcapi_cancel(&request, &status);
+        EXPECT(MCAPI_SUCCESS);
+        count(LIMITED);
+    }
+    finalize();
+    return NULL;
+}
+
+static void wants_0(void) { crowd(0, wants); }
+static void wants_1(void) { crowd(1, wants); }
+static void wants_2(void) { crowd(2, wants); }
+static void wants_3(void) { crowd(3, wants); }
+static void wants_4(void) { crowd(4, wants); }
+
+static void is_wanted(void)
+{
+    mcapi_status_t status;
+    mcapi_endpoint_t own;
+    mcapi_node_t from;
+    unsigned char heard[NODES] = {0};
+    unsigned i;
+    size_t size;
+    initialize(HUB);
+    own = create(1);
+    for (i = 0; i < MCAPI_MAX_LINKS; i++) {
+        mcapi_msg_recv(own, &from, sizeof from, &size, &status);
+        EXPECT(MCAPI_SUCCESS);
+        CHECK(from >= FIRST && from < FIRST + NODES && heard[from - FIRST]++ == 0);
+    }
+    while (look(LIMITED) < NODES - MCAPI_MAX_LINKS)
+        answer(own);
+    CHECK(look(SERVED) == MCAPI_MAX_LINKS);
+    CHECK(mcapi_msg_available(own, &status) == 0);
+    EXPECT(MCAPI_SUCCESS);
+    for (i = 0; i < NODES; i++)
+        if (heard[i])
+            let_go(own, get(FIRST + i, 1));
+    finalize();
+}
+
+int main(void)
+{
+    TOGETHER(more_are_got_than_there_is_room_for, got_0, got_1, got_2, got_3, got_4, gets_many);
+    TOGETHER(more_want_one_than_it_has_room_for, wants_0, wants_1, wants_2, wants_3, wants_4,
+             is_wanted);
+    return verdict(2);
+}

@@ -1,0 +1,65 @@
+//! The command line of `narrows mcapi`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// What `mcapi` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cc -shared -fPIC -DNARROWS_SIMULATED $(pkg-config --cflags narrows) \\
+      examples/mcapi/pingpong.c -o pingpong.so
+  narrows mcapi --on nios2-dual 0=./pingpong.so,ping 1=./pingpong.so,pong
+  narrows mcapi --on generic-amp 0=./one.so 1=./other.so --json
+
+Each program is a shared object whose main is called on the core, on a stack of
+8 MiB, with what follows its file as arguments. It has its own copy of the file,
+and so of its variables. What it computes, reads and writes takes no time of the
+chip: calls of MCAPI, clock_gettime, nanosleep and usleep do (docs/MCAPI.md).")]
+pub struct Mcapi {
+    /// A core of the chip, and the program that runs there, with its arguments
+    #[arg(value_name = "CORE=FILE[,ARGUMENT]…", required = true, value_parser = place)]
+    pub programs: Vec<Placed>,
+    /// The simulated chip: the name of a platform, or its file
+    #[arg(long, value_name = "PLATFORM")]
+    pub on: String,
+}
+
+/// A program on a core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The core, by its place in the chip.
+    pub core: usize,
+    /// The shared object.
+    pub file: PathBuf,
+    /// What its main is given behind its name.
+    pub arguments: Vec<String>,
+}
+
+fn place(text: &str) -> Result<Placed, String> {
+    let wrong = || "a core and a program are wanted, such as 0=./ping.so".to_owned();
+    let (core, program) = text.split_once('=').ok_or_else(wrong)?;
+    let core = core.parse().map_err(|_| wrong())?;
+    let mut words = program.split(',');
+    let file = words.next().filter(|file| !file.is_empty()).ok_or_else(wrong)?;
+    Ok(Placed { core, file: file.into(), arguments: words.map(str::to_owned).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_a_core_a_file_and_arguments() {
+        let placed = |core, file: &str, arguments: &[&str]| Placed {
+            core,
+            file: file.into(),
+            arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        assert_eq!(place("0=./a.so"), Ok(placed(0, "./a.so", &[])));
+        assert_eq!(place("12=a.so,x,,y=1"), Ok(placed(12, "a.so", &["x", "", "y=1"])));
+        for wrong in ["", "0", "a.so", "=a.so", "0=", "-1=a.so", "0=,x"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+}
