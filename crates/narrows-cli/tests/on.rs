@@ -318,9 +318,7 @@ fn a_platform_may_be_a_file_and_its_cores_be_chosen() {
 
 #[test]
 fn what_a_chip_cannot_do_is_a_sentence_and_a_code() {
-    for (which, expected) in
-        [("sim", "times the simulator itself"), ("tune", "on this machine")]
-    {
+    for (which, expected) in [("sim", "times the simulator itself"), ("tune", "on this machine")] {
         let said = fails(&["bench", which, "--on", FAST], 2);
         assert!(said.contains(expected) && said.contains("leave --on out"), "{said}");
     }
