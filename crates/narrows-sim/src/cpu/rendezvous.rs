@@ -193,6 +193,15 @@ impl Cpu {
         Cpu { shared: Rc::clone(&self.shared), node: Some(node) }
     }
 
+    /// The node of this platform dies as with its process: its peers hear that it died, and not that it
+    /// closed its links.
+    pub fn die(&self) {
+        if let Some(own) = self.number() {
+            let mut registry = self.machine().registry.borrow_mut();
+            registry.gone(self.machine(), own, Lost::Died, Time::ZERO);
+        }
+    }
+
     fn number(&self) -> Option<usize> {
         self.node.as_ref().map(|node| node.number)
     }

@@ -50,7 +50,7 @@ pub fn make(_: &Rc<Net>, name: Name, _: Rc<Cell<Layout>>) -> Ground {
     cpu.node(name, Limits::default()).expect("storage").platform().clone()
 }
 
-/// A node is dead, without a word: whoever is linked with it is told when its platform is no more.
+/// A node is dead, without a word.
 pub fn bury(_: &World, _: &str, dead: Node<Side>) {
-    drop(dead);
+    dead.platform().ground.die();
 }

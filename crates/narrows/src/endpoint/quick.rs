@@ -147,17 +147,13 @@ impl<P: Platform> Node<P> {
         [priority, tag]: [u16; 2],
         bytes: &[u8],
     ) -> Result<(), SendError> {
-        let priority = priority as u8;
-        let strategy = self.strategy;
-        if self.post_in_slot(strategy, from, to, (priority, tag, bytes)) {
-            let batched = strategy.acknowledgement.wanted() == Ack::Batched;
-            if batched && self.links.alone() {
-                self.sender = u32::from(from);
-            }
-            return Ok(());
+        let (priority, payload) = (priority as u8, Payload::Bytes(bytes));
+        self.attempt(from, to, &mut Message { priority, tag, payload })?;
+        if self.sender != u32::from(from) {
+            let batched = self.strategy.acknowledgement.wanted() == Ack::Batched;
+            self.sender = if batched && self.links.alone() { from.into() } else { NO_PORT };
         }
-        let payload = Payload::Bytes(bytes);
-        self.attempt(from, to, &mut Message { priority, tag, payload })
+        Ok(())
     }
 
     /// Sends a message that fits a slot which is known to be free. False if it did not.

@@ -51,7 +51,7 @@ pub struct World {
 
 /// The platform of one node.
 pub struct Side {
-    ground: Ground,
+    pub ground: Ground,
     world: Rc<World>,
     pub state: Rc<State>,
 }
