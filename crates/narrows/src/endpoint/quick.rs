@@ -5,8 +5,8 @@
 use super::message::descriptor;
 use super::{Address, Message, Node, Payload, Port, Received, SendError, What};
 use crate::link::{self, Link, LinkId};
-use crate::memory::Ack;
 pub(super) use crate::memory::More;
+use crate::memory::{Ack, Shared};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::{Strategy, Transfer};
@@ -125,7 +125,8 @@ impl<P: Platform> Node<P> {
         to: Address,
         (priority, tag, bytes): Plain<'_>,
     ) -> bool {
-        if self.sender != u32::from(from) || self.platform.tracing() {
+        let long = bytes.len() > Shared::<P>::IN_SLOT;
+        if long || self.sender != u32::from(from) || self.platform.tracing() {
             return false;
         }
         let Some((_, link)) = self.links.first().filter(|(id, _)| id.life == to.link.life) else {
