@@ -242,7 +242,7 @@ fn alike(planner: &Planner<'_>) -> Option<StaticRow> {
     if planner.machine.dsps > 1 {
         return None;
     }
-    let limits = Limits { memory: planner.machine.memory, alike: true, free: None };
+    let limits = Limits { memory: planner.machine.memory, alike: true, ..Limits::default() };
     let plan = planner.plan_with(&limits).ok()?;
     Some(StaticRow {
         strategies: plan.given.iter().map(|one| one.way.strategy.to_string()).collect(),

@@ -42,21 +42,31 @@ impl<'a> Planner<'a> {
 
     /// The best plan, in which every flow keeps to its deadline whatever the others do.
     pub fn plan(&self) -> Result<Plan, NoPlan> {
-        self.plan_with(&Limits { memory: self.machine.memory, alike: false, free: None })
+        self.plan_with(&Limits { memory: self.machine.memory, ..Limits::default() })
     }
 
     /// As [`Planner::plan`], within other limits. Where its bytes would do but the blocks would not, the
-    /// best with fewer bytes.
+    /// best with fewer bytes, or with fewer buffers in external memory, whose bytes nobody counts.
     pub fn plan_with(&self, limits: &Limits) -> Result<Plan, NoPlan> {
         let mut limits = *limits;
         loop {
-            let plan = self.in_bytes(&limits)?;
+            let plan = match self.in_bytes(&limits) {
+                Err(_) if limits.buffers.is_some() => {
+                    return Err(NoPlan::Blocks(Placement::External));
+                }
+                made => made?,
+            };
             let dsps = 0..self.machine.dsps;
             let missing = dsps.clone().find_map(|dsp| self.missing(&plan, dsp));
             let Some(placement) = missing else { return Ok(plan) };
+            if placement == Placement::External {
+                let outside = plan.given.iter().filter(|one| one.way.is_outside());
+                let most = outside.map(|one| one.way.estimate.buffers).max().unwrap_or(0);
+                limits.buffers = Some(most.checked_sub(1).ok_or(NoPlan::Blocks(placement))?);
+                continue;
+            }
             let most = dsps.map(|dsp| plan.memory(dsp)).max().unwrap_or(0);
-            let less = most.checked_sub(1).filter(|_| placement == Placement::Internal);
-            let less = less.and_then(|less| u32::try_from(less).ok());
+            let less = most.checked_sub(1).and_then(|less| u32::try_from(less).ok());
             limits.memory = less.ok_or(NoPlan::Blocks(placement))?;
         }
     }
@@ -180,7 +190,9 @@ impl<'a> Planner<'a> {
                 let Estimate { load, work, memory, latency, .. } = way.estimate;
                 // What has no period takes the time that is left.
                 let (load, work) = if way.paced { (load, work) } else { (0, 0) };
-                if !self.holds(flow, &way.estimate, beside[flow], limits) {
+                let crowded = way.is_outside()
+                    && limits.buffers.is_some_and(|most| way.estimate.buffers > most);
+                if crowded || !self.holds(flow, &way.estimate, beside[flow], limits) {
                     continue;
                 }
                 let cost = match self.least {

@@ -44,6 +44,13 @@ pub(crate) struct Way {
     pub cost: u32,
 }
 
+impl Way {
+    /// Whether its payload lies in external memory.
+    pub fn is_outside(&self) -> bool {
+        self.strategy.placement == Placement::External
+    }
+}
+
 /// What a flow was given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
@@ -115,4 +122,6 @@ pub(crate) struct Limits {
     pub alike: bool,
     /// A flow whose deadline does not count.
     pub free: Option<usize>,
+    /// The most buffers that a flow may have in external memory; none if any number.
+    pub buffers: Option<u32>,
 }

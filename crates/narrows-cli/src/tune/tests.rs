@@ -62,7 +62,7 @@ fn flows_share_the_memory_there_is() {
         assert!(one.beside > 0 && one.bound() <= 60_000_000_000, "{one:?}");
     }
     // All alike none can, so that costs more; and with room for all it costs less.
-    let alike = Limits { memory: machine.memory, alike: true, free: None };
+    let alike = Limits { memory: machine.memory, alike: true, ..Limits::default() };
     assert!(planner.plan_with(&alike).unwrap().load() > plan.load());
     let binds = binds(&planner, &plan);
     assert_eq!(binds.iter().map(|one| one.limit).collect::<Vec<_>>(), ["memory"]);
@@ -169,6 +169,28 @@ fn a_plan_has_no_more_buffers_than_there_are_blocks() {
     assert_eq!(internal(&planned(&machine).unwrap()), 1);
     machine.classes = vec![inside];
     assert_eq!(planned(&machine).unwrap_err(), NoPlan::Blocks(Placement::External));
+}
+
+#[test]
+fn where_blocks_are_few_flows_travel_in_ways_that_need_fewer() {
+    let mut machine = made_up(0);
+    let mut subjects = [audio("a"), audio("b")];
+    for subject in &mut subjects {
+        subject.flow.depth = 1;
+        subject.flow.period = Some(std::time::Duration::from_millis(100));
+    }
+    let planned = |machine: &Machine| {
+        let plan = Planner::new(machine, &subjects, Least::Load).unwrap().plan()?;
+        Ok(plan.given.iter().map(|one| one.way.estimate.buffers).collect::<Vec<_>>())
+    };
+    let outside =
+        |count| vec![narrows::memory::Class { placement: Placement::External, size: 512, count }];
+    machine.classes = outside(4);
+    assert_eq!(planned(&machine), Ok(vec![2, 2]), "looked for");
+    machine.classes = outside(3);
+    assert_eq!(planned(&machine), Ok(vec![1, 1]), "told by interrupt");
+    machine.classes = outside(1);
+    assert_eq!(planned(&machine), Err(NoPlan::Blocks(Placement::External)));
 }
 
 #[test]

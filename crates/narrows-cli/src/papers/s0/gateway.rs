@@ -141,7 +141,7 @@ impl Gateway {
 
     fn plan(&self, subjects: &[Subject], alike: bool) -> Result<Plan, Failure> {
         let planner = Planner::new(&self.machine, subjects, Least::Load);
-        let limits = Limits { memory: self.machine.memory, alike, free: None };
+        let limits = Limits { memory: self.machine.memory, alike, ..Limits::default() };
         let planned = planner.and_then(|planner| planner.plan_with(&limits));
         planned.map_err(|why| failed(&format!("{why:?}")))
     }
