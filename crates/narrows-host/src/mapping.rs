@@ -269,6 +269,16 @@ impl Words for PeerWords {
         // SAFETY: no more than the payload of a slot.
         unsafe { copy_out(self.0.payload(slot), &mut to[..len]) };
     }
+    #[cfg(target_arch = "x86_64")]
+    const READ_AHEAD: u32 = 8;
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn prefetch_to_read(&self, slot: u32, _line: u32) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let line = NonNull::from(self.0.slot(slot));
+        // SAFETY: a hint without effect on memory, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
 }
 
 /// Words of a node's own region.

@@ -65,6 +65,12 @@ pub trait Words {
     fn read_slot(&self, slot: u32, line: u32, to: &mut [u8]) {
         self.read_bytes(slot.wrapping_mul(line).wrapping_add(4), to);
     }
+    /// Slots ahead of the one it reads that a reader asks for where messages have gathered; 0 where
+    /// [`Words::prefetch_to_read`] does nothing.
+    const READ_AHEAD: u32 = 0;
+    /// Hints that a slot will be read soon.
+    #[inline(always)]
+    fn prefetch_to_read(&self, _slot: u32, _line: u32) {}
 }
 
 /// Words of this node's own memory: the only ones it may store to.

@@ -138,9 +138,19 @@ impl<P: Platform> Shared<P> {
         }
         self.rx.take(slot, words[0]);
         if batch {
+            let taken = self.rx.owed();
             self.flush(platform);
+            self.gather(taken);
         }
         Ok(Some(descriptor))
+    }
+
+    /// As [`Consumer::gather`](super::Consumer::gather). Who has sent meanwhile may be waited for, and
+    /// does not pause.
+    fn gather(&mut self, taken: u32) {
+        let sent = self.tx.sent();
+        let before = core::mem::replace(&mut self.sent, sent);
+        self.rx.gather(taken, sent == before);
     }
 
     #[inline(never)]

@@ -12,6 +12,9 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 /// Slots, and blocks, ahead that the sender asks for while it writes one.
 pub(super) const AHEAD: u32 = 8;
 
+/// Pauses of a receiver that has caught up with a sender who does not wait for it.
+const PAUSES: u32 = 32;
+
 /// The most credit, and the most blocks, that are held back.
 pub(super) const MOST_HELD_BACK: u32 = 32;
 
@@ -254,6 +257,9 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     due: u32,
     /// The first word of the last message taken, of which the priority is wanted.
     last: u32,
+    /// Slots ahead of the one it takes that it asks for. None unless messages have gathered: the
+    /// line of a slot that is not written yet would have to come back to the sender.
+    ahead: u32,
 }
 
 impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
@@ -299,6 +305,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             credited: start,
             due: start.wrapping_add(batch(count)),
             last: 0,
+            ahead: 0,
         })
     }
 
@@ -370,6 +377,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     #[inline(always)]
     pub(super) fn take(&mut self, slot: u32, first: u32) {
         self.last = first;
+        self.slots.prefetch_to_read(slot.wrapping_add(self.ahead), self.line);
         self.pass(slot);
     }
 
@@ -442,8 +450,25 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             // Release: pairs with the acquire in `Producer::refresh`. This core's reads of the
             // slots come before the credit to write them again.
             self.credit.store_release(0, self.next.wrapping_sub(self.start));
+            self.ahead = 0;
             self.credited = self.next;
             self.due = self.next.wrapping_add(batch(self.count));
+        }
+    }
+
+    /// When credit for a batch of messages, so many `taken` without a wait, was given: asks for slots
+    /// ahead until the next, if so many have gathered. Where the receiver has caught up, each message
+    /// costs the time its slot takes to come, and the sender that to get the next one back; so a
+    /// receiver that `may_pause` lets some gather first.
+    pub(super) fn gather(&mut self, taken: u32, may_pause: bool) {
+        if Q::Words::READ_AHEAD == 0 || taken < Q::Words::READ_AHEAD {
+            return;
+        }
+        let enough = |rx: &Self| rx.watched(Q::Words::READ_AHEAD).changed();
+        let pauses = if may_pause && !enough(self) { PAUSES } else { 0 };
+        (0..pauses).for_each(|_| core::hint::spin_loop());
+        if enough(self) {
+            self.ahead = Q::Words::READ_AHEAD;
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Shared<P: Platform> {
     taken: <P::Peer as Memory>::Words,
     /// Blocks that can be on their way back at once.
     pub(super) most_lent: u32,
+    /// Messages sent when the last batch of credit was given.
+    pub(super) sent: u32,
     /// Blocks came back, and nobody who waits for them has been told.
     back: bool,
     pub(super) channels: Channels<P>,
@@ -86,6 +88,7 @@ impl<P: Platform> Shared<P> {
         let channels = Channels::new(platform, (&mine, &own), (&theirs, &peer));
         Ok(Shared {
             channels: channels.map_err(|_| SetUpError::Storage)?,
+            sent: 0,
             back: false,
             tx: Producer::new(&mine, &own, &theirs, &peer).map_err(range)?,
             rx: Consumer::new(&mine, &own, &theirs, &peer).map_err(range)?,

@@ -20,6 +20,13 @@ std::thread_local! {
     /// Looks at memory until [`meanwhile`]'s act; 0: there is none.
     static LEFT: Cell<u32> = const { Cell::new(0) };
     static ACT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+    static ASKED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The number of the slot that this thread has asked for last.
+#[allow(dead_code, reason = "the unit tests alone have a use for it")]
+pub fn asked() -> u32 {
+    ASKED.get()
 }
 
 /// Has `act` run right before this thread looks at memory for the `looks`-th time from now: what
@@ -93,6 +100,10 @@ impl Words for HeapWords {
     fn read_bytes(&self, index: u32, to: &mut [u8]) {
         look();
         to.iter_mut().zip(self.rest(index)).for_each(|(to, from)| *to = from.get());
+    }
+    const READ_AHEAD: u32 = 4;
+    fn prefetch_to_read(&self, slot: u32, _line: u32) {
+        ASKED.set(slot);
     }
 }
 

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Pair, class, formatted, message, pair};
+use super::{Pair, class, formatted, heap, message, pair};
 use crate::memory::{Consumer, Corrupt, Descriptor, Layout, Producer};
 use crate::platform::Words;
 use crate::strategy::Placement;
@@ -91,6 +91,43 @@ fn sequence_numbers_wrap_round() {
         }
         assert_eq!((sent, tx.sent(), rx.taken()), (taken, sent.into(), taken.into()));
     }
+}
+
+#[test]
+fn slots_ahead_are_asked_for_only_where_so_many_messages_have_gathered() {
+    let of_a = layout(32, u32::MAX - 20);
+    let (mine, theirs) = (formatted(&of_a), formatted(&layout(32, 0)));
+    let mut tx = Producer::new(&of_a, &mine, &layout(32, 0), &theirs).expect("fits");
+    let mut rx = Consumer::new(&layout(32, 0), &theirs, &of_a, &mine).expect("fits");
+    // So many are there when credit for `taken` is given, so far ahead are slots asked for then.
+    for (taken, there, may_pause, ahead) in [
+        (8, 0, true, 0),
+        (8, 3, false, 0),
+        (8, 4, true, 4),
+        (8, 20, false, 4),
+        (3, 20, true, 0),
+        (4, 20, true, 4),
+    ] {
+        for _ in 0..taken + there {
+            assert_eq!(tx.room(), Ok(true));
+            tx.publish(&message(0), &[]);
+        }
+        (0..taken).for_each(|_| rx.advance(0));
+        rx.give_credit();
+        rx.gather(taken, may_pause);
+        for _ in 0..there {
+            let next = rx.next();
+            rx.advance(0);
+            assert_eq!(heap::asked().wrapping_sub(next), ahead, "{taken} taken, {there} there");
+        }
+        // As before a wait.
+        rx.give_credit();
+    }
+    assert_eq!(tx.room(), Ok(true));
+    tx.publish(&message(0), &[]);
+    let next = rx.next();
+    rx.advance(0);
+    assert_eq!(heap::asked(), next, "nothing ahead behind a wait");
 }
 
 #[test]
