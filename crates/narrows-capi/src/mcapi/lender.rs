@@ -35,7 +35,8 @@ impl Lines {
 
     #[inline(always)]
     fn put(&self, offset: u32, block: Block) -> usize {
-        if let Some(line) = self.blocks.get((offset / LINE) as usize) {
+        // No region has more lines, so that this is the one: masked, it need not be compared.
+        if let Some(line) = self.blocks.get((offset / LINE) as usize & (LINES - 1)) {
             // Relaxed, as below: the node's lock orders it.
             line.store(block.0, Ordering::Relaxed);
         }

@@ -108,7 +108,7 @@ impl<H: Home> Node<H> {
             endpoints: Endpoints::new(id),
             peers: Peers::new().ok_or(Status::NodeInitFailed)?,
             channels: Table::new(slot, first, Handle::PLACES),
-            routes: Routes::default(),
+            routes: Routes::new(),
             shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
             requests: Requests::new(slot, first),
             released: None,

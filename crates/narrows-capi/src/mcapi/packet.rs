@@ -20,8 +20,7 @@ impl<H: Home> Node<H> {
     /// Sends a packet the short way, if it is short.
     #[inline(always)]
     pub fn put_short(&mut self, handle: Handle, bytes: &Bytes) -> Quick<()> {
-        let Some((outlet, longest)) = self.shorts.send_packets(handle) else { return Quick::Not };
-        let Some(bytes) = bytes.there().filter(|bytes| bytes.len() <= longest as usize) else {
+        let (Some(outlet), Some(bytes)) = (self.shorts.send_short(handle), bytes.there()) else {
             return Quick::Not;
         };
         let sent = self.stack.post_short_packet(outlet, bytes, PLACEMENT, 0);

@@ -28,6 +28,7 @@ pub use message::{Address, Message, Port, PortError, SendError};
 pub use node::{Limits, LinkError, Node, NodeError};
 pub use outlet::{InPlace, Inlet, Outlet};
 pub use payload::{Payload, Reserved};
+pub use quick::Prepared;
 pub use queue::Select;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;

@@ -110,7 +110,10 @@ impl<P: Platform> Node<P> {
         Some(to.side.put_word(&self.platform, (value, len), tag))
     }
 
-    /// Sends a packet of at most 64 bytes, as [`Node::try_send_packet`], if a slot and a block are
+    /// Bytes of the longest packet that [`Node::post_short_packet`] sends.
+    pub const SHORT_PACKET: usize = memory::SHORT;
+
+    /// Sends a packet of at most [`Node::SHORT_PACKET`] bytes, as [`Node::try_send_packet`], if a slot and a block are
     /// free; else as [`Node::post_word`].
     #[inline(always)]
     pub fn post_short_packet(

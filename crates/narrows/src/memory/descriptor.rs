@@ -88,6 +88,13 @@ impl Descriptor {
         ]
     }
 
+    /// Words of a descriptor that had neither length nor priority, with them.
+    #[inline(always)]
+    pub(crate) fn completed(words: [u32; 3], len: u32, priority: u8) -> [u32; 3] {
+        let [first, ports, last] = words;
+        [first | len << 8 | Descriptor::of_urgency(priority), ports, last]
+    }
+
     /// Reads the words of the usual message back: one whose credit may gather. None for others.
     #[inline(always)]
     pub(crate) fn usual(words: [u32; 3]) -> Option<Descriptor> {

@@ -7,7 +7,7 @@ use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
 /// Bytes of a payload that is short.
-const SHORT: usize = 64;
+pub const SHORT: usize = 64;
 
 /// What takes the long way.
 pub struct More;
@@ -17,10 +17,21 @@ impl<P: Platform> Shared<P> {
     /// is separate.
     #[inline(always)]
     pub fn post_in_slot(&mut self, mut descriptor: Descriptor, payload: &[u8]) -> bool {
+        descriptor.len = payload.len() as u32;
+        self.post_words_in_slot(|| descriptor.pack(), descriptor.priority, payload)
+    }
+
+    /// As [`Shared::post_in_slot`], of a descriptor that is packed.
+    #[inline(always)]
+    pub fn post_words_in_slot(
+        &mut self,
+        words: impl FnOnce() -> [u32; 3],
+        priority: u8,
+        payload: &[u8],
+    ) -> bool {
         let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
         if fits {
-            descriptor.len = payload.len() as u32;
-            self.tx.publish(&descriptor, payload);
+            self.tx.publish_words(words(), priority, payload);
         }
         fits
     }

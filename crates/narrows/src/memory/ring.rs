@@ -120,14 +120,20 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        if descriptor.priority != self.priority {
-            if descriptor.priority < self.priority {
+        self.publish_words(descriptor.pack(), descriptor.priority, payload);
+    }
+
+    /// As [`Producer::publish`], of a descriptor that is packed.
+    #[inline(always)]
+    pub(super) fn publish_words(&mut self, words: [u32; 3], priority: u8, payload: &[u8]) {
+        if priority != self.priority {
+            if priority < self.priority {
                 // Before the message: who has seen one more urgent looks for it.
                 self.urgent.store(0, self.head.wrapping_add(1));
             }
-            self.priority = descriptor.priority;
+            self.priority = priority;
         }
-        self.put(descriptor, payload);
+        self.put(words, payload);
     }
 
     /// Whether the last message had this priority.
@@ -138,14 +144,14 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
 
     /// As [`Producer::publish`], on a ring where all are equally urgent.
     #[inline(always)]
-    pub(super) fn put(&mut self, descriptor: &Descriptor, payload: &[u8]) {
+    pub(super) fn put(&mut self, words: [u32; 3], payload: &[u8]) {
         let slot = self.head;
         let next = slot.wrapping_add(1);
         self.head = next;
         self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
         // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
-        self.slots.write_slot(slot, self.line, next, descriptor.pack(), payload);
+        self.slots.write_slot(slot, self.line, next, words, payload);
     }
 
     /// The next slot is going to be written: its line comes meanwhile.

@@ -50,6 +50,10 @@ pub(super) fn open<H: Home>(
     let inner = node.own_endpoint(id)?;
     node.progress();
     let opened = node.open_channel(inner, kind, direction, handle);
+    if (kind, direction) == (Kind::Packet, Direction::Receive) {
+        // Whose packets will be given back next, most likely.
+        H::released_by(call.slot);
+    }
     ended(call, opened.map(Begun::from))
 }
 

@@ -80,51 +80,52 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
     let Some(verdict) = verdict else { return };
     let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
     let Some(mut quickly) = process::quickly_at::<H>(from) else {
-        return send_long::<H>(verdict, (from, to), bytes, priority);
+        return send_long::<H>(from, to, bytes, priority, verdict);
     };
     let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
     match sent {
         Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => rung_for(verdict, quickly, (from, to)),
-        Some(Quick::Not) | None => send_after(quickly, verdict, (from, to), bytes, priority),
+        Some(Quick::More(())) => rung_for((from, to), quickly, verdict),
+        Some(Quick::Not) | None => send_after((from, to), quickly, bytes, priority, verdict),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn rung_for<H: Home>(
-    verdict: Verdict,
-    mut quickly: Quickly<H>,
     ends: (EndpointId, EndpointId),
+    mut quickly: Quickly<H>,
+    verdict: Verdict,
 ) {
     if let Some(node) = quickly.node() {
         node.ring_for_message(ends);
     }
-    sent_more(verdict, quickly, Handle::NONE.0);
+    sent_more(Handle::NONE.0, quickly, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_after<H: Home>(
+    (from, to): (EndpointId, EndpointId),
     quickly: Quickly<H>,
-    verdict: Verdict,
-    ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
+    verdict: Verdict,
 ) {
     drop(quickly);
-    send_long::<H>(verdict, ends, bytes, priority);
+    send_long::<H>(from, to, bytes, priority, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(
-    verdict: Verdict,
-    ends: (EndpointId, EndpointId),
+    from: EndpointId,
+    to: EndpointId,
     bytes: Bytes,
     priority: u32,
+    verdict: Verdict,
 ) {
-    verdict.of(send_in_turn::<H>(ends, bytes, priority), ());
+    verdict.of(send_in_turn::<H>((from, to), bytes, priority), ());
 }
 
 fn send_in_turn<H: Home>(
@@ -208,7 +209,7 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
         _ => None,
     };
     let Some(mut quickly) = quickly else {
-        return receive_long::<H>(verdict, id, buffer, size);
+        return receive_long::<H>(id, buffer, size, verdict);
     };
     let taken = quickly.node().map(|node| node.collect_message(id, buffer.there()));
     match taken {
@@ -218,15 +219,15 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
         }
         Some(Quick::Done(len) | Quick::More(len)) => {
             size.put(len.min(buffer_size));
-            received_more(verdict, quickly, len > buffer_size);
+            received_more(quickly, len > buffer_size, verdict);
         }
-        Some(Quick::Not) | None => receive_after(quickly, verdict, id, buffer, size),
+        Some(Quick::Not) | None => receive_after(id, buffer, size, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, truncated: bool) {
+extern "C" fn received_more<H: Home>(quickly: Quickly<H>, truncated: bool, verdict: Verdict) {
     quickly.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
@@ -234,23 +235,23 @@ extern "C" fn received_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, trun
 #[cold]
 #[inline(never)]
 extern "C" fn receive_after<H: Home>(
-    quickly: Quickly<H>,
-    verdict: Verdict,
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
+    verdict: Verdict,
+    quickly: Quickly<H>,
 ) {
     drop(quickly);
-    receive_long::<H>(verdict, id, buffer, size);
+    receive_long::<H>(id, buffer, size, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn receive_long<H: Home>(
-    verdict: Verdict,
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
+    verdict: Verdict,
 ) {
     let wanted = !buffer.missing() && !size.is_null();
     let done = start_to_receive::<H>(id, buffer, wanted, true).and_then(Started::wait);

@@ -7,7 +7,7 @@
 //! as the call lasts; buffers and places for results that are given to a function ending in `_i`, for
 //! as long as its request does.
 // What calls have besides their short way is in functions that do not unwind either, so that it is
-// jumped to.
+// jumped to, and that take what a call was given in the same order, so that it stays where it is.
 // All functions are of a place, also those that do not ask for its nodes.
 #![allow(
     unsafe_code,
@@ -150,7 +150,7 @@ unsafe fn begin<H: Home>(status: *mut u32, request: *mut u32, act: &dyn Fn() -> 
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
-extern "C" fn sent_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, handle: u32) {
+extern "C" fn sent_more<H: Home>(handle: u32, quickly: Quickly<H>, verdict: Verdict) {
     quickly.follow_up(Handle(handle));
     verdict.say(Status::Success);
 }

@@ -88,37 +88,37 @@ pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
     let Some(mut quickly) = process::quickly_for::<H>(send_handle) else {
-        return send_long::<H>(verdict, send_handle, bytes);
+        return send_long::<H>(send_handle, bytes, verdict);
     };
     let sent = quickly.node().map(|node| node.put_short(Handle(send_handle), &bytes));
     match sent {
         Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, send_handle),
-        Some(Quick::Not) | None => send_after(quickly, verdict, send_handle, bytes),
+        Some(Quick::More(())) => sent_more(send_handle, quickly, verdict),
+        Some(Quick::Not) | None => send_after(send_handle, bytes, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_after<H: Home>(
-    mut quickly: Quickly<H>,
-    verdict: Verdict,
     handle: u32,
     bytes: Bytes,
+    verdict: Verdict,
+    mut quickly: Quickly<H>,
 ) {
     match quickly.node().map(|node| node.put_block(Handle(handle), &bytes)) {
         Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, handle),
+        Some(Quick::More(())) => sent_more(handle, quickly, verdict),
         Some(Quick::Not) | None => {
             drop(quickly);
-            send_long::<H>(verdict, handle, bytes);
+            send_long::<H>(handle, bytes, verdict);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, bytes: Bytes) {
+extern "C" fn send_long<H: Home>(handle: u32, bytes: Bytes, verdict: Verdict) {
     verdict.of(send_in_turn::<H>(handle, bytes), ());
 }
 
@@ -172,47 +172,47 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
     if out.is_null() || size.is_null() {
-        return receive_long::<H>(verdict, receive_handle, out, size);
+        return receive_long::<H>(receive_handle, out, size, verdict);
     }
     let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
-        return receive_long::<H>(verdict, receive_handle, out, size);
+        return receive_long::<H>(receive_handle, out, size, verdict);
     };
     let taken = quickly.node().map(|node| node.take_block(Handle(receive_handle)));
     let ((at, len), more) = match taken {
         Some(Quick::Done(packet)) => (packet, false),
         Some(Quick::More(packet)) => (packet, true),
         Some(Quick::Not) | None => {
-            return receive_after(quickly, verdict, receive_handle, out, size);
+            return receive_after(receive_handle, out, size, verdict, quickly);
         }
     };
     out.put(with_exposed_provenance_mut(at));
     size.put(len);
     match more {
         false => verdict.say(Status::Success),
-        true => sent_more(verdict, quickly, receive_handle),
+        true => sent_more(receive_handle, quickly, verdict),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn receive_after<H: Home>(
-    quickly: Quickly<H>,
-    verdict: Verdict,
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
+    verdict: Verdict,
+    quickly: Quickly<H>,
 ) {
     drop(quickly);
-    receive_long::<H>(verdict, handle, out, size);
+    receive_long::<H>(handle, out, size, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn receive_long<H: Home>(
-    verdict: Verdict,
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
+    verdict: Verdict,
 ) {
     let wanted = !out.is_null() && !size.is_null();
     let received = start_to_receive::<H>(handle, out, wanted, true).and_then(Started::wait);
@@ -262,34 +262,34 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
     let Some(mut quickly) = process::quickly_releasing::<H>() else {
-        return release_long::<H>(verdict, at);
+        return release_long::<H>(at, verdict);
     };
     match quickly.node().map(|node| node.put_back(at)) {
         Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => released_more(verdict, quickly),
-        Some(Quick::Not) | None => release_after(quickly, verdict, at),
+        Some(Quick::More(())) => released_more(quickly, verdict),
+        Some(Quick::Not) | None => release_after(at, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn released_more<H: Home>(verdict: Verdict, mut quickly: Quickly<H>) {
+extern "C" fn released_more<H: Home>(mut quickly: Quickly<H>, verdict: Verdict) {
     if let Some(node) = quickly.node() {
         node.give_all();
     }
-    sent_more(verdict, quickly, Handle::NONE.0);
+    sent_more(Handle::NONE.0, quickly, verdict);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_after<H: Home>(quickly: Quickly<H>, verdict: Verdict, at: usize) {
+extern "C" fn release_after<H: Home>(at: usize, verdict: Verdict, quickly: Quickly<H>) {
     drop(quickly);
-    release_long::<H>(verdict, at);
+    release_long::<H>(at, verdict);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_long<H: Home>(verdict: Verdict, at: usize) {
+extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict) {
     verdict.of(release_in_turn::<H>(at), ());
 }
 
