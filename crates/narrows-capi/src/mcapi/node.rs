@@ -1,7 +1,7 @@
 //! A node of MCAPI: its state, and how it moves on.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError};
@@ -18,7 +18,7 @@ use super::endpoint::{Endpoints, MAX_ENDPOINTS};
 use super::hear::Wanted;
 use super::home::{Home, On};
 use super::id::{Handle, NodeId, Table};
-use super::lender::Lender;
+use super::lender::Likely;
 use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
 use super::pending::TURNS;
 use super::request::{Operation, Requests};
@@ -51,8 +51,8 @@ pub(super) struct Node<H: Home> {
     /// Sides of channels, for the short way.
     pub shorts: Shorts<H>,
     pub requests: Requests,
-    /// The memory in which the packet was that was released last.
-    pub released: Option<Arc<Lender<H>>>,
+    /// The memory in which the packet was that was released last, or the next is likely to be.
+    pub likely: Likely,
     /// Channels whose link is looked for.
     pub hunting: u16,
     /// A thread waits that has the lock unless somebody asks for it.
@@ -111,7 +111,7 @@ impl<H: Home> Node<H> {
             routes: Routes::new(),
             shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
             requests: Requests::new(slot, first),
-            released: None,
+            likely: Likely::none(),
             hunting: 0,
             led: false,
             news: false,
@@ -129,6 +129,7 @@ impl<H: Home> Node<H> {
 
     /// Does all that can be done without waiting.
     pub fn progress(&mut self) {
+        self.give_all();
         self.stack.poll();
         self.hear();
         if self.hunting > 0 {

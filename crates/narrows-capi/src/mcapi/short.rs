@@ -83,7 +83,7 @@ impl<H: Home> Shorts<H> {
         }
     }
     #[inline(always)]
-    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Lender<H>)> {
+    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Arc<Lender<H>>)> {
         match &mut self.get(handle)?.way {
             Way::ReceivePackets(inlet, lender) => Some((inlet, lender)),
             _ => None,
@@ -130,14 +130,16 @@ impl<H: Home> Node<H> {
             (Kind::Packet, Direction::Receive) => {
                 let lender = self.lender(ring.link)?;
                 // Who can receive packets from there will give some back.
-                self.released = Some(lender.clone());
+                self.give_back_to(lender.likely());
                 Way::ReceivePackets(self.stack.take_inlet(ring)?, lender)
             }
             (kind, Direction::Send) => {
                 let outlet = self.stack.take_outlet(ring)?;
                 match kind {
                     Kind::Scalar => Way::SendWords(outlet),
-                    Kind::Packet if (longest as usize) < Stack::<On<H>>::SHORT_PACKET => Way::SendShorter(outlet),
+                    Kind::Packet if (longest as usize) < Stack::<On<H>>::SHORT_PACKET => {
+                        Way::SendShorter(outlet)
+                    }
                     Kind::Packet => Way::SendPackets(outlet),
                 }
             }
@@ -170,8 +172,9 @@ impl<H: Home> Node<H> {
         }
     }
 
-    /// Gives credit for all that was received the short way.
+    /// Gives credit for all that was received the short way, and all blocks that were given back.
     pub fn credit_shorts(&mut self) {
+        self.give_all();
         let Shorts { places, inlets } = &mut self.shorts;
         for at in inlets {
             if let Some(Place {

@@ -33,7 +33,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// What is to nobody.
-    pub const NONE: Prepared = Prepared { link: LinkId { index: 0, life: 0 }, words: [0; 3] };
+    pub const NONE: Prepared = Prepared { link: LinkId::NONE, words: [0; 3] };
 
     /// The link that they go over.
     #[must_use]

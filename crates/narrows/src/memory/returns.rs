@@ -46,8 +46,9 @@ impl<O: OwnMemory> Returner<O> {
     /// Names a block that its owner may use again; seen by the owner after [`Returner::publish`].
     #[inline]
     pub fn give(&mut self, block: Block) {
-        self.ring.store(self.given, u32::from(block.0));
-        self.given = self.given.wrapping_add(1);
+        let given = self.given;
+        self.given = given.wrapping_add(1);
+        self.ring.store(given, u32::from(block.0));
         self.left = self.left.wrapping_sub(i32::from(self.weights[block.class()]));
     }
 

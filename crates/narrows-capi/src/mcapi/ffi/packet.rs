@@ -1,7 +1,6 @@
 //! Packet channels.
 
 use std::ffi::c_void;
-use std::ptr::with_exposed_provenance_mut;
 
 use super::super::call::Quickly;
 use super::super::control::Kind;
@@ -177,19 +176,10 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
     let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
         return receive_long::<H>(receive_handle, out, size, verdict);
     };
-    let taken = quickly.node().map(|node| node.take_block(Handle(receive_handle)));
-    let ((at, len), more) = match taken {
-        Some(Quick::Done(packet)) => (packet, false),
-        Some(Quick::More(packet)) => (packet, true),
-        Some(Quick::Not) | None => {
-            return receive_after(receive_handle, out, size, verdict, quickly);
-        }
-    };
-    out.put(with_exposed_provenance_mut(at));
-    size.put(len);
-    match more {
-        false => verdict.say(Status::Success),
-        true => sent_more(receive_handle, quickly, verdict),
+    match quickly.node().map(|node| node.take_block(Handle(receive_handle), out, size)) {
+        Some(Quick::Done(())) => verdict.say(Status::Success),
+        Some(Quick::More(())) => sent_more(receive_handle, quickly, verdict),
+        Some(Quick::Not) | None => receive_after(receive_handle, out, size, verdict, quickly),
     }
 }
 
