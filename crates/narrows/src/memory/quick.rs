@@ -16,9 +16,9 @@ impl<P: Platform> Shared<P> {
     /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
     /// is separate.
     #[inline(always)]
-    pub fn post_in_slot(&mut self, mut descriptor: Descriptor, payload: &[u8]) -> bool {
-        descriptor.len = payload.len() as u32;
-        self.post_words_in_slot(|| descriptor.pack(), descriptor.priority, payload)
+    pub fn post_in_slot(&mut self, descriptor: Descriptor, payload: &[u8]) -> bool {
+        let words = || Descriptor { len: payload.len() as u32, ..descriptor }.pack();
+        self.post_words_in_slot(words, descriptor.priority, payload)
     }
 
     /// As [`Shared::post_in_slot`], of a descriptor that is packed.
@@ -31,7 +31,8 @@ impl<P: Platform> Shared<P> {
     ) -> bool {
         let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
         if fits {
-            self.tx.publish_words(words(), priority, payload);
+            self.tx.announce(priority);
+            self.tx.put(words(), payload);
         }
         fits
     }

@@ -120,12 +120,13 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        self.publish_words(descriptor.pack(), descriptor.priority, payload);
+        self.announce(descriptor.priority);
+        self.put(descriptor.pack(), payload);
     }
 
-    /// As [`Producer::publish`], of a descriptor that is packed.
+    /// Says that the next message has this priority, if that is more urgent than the last.
     #[inline(always)]
-    pub(super) fn publish_words(&mut self, words: [u32; 3], priority: u8, payload: &[u8]) {
+    pub(super) fn announce(&mut self, priority: u8) {
         if priority != self.priority {
             if priority < self.priority {
                 // Before the message: who has seen one more urgent looks for it.
@@ -133,7 +134,6 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
             }
             self.priority = priority;
         }
-        self.put(words, payload);
     }
 
     /// Whether the last message had this priority.
@@ -142,7 +142,8 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.priority == priority
     }
 
-    /// As [`Producer::publish`], on a ring where all are equally urgent.
+    /// As [`Producer::publish`], of a packed descriptor whose priority was
+    /// [announced](Producer::announce), or on a ring where all are equally urgent.
     #[inline(always)]
     pub(super) fn put(&mut self, words: [u32; 3], payload: &[u8]) {
         let slot = self.head;
