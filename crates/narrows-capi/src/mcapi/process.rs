@@ -110,7 +110,7 @@ pub(super) fn release<H: Home>(
     let process = H::process();
     let slot = process.slots.iter().take(Handle::SLOTS as usize).find(|slot| {
         let Ok(mut call) = Call::new(slot) else { return false };
-        let given = call.node().ok().and_then(&mut give_back);
+        let given = give_back(call.node());
         call.end();
         given.is_some()
     })?;
@@ -134,7 +134,7 @@ fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
 #[inline(never)]
-pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<'static, H>> {
+pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
     match slot_of::<H>(id.node()) {
         Some(slot) => Call::new(slot),
         None => current(),
@@ -143,7 +143,7 @@ pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<'static, H>> 
 
 /// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
 #[inline(never)]
-pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<Call<'static, H>> {
+pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<Call<H>> {
     if is_empty::<H>() {
         // In a child that was forked, `NOTHING` may be as another thread of its parent left it.
         return Err(Status::NodeNotInit);
@@ -160,17 +160,17 @@ pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<C
 pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) -> Option<T> {
     H::process().used().find_map(|slot| {
         let mut call = Call::new(slot).ok()?;
-        let answer = ask(call.node().ok()?);
+        let answer = ask(call.node());
         call.end();
         answer
     })
 }
 
 /// A call for the node that this thread initialised, if it has not ended.
-fn bound<H: Home>() -> Option<Call<'static, H>> {
+fn bound<H: Home>() -> Option<Call<H>> {
     let (slot, life) = H::bound()?;
     let call = H::process().slots.get(slot).and_then(|slot| Call::new(slot).ok());
-    let call = call.filter(|call| call.life == life);
+    let call = call.and_then(|mut call| (call.node().life == life).then_some(call));
     if call.is_none() {
         H::bind(None);
     }
@@ -178,7 +178,7 @@ fn bound<H: Home>() -> Option<Call<'static, H>> {
 }
 
 /// A call for the node that this thread initialised, or for the only one there is.
-pub(super) fn current<H: Home>() -> Outcome<Call<'static, H>> {
+pub(super) fn current<H: Home>() -> Outcome<Call<H>> {
     if let Some(call) = bound() {
         return Ok(call);
     }
@@ -221,14 +221,15 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
 /// Ends a node.
 pub(super) fn finalize<H: Home>() -> Outcome<()> {
     let mut call = current::<H>()?;
-    let lives = call.node()?.lives();
+    let lives = call.node().lives();
     call.slot.first.fetch_add(lives, Ordering::Relaxed);
     // Release: who takes the slot next takes the handles from where they are now.
     call.slot.id.store(NOBODY, Ordering::Release);
     H::process().nodes.fetch_sub(1, Ordering::Relaxed);
-    let node = call.guard.take();
+    let slot = call.slot;
+    let mut guard = call.into_guard();
+    let node = guard.take();
     H::bind(None);
-    let Call { slot, guard, .. } = call;
     drop(guard);
     slot.tell();
     drop(node);

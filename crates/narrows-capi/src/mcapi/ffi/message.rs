@@ -17,12 +17,12 @@ use super::{Started, Verdict, begin, ended, sent_more, size_of};
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
 fn send_now<H: Home>(
-    call: &mut Call<'_, H>,
+    call: &mut Call<H>,
     (from, to): (EndpointId, EndpointId),
     bytes: &Bytes,
     priority: u32,
 ) -> Outcome<Option<(u32, bool)>> {
-    let node = call.node()?;
+    let node = call.node();
     let said = match node.sender(from, bytes, priority) {
         // The receiver is looked at before what is sent to it.
         Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
@@ -48,14 +48,14 @@ fn send_now<H: Home>(
 
 /// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
 #[inline(never)]
-fn reach_own<'a, H: Home>(mut call: Call<'a, H>, to: EndpointId) -> Outcome<Call<'a, H>> {
-    let node = call.node()?;
+fn reach_own<H: Home>(mut call: Call<H>, to: EndpointId) -> Outcome<Call<H>> {
+    let node = call.node();
     if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
         return Ok(call);
     }
     // Both ends are this node's: it takes some turns and no waiting.
     for _ in 0..1000 {
-        let node = call.node()?;
+        let node = call.node();
         node.progress();
         if node.reach_own(to)? {
             return Ok(call);
@@ -151,7 +151,7 @@ fn start_to_send<H: Home>(
     };
     let (mut call, priority) = (reach_own(call, to)?, priority as u8);
     let operation = Operation::SendMessage { to, bytes, priority };
-    let request = call.node()?.begin(operation, of_call)?;
+    let request = call.node().begin(operation, of_call)?;
     Ok(Started::Pending(call, request, timeout))
 }
 
@@ -271,18 +271,18 @@ fn start_to_receive<H: Home>(
     of_call: bool,
 ) -> Outcome<Started<H>> {
     let mut call = process::of_endpoint::<H>(id)?;
-    let node = call.node()?;
+    let node = call.node();
     if !wanted {
         return Err(Status::Parameter);
     }
     let (inner, timeout) = receiver(node, id)?;
     let (looks, room) = (if of_call { H::LOOKS } else { 1 }, buffer.room());
-    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get()))? {
-        call.node()?.turn();
+    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get())) {
+        call.node().turn();
         let done = taken.and_then(|len| received(len, room));
         return ended(call, done.map(Started::Done));
     }
-    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
+    let request = call.node().begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
     Ok(Started::Pending(call, request, timeout))
 }
 
@@ -317,7 +317,7 @@ pub(super) unsafe extern "C" fn msg_available<H: Home>(
     let id = EndpointId(receive_endpoint);
     let count = || {
         let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node()?;
+        let node = call.node();
         let (inner, _) = receiver(node, id)?;
         node.progress();
         let count = node.stack.available(inner).map_err(|_| Status::EndpInvalid);

@@ -97,7 +97,7 @@ impl From<Option<Handle>> for Begun {
 enum Started<H: Home> {
     Done(u64),
     /// Its request, and how many milliseconds a call may wait for it.
-    Pending(Call<'static, H>, Handle, u32),
+    Pending(Call<H>, Handle, u32),
 }
 
 impl<H: Home> Started<H> {
@@ -176,7 +176,7 @@ fn given<H: Home>(all: bool) -> Outcome<()> {
 }
 
 /// Ends a call with what it came to.
-fn ended<H: Home, T>(call: Call<'_, H>, outcome: Outcome<T>) -> Outcome<T> {
+fn ended<H: Home, T>(call: Call<H>, outcome: Outcome<T>) -> Outcome<T> {
     call.end();
     outcome
 }

@@ -130,7 +130,7 @@ fn send_in_turn<H: Home>(handle: u32, bytes: Bytes) -> Outcome<()> {
 fn start_to_send<H: Home>(handle: u32, bytes: Bytes, of_call: bool) -> Outcome<Started<H>> {
     given::<H>(!bytes.missing())?;
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
+    let node = call.node();
     if let Some(sent) = node.send_packet(handle, bytes.get()) {
         node.turn();
         return ended(call, sent.map(|()| Started::Done(bytes.get().len() as u64)));
@@ -223,11 +223,11 @@ fn start_to_receive<H: Home>(
     given::<H>(wanted)?;
     let (mut call, handle) = channel::<H>(handle)?;
     let looks = if of_call { H::LOOKS } else { 1 };
-    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out))? {
-        call.node()?.turn();
+    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out)) {
+        call.node().turn();
         return ended(call, received.map(Started::Done));
     }
-    let node = call.node()?;
+    let node = call.node();
     let (timeout, _) = waits(node.channels.get(handle));
     let operation = Operation::ReceivePacket { channel: handle, out };
     let request = node.begin(operation, of_call)?;

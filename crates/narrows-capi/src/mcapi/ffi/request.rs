@@ -66,7 +66,7 @@ pub(super) unsafe extern "C" fn test<H: Home>(
             Named::Ended(how) => Some(how),
             Named::Kept(handle) => {
                 let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-                let done = call.node()?.ended_by_now(handle);
+                let done = call.node().ended_by_now(handle);
                 call.end();
                 done
             }
@@ -104,7 +104,7 @@ pub(super) unsafe extern "C" fn wait<H: Home>(
             Named::Kept(handle) => handle,
         };
         let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-        call.node()?.requests.wait(handle)?;
+        call.node().requests.wait(handle)?;
         let attempt =
             |node: &mut Node<H>| node.ended_by_now(handle).map(|done| Ok(was_there(done)));
         let done = call.until(timeout, attempt, |node| node.requests.wait_no_more(handle))?;
@@ -176,7 +176,7 @@ impl Several {
             Err(Status::RequestInvalid) => return Ok(Some((first, Err(Status::RequestInvalid)))),
             other => other?,
         };
-        let node = call.node()?;
+        let node = call.node();
         for (index, _, handle) in self.of(slot) {
             if let Err(status) = node.requests.wait(handle) {
                 let before = self.of(slot).take_while(|(at, _, _)| *at < index);
@@ -287,7 +287,7 @@ pub(super) unsafe extern "C" fn cancel<H: Home>(request: *mut u32, status: *mut 
             return Err(Status::RequestInvalid);
         };
         let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-        let node = call.node()?;
+        let node = call.node();
         let taken = node.cancel(handle).then_some(()).ok_or(Status::RequestInvalid);
         if taken.is_ok() {
             variable.put(cancelled());

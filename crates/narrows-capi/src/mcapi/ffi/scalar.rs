@@ -92,7 +92,7 @@ extern "C" fn send_long<H: Home>(handle: u32, value: u64, verdict: Verdict, len:
 #[inline(never)]
 fn send_in_turn<H: Home>(handle: u32, value: u64, len: u32) -> Outcome<()> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
+    let node = call.node();
     if let Some(sent) = node.send_scalar(handle, value, len) {
         node.turn();
         return ended(call, sent);
@@ -158,11 +158,11 @@ extern "C" fn receive_long<H: Home>(handle: u32, verdict: Verdict, len: u32) -> 
 #[inline(never)]
 fn receive_in_turn<H: Home>(handle: u32, len: u32) -> Outcome<u64> {
     let (mut call, handle) = channel::<H>(handle)?;
-    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len))? {
-        call.node()?.turn();
+    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len)) {
+        call.node().turn();
         return ended(call, received);
     }
-    let node = call.node()?;
+    let node = call.node();
     let (timeout, _) = waits(node.channels.get(handle));
     let request = node.begin(Operation::ReceiveScalar { channel: handle, len }, true)?;
     call.until_ended(request, timeout)
