@@ -173,7 +173,7 @@ impl<H: Home> Drop for Quickly<H> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: `new` has locked it.
-        unsafe { self.0.node.force_unlock() };
+        unsafe { self.0.node.raw().unlock() };
     }
 }
 
@@ -192,7 +192,18 @@ impl<H: Home> Quickly<H> {
         unsafe { &mut *self.0.node.data_ptr() }.as_deref_mut()
     }
 
-    /// Ends it, handing on what it came to: a value that need not outlive a call then.
+    /// Ends it.
+    #[inline(always)]
+    pub fn end(self) {
+        // SAFETY: it is unlocked as `drop` would, which is left out: its call would not be inlined.
+        let lock = unsafe { self.0.node.raw() };
+        std::mem::forget(self);
+        if lock.is_passed_on() {
+            lock.pass_on();
+        }
+    }
+
+    /// As [`Quickly::end`], handing on what it came to: a value that need not outlive a call then.
     #[inline(always)]
     pub fn end_with(self, value: u64) -> u64 {
         #[cold]

@@ -121,12 +121,12 @@ impl Endpoints {
     }
 
     /// The port of the stack's that an endpoint of this node has.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, id: EndpointId) -> Option<u16> {
         let inner = self.ports.get(usize::from(id.port())).copied();
         inner.filter(|inner| *inner != 0 && id.node() == self.node)
     }
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, inner: u16) -> Option<&Endpoint> {
         self.places.get(usize::from(inner).wrapping_sub(1))?.as_ref()
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError};
+use narrows::endpoint::{Address, Limits, Node as Stack, SendError};
 use narrows::link::{LinkId, Name};
 use narrows::memory::{Class, Layout};
 use narrows::platform::{Lost, Platform};
@@ -158,8 +158,7 @@ impl<H: Home> Node<H> {
             }
             let to = Address { link, port: CONTROL };
             let bytes = control.encode();
-            let sent = self.stack.try_send(CONTROL, to, Message::new(&bytes[..]).priority(0));
-            match sent {
+            match self.try_send(to, &bytes, (0, 0)) {
                 Err(SendError::RingFull | SendError::PoolEmpty) => {
                     let _ = self.stack.want_room_for_messages(link, true);
                     full |= peer;

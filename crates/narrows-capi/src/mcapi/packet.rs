@@ -24,7 +24,7 @@ impl<H: Home> Node<H> {
             return Quick::Not;
         };
         let sent = self.stack.post_short_packet(outlet, bytes, PLACEMENT, 0);
-        done(sent.map(|armed| ((), armed)))
+        done(sent)
     }
 
     /// Sends a packet the short way.
@@ -38,7 +38,7 @@ impl<H: Home> Node<H> {
             return Quick::Not;
         }
         let sent = self.stack.post_packet(outlet, bytes, PLACEMENT, 0);
-        done(sent.map(|armed| ((), armed)))
+        done(sent)
     }
 
     /// Receives a packet the short way: where it is and how long.
@@ -54,7 +54,7 @@ impl<H: Home> Node<H> {
             size.put(len);
             out.put(with_exposed_provenance_mut(at));
         });
-        done(taken.map(|due| ((), due)))
+        done(taken)
     }
 
     /// Sends a packet if there is room and nothing waits before it.
@@ -126,7 +126,7 @@ impl<H: Home> Node<H> {
         let ring = channel.ring?;
         let arrival = match self.take_entry(ring) {
             Ok(Some(arrival)) => arrival,
-            nothing => return self.nothing(handle, nothing),
+            nothing => return self.nothing(handle, nothing).map(Err),
         };
         Some(match self.hold(ring, &arrival) {
             Some((at, size)) => {
@@ -154,8 +154,10 @@ impl<H: Home> Node<H> {
     /// Gives a received packet back the short way: if it is in the same memory as the last.
     #[inline(always)]
     pub fn put_back(&mut self, at: usize) -> Quick<()> {
-        let block = self.likely.take_back(at);
-        done(block.map(|block| ((), self.stack.give_block(self.likely.link, block))))
+        match self.likely.take_back(at) {
+            Some(block) => Quick::of((), self.stack.give_block(self.likely.link, block)),
+            None => Quick::Not,
+        }
     }
 
     /// Lets the sender have the blocks that were given back the short way.

@@ -39,7 +39,7 @@ impl Routes {
     #[inline(always)]
     fn find(&self, ends: (EndpointId, EndpointId), changes: u64) -> Option<&Prepared> {
         let way = self.0.get(Routes::at(ends.1))?;
-        (way.ends == ends && way.changes == changes).then_some(&way.to)
+        if way.ends == ends && way.changes == changes { Some(&way.to) } else { None }
     }
 }
 
@@ -59,7 +59,7 @@ impl<H: Home> Node<H> {
         priority: u32,
     ) -> Quick<()> {
         let sent = self.post_message(ends, bytes.there(), priority);
-        done(sent.map(|armed| ((), armed)))
+        done(sent)
     }
 
     #[inline(always)]
@@ -70,8 +70,11 @@ impl<H: Home> Node<H> {
         priority: u32,
     ) -> Option<bool> {
         let bytes = bytes?;
+        if priority >= PRIORITIES {
+            return None;
+        }
         // The first change was the making of the node: no way that was found has 0.
-        let to = self.routes.find(ends, self.changes()).filter(|_| priority < PRIORITIES)?;
+        let to = self.routes.find(ends, self.changes())?;
         self.stack.post_short(to, priority as u8, bytes)
     }
 

@@ -352,11 +352,14 @@ impl Layout {
         }
     }
     /// Where a block lies, if there is one of that name.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block(&self, block: Block) -> Option<(u32, u32)> {
         let (class, index) = (block.class(), block.index());
         let Lots { offsets, strides, sizes, counts } = &self.lots;
-        (index < counts[class]).then(|| (offsets[class] + index * strides[class], sizes[class]))
+        if index >= counts[class] {
+            return None;
+        }
+        Some((offsets[class] + index * strides[class], sizes[class]))
     }
 
     pub(crate) fn slots_in<M: Memory>(

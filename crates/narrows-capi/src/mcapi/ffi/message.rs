@@ -82,11 +82,17 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
     let Some(mut quickly) = process::quickly_at::<H>(from) else {
         return send_long::<H>(from, to, bytes, priority, verdict);
     };
-    let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
+    let sent = match quickly.node() {
+        Some(node) => node.put_message((from, to), &bytes, priority),
+        None => Quick::Not,
+    };
     match sent {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => rung_for((from, to), quickly, verdict),
-        Some(Quick::Not) | None => send_after((from, to), quickly, bytes, priority, verdict),
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => rung_for((from, to), quickly, verdict),
+        Quick::Not => send_after((from, to), quickly, bytes, priority, verdict),
     }
 }
 
@@ -211,17 +217,21 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
     let Some(mut quickly) = quickly else {
         return receive_long::<H>(id, buffer, size, verdict);
     };
-    let taken = quickly.node().map(|node| node.collect_message(id, buffer.there()));
+    let taken = match quickly.node() {
+        Some(node) => node.collect_message(id, buffer.there()),
+        None => Quick::Not,
+    };
     match taken {
-        Some(Quick::Done(len)) if len <= buffer_size => {
+        Quick::Done(len) if len <= buffer_size => {
             size.put(len);
             verdict.say(Status::Success);
+            quickly.end();
         }
-        Some(Quick::Done(len) | Quick::More(len)) => {
+        Quick::Done(len) | Quick::More(len) => {
             size.put(len.min(buffer_size));
             received_more(quickly, len > buffer_size, verdict);
         }
-        Some(Quick::Not) | None => receive_after(id, buffer, size, verdict, quickly),
+        Quick::Not => receive_after(id, buffer, size, verdict, quickly),
     }
 }
 

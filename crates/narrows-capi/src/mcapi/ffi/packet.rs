@@ -89,11 +89,17 @@ pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
     let Some(mut quickly) = process::quickly_for::<H>(send_handle) else {
         return send_long::<H>(send_handle, bytes, verdict);
     };
-    let sent = quickly.node().map(|node| node.put_short(Handle(send_handle), &bytes));
+    let sent = match quickly.node() {
+        Some(node) => node.put_short(Handle(send_handle), &bytes),
+        None => Quick::Not,
+    };
     match sent {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(send_handle, quickly, verdict),
-        Some(Quick::Not) | None => send_after(send_handle, bytes, verdict, quickly),
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(send_handle, quickly, verdict),
+        Quick::Not => send_after(send_handle, bytes, verdict, quickly),
     }
 }
 
@@ -105,10 +111,17 @@ extern "C" fn send_after<H: Home>(
     verdict: Verdict,
     mut quickly: Quickly<H>,
 ) {
-    match quickly.node().map(|node| node.put_block(Handle(handle), &bytes)) {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(handle, quickly, verdict),
-        Some(Quick::Not) | None => {
+    let done = match quickly.node() {
+        Some(node) => node.put_block(Handle(handle), &bytes),
+        None => Quick::Not,
+    };
+    match done {
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(handle, quickly, verdict),
+        Quick::Not => {
             drop(quickly);
             send_long::<H>(handle, bytes, verdict);
         }
@@ -176,10 +189,17 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
     let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
         return receive_long::<H>(receive_handle, out, size, verdict);
     };
-    match quickly.node().map(|node| node.take_block(Handle(receive_handle), out, size)) {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(receive_handle, quickly, verdict),
-        Some(Quick::Not) | None => receive_after(receive_handle, out, size, verdict, quickly),
+    let done = match quickly.node() {
+        Some(node) => node.take_block(Handle(receive_handle), out, size),
+        None => Quick::Not,
+    };
+    match done {
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(receive_handle, quickly, verdict),
+        Quick::Not => receive_after(receive_handle, out, size, verdict, quickly),
     }
 }
 
@@ -254,10 +274,17 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
     let Some(mut quickly) = process::quickly_releasing::<H>() else {
         return release_long::<H>(at, verdict);
     };
-    match quickly.node().map(|node| node.put_back(at)) {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => released_more(quickly, verdict),
-        Some(Quick::Not) | None => release_after(at, verdict, quickly),
+    let done = match quickly.node() {
+        Some(node) => node.put_back(at),
+        None => Quick::Not,
+    };
+    match done {
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => released_more(quickly, verdict),
+        Quick::Not => release_after(at, verdict, quickly),
     }
 }
 

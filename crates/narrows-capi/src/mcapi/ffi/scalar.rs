@@ -62,11 +62,17 @@ unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
         return send_long::<H>(handle, value, verdict, len);
     };
-    let sent = quickly.node().map(|node| node.put_word(Handle(handle), value, len));
+    let sent = match quickly.node() {
+        Some(node) => node.put_word(Handle(handle), value, len),
+        None => Quick::Not,
+    };
     match sent {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(handle, quickly, verdict),
-        Some(Quick::Not) | None => send_after(handle, value, verdict, quickly, len),
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(handle, quickly, verdict),
+        Quick::Not => send_after(handle, value, verdict, quickly, len),
     }
 }
 
@@ -112,14 +118,17 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
         return receive_long::<H>(handle, verdict, len);
     };
-    let taken = quickly.node().map(|node| node.take_word(Handle(handle), len));
+    let taken = match quickly.node() {
+        Some(node) => node.take_word(Handle(handle), len),
+        None => Quick::Not,
+    };
     match taken {
-        Some(Quick::Done(word)) => {
+        Quick::Done(word) => {
             verdict.say(Status::Success);
             quickly.end_with(word)
         }
-        Some(Quick::More(word)) => received_more(handle, verdict, quickly, word),
-        Some(Quick::Not) | None => receive_after(handle, verdict, quickly, len),
+        Quick::More(word) => received_more(handle, verdict, quickly, word),
+        Quick::Not => receive_after(handle, verdict, quickly, len),
     }
 }
 
