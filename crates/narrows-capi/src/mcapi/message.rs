@@ -52,8 +52,9 @@ impl<H: Home> Node<H> {
 
     #[inline(always)]
     fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<usize> {
-        let (inner, buffer) = (self.endpoints.find(id)?, buffer?);
-        let endpoint = self.endpoints.get(inner).filter(|endpoint| endpoint.receiving == 0)?;
+        let (inner, buffer) = (self.endpoints.find_quickly(id)?, buffer?);
+        let endpoint =
+            self.endpoints.get_quickly(inner).filter(|endpoint| endpoint.receiving == 0)?;
         let tag = endpoint.tag;
         let received = self.stack.take_first(inner, buffer)?;
         // What is not meant for it is for an endpoint that had this place before.

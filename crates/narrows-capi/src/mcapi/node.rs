@@ -1,6 +1,5 @@
 //! A node of MCAPI: its state, and how it moves on.
 
-use std::collections::VecDeque;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -62,7 +61,7 @@ pub(super) struct Node<H: Home> {
     /// Calls that may find what they want before the next that sees to everything.
     pub turns: u8,
     pub wanted: Vec<Wanted>,
-    pub unsaid: VecDeque<(LinkId, Control)>,
+    pub unsaid: Vec<(LinkId, Control)>,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
     pub unheard: bool,
 }
@@ -117,7 +116,7 @@ impl<H: Home> Node<H> {
             news: false,
             turns: TURNS,
             wanted: Vec::with_capacity(64),
-            unsaid: VecDeque::with_capacity(64),
+            unsaid: Vec::with_capacity(64),
             unheard: false,
         })
     }
@@ -141,7 +140,7 @@ impl<H: Home> Node<H> {
 
     /// Says something to the node behind a link.
     pub fn say(&mut self, link: LinkId, control: Control) {
-        self.unsaid.push_back((link, control));
+        self.unsaid.push((link, control));
         self.speak();
     }
 

@@ -51,9 +51,8 @@ impl<H: Home> Process<H> {
     }
 
     /// The slots that nodes can have.
-    #[inline(always)]
-    fn used(&self) -> impl Iterator<Item = &Slot<H>> {
-        self.slots.first_chunk::<{ Handle::SLOTS as usize }>().into_iter().flatten()
+    fn used(&self) -> &[Slot<H>] {
+        self.slots.get(..Handle::SLOTS as usize).unwrap_or_default()
     }
 }
 
@@ -107,8 +106,7 @@ pub(super) fn quickly_releasing<H: Home>() -> Option<Quickly<H>> {
 pub(super) fn release<H: Home>(
     mut give_back: impl FnMut(&mut Node<H>) -> Option<()>,
 ) -> Option<()> {
-    let process = H::process();
-    let slot = process.slots.iter().take(Handle::SLOTS as usize).find(|slot| {
+    let slot = H::process().used().iter().find(|slot| {
         let Ok(mut call) = Call::new(slot) else { return false };
         let given = give_back(call.node());
         call.end();
@@ -128,8 +126,7 @@ pub(super) fn is_empty<H: Home>() -> bool {
 #[inline]
 fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
     // Relaxed: the lock orders what is behind it.
-    let slots: &[Slot<H>] = H::process().slots.get(..Handle::SLOTS as usize)?;
-    slots.iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
+    H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
@@ -158,7 +155,7 @@ pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<C
 
 /// A call for each node of the process in turn, until one has an answer.
 pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) -> Option<T> {
-    H::process().used().find_map(|slot| {
+    H::process().used().iter().find_map(|slot| {
         let mut call = Call::new(slot).ok()?;
         let answer = ask(call.node());
         call.end();
@@ -183,7 +180,7 @@ pub(super) fn current<H: Home>() -> Outcome<Call<H>> {
         return Ok(call);
     }
     let there = |slot: &&Slot<H>| slot.id.load(Ordering::Relaxed) != NOBODY;
-    let mut nodes = H::process().used().filter(there);
+    let mut nodes = H::process().used().iter().filter(there);
     match (nodes.next(), nodes.next()) {
         (Some(slot), None) => Call::new(slot),
         _ => Err(Status::NodeNotInit),
@@ -202,7 +199,7 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
     }
     // Acquire: pairs with the release in `finalize`.
     let free = |(_, slot): &(usize, &Slot<H>)| slot.id.load(Ordering::Acquire) == NOBODY;
-    let free = H::process().used().enumerate().find(free);
+    let free = H::process().used().iter().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
     let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), H::cores())?;
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
