@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use narrows::endpoint::{Channel as Ring, Node as Stack, Outlet};
+use narrows::link::LinkId;
 
 use super::control::Kind;
 use super::endpoint::Direction;
@@ -129,8 +130,10 @@ impl<H: Home> Node<H> {
             (Kind::Scalar, Direction::Receive) => Way::ReceiveWords(self.stack.take_inlet(ring)?),
             (Kind::Packet, Direction::Receive) => {
                 let lender = self.lender(ring.link)?;
-                // Who can receive packets from there will give some back.
-                self.give_back_to(lender.likely());
+                if self.likely.link == LinkId::NONE {
+                    // Who can receive packets from there will give some back.
+                    self.likely = lender.likely();
+                }
                 Way::ReceivePackets(self.stack.take_inlet(ring)?, lender)
             }
             (kind, Direction::Send) => {
