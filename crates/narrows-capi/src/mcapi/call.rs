@@ -33,15 +33,15 @@ impl<H: Home> Drop for Call<H> {
 
 impl<H: Home> Call<H> {
     #[inline(never)]
-    pub fn new(slot: &'static Slot<H>) -> Outcome<Call<H>> {
+    pub fn new(slot: &'static Slot<H>) -> Option<Call<H>> {
         Call::of(slot, slot.lock())
     }
 
     /// With the slot's lock.
-    fn of(slot: &'static Slot<H>, mut guard: Guard<'static, H>) -> Outcome<Call<H>> {
-        let node = guard.as_deref_mut().map(NonNull::from).ok_or(Status::NodeNotInit)?;
+    fn of(slot: &'static Slot<H>, mut guard: Guard<'static, H>) -> Option<Call<H>> {
+        let node = NonNull::from(guard.as_deref_mut()?);
         std::mem::forget(guard);
-        Ok(Call { slot, node })
+        Some(Call { slot, node })
     }
 
     /// The node.
@@ -130,7 +130,7 @@ impl<H: Home> Call<H> {
                 true => slot.lead(guard, until, H::now().saturating_sub(start) < look),
                 false => slot.follow(guard, until),
             };
-            self = Call::of(slot, guard)?;
+            self = Call::of(slot, guard).ok_or(Status::NodeNotInit)?;
             if self.node().life != life {
                 return Err(Status::NodeNotInit);
             }

@@ -107,7 +107,7 @@ pub(super) fn release<H: Home>(
     mut give_back: impl FnMut(&mut Node<H>) -> Option<()>,
 ) -> Option<()> {
     let slot = H::process().used().iter().find(|slot| {
-        let Ok(mut call) = Call::new(slot) else { return false };
+        let Some(mut call) = Call::new(slot) else { return false };
         let given = give_back(call.node());
         call.end();
         given.is_some()
@@ -130,33 +130,46 @@ fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
 }
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
+    near_endpoint(id).ok_or(Status::NodeNotInit)
+}
+
+// What finds a call tells no more than whether it did, which takes two registers and no memory.
+#[inline(never)]
+fn near_endpoint<H: Home>(id: EndpointId) -> Option<Call<H>> {
     match slot_of::<H>(id.node()) {
         Some(slot) => Call::new(slot),
-        None => current(),
+        None => of_thread(),
     }
 }
 
 /// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<Call<H>> {
+    with_handle(handle).ok_or_else(|| none_of::<H>(otherwise))
+}
+
+#[inline(never)]
+fn with_handle<H: Home>(handle: Handle) -> Option<Call<H>> {
     if is_empty::<H>() {
         // In a child that was forked, `NOTHING` may be as another thread of its parent left it.
-        return Err(Status::NodeNotInit);
+        return None;
     }
-    let slot = handle.slot().and_then(|at| H::process().slots.get(at));
-    match slot.map(Call::new) {
-        Some(Ok(call)) => Ok(call),
-        _ if is_empty::<H>() => Err(Status::NodeNotInit),
-        _ => Err(otherwise),
-    }
+    Call::new(H::process().slots.get(handle.slot()?)?)
+}
+
+/// What there is none of: if there is no node, that.
+#[cold]
+#[inline(never)]
+fn none_of<H: Home>(otherwise: Status) -> Status {
+    if is_empty::<H>() { Status::NodeNotInit } else { otherwise }
 }
 
 /// A call for each node of the process in turn, until one has an answer.
 pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) -> Option<T> {
     H::process().used().iter().find_map(|slot| {
-        let mut call = Call::new(slot).ok()?;
+        let mut call = Call::new(slot)?;
         let answer = ask(call.node());
         call.end();
         answer
@@ -166,7 +179,7 @@ pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) ->
 /// A call for the node that this thread initialised, if it has not ended.
 fn bound<H: Home>() -> Option<Call<H>> {
     let (slot, life) = H::bound()?;
-    let call = H::process().slots.get(slot).and_then(|slot| Call::new(slot).ok());
+    let call = H::process().slots.get(slot).and_then(Call::new);
     let call = call.and_then(|mut call| (call.node().life == life).then_some(call));
     if call.is_none() {
         H::bind(None);
@@ -175,15 +188,21 @@ fn bound<H: Home>() -> Option<Call<H>> {
 }
 
 /// A call for the node that this thread initialised, or for the only one there is.
+#[inline(always)]
 pub(super) fn current<H: Home>() -> Outcome<Call<H>> {
+    of_thread().ok_or(Status::NodeNotInit)
+}
+
+#[inline(never)]
+fn of_thread<H: Home>() -> Option<Call<H>> {
     if let Some(call) = bound() {
-        return Ok(call);
+        return Some(call);
     }
     let there = |slot: &&Slot<H>| slot.id.load(Ordering::Relaxed) != NOBODY;
     let mut nodes = H::process().used().iter().filter(there);
     match (nodes.next(), nodes.next()) {
         (Some(slot), None) => Call::new(slot),
-        _ => Err(Status::NodeNotInit),
+        _ => None,
     }
 }
 
