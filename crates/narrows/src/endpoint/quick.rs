@@ -6,7 +6,7 @@ use super::message::descriptor;
 use super::{Address, Message, Node, Payload, Port, Received, SendError, What};
 use crate::link::{self, Link, LinkId};
 pub(super) use crate::memory::More;
-use crate::memory::{Ack, Descriptor, Shared};
+use crate::memory::{Ack, Shared};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::{Strategy, Transfer};
@@ -104,9 +104,7 @@ impl<P: Platform> Node<P> {
     #[inline(always)]
     pub fn post_short(&mut self, to: &Prepared, priority: u8, bytes: &[u8]) -> Option<bool> {
         let shared = &mut self.links.up_mut(to.link)?.shared;
-        let priority = priority.min(7);
-        let words = || Descriptor::completed(to.words, bytes.len() as u32, priority);
-        let posted = shared.post_words_in_slot(words, priority, bytes);
+        let posted = shared.post_words_in_slot(to.words, priority.min(7), bytes);
         posted.then(|| shared.is_armed(&self.platform))
     }
 

@@ -76,7 +76,7 @@ impl<P: Platform> Outlet<P> {
 
     #[inline(always)]
     fn put(&mut self, platform: &P, entry: &Descriptor, payload: &[u8]) -> bool {
-        self.tx.put(entry.pack(), payload);
+        self.tx.put(entry, payload);
         platform.fence();
         self.tx.armed()
     }

@@ -16,23 +16,23 @@ impl<P: Platform> Shared<P> {
     /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
     /// is separate.
     #[inline(always)]
-    pub fn post_in_slot(&mut self, descriptor: Descriptor, payload: &[u8]) -> bool {
-        let words = || Descriptor { len: payload.len() as u32, ..descriptor }.pack();
-        self.post_words_in_slot(words, descriptor.priority, payload)
-    }
-
-    /// As [`Shared::post_in_slot`], of a descriptor that is packed.
-    #[inline(always)]
-    pub fn post_words_in_slot(
-        &mut self,
-        words: impl FnOnce() -> [u32; 3],
-        priority: u8,
-        payload: &[u8],
-    ) -> bool {
+    pub fn post_in_slot(&mut self, mut descriptor: Descriptor, payload: &[u8]) -> bool {
         let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
         if fits {
+            descriptor.len = payload.len() as u32;
+            self.tx.publish(&descriptor, payload);
+        }
+        fits
+    }
+
+    /// As [`Shared::post_in_slot`], of a packed descriptor that has neither length nor priority.
+    #[inline(always)]
+    pub fn post_words_in_slot(&mut self, words: [u32; 3], priority: u8, payload: &[u8]) -> bool {
+        let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
+        if fits {
+            let words = Descriptor::completed(words, payload.len() as u32, priority);
             self.tx.announce(priority);
-            self.tx.put(words(), payload);
+            self.tx.put_words(words, payload);
         }
         fits
     }

@@ -121,7 +121,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
         self.announce(descriptor.priority);
-        self.put(descriptor.pack(), payload);
+        self.put(descriptor, payload);
     }
 
     /// Says that the next message has this priority, if that is more urgent than the last.
@@ -142,17 +142,31 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.priority == priority
     }
 
-    /// As [`Producer::publish`], of a packed descriptor whose priority was
-    /// [announced](Producer::announce), or on a ring where all are equally urgent.
+    /// As [`Producer::publish`], of what was [announced](Producer::announce), or on a ring where all are
+    /// equally urgent.
     #[inline(always)]
-    pub(super) fn put(&mut self, words: [u32; 3], payload: &[u8]) {
-        let slot = self.head;
-        let next = slot.wrapping_add(1);
-        self.head = next;
-        self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
+    pub(super) fn put(&mut self, descriptor: &Descriptor, payload: &[u8]) {
+        let slot = self.claim();
         // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
-        self.slots.write_slot(slot, self.line, next, words, payload);
+        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), descriptor.pack(), payload);
+    }
+
+    /// As [`Producer::put`], of a packed descriptor.
+    #[inline(always)]
+    pub(super) fn put_words(&mut self, words: [u32; 3], payload: &[u8]) {
+        let slot = self.claim();
+        // Release: as in `Producer::put`.
+        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
+    }
+
+    /// The slot that is written next; the head is behind it.
+    #[inline(always)]
+    fn claim(&mut self) -> u32 {
+        let slot = self.head;
+        self.head = slot.wrapping_add(1);
+        self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
+        slot
     }
 
     /// The next slot is going to be written: its line comes meanwhile.
