@@ -33,7 +33,10 @@ fn settle(node: &mut Node<Side>) {
 /// Takes the next packet off a channel, as long as its link is there.
 fn take_packet(node: &Node<Side>, inlet: &mut Inlet<Side>) -> Option<InPlace> {
     let link = inlet.link();
-    inlet.take_packet(node.peer_region(link)?, node.peer_layout(link)?)
+    let peer = (node.peer_region(link)?, node.peer_layout(link)?);
+    let mut taken = None;
+    inlet.take_packet(|| peer, |packet| taken = Some(packet))?;
+    taken
 }
 
 /// Channel `ring` from `a` to `b`, as each names it.

@@ -1,6 +1,8 @@
 //! Calls: a node that is locked for one, at once or in turn.
 #![allow(unsafe_code)]
 
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 use parking_lot::lock_api::RawMutex as _;
@@ -14,26 +16,46 @@ use super::request::Done;
 use super::slot::{Guard, Slot};
 use super::status::{Outcome, Status};
 
-/// A node that a call has locked.
-pub(super) struct Call<'a, H: Home> {
-    pub slot: &'a Slot<H>,
-    pub guard: Guard<'a, H>,
-    pub life: u64,
+/// A node that a call has locked. It has the slot's lock, as a guard would.
+pub(super) struct Call<H: Home> {
+    pub slot: &'static Slot<H>,
+    /// What is in the slot.
+    node: NonNull<Node<H>>,
 }
 
-impl<'a, H: Home> Call<'a, H> {
+impl<H: Home> Drop for Call<H> {
     #[inline(never)]
-    pub fn new(slot: &'a Slot<H>) -> Outcome<Call<'a, H>> {
-        let guard = slot.lock();
-        let life = guard.as_ref().ok_or(Status::NodeNotInit)?.life;
-        Ok(Call { slot, guard, life })
+    fn drop(&mut self) {
+        // SAFETY: `new` has locked it.
+        unsafe { self.slot.node.force_unlock() };
+    }
+}
+
+impl<H: Home> Call<H> {
+    #[inline(never)]
+    pub fn new(slot: &'static Slot<H>) -> Option<Call<H>> {
+        Call::of(slot, slot.lock())
+    }
+
+    /// With the slot's lock.
+    fn of(slot: &'static Slot<H>, mut guard: Guard<'static, H>) -> Option<Call<H>> {
+        let node = NonNull::from(guard.as_deref_mut()?);
+        std::mem::forget(guard);
+        Some(Call { slot, node })
     }
 
     /// The node.
     #[inline]
-    pub fn node(&mut self) -> Outcome<&mut Node<H>> {
-        let node = self.guard.as_deref_mut().filter(|node| node.life == self.life);
-        node.ok_or(Status::NodeNotInit)
+    pub fn node(&mut self) -> &mut Node<H> {
+        // SAFETY: it is in the slot, of which this has the lock, and is lent to one at a time.
+        unsafe { self.node.as_mut() }
+    }
+
+    /// The lock that it has.
+    pub fn into_guard(self) -> Guard<'static, H> {
+        let slot = ManuallyDrop::new(self).slot;
+        // SAFETY: `new` has locked it, and nothing unlocks it but the guard.
+        unsafe { slot.node.make_guard_unchecked() }
     }
 
     /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
@@ -43,14 +65,14 @@ impl<'a, H: Home> Call<'a, H> {
         &mut self,
         looks: u32,
         mut attempt: impl FnMut(&mut Node<H>) -> Option<T>,
-    ) -> Outcome<Option<T>> {
-        let node = self.node()?;
+    ) -> Option<T> {
+        let node = self.node();
         let looks = if node.look.is_zero() { 1 } else { looks };
         let mut look = || {
             std::hint::spin_loop();
             attempt(node)
         };
-        Ok((0..looks).find_map(|_| look()))
+        (0..looks).find_map(|_| look())
     }
 
     /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
@@ -81,17 +103,17 @@ impl<'a, H: Home> Call<'a, H> {
         over: &mut dyn FnMut(&mut Node<H>) -> bool,
         give_up: &mut dyn FnMut(&mut Node<H>),
     ) -> Outcome<()> {
-        if over(self.node()?) {
+        let (slot, life, look) = (self.slot, self.node().life, self.node().look);
+        if over(self.node()) {
             self.end();
             return Ok(());
         }
         let start = H::now();
         let until =
             (timeout != INFINITE).then(|| start + Duration::from_millis(u64::from(timeout)));
-        let look = self.node()?.look;
         let mut leads = false;
         let outcome = loop {
-            let node = self.node()?;
+            let node = self.node();
             if until.is_some_and(|until| H::now() >= until) {
                 give_up(node);
                 break Err(Status::Timeout);
@@ -101,20 +123,23 @@ impl<'a, H: Home> Call<'a, H> {
                 node.led = true;
             }
             if std::mem::take(&mut node.news) {
-                self.slot.tell();
+                slot.tell();
             }
-            let Call { slot, guard, life } = self;
+            let guard = self.into_guard();
             let guard = match leads {
                 true => slot.lead(guard, until, H::now().saturating_sub(start) < look),
                 false => slot.follow(guard, until),
             };
-            self = Call { slot, guard, life };
-            if over(self.node()?) {
+            self = Call::of(slot, guard).ok_or(Status::NodeNotInit)?;
+            if self.node().life != life {
+                return Err(Status::NodeNotInit);
+            }
+            if over(self.node()) {
                 break Ok(());
             }
         };
         if leads {
-            let node = self.node()?;
+            let node = self.node();
             node.led = false;
             // Another has to lead.
             node.news = true;
@@ -134,9 +159,7 @@ impl<'a, H: Home> Call<'a, H> {
     /// Ends the call: whoever waits for something that has ended is told.
     #[inline(never)]
     pub fn end(mut self) {
-        if let Some(node) = self.guard.as_mut()
-            && std::mem::take(&mut node.news)
-        {
+        if std::mem::take(&mut self.node().news) {
             self.slot.tell();
         }
     }
@@ -150,7 +173,7 @@ impl<H: Home> Drop for Quickly<H> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: `new` has locked it.
-        unsafe { self.0.node.force_unlock() };
+        unsafe { self.0.node.raw().unlock() };
     }
 }
 
@@ -169,7 +192,18 @@ impl<H: Home> Quickly<H> {
         unsafe { &mut *self.0.node.data_ptr() }.as_deref_mut()
     }
 
-    /// Ends it, handing on what it came to: a value that need not outlive a call then.
+    /// Ends it.
+    #[inline(always)]
+    pub fn end(self) {
+        // SAFETY: it is unlocked as `drop` would, which is left out: its call would not be inlined.
+        let lock = unsafe { self.0.node.raw() };
+        std::mem::forget(self);
+        if lock.is_passed_on() {
+            lock.pass_on();
+        }
+    }
+
+    /// As [`Quickly::end`], handing on what it came to: a value that need not outlive a call then.
     #[inline(always)]
     pub fn end_with(self, value: u64) -> u64 {
         #[cold]

@@ -100,10 +100,6 @@ impl Channel {
         self.open && self.pending == 0 && usable
     }
 
-    pub fn is_open(&self) -> bool {
-        self.open
-    }
-
     pub fn connected(&self) -> bool {
         matches!(self.stage, Stage::Connected)
     }

@@ -82,6 +82,7 @@ pub(super) enum Control {
 
 impl Control {
     /// The message in bytes.
+    #[inline(never)]
     pub fn encode(&self) -> [u8; BYTES] {
         let word = u32::from;
         let words: [u32; WORDS] = match *self {
@@ -117,6 +118,7 @@ impl Control {
     }
 
     /// The message that bytes are; none if they are no message.
+    #[inline(never)]
     pub fn decode(bytes: &[u8]) -> Option<Control> {
         let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
         let mut words = [0; WORDS];

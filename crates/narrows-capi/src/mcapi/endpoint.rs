@@ -121,13 +121,23 @@ impl Endpoints {
     }
 
     /// The port of the stack's that an endpoint of this node has.
-    #[inline]
+    #[inline(never)]
     pub fn find(&self, id: EndpointId) -> Option<u16> {
+        self.find_quickly(id)
+    }
+    /// As [`Endpoints::find`], for the short way.
+    #[inline(always)]
+    pub fn find_quickly(&self, id: EndpointId) -> Option<u16> {
         let inner = self.ports.get(usize::from(id.port())).copied();
         inner.filter(|inner| *inner != 0 && id.node() == self.node)
     }
-    #[inline]
+    #[inline(never)]
     pub fn get(&self, inner: u16) -> Option<&Endpoint> {
+        self.get_quickly(inner)
+    }
+    /// As [`Endpoints::get`], for the short way.
+    #[inline(always)]
+    pub fn get_quickly(&self, inner: u16) -> Option<&Endpoint> {
         self.places.get(usize::from(inner).wrapping_sub(1))?.as_ref()
     }
     #[inline(never)]

@@ -175,7 +175,8 @@ impl Variables {
         (0..count).all(|at| all.get(at).is_some()).then_some(all)
     }
 
-    fn get(&self, at: usize) -> Option<Variable> {
+    /// One of them.
+    pub fn get(&self, at: usize) -> Option<Variable> {
         if at >= self.count {
             return None;
         }

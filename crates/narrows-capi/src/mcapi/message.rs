@@ -1,6 +1,6 @@
 //! Messages: sent and received if that can be done now.
 
-use narrows::endpoint::{Address, Message, Node as Stack, What};
+use narrows::endpoint::{Address, Message, Node as Stack, SendError, What};
 use narrows::platform::Platform;
 
 use super::attribute::PRIORITIES;
@@ -11,7 +11,7 @@ use super::id::EndpointId;
 use super::node::{CONTROL, Node};
 use super::request::{Done, TRUNCATED};
 use super::status::{Outcome, Status};
-use super::transfer::{Attempt, Quick, done, sent};
+use super::transfer::{Attempt, Quick, sent};
 
 impl<H: Home> Node<H> {
     /// Where a message goes: the peer's place, address and mark.
@@ -43,16 +43,18 @@ impl<H: Home> Node<H> {
     /// Receives a message the short way: how long it was.
     #[inline(always)]
     pub fn collect_message(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Quick<usize> {
-        let taken = self.take_first(id, buffer);
-        // No batch of credit that is due is heard of here.
-        let turn = taken.is_some() && self.is_due();
-        done(taken.map(|len| (len, turn)))
+        match self.take_first(id, buffer) {
+            // No batch of credit that is due is heard of here.
+            Some(len) => Quick::of(len, self.is_due()),
+            None => Quick::Not,
+        }
     }
 
     #[inline(always)]
     fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<usize> {
-        let (inner, buffer) = (self.endpoints.find(id)?, buffer?);
-        let endpoint = self.endpoints.get(inner).filter(|endpoint| endpoint.receiving == 0)?;
+        let (inner, buffer) = (self.endpoints.find_quickly(id)?, buffer?);
+        let endpoint =
+            self.endpoints.get_quickly(inner).filter(|endpoint| endpoint.receiving == 0)?;
         let tag = endpoint.tag;
         let received = self.stack.take_first(inner, buffer)?;
         // What is not meant for it is for an endpoint that had this place before.
@@ -70,8 +72,19 @@ impl<H: Home> Node<H> {
             return None;
         }
         // From the control port, which sees to refusals: a receiver of MCAPI's is not told who sent.
+        sent(self.try_send(address, bytes, (priority, tag)))
+    }
+
+    /// Sends bytes if there is room.
+    #[inline(never)]
+    pub fn try_send(
+        &mut self,
+        to: Address,
+        bytes: &[u8],
+        (priority, tag): (u8, u16),
+    ) -> Result<(), SendError> {
         let message = Message::new(bytes).priority(priority).tag(tag);
-        sent(self.stack.try_send(CONTROL, address, message))
+        self.stack.try_send(CONTROL, to, message)
     }
 
     /// Receives a message if one is there and nobody waits for it: how long it was.

@@ -1,10 +1,9 @@
 //! A node of MCAPI: its state, and how it moves on.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use narrows::endpoint::{Address, Limits, Message, Node as Stack, SendError};
+use narrows::endpoint::{Address, Limits, Node as Stack, SendError};
 use narrows::link::{LinkId, Name};
 use narrows::memory::{Class, Layout};
 use narrows::platform::{Lost, Platform};
@@ -18,7 +17,7 @@ use super::endpoint::{Endpoints, MAX_ENDPOINTS};
 use super::hear::Wanted;
 use super::home::{Home, On};
 use super::id::{Handle, NodeId, Table};
-use super::lender::Lender;
+use super::lender::Likely;
 use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
 use super::pending::TURNS;
 use super::request::{Operation, Requests};
@@ -51,8 +50,8 @@ pub(super) struct Node<H: Home> {
     /// Sides of channels, for the short way.
     pub shorts: Shorts<H>,
     pub requests: Requests,
-    /// The memory in which the packet was that was released last.
-    pub released: Option<Arc<Lender<H>>>,
+    /// The memory in which the packet was that was released last, or the next is likely to be.
+    pub likely: Likely,
     /// Channels whose link is looked for.
     pub hunting: u16,
     /// A thread waits that has the lock unless somebody asks for it.
@@ -62,7 +61,7 @@ pub(super) struct Node<H: Home> {
     /// Calls that may find what they want before the next that sees to everything.
     pub turns: u8,
     pub wanted: Vec<Wanted>,
-    pub unsaid: VecDeque<(LinkId, Control)>,
+    pub unsaid: Vec<(LinkId, Control)>,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
     pub unheard: bool,
 }
@@ -108,16 +107,16 @@ impl<H: Home> Node<H> {
             endpoints: Endpoints::new(id),
             peers: Peers::new().ok_or(Status::NodeInitFailed)?,
             channels: Table::new(slot, first, Handle::PLACES),
-            routes: Routes::default(),
+            routes: Routes::new(),
             shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
             requests: Requests::new(slot, first),
-            released: None,
+            likely: Likely::none(),
             hunting: 0,
             led: false,
             news: false,
             turns: TURNS,
             wanted: Vec::with_capacity(64),
-            unsaid: VecDeque::with_capacity(64),
+            unsaid: Vec::with_capacity(64),
             unheard: false,
         })
     }
@@ -129,6 +128,7 @@ impl<H: Home> Node<H> {
 
     /// Does all that can be done without waiting.
     pub fn progress(&mut self) {
+        self.give_all();
         self.stack.poll();
         self.hear();
         if self.hunting > 0 {
@@ -140,7 +140,7 @@ impl<H: Home> Node<H> {
 
     /// Says something to the node behind a link.
     pub fn say(&mut self, link: LinkId, control: Control) {
-        self.unsaid.push_back((link, control));
+        self.unsaid.push((link, control));
         self.speak();
     }
 
@@ -157,8 +157,7 @@ impl<H: Home> Node<H> {
             }
             let to = Address { link, port: CONTROL };
             let bytes = control.encode();
-            let sent = self.stack.try_send(CONTROL, to, Message::new(&bytes[..]).priority(0));
-            match sent {
+            match self.try_send(to, &bytes, (0, 0)) {
                 Err(SendError::RingFull | SendError::PoolEmpty) => {
                     let _ = self.stack.want_room_for_messages(link, true);
                     full |= peer;

@@ -11,7 +11,7 @@ use super::endpoint::Direction;
 use super::foreign::{Bytes, Output};
 use super::home::Home;
 use super::id::Handle;
-use super::lender::Packet;
+use super::lender::{Lender, Likely};
 use super::node::{Node, PLACEMENT};
 use super::status::Status;
 use super::transfer::{Attempt, Quick, done, sent};
@@ -20,12 +20,11 @@ impl<H: Home> Node<H> {
     /// Sends a packet the short way, if it is short.
     #[inline(always)]
     pub fn put_short(&mut self, handle: Handle, bytes: &Bytes) -> Quick<()> {
-        let Some((outlet, longest)) = self.shorts.send_packets(handle) else { return Quick::Not };
-        let Some(bytes) = bytes.there().filter(|bytes| bytes.len() <= longest as usize) else {
+        let (Some(outlet), Some(bytes)) = (self.shorts.send_short(handle), bytes.there()) else {
             return Quick::Not;
         };
         let sent = self.stack.post_short_packet(outlet, bytes, PLACEMENT, 0);
-        done(sent.map(|armed| ((), armed)))
+        done(sent)
     }
 
     /// Sends a packet the short way.
@@ -39,20 +38,23 @@ impl<H: Home> Node<H> {
             return Quick::Not;
         }
         let sent = self.stack.post_packet(outlet, bytes, PLACEMENT, 0);
-        done(sent.map(|armed| ((), armed)))
+        done(sent)
     }
 
     /// Receives a packet the short way: where it is and how long.
     #[inline(always)]
-    pub fn take_block(&mut self, handle: Handle) -> Quick<(usize, usize)> {
-        let taken = self.take_where_it_is(handle);
-        done(taken.map(|(at, len, due)| ((at, len), due)))
-    }
-
-    #[inline(always)]
-    fn take_where_it_is(&mut self, handle: Handle) -> Option<Packet> {
-        let (inlet, lender) = self.shorts.receive_packets(handle)?;
-        lender.take(inlet)
+    pub fn take_block(
+        &mut self,
+        handle: Handle,
+        out: Output<*mut c_void>,
+        size: Output<usize>,
+    ) -> Quick<()> {
+        let Some((inlet, lender)) = self.shorts.receive_packets(handle) else { return Quick::Not };
+        let taken = Lender::take(lender, inlet, |at, len| {
+            size.put(len);
+            out.put(with_exposed_provenance_mut(at));
+        });
+        done(taken)
     }
 
     /// Sends a packet if there is room and nothing waits before it.
@@ -87,15 +89,21 @@ impl<H: Home> Node<H> {
     /// Receives a packet if one is there and nobody waits for it: its size.
     #[inline(never)]
     pub fn receive_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
-        if self.shorts.receive_packets(handle).is_some_and(|(inlet, _)| inlet.is_empty()) {
-            return None;
-        }
-        if let Some((at, len, due)) = self.take_where_it_is(handle) {
-            if due {
-                self.follow_up(handle);
+        if let Some((inlet, lender)) = self.shorts.receive_packets(handle) {
+            if inlet.is_empty() {
+                return None;
             }
-            out.put(with_exposed_provenance_mut(at));
-            return Some(Ok(len as u64));
+            let mut size = 0;
+            let taken = Lender::take(lender, inlet, |at, len| {
+                out.put(with_exposed_provenance_mut(at));
+                size = len as u64;
+            });
+            if let Some(due) = taken {
+                if due {
+                    self.stack.credit(inlet);
+                }
+                return Some(Ok(size));
+            }
         }
         self.lengthen(handle);
         match self.channel(handle, Kind::Packet, Direction::Receive) {
@@ -118,7 +126,7 @@ impl<H: Home> Node<H> {
         let ring = channel.ring?;
         let arrival = match self.take_entry(ring) {
             Ok(Some(arrival)) => arrival,
-            nothing => return self.nothing(handle, nothing),
+            nothing => return self.nothing(handle, nothing).map(Err),
         };
         Some(match self.hold(ring, &arrival) {
             Some((at, size)) => {
@@ -138,31 +146,35 @@ impl<H: Home> Node<H> {
             return None;
         };
         self.stack.forget_block(ring.link);
-        let at = lender.note(offset, arrival.len, block);
+        let mut at = 0;
+        lender.note(offset, arrival.len, block, |address| at = address);
         Some((with_exposed_provenance_mut(at), arrival.len as usize))
     }
 
     /// Gives a received packet back the short way: if it is in the same memory as the last.
     #[inline(always)]
     pub fn put_back(&mut self, at: usize) -> Quick<()> {
-        let mut back = || {
-            let lender = self.released.as_ref()?;
-            Some(((), self.stack.give_block(lender.link(), lender.take_back(at)?)))
-        };
-        done(back())
+        match self.likely.take_back(at) {
+            Some(block) => Quick::of((), self.stack.give_block(self.likely.link, block)),
+            None => Quick::Not,
+        }
     }
 
-    /// Lets the sender have the blocks that gathered with the packet that was given back last.
+    /// Lets the sender have the blocks that were given back the short way.
     pub fn give_all(&mut self) {
-        if let Some(lender) = &self.released {
-            self.stack.give_all(lender.link());
-        }
+        self.stack.give_all(self.likely.link);
+    }
+
+    /// Gives packets back the short way to this memory from now on.
+    pub fn give_back_to(&mut self, likely: Likely) {
+        self.give_all();
+        self.likely = likely;
     }
 
     /// Gives a received packet back, if it is one.
     pub fn release_packet(&mut self, at: usize) -> Option<()> {
-        let lender = self.peers.lenders.iter().find(|lender| lender.has(at))?.clone();
-        self.released = Some(lender);
+        let likely = self.peers.lenders.iter().find(|lender| lender.has(at))?.likely();
+        self.give_back_to(likely);
         if let Quick::More(()) = self.put_back(at) {
             self.give_all();
         }

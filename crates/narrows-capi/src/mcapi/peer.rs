@@ -328,7 +328,7 @@ impl<H: Home> Node<H> {
         let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
         let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
         let channel = endpoint.channel.and_then(|handle| self.channels.get(handle));
-        if endpoint.opening.is_some() || channel.is_some_and(super::channel::Channel::is_open) {
+        if endpoint.opening.is_some() || channel.is_some_and(|channel| channel.open) {
             return Err(Status::ChanOpen);
         }
         if endpoint.channel.is_some() {

@@ -1,13 +1,13 @@
 //! What waits: requests that are tried in the order they were made, how they end, and what the stack is
 //! told that they wait for.
 
-use narrows::endpoint::{Channel as Ring, Message};
+use narrows::endpoint::Channel as Ring;
 
 use super::control::Control;
 use super::home::Home;
 use super::id::Handle;
 use super::message::{received, take_message};
-use super::node::{CONTROL, Node};
+use super::node::Node;
 use super::request::{Done, Operation, Report};
 use super::status::{Outcome, Status};
 use super::transfer::{Attempt, sent};
@@ -59,8 +59,7 @@ impl<H: Home> Node<H> {
                     return None;
                 }
                 let bytes = bytes.get();
-                let message = Message::new(bytes).priority(priority).tag(tag);
-                let done = sent(self.stack.try_send(CONTROL, address, message));
+                let done = sent(self.try_send(address, bytes, (priority, tag)));
                 if done.is_none() {
                     stuck.peers |= 1 << peer;
                 }

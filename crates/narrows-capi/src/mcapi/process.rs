@@ -51,9 +51,8 @@ impl<H: Home> Process<H> {
     }
 
     /// The slots that nodes can have.
-    #[inline(always)]
-    fn used(&self) -> impl Iterator<Item = &Slot<H>> {
-        self.slots.first_chunk::<{ Handle::SLOTS as usize }>().into_iter().flatten()
+    fn used(&self) -> &[Slot<H>] {
+        self.slots.get(..Handle::SLOTS as usize).unwrap_or_default()
     }
 }
 
@@ -107,10 +106,9 @@ pub(super) fn quickly_releasing<H: Home>() -> Option<Quickly<H>> {
 pub(super) fn release<H: Home>(
     mut give_back: impl FnMut(&mut Node<H>) -> Option<()>,
 ) -> Option<()> {
-    let process = H::process();
-    let slot = process.slots.iter().take(Handle::SLOTS as usize).find(|slot| {
-        let Ok(mut call) = Call::new(slot) else { return false };
-        let given = call.node().ok().and_then(&mut give_back);
+    let slot = H::process().used().iter().find(|slot| {
+        let Some(mut call) = Call::new(slot) else { return false };
+        let given = give_back(call.node());
         call.end();
         given.is_some()
     })?;
@@ -128,49 +126,61 @@ pub(super) fn is_empty<H: Home>() -> bool {
 #[inline]
 fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
     // Relaxed: the lock orders what is behind it.
-    let slots: &[Slot<H>] = H::process().slots.get(..Handle::SLOTS as usize)?;
-    slots.iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
+    H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
+#[inline(always)]
+pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
+    near_endpoint(id).ok_or(Status::NodeNotInit)
+}
+
+// What finds a call tells no more than whether it did, which takes two registers and no memory.
 #[inline(never)]
-pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<'static, H>> {
+fn near_endpoint<H: Home>(id: EndpointId) -> Option<Call<H>> {
     match slot_of::<H>(id.node()) {
         Some(slot) => Call::new(slot),
-        None => current(),
+        None => of_thread(),
     }
 }
 
 /// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
+#[inline(always)]
+pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<Call<H>> {
+    with_handle(handle).ok_or_else(|| none_of::<H>(otherwise))
+}
+
 #[inline(never)]
-pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<Call<'static, H>> {
+fn with_handle<H: Home>(handle: Handle) -> Option<Call<H>> {
     if is_empty::<H>() {
         // In a child that was forked, `NOTHING` may be as another thread of its parent left it.
-        return Err(Status::NodeNotInit);
+        return None;
     }
-    let slot = handle.slot().and_then(|at| H::process().slots.get(at));
-    match slot.map(Call::new) {
-        Some(Ok(call)) => Ok(call),
-        _ if is_empty::<H>() => Err(Status::NodeNotInit),
-        _ => Err(otherwise),
-    }
+    Call::new(H::process().slots.get(handle.slot()?)?)
+}
+
+/// What there is none of: if there is no node, that.
+#[cold]
+#[inline(never)]
+fn none_of<H: Home>(otherwise: Status) -> Status {
+    if is_empty::<H>() { Status::NodeNotInit } else { otherwise }
 }
 
 /// A call for each node of the process in turn, until one has an answer.
 pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) -> Option<T> {
-    H::process().used().find_map(|slot| {
-        let mut call = Call::new(slot).ok()?;
-        let answer = ask(call.node().ok()?);
+    H::process().used().iter().find_map(|slot| {
+        let mut call = Call::new(slot)?;
+        let answer = ask(call.node());
         call.end();
         answer
     })
 }
 
 /// A call for the node that this thread initialised, if it has not ended.
-fn bound<H: Home>() -> Option<Call<'static, H>> {
+fn bound<H: Home>() -> Option<Call<H>> {
     let (slot, life) = H::bound()?;
-    let call = H::process().slots.get(slot).and_then(|slot| Call::new(slot).ok());
-    let call = call.filter(|call| call.life == life);
+    let call = H::process().slots.get(slot).and_then(Call::new);
+    let call = call.and_then(|mut call| (call.node().life == life).then_some(call));
     if call.is_none() {
         H::bind(None);
     }
@@ -178,15 +188,21 @@ fn bound<H: Home>() -> Option<Call<'static, H>> {
 }
 
 /// A call for the node that this thread initialised, or for the only one there is.
-pub(super) fn current<H: Home>() -> Outcome<Call<'static, H>> {
+#[inline(always)]
+pub(super) fn current<H: Home>() -> Outcome<Call<H>> {
+    of_thread().ok_or(Status::NodeNotInit)
+}
+
+#[inline(never)]
+fn of_thread<H: Home>() -> Option<Call<H>> {
     if let Some(call) = bound() {
-        return Ok(call);
+        return Some(call);
     }
     let there = |slot: &&Slot<H>| slot.id.load(Ordering::Relaxed) != NOBODY;
-    let mut nodes = H::process().used().filter(there);
+    let mut nodes = H::process().used().iter().filter(there);
     match (nodes.next(), nodes.next()) {
         (Some(slot), None) => Call::new(slot),
-        _ => Err(Status::NodeNotInit),
+        _ => None,
     }
 }
 
@@ -202,7 +218,7 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
     }
     // Acquire: pairs with the release in `finalize`.
     let free = |(_, slot): &(usize, &Slot<H>)| slot.id.load(Ordering::Acquire) == NOBODY;
-    let free = H::process().used().enumerate().find(free);
+    let free = H::process().used().iter().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
     let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), H::cores())?;
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
@@ -221,14 +237,15 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
 /// Ends a node.
 pub(super) fn finalize<H: Home>() -> Outcome<()> {
     let mut call = current::<H>()?;
-    let lives = call.node()?.lives();
+    let lives = call.node().lives();
     call.slot.first.fetch_add(lives, Ordering::Relaxed);
     // Release: who takes the slot next takes the handles from where they are now.
     call.slot.id.store(NOBODY, Ordering::Release);
     H::process().nodes.fetch_sub(1, Ordering::Relaxed);
-    let node = call.guard.take();
+    let slot = call.slot;
+    let mut guard = call.into_guard();
+    let node = guard.take();
     H::bind(None);
-    let Call { slot, guard, .. } = call;
     drop(guard);
     slot.tell();
     drop(node);

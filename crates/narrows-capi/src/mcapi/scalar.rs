@@ -16,7 +16,7 @@ impl<H: Home> Node<H> {
     pub fn put_word(&mut self, handle: Handle, value: u64, len: u32) -> Quick<()> {
         let Some(outlet) = self.shorts.send_words(handle) else { return Quick::Not };
         let sent = self.stack.post_word(outlet, value, len, 0);
-        done(sent.map(|armed| ((), armed)))
+        done(sent)
     }
 
     /// Receives a scalar the short way.
@@ -24,7 +24,10 @@ impl<H: Home> Node<H> {
     pub fn take_word(&mut self, handle: Handle, len: u32) -> Quick<u64> {
         let Some(inlet) = self.shorts.receive_words(handle) else { return Quick::Not };
         let taken = self.stack.take_word(inlet, len);
-        done(taken)
+        match taken {
+            Some((word, due)) => Quick::of(word, due),
+            None => Quick::Not,
+        }
     }
 
     /// Sends a scalar if there is room and nothing waits before it.
@@ -92,7 +95,7 @@ impl<H: Home> Node<H> {
             Some(arrival) => arrival,
             None => match self.take_entry(ring) {
                 Ok(Some(arrival)) => arrival,
-                nothing => return self.nothing(handle, nothing),
+                nothing => return self.nothing(handle, nothing).map(Err),
             },
         };
         if arrival.len == len && arrival.block.is_none() {

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use narrows::endpoint::{Channel as Ring, Outlet};
+use narrows::endpoint::{Channel as Ring, Node as Stack, Outlet};
+use narrows::link::LinkId;
 
 use super::control::Kind;
 use super::endpoint::Direction;
@@ -17,7 +18,10 @@ use super::transfer::Inlet;
 enum Way<H: Home> {
     None,
     SendWords(Outlet<On<H>>),
+    /// Packets of which all that are short may be sent.
     SendPackets(Outlet<On<H>>),
+    /// Packets of which some that are short are too long.
+    SendShorter(Outlet<On<H>>),
     ReceiveWords(Inlet<H>),
     ReceivePackets(Inlet<H>, Arc<Lender<H>>),
 }
@@ -55,11 +59,20 @@ impl<H: Home> Shorts<H> {
             _ => None,
         }
     }
-    /// With the longest packet.
+    /// Of which all that are short may be sent.
     #[inline(always)]
+    pub fn send_short(&mut self, handle: Handle) -> Option<&mut Outlet<On<H>>> {
+        match &mut self.get(handle)?.way {
+            Way::SendPackets(outlet) => Some(outlet),
+            _ => None,
+        }
+    }
+    /// With the longest packet.
     pub fn send_packets(&mut self, handle: Handle) -> Option<(&mut Outlet<On<H>>, u32)> {
         match self.get(handle)? {
-            Place { way: Way::SendPackets(outlet), longest, .. } => Some((outlet, *longest)),
+            Place { way: Way::SendPackets(outlet) | Way::SendShorter(outlet), longest, .. } => {
+                Some((outlet, *longest))
+            }
             _ => None,
         }
     }
@@ -71,7 +84,7 @@ impl<H: Home> Shorts<H> {
         }
     }
     #[inline(always)]
-    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Lender<H>)> {
+    pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Arc<Lender<H>>)> {
         match &mut self.get(handle)?.way {
             Way::ReceivePackets(inlet, lender) => Some((inlet, lender)),
             _ => None,
@@ -107,19 +120,31 @@ impl<H: Home> Node<H> {
         if self.shorts.get(handle).is_some() {
             return;
         }
-        if let Some(way) = self.way(ring, (channel.kind, channel.direction)) {
+        if let Some(way) = self.way(ring, longest, (channel.kind, channel.direction)) {
             self.shorts.put(handle, longest, way);
         }
     }
 
-    fn way(&mut self, ring: Ring, what: (Kind, Direction)) -> Option<Way<H>> {
+    fn way(&mut self, ring: Ring, longest: u32, what: (Kind, Direction)) -> Option<Way<H>> {
         Some(match what {
-            (Kind::Scalar, Direction::Send) => Way::SendWords(self.stack.take_outlet(ring)?),
-            (Kind::Packet, Direction::Send) => Way::SendPackets(self.stack.take_outlet(ring)?),
             (Kind::Scalar, Direction::Receive) => Way::ReceiveWords(self.stack.take_inlet(ring)?),
             (Kind::Packet, Direction::Receive) => {
                 let lender = self.lender(ring.link)?;
+                if self.likely.link == LinkId::NONE {
+                    // Who can receive packets from there will give some back.
+                    self.likely = lender.likely();
+                }
                 Way::ReceivePackets(self.stack.take_inlet(ring)?, lender)
+            }
+            (kind, Direction::Send) => {
+                let outlet = self.stack.take_outlet(ring)?;
+                match kind {
+                    Kind::Scalar => Way::SendWords(outlet),
+                    Kind::Packet if (longest as usize) < Stack::<On<H>>::SHORT_PACKET => {
+                        Way::SendShorter(outlet)
+                    }
+                    Kind::Packet => Way::SendPackets(outlet),
+                }
             }
         })
     }
@@ -129,7 +154,9 @@ impl<H: Home> Node<H> {
     pub fn lengthen(&mut self, handle: Handle) {
         match self.shorts.take(handle) {
             Way::None => {}
-            Way::SendWords(outlet) | Way::SendPackets(outlet) => self.stack.put_outlet(outlet),
+            Way::SendWords(outlet) | Way::SendPackets(outlet) | Way::SendShorter(outlet) => {
+                self.stack.put_outlet(outlet);
+            }
             Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _) => self.stack.put_inlet(inlet),
         }
     }
@@ -138,7 +165,9 @@ impl<H: Home> Node<H> {
     #[inline(always)]
     pub fn follow_up(&mut self, handle: Handle) {
         match self.shorts.get(handle).map(|place| &mut place.way) {
-            Some(Way::SendWords(outlet) | Way::SendPackets(outlet)) => self.stack.ring_for(outlet),
+            Some(Way::SendWords(outlet) | Way::SendPackets(outlet) | Way::SendShorter(outlet)) => {
+                self.stack.ring_for(outlet);
+            }
             Some(Way::ReceiveWords(inlet) | Way::ReceivePackets(inlet, _)) => {
                 self.stack.credit(inlet);
             }
@@ -146,8 +175,9 @@ impl<H: Home> Node<H> {
         }
     }
 
-    /// Gives credit for all that was received the short way.
+    /// Gives credit for all that was received the short way, and all blocks that were given back.
     pub fn credit_shorts(&mut self) {
+        self.give_all();
         let Shorts { places, inlets } = &mut self.shorts;
         for at in inlets {
             if let Some(Place {

@@ -29,13 +29,20 @@ pub(super) enum Quick<T> {
 /// What an attempt came to: none if it has to wait.
 pub(super) type Attempt<T> = Option<Outcome<T>>;
 
-/// What became of an attempt to do something the short way, and whether there is something else to do.
+impl<T> Quick<T> {
+    /// What became of something, and whether there is something else to do.
+    #[inline(always)]
+    pub fn of(value: T, more: bool) -> Quick<T> {
+        if more { Quick::More(value) } else { Quick::Done(value) }
+    }
+}
+
+/// Whether there is something else to do, if it was done the short way.
 #[inline(always)]
-pub(super) fn done<T>(done: Option<(T, bool)>) -> Quick<T> {
-    match done {
+pub(super) fn done(more: Option<bool>) -> Quick<()> {
+    match more {
         None => Quick::Not,
-        Some((value, true)) => Quick::More(value),
-        Some((value, false)) => Quick::Done(value),
+        Some(more) => Quick::of((), more),
     }
 }
 
@@ -55,21 +62,21 @@ impl<H: Home> Node<H> {
 
     /// Nothing was there to be taken: whether anything can come.
     #[cold]
-    pub fn nothing<T>(
+    pub fn nothing(
         &mut self,
         handle: Handle,
         taken: Result<Option<Arrival>, LinkError>,
-    ) -> Attempt<T> {
+    ) -> Option<Status> {
         let channel = self.channels.get(handle)?;
         match (taken, channel.check()) {
             (Ok(_), Err(status @ Status::ChanClosePending)) => {
                 // What was sent before the other side closed was there before it said so.
                 let ring = channel.ring?;
-                (!self.stack.channel_ready(ring)).then_some(Err(status))
+                (!self.stack.channel_ready(ring)).then_some(status)
             }
-            (Ok(_), Err(status)) => Some(Err(status)),
+            (Ok(_), Err(status)) => Some(status),
             (Ok(_), Ok(())) => None,
-            (Err(_), checked) => Some(Err(checked.err().unwrap_or(Status::Transmission))),
+            (Err(_), checked) => Some(checked.err().unwrap_or(Status::Transmission)),
         }
     }
 }

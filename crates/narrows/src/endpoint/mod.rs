@@ -29,6 +29,7 @@ pub use node::{Limits, LinkError, Node, NodeError};
 pub use outlet::{InPlace, Inlet, Outlet};
 pub use payload::{Payload, Reserved};
 pub use queue::Select;
+pub use quick::Prepared;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;
 pub use serve::Served;

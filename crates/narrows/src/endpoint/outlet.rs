@@ -28,8 +28,6 @@ pub struct InPlace {
     pub len: u32,
     /// What is to be [given back](Node::give_block).
     pub block: Block,
-    /// Whether so much was taken that it is to be [credited](Node::credit).
-    pub due: bool,
 }
 
 impl<P: Platform> Inlet<P> {
@@ -40,12 +38,21 @@ impl<P: Platform> Inlet<P> {
         self.side.is_empty()
     }
 
-    /// Takes the next entry if one is there and it is a packet, in a region of this layout, both of
-    /// them of the link's peer. It does not see whether the link has ended, and does not keep it.
+    /// Takes the next entry if one is there and it is a packet, in a region of a layout, both of
+    /// which are asked for then and are of the link's peer, and has it kept. Whether so much was taken
+    /// that it is to be [credited](Node::credit). It does not see whether the link has ended, and does
+    /// not keep it.
     #[inline(always)]
-    pub fn take_packet(&mut self, region: &P::Peer, layout: &Layout) -> Option<InPlace> {
-        let ((block, offset, len), due) = self.side.take_packet(region, layout)?;
-        Some(InPlace { offset, len, block, due })
+    pub fn take_packet<'a>(
+        &mut self,
+        peer: impl FnOnce() -> (&'a P::Peer, &'a Layout),
+        keep: impl FnOnce(InPlace),
+    ) -> Option<bool>
+    where
+        P: 'a,
+    {
+        let keep = |block, offset, len| keep(InPlace { offset, len, block });
+        self.side.take_packet(peer, keep)
     }
 
     /// The link it is of.
@@ -110,7 +117,10 @@ impl<P: Platform> Node<P> {
         Some(to.side.put_word(&self.platform, (value, len), tag))
     }
 
-    /// Sends a packet of at most 64 bytes, as [`Node::try_send_packet`], if a slot and a block are
+    /// Bytes of the longest packet that [`Node::post_short_packet`] sends.
+    pub const SHORT_PACKET: usize = memory::SHORT;
+
+    /// Sends a packet of at most [`Node::SHORT_PACKET`] bytes, as [`Node::try_send_packet`], if a slot and a block are
     /// free; else as [`Node::post_word`].
     #[inline(always)]
     pub fn post_short_packet(
@@ -162,11 +172,11 @@ impl<P: Platform> Node<P> {
     }
 
     /// Gives a packet's block back that does not keep its link. True if so many have gathered that the
-    /// sender is to [have](Node::give_all) them. It is not checked whether it is held, as in
-    /// [`Node::release_block`].
+    /// sender is to [have](Node::give_all) them, as it is before this node waits. It is not checked
+    /// whether it is held, as in [`Node::release_block`].
     #[inline(always)]
     pub fn give_block(&mut self, link: LinkId, block: Block) -> bool {
-        let Some(link) = self.links.with_channels(link) else { return false };
+        let Some(link) = self.links.up_mut(link) else { return false };
         link.shared.give_uncounted(block)
     }
 

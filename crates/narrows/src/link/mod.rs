@@ -22,6 +22,11 @@ pub struct LinkId {
     pub(crate) life: u32,
 }
 
+impl LinkId {
+    /// What names nothing.
+    pub const NONE: LinkId = LinkId { index: u16::MAX, life: 0 };
+}
+
 /// What a peer has opened on this node over one link: a flow of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {

@@ -102,25 +102,32 @@ impl<P: Platform> Inlet<P> {
         Some((word, self.rx.is_due(slot.wrapping_add(1))))
     }
 
-    /// Takes the next entry if one is there and it is a packet, in a block of the sender's region,
-    /// whose layout is `theirs`: the block, where it begins, and the packet's length; and whether a
-    /// batch of credit has gathered.
+    /// Takes the next entry if one is there and it is a packet, in a block of the sender's region and
+    /// its layout, which `peer` has: whether a batch of credit has gathered. `keep` has the block,
+    /// where it begins, and the packet's length, before the entry is passed: what is known of it need
+    /// not be remembered over that.
     #[inline(always)]
-    pub fn take_packet(
+    pub fn take_packet<'a>(
         &mut self,
-        peer: &P::Peer,
-        theirs: &Layout,
-    ) -> Option<((Block, u32, u32), bool)> {
+        peer: impl FnOnce() -> (&'a P::Peer, &'a Layout),
+        keep: impl FnOnce(Block, u32, u32),
+    ) -> Option<bool>
+    where
+        P: 'a,
+    {
         let slot = self.rx.next();
         let ([first, last], _) = self.rx.behind(slot, |_| true)?;
         let (len, block) = Descriptor::packet(first, last)?;
+        let (peer, theirs) = peer();
         let (offset, limit) = theirs.block(block)?;
         if len > limit {
             return None;
         }
         peer.invalidate(offset, len);
-        self.rx.pass(slot);
-        Some(((block, offset, len), self.rx.is_due(slot.wrapping_add(1))))
+        keep(block, offset, len);
+        // Read anew: the number would have to be remembered over `keep`.
+        self.rx.pass(self.rx.next());
+        Some(self.rx.holds_batch())
     }
 
     /// Gives all credit that is held back. True if the sender may wait for it and is to be rung.

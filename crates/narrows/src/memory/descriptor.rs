@@ -88,6 +88,13 @@ impl Descriptor {
         ]
     }
 
+    /// Words of a descriptor that had neither length nor priority, with them.
+    #[inline(always)]
+    pub(crate) fn completed(words: [u32; 3], len: u32, priority: u8) -> [u32; 3] {
+        let [first, ports, last] = words;
+        [first | len << 8 | Descriptor::of_urgency(priority), ports, last]
+    }
+
     /// Reads the words of the usual message back: one whose credit may gather. None for others.
     #[inline(always)]
     pub(crate) fn usual(words: [u32; 3]) -> Option<Descriptor> {
@@ -109,17 +116,18 @@ impl Descriptor {
 
     const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
 
-    /// Whether the first word is of the usual message, of so many bytes.
+    /// Whether the first word is of the usual message of a channel, of so many bytes: none is more
+    /// urgent there.
     #[inline(always)]
     pub(crate) fn is_usual(first: u32, len: u32) -> bool {
-        first & !(7 << 2) == len << 8 | Self::USUAL
+        first == len << 8 | Self::USUAL
     }
 
-    /// Length and block of the usual message that is in one, from its first and last words. A block of
-    /// no layout stands for none.
+    /// Length and block of the usual message of a channel that is in one, from its first and last
+    /// words. A block of no layout stands for none.
     #[inline(always)]
     pub(crate) fn packet(first: u32, last: u32) -> Option<(u32, Block)> {
-        (first & (7 << 5 | 3) == Self::USUAL).then_some((first >> 8, Block((last >> 16) as u16)))
+        (first & 0xff == Self::USUAL).then_some((first >> 8, Block((last >> 16) as u16)))
     }
 
     /// Whether the last word is of a message without a block.

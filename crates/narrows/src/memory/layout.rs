@@ -83,13 +83,14 @@ impl core::fmt::Display for LayoutError {
 
 impl core::error::Error for LayoutError {}
 
-/// Where the blocks of a class lie: what is looked up for each block that comes.
+/// Where the blocks of the classes lie: what is looked up for each block that comes. Each by itself:
+/// the address of one entry of a table would have to be made first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lot {
-    offset: u32,
-    stride: u32,
-    size: u32,
-    count: u32,
+struct Lots {
+    offsets: [u32; MAX_CLASSES],
+    strides: [u32; MAX_CLASSES],
+    sizes: [u32; MAX_CLASSES],
+    counts: [u32; MAX_CLASSES],
 }
 
 /// The layout of one region: its rings, its return ring and its pool.
@@ -101,7 +102,7 @@ pub struct Layout {
     channels: u16,
     channel_slots: u32,
     classes: [Class; MAX_CLASSES],
-    lots: [Lot; MAX_CLASSES],
+    lots: Lots,
     used: usize,
     size: u32,
 }
@@ -140,7 +141,7 @@ impl Layout {
             channels: 0,
             channel_slots: 0,
             classes: [UNUSED; MAX_CLASSES],
-            lots: [Lot::default(); MAX_CLASSES],
+            lots: Lots::default(),
             used: classes.len(),
             size: 0,
         };
@@ -194,7 +195,10 @@ impl Layout {
             let class = self.classes[i];
             let offset = u32::try_from(at).map_err(|_| LayoutError::Size)?;
             let stride = rounded(class.size, self.line);
-            self.lots[i] = Lot { offset, stride, size: class.size, count: class.count };
+            self.lots.offsets[i] = offset;
+            self.lots.strides[i] = stride;
+            self.lots.sizes[i] = class.size;
+            self.lots.counts[i] = class.count;
             at += u64::from(stride) * u64::from(class.count);
         }
         if at > 1 << 30 {
@@ -284,13 +288,13 @@ impl Layout {
     }
     /// Where the blocks of each size begin.
     pub fn places(&self) -> impl Iterator<Item = (u32, Class)> {
-        self.lots.iter().map(|lot| lot.offset).zip(self.classes).take(self.used)
+        self.lots.offsets.into_iter().zip(self.classes).take(self.used)
     }
     /// Bytes of each part of the region: header, control lines, slots, return ring, control lines
     /// and slots of channels, blocks.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, u32); 7] {
-        let blocks = self.lots[0].offset;
+        let blocks = self.lots.offsets[0];
         let (lines, slots) = (self.channels_offset(), self.channel_slots_offset());
         [
             ("header", HEADER_WORDS * 4),
@@ -348,10 +352,14 @@ impl Layout {
         }
     }
     /// Where a block lies, if there is one of that name.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn block(&self, block: Block) -> Option<(u32, u32)> {
-        let Lot { offset, stride, size, count } = self.lots[block.class()];
-        (block.index() < count).then(|| (offset + block.index() * stride, size))
+        let (class, index) = (block.class(), block.index());
+        let Lots { offsets, strides, sizes, counts } = &self.lots;
+        if index >= counts[class] {
+            return None;
+        }
+        Some((offsets[class] + index * strides[class], sizes[class]))
     }
 
     pub(crate) fn slots_in<M: Memory>(
@@ -436,7 +444,7 @@ impl Layout {
             header.store(at, class.placement.code());
             header.store(at + 1, class.size);
             header.store(at + 2, class.count);
-            header.store(at + 3, self.lots[i].offset);
+            header.store(at + 3, self.lots.offsets[i]);
         }
         self.want_in(own)?.store(0, 0);
         self.urgent_in(own)?.store(0, self.start);

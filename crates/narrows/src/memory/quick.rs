@@ -7,7 +7,7 @@ use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
 /// Bytes of a payload that is short.
-const SHORT: usize = 64;
+pub const SHORT: usize = 64;
 
 /// What takes the long way.
 pub struct More;
@@ -21,6 +21,18 @@ impl<P: Platform> Shared<P> {
         if fits {
             descriptor.len = payload.len() as u32;
             self.tx.publish(&descriptor, payload);
+        }
+        fits
+    }
+
+    /// As [`Shared::post_in_slot`], of a packed descriptor that has neither length nor priority.
+    #[inline(always)]
+    pub fn post_words_in_slot(&mut self, words: [u32; 3], priority: u8, payload: &[u8]) -> bool {
+        let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
+        if fits {
+            let words = Descriptor::completed(words, payload.len() as u32, priority);
+            self.tx.announce(priority);
+            self.tx.put_words(words, payload);
         }
         fits
     }

@@ -9,6 +9,8 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 
 /// Index of the word that counts returned blocks, behind the credit word.
 const RETURNED: u32 = 1;
+/// What [`Returner::left`] begins with.
+const FULL: i32 = MOST_HELD_BACK as i32 - 1;
 
 /// The receiver's side: names blocks it is done with.
 pub struct Returner<O: OwnMemory> {
@@ -19,7 +21,8 @@ pub struct Returner<O: OwnMemory> {
     /// What a block of each class counts when it is held back: [`MOST_HELD_BACK`] by as many as may
     /// be.
     weights: [u8; MAX_CLASSES],
-    /// What those that are held back may count more: none is when that is used up.
+    /// What those that are held back may count more, less one: none is when that is below 0, which
+    /// takes no comparison behind a subtraction.
     left: i32,
 }
 
@@ -37,21 +40,22 @@ impl<O: OwnMemory> Returner<O> {
             let batch = (class.count.min(mine.returns()) / 4).clamp(1, MOST_HELD_BACK);
             *weight = MOST_HELD_BACK.div_ceil(batch) as u8;
         }
-        Ok(Returner { ring, counts, given: 0, published: 0, weights, left: MOST_HELD_BACK as i32 })
+        Ok(Returner { ring, counts, given: 0, published: 0, weights, left: FULL })
     }
 
     /// Names a block that its owner may use again; seen by the owner after [`Returner::publish`].
     #[inline]
     pub fn give(&mut self, block: Block) {
-        self.ring.store(self.given, u32::from(block.0));
-        self.given = self.given.wrapping_add(1);
+        let given = self.given;
+        self.given = given.wrapping_add(1);
+        self.ring.store(given, u32::from(block.0));
         self.left = self.left.wrapping_sub(i32::from(self.weights[block.class()]));
     }
 
     /// Whether a batch of blocks has gathered.
     #[inline(always)]
     pub fn holds_batch(&self) -> bool {
-        self.left <= 0
+        self.left < 0
     }
 
     /// Blocks named and not yet published.
@@ -68,7 +72,7 @@ impl<O: OwnMemory> Returner<O> {
             // the end of this core's reads of the blocks come before the count.
             self.counts.store_release(RETURNED, self.given);
             self.published = self.given;
-            self.left = MOST_HELD_BACK as i32;
+            self.left = FULL;
         }
     }
 }

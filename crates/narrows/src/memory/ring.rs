@@ -123,14 +123,20 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        if descriptor.priority != self.priority {
-            if descriptor.priority < self.priority {
+        self.announce(descriptor.priority);
+        self.put(descriptor, payload);
+    }
+
+    /// Says that the next message has this priority, if that is more urgent than the last.
+    #[inline(always)]
+    pub(super) fn announce(&mut self, priority: u8) {
+        if priority != self.priority {
+            if priority < self.priority {
                 // Before the message: who has seen one more urgent looks for it.
                 self.urgent.store(0, self.head.wrapping_add(1));
             }
-            self.priority = descriptor.priority;
+            self.priority = priority;
         }
-        self.put(descriptor, payload);
     }
 
     /// Whether the last message had this priority.
@@ -139,16 +145,31 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.priority == priority
     }
 
-    /// As [`Producer::publish`], on a ring where all are equally urgent.
+    /// As [`Producer::publish`], of what was [announced](Producer::announce), or on a ring where all are
+    /// equally urgent.
     #[inline(always)]
     pub(super) fn put(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        let slot = self.head;
-        let next = slot.wrapping_add(1);
-        self.head = next;
-        self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
+        let slot = self.claim();
         // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
-        self.slots.write_slot(slot, self.line, next, descriptor.pack(), payload);
+        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), descriptor.pack(), payload);
+    }
+
+    /// As [`Producer::put`], of a packed descriptor.
+    #[inline(always)]
+    pub(super) fn put_words(&mut self, words: [u32; 3], payload: &[u8]) {
+        let slot = self.claim();
+        // Release: as in `Producer::put`.
+        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
+    }
+
+    /// The slot that is written next; the head is behind it.
+    #[inline(always)]
+    fn claim(&mut self) -> u32 {
+        let slot = self.head;
+        self.head = slot.wrapping_add(1);
+        self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
+        slot
     }
 
     /// The next slot is going to be written: its line comes meanwhile.

@@ -13,7 +13,7 @@ use super::{Begun, ended};
 
 /// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
 #[inline]
-pub(super) fn channel<H: Home>(handle: u32) -> Outcome<(Call<'static, H>, Handle)> {
+pub(super) fn channel<H: Home>(handle: u32) -> Outcome<(Call<H>, Handle)> {
     let handle = Handle(handle);
     Ok((process::of_handle::<H>(handle, Status::ChanInvalid)?, handle))
 }
@@ -22,12 +22,12 @@ pub(super) fn channel<H: Home>(handle: u32) -> Outcome<(Call<'static, H>, Handle
 pub(super) fn connect<H: Home>(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
     let (from, to) = (EndpointId(from), EndpointId(to));
     let mut call = process::of_endpoint::<H>(from)?;
-    if call.node()?.id != from.node() {
+    if call.node().id != from.node() {
         // Neither is the sender's node this process's: whoever's node the receiver is may ask.
         drop(call);
         call = process::of_endpoint::<H>(to)?;
     }
-    let node = call.node()?;
+    let node = call.node();
     node.progress();
     let request = node.connect(from, to, kind)?;
     node.progress();
@@ -43,20 +43,24 @@ pub(super) fn open<H: Home>(
 ) -> Outcome<Begun> {
     let id = EndpointId(endpoint);
     let mut call = process::of_endpoint::<H>(id)?;
-    let node = call.node()?;
+    let node = call.node();
     if handle.is_null() {
         return Err(Status::Parameter);
     }
     let inner = node.own_endpoint(id)?;
     node.progress();
     let opened = node.open_channel(inner, kind, direction, handle);
+    if (kind, direction) == (Kind::Packet, Direction::Receive) {
+        // Whose packets will be given back next, most likely.
+        H::released_by(call.slot);
+    }
     ended(call, opened.map(Begun::from))
 }
 
 /// Closes one side of a channel.
 pub(super) fn close<H: Home>(handle: u32, kind: Kind, direction: Direction) -> Outcome<Begun> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
+    let node = call.node();
     node.progress();
     let closed = node.close_channel(handle, kind, direction);
     // The other end may be this node's, too.
@@ -67,7 +71,7 @@ pub(super) fn close<H: Home>(handle: u32, kind: Kind, direction: Direction) -> O
 /// How many entries of a channel can be received without waiting.
 pub(super) fn available<H: Home>(handle: u32, kind: Kind) -> Outcome<u32> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
+    let node = call.node();
     let channel = node.channels.get(handle).filter(|channel| channel.is(kind, Direction::Receive));
     let channel = channel.ok_or(Status::ChanInvalid)?;
     let (kept, ring) = (u32::from(channel.stash.is_some()), channel.ring);

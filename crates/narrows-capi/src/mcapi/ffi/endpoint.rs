@@ -23,7 +23,7 @@ pub(super) unsafe extern "C" fn endpoint_create<H: Home>(port_id: u32, status: *
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let create = || {
         let mut call = process::current::<H>()?;
-        let node = call.node()?;
+        let node = call.node();
         node.progress();
         let inner = node.endpoints.create(port_id)?;
         let id = node.endpoints.get(inner).map(|endpoint| endpoint.id);
@@ -57,7 +57,7 @@ pub(super) unsafe extern "C" fn endpoint_get_i<H: Home>(
             return Err(Status::Parameter);
         }
         let id = named(domain_id, node_id, port_id)?;
-        let begun = call.node()?.get_endpoint(id, out, false);
+        let begun = call.node().get_endpoint(id, out, false);
         ended(call, begun.map(Begun::from))
     };
     // SAFETY: as was promised.
@@ -80,7 +80,7 @@ pub(super) unsafe extern "C" fn endpoint_get<H: Home>(
         let id = named(domain_id, node_id, port_id)?;
         // SAFETY: null is allowed.
         let out = unsafe { Output::new(std::ptr::null_mut()) };
-        match call.node()?.get_endpoint(id, out, true)? {
+        match call.node().get_endpoint(id, out, true)? {
             None => ended(call, Ok(id.0)),
             Some(request) => call.until_ended(request, timeout).map(|_| id.0),
         }
@@ -96,7 +96,7 @@ pub(super) unsafe extern "C" fn endpoint_release<H: Home>(endpoint: u32, status:
     let id = EndpointId(endpoint);
     let release = || {
         let mut call = process::current::<H>()?;
-        let node = call.node()?;
+        let node = call.node();
         node.progress();
         let released = node.release_endpoint(id);
         ended(call, released)
@@ -112,7 +112,7 @@ pub(super) unsafe extern "C" fn endpoint_delete<H: Home>(endpoint: u32, status: 
     let id = EndpointId(endpoint);
     let delete = || {
         let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node()?;
+        let node = call.node();
         node.progress();
         let deleted = node.delete_endpoint(id);
         ended(call, deleted)
@@ -141,7 +141,7 @@ pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
     let id = EndpointId(endpoint);
     let get = || {
         let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node()?;
+        let node = call.node();
         if one.is_null() {
             return Err(Status::Parameter);
         }
@@ -192,7 +192,7 @@ pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Home>(
     let id = EndpointId(endpoint);
     let set = || {
         let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node()?;
+        let node = call.node();
         if value.is_null() {
             return Err(Status::Parameter);
         }

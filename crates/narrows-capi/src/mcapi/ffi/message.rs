@@ -17,12 +17,12 @@ use super::{Started, Verdict, begin, ended, sent_more, size_of};
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
 fn send_now<H: Home>(
-    call: &mut Call<'_, H>,
+    call: &mut Call<H>,
     (from, to): (EndpointId, EndpointId),
     bytes: &Bytes,
     priority: u32,
 ) -> Outcome<Option<(u32, bool)>> {
-    let node = call.node()?;
+    let node = call.node();
     let said = match node.sender(from, bytes, priority) {
         // The receiver is looked at before what is sent to it.
         Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
@@ -48,14 +48,14 @@ fn send_now<H: Home>(
 
 /// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
 #[inline(never)]
-fn reach_own<'a, H: Home>(mut call: Call<'a, H>, to: EndpointId) -> Outcome<Call<'a, H>> {
-    let node = call.node()?;
+fn reach_own<H: Home>(mut call: Call<H>, to: EndpointId) -> Outcome<Call<H>> {
+    let node = call.node();
     if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
         return Ok(call);
     }
     // Both ends are this node's: it takes some turns and no waiting.
     for _ in 0..1000 {
-        let node = call.node()?;
+        let node = call.node();
         node.progress();
         if node.reach_own(to)? {
             return Ok(call);
@@ -80,51 +80,58 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
     let Some(verdict) = verdict else { return };
     let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
     let Some(mut quickly) = process::quickly_at::<H>(from) else {
-        return send_long::<H>(verdict, (from, to), bytes, priority);
+        return send_long::<H>(from, to, bytes, priority, verdict);
     };
-    let sent = quickly.node().map(|node| node.put_message((from, to), &bytes, priority));
+    let sent = match quickly.node() {
+        Some(node) => node.put_message((from, to), &bytes, priority),
+        None => Quick::Not,
+    };
     match sent {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => rung_for(verdict, quickly, (from, to)),
-        Some(Quick::Not) | None => send_after(quickly, verdict, (from, to), bytes, priority),
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => rung_for((from, to), quickly, verdict),
+        Quick::Not => send_after((from, to), quickly, bytes, priority, verdict),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn rung_for<H: Home>(
-    verdict: Verdict,
-    mut quickly: Quickly<H>,
     ends: (EndpointId, EndpointId),
+    mut quickly: Quickly<H>,
+    verdict: Verdict,
 ) {
     if let Some(node) = quickly.node() {
         node.ring_for_message(ends);
     }
-    sent_more(verdict, quickly, Handle::NONE.0);
+    sent_more(Handle::NONE.0, quickly, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_after<H: Home>(
+    (from, to): (EndpointId, EndpointId),
     quickly: Quickly<H>,
-    verdict: Verdict,
-    ends: (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
+    verdict: Verdict,
 ) {
     drop(quickly);
-    send_long::<H>(verdict, ends, bytes, priority);
+    send_long::<H>(from, to, bytes, priority, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(
-    verdict: Verdict,
-    ends: (EndpointId, EndpointId),
+    from: EndpointId,
+    to: EndpointId,
     bytes: Bytes,
     priority: u32,
+    verdict: Verdict,
 ) {
-    verdict.of(send_in_turn::<H>(ends, bytes, priority), ());
+    verdict.of(send_in_turn::<H>((from, to), bytes, priority), ());
 }
 
 fn send_in_turn<H: Home>(
@@ -150,7 +157,7 @@ fn start_to_send<H: Home>(
     };
     let (mut call, priority) = (reach_own(call, to)?, priority as u8);
     let operation = Operation::SendMessage { to, bytes, priority };
-    let request = call.node()?.begin(operation, of_call)?;
+    let request = call.node().begin(operation, of_call)?;
     Ok(Started::Pending(call, request, timeout))
 }
 
@@ -208,25 +215,29 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
         _ => None,
     };
     let Some(mut quickly) = quickly else {
-        return receive_long::<H>(verdict, id, buffer, size);
+        return receive_long::<H>(id, buffer, size, verdict);
     };
-    let taken = quickly.node().map(|node| node.collect_message(id, buffer.there()));
+    let taken = match quickly.node() {
+        Some(node) => node.collect_message(id, buffer.there()),
+        None => Quick::Not,
+    };
     match taken {
-        Some(Quick::Done(len)) if len <= buffer_size => {
+        Quick::Done(len) if len <= buffer_size => {
             size.put(len);
             verdict.say(Status::Success);
+            quickly.end();
         }
-        Some(Quick::Done(len) | Quick::More(len)) => {
+        Quick::Done(len) | Quick::More(len) => {
             size.put(len.min(buffer_size));
-            received_more(verdict, quickly, len > buffer_size);
+            received_more(quickly, len > buffer_size, verdict);
         }
-        Some(Quick::Not) | None => receive_after(quickly, verdict, id, buffer, size),
+        Quick::Not => receive_after(id, buffer, size, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, truncated: bool) {
+extern "C" fn received_more<H: Home>(quickly: Quickly<H>, truncated: bool, verdict: Verdict) {
     quickly.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
@@ -234,23 +245,23 @@ extern "C" fn received_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, trun
 #[cold]
 #[inline(never)]
 extern "C" fn receive_after<H: Home>(
-    quickly: Quickly<H>,
-    verdict: Verdict,
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
+    verdict: Verdict,
+    quickly: Quickly<H>,
 ) {
     drop(quickly);
-    receive_long::<H>(verdict, id, buffer, size);
+    receive_long::<H>(id, buffer, size, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn receive_long<H: Home>(
-    verdict: Verdict,
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
+    verdict: Verdict,
 ) {
     let wanted = !buffer.missing() && !size.is_null();
     let done = start_to_receive::<H>(id, buffer, wanted, true).and_then(Started::wait);
@@ -270,18 +281,18 @@ fn start_to_receive<H: Home>(
     of_call: bool,
 ) -> Outcome<Started<H>> {
     let mut call = process::of_endpoint::<H>(id)?;
-    let node = call.node()?;
+    let node = call.node();
     if !wanted {
         return Err(Status::Parameter);
     }
     let (inner, timeout) = receiver(node, id)?;
     let (looks, room) = (if of_call { H::LOOKS } else { 1 }, buffer.room());
-    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get()))? {
-        call.node()?.turn();
+    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get())) {
+        call.node().turn();
         let done = taken.and_then(|len| received(len, room));
         return ended(call, done.map(Started::Done));
     }
-    let request = call.node()?.begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
+    let request = call.node().begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
     Ok(Started::Pending(call, request, timeout))
 }
 
@@ -316,7 +327,7 @@ pub(super) unsafe extern "C" fn msg_available<H: Home>(
     let id = EndpointId(receive_endpoint);
     let count = || {
         let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node()?;
+        let node = call.node();
         let (inner, _) = receiver(node, id)?;
         node.progress();
         let count = node.stack.available(inner).map_err(|_| Status::EndpInvalid);

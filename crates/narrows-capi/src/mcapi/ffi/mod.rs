@@ -7,7 +7,7 @@
 //! as the call lasts; buffers and places for results that are given to a function ending in `_i`, for
 //! as long as its request does.
 // What calls have besides their short way is in functions that do not unwind either, so that it is
-// jumped to.
+// jumped to, and that take what a call was given in the same order, so that it stays where it is.
 // All functions are of a place, also those that do not ask for its nodes.
 #![allow(
     unsafe_code,
@@ -97,7 +97,7 @@ impl From<Option<Handle>> for Begun {
 enum Started<H: Home> {
     Done(u64),
     /// Its request, and how many milliseconds a call may wait for it.
-    Pending(Call<'static, H>, Handle, u32),
+    Pending(Call<H>, Handle, u32),
 }
 
 impl<H: Home> Started<H> {
@@ -150,7 +150,7 @@ unsafe fn begin<H: Home>(status: *mut u32, request: *mut u32, act: &dyn Fn() -> 
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
-extern "C" fn sent_more<H: Home>(verdict: Verdict, quickly: Quickly<H>, handle: u32) {
+extern "C" fn sent_more<H: Home>(handle: u32, quickly: Quickly<H>, verdict: Verdict) {
     quickly.follow_up(Handle(handle));
     verdict.say(Status::Success);
 }
@@ -176,7 +176,7 @@ fn given<H: Home>(all: bool) -> Outcome<()> {
 }
 
 /// Ends a call with what it came to.
-fn ended<H: Home, T>(call: Call<'_, H>, outcome: Outcome<T>) -> Outcome<T> {
+fn ended<H: Home, T>(call: Call<H>, outcome: Outcome<T>) -> Outcome<T> {
     call.end();
     outcome
 }

@@ -107,7 +107,7 @@ pub(super) unsafe extern "C" fn finalize<H: Home>(status: *mut u32) {
 }
 
 fn own<H: Home>() -> Outcome<NodeId> {
-    Ok(process::current::<H>()?.node()?.id)
+    Ok(process::current::<H>()?.node().id)
 }
 
 /// The domain of the thread's node.
@@ -197,7 +197,7 @@ pub(super) unsafe extern "C" fn node_get_attribute<H: Home>(
         }
         let id = in_range(domain_id, node_id)?;
         attribute_size(number, size)?;
-        if id != call.node()?.id {
+        if id != call.node().id {
             let there = call.until(
                 FOUND_WITHIN,
                 |node| match node.link_to(id) {

@@ -1,7 +1,6 @@
 //! Packet channels.
 
 use std::ffi::c_void;
-use std::ptr::with_exposed_provenance_mut;
 
 use super::super::call::Quickly;
 use super::super::control::Kind;
@@ -88,37 +87,50 @@ pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
     let Some(mut quickly) = process::quickly_for::<H>(send_handle) else {
-        return send_long::<H>(verdict, send_handle, bytes);
+        return send_long::<H>(send_handle, bytes, verdict);
     };
-    let sent = quickly.node().map(|node| node.put_short(Handle(send_handle), &bytes));
+    let sent = match quickly.node() {
+        Some(node) => node.put_short(Handle(send_handle), &bytes),
+        None => Quick::Not,
+    };
     match sent {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, send_handle),
-        Some(Quick::Not) | None => send_after(quickly, verdict, send_handle, bytes),
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(send_handle, quickly, verdict),
+        Quick::Not => send_after(send_handle, bytes, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_after<H: Home>(
-    mut quickly: Quickly<H>,
-    verdict: Verdict,
     handle: u32,
     bytes: Bytes,
+    verdict: Verdict,
+    mut quickly: Quickly<H>,
 ) {
-    match quickly.node().map(|node| node.put_block(Handle(handle), &bytes)) {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, handle),
-        Some(Quick::Not) | None => {
+    let done = match quickly.node() {
+        Some(node) => node.put_block(Handle(handle), &bytes),
+        None => Quick::Not,
+    };
+    match done {
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(handle, quickly, verdict),
+        Quick::Not => {
             drop(quickly);
-            send_long::<H>(verdict, handle, bytes);
+            send_long::<H>(handle, bytes, verdict);
         }
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, bytes: Bytes) {
+extern "C" fn send_long<H: Home>(handle: u32, bytes: Bytes, verdict: Verdict) {
     verdict.of(send_in_turn::<H>(handle, bytes), ());
 }
 
@@ -131,7 +143,7 @@ fn send_in_turn<H: Home>(handle: u32, bytes: Bytes) -> Outcome<()> {
 fn start_to_send<H: Home>(handle: u32, bytes: Bytes, of_call: bool) -> Outcome<Started<H>> {
     given::<H>(!bytes.missing())?;
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
+    let node = call.node();
     if let Some(sent) = node.send_packet(handle, bytes.get()) {
         node.turn();
         return ended(call, sent.map(|()| Started::Done(bytes.get().len() as u64)));
@@ -172,47 +184,45 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
     if out.is_null() || size.is_null() {
-        return receive_long::<H>(verdict, receive_handle, out, size);
+        return receive_long::<H>(receive_handle, out, size, verdict);
     }
     let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
-        return receive_long::<H>(verdict, receive_handle, out, size);
+        return receive_long::<H>(receive_handle, out, size, verdict);
     };
-    let taken = quickly.node().map(|node| node.take_block(Handle(receive_handle)));
-    let ((at, len), more) = match taken {
-        Some(Quick::Done(packet)) => (packet, false),
-        Some(Quick::More(packet)) => (packet, true),
-        Some(Quick::Not) | None => {
-            return receive_after(quickly, verdict, receive_handle, out, size);
+    let done = match quickly.node() {
+        Some(node) => node.take_block(Handle(receive_handle), out, size),
+        None => Quick::Not,
+    };
+    match done {
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
         }
-    };
-    out.put(with_exposed_provenance_mut(at));
-    size.put(len);
-    match more {
-        false => verdict.say(Status::Success),
-        true => sent_more(verdict, quickly, receive_handle),
+        Quick::More(()) => sent_more(receive_handle, quickly, verdict),
+        Quick::Not => receive_after(receive_handle, out, size, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn receive_after<H: Home>(
-    quickly: Quickly<H>,
-    verdict: Verdict,
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
+    verdict: Verdict,
+    quickly: Quickly<H>,
 ) {
     drop(quickly);
-    receive_long::<H>(verdict, handle, out, size);
+    receive_long::<H>(handle, out, size, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn receive_long<H: Home>(
-    verdict: Verdict,
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
+    verdict: Verdict,
 ) {
     let wanted = !out.is_null() && !size.is_null();
     let received = start_to_receive::<H>(handle, out, wanted, true).and_then(Started::wait);
@@ -233,11 +243,11 @@ fn start_to_receive<H: Home>(
     given::<H>(wanted)?;
     let (mut call, handle) = channel::<H>(handle)?;
     let looks = if of_call { H::LOOKS } else { 1 };
-    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out))? {
-        call.node()?.turn();
+    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out)) {
+        call.node().turn();
         return ended(call, received.map(Started::Done));
     }
-    let node = call.node()?;
+    let node = call.node();
     let (timeout, _) = waits(node.channels.get(handle));
     let operation = Operation::ReceivePacket { channel: handle, out };
     let request = node.begin(operation, of_call)?;
@@ -262,34 +272,41 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
     let Some(mut quickly) = process::quickly_releasing::<H>() else {
-        return release_long::<H>(verdict, at);
+        return release_long::<H>(at, verdict);
     };
-    match quickly.node().map(|node| node.put_back(at)) {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => released_more(verdict, quickly),
-        Some(Quick::Not) | None => release_after(quickly, verdict, at),
+    let done = match quickly.node() {
+        Some(node) => node.put_back(at),
+        None => Quick::Not,
+    };
+    match done {
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => released_more(quickly, verdict),
+        Quick::Not => release_after(at, verdict, quickly),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn released_more<H: Home>(verdict: Verdict, mut quickly: Quickly<H>) {
+extern "C" fn released_more<H: Home>(mut quickly: Quickly<H>, verdict: Verdict) {
     if let Some(node) = quickly.node() {
         node.give_all();
     }
-    sent_more(verdict, quickly, Handle::NONE.0);
+    sent_more(Handle::NONE.0, quickly, verdict);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_after<H: Home>(quickly: Quickly<H>, verdict: Verdict, at: usize) {
+extern "C" fn release_after<H: Home>(at: usize, verdict: Verdict, quickly: Quickly<H>) {
     drop(quickly);
-    release_long::<H>(verdict, at);
+    release_long::<H>(at, verdict);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_long<H: Home>(verdict: Verdict, at: usize) {
+extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict) {
     verdict.of(release_in_turn::<H>(at), ());
 }
 

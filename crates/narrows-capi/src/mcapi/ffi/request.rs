@@ -66,7 +66,7 @@ pub(super) unsafe extern "C" fn test<H: Home>(
             Named::Ended(how) => Some(how),
             Named::Kept(handle) => {
                 let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-                let done = call.node()?.ended_by_now(handle);
+                let done = call.node().ended_by_now(handle);
                 call.end();
                 done
             }
@@ -104,7 +104,7 @@ pub(super) unsafe extern "C" fn wait<H: Home>(
             Named::Kept(handle) => handle,
         };
         let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-        call.node()?.requests.wait(handle)?;
+        call.node().requests.wait(handle)?;
         let attempt =
             |node: &mut Node<H>| node.ended_by_now(handle).map(|done| Ok(was_there(done)));
         let done = call.until(timeout, attempt, |node| node.requests.wait_no_more(handle))?;
@@ -134,17 +134,37 @@ fn cancelled() -> u32 {
 struct Several(Variables);
 
 impl Several {
-    /// Those that are kept, with the nodes' slots they are kept in; those that were cancelled are left
-    /// out.
-    fn kept(self) -> impl Iterator<Item = (u32, Variable, Handle)> {
-        (0..).zip(self.0.iter()).filter_map(|(index, variable)| match Named::of(variable.get()) {
-            Named::Kept(handle) => Some((index, variable, handle)),
-            _ => None,
+    /// The first from an index on that is kept, where `slot` says so in this slot; those that were
+    /// cancelled are left out.
+    #[inline(never)]
+    fn next(self, from: u32, slot: Option<Option<usize>>) -> Option<(u32, Variable, Handle)> {
+        (from..).map_while(|index| Some((index, self.0.get(index as usize)?))).find_map(
+            |(index, variable)| match Named::of(variable.get()) {
+                Named::Kept(handle) if slot.is_none_or(|slot| handle.slot() == slot) => {
+                    Some((index, variable, handle))
+                }
+                _ => None,
+            },
+        )
+    }
+
+    fn all(self, slot: Option<Option<usize>>) -> impl Iterator<Item = (u32, Variable, Handle)> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let found = self.next(from, slot)?;
+            from = found.0 + 1;
+            Some(found)
         })
     }
 
+    /// Those that are kept.
+    fn kept(self) -> impl Iterator<Item = (u32, Variable, Handle)> {
+        self.all(None)
+    }
+
+    /// Those of a node's slot.
     fn of(self, slot: Option<usize>) -> impl Iterator<Item = (u32, Variable, Handle)> {
-        self.kept().filter(move |(_, _, handle)| handle.slot() == slot)
+        self.all(Some(slot))
     }
 
     /// The first that is over without a look at its node.
@@ -176,7 +196,7 @@ impl Several {
             Err(Status::RequestInvalid) => return Ok(Some((first, Err(Status::RequestInvalid)))),
             other => other?,
         };
-        let node = call.node()?;
+        let node = call.node();
         for (index, _, handle) in self.of(slot) {
             if let Err(status) = node.requests.wait(handle) {
                 let before = self.of(slot).take_while(|(at, _, _)| *at < index);
@@ -257,7 +277,7 @@ pub(super) unsafe extern "C" fn wait_any<H: Home>(
         let given = unsafe { Variables::new(requests, number) }.filter(|_| !size.is_null());
         let given = given.ok_or(Status::Parameter)?;
         let (index, done) = Several(given).wait::<H>(timeout)?;
-        let variable = given.iter().nth(index as usize).ok_or(Status::General)?;
+        let variable = given.get(index as usize).ok_or(Status::General)?;
         Ok((index, Asked { variable, size }, done))
     };
     match wait() {
@@ -287,7 +307,7 @@ pub(super) unsafe extern "C" fn cancel<H: Home>(request: *mut u32, status: *mut 
             return Err(Status::RequestInvalid);
         };
         let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-        let node = call.node()?;
+        let node = call.node();
         let taken = node.cancel(handle).then_some(()).ok_or(Status::RequestInvalid);
         if taken.is_ok() {
             variable.put(cancelled());

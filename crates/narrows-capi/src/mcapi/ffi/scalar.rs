@@ -60,39 +60,45 @@ unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
-        return send_long::<H>(verdict, handle, value, len);
+        return send_long::<H>(handle, value, verdict, len);
     };
-    let sent = quickly.node().map(|node| node.put_word(Handle(handle), value, len));
+    let sent = match quickly.node() {
+        Some(node) => node.put_word(Handle(handle), value, len),
+        None => Quick::Not,
+    };
     match sent {
-        Some(Quick::Done(())) => verdict.say(Status::Success),
-        Some(Quick::More(())) => sent_more(verdict, quickly, handle),
-        Some(Quick::Not) | None => send_after(quickly, verdict, handle, value, len),
+        Quick::Done(()) => {
+            verdict.say(Status::Success);
+            quickly.end();
+        }
+        Quick::More(()) => sent_more(handle, quickly, verdict),
+        Quick::Not => send_after(handle, value, verdict, quickly, len),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_after<H: Home>(
-    quickly: Quickly<H>,
-    verdict: Verdict,
     handle: u32,
     value: u64,
+    verdict: Verdict,
+    quickly: Quickly<H>,
     len: u32,
 ) {
     drop(quickly);
-    send_long::<H>(verdict, handle, value, len);
+    send_long::<H>(handle, value, verdict, len);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long<H: Home>(verdict: Verdict, handle: u32, value: u64, len: u32) {
+extern "C" fn send_long<H: Home>(handle: u32, value: u64, verdict: Verdict, len: u32) {
     verdict.of(send_in_turn::<H>(handle, value, len), ());
 }
 
 #[inline(never)]
 fn send_in_turn<H: Home>(handle: u32, value: u64, len: u32) -> Outcome<()> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node()?;
+    let node = call.node();
     if let Some(sent) = node.send_scalar(handle, value, len) {
         node.turn();
         return ended(call, sent);
@@ -110,25 +116,28 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
-        return receive_long::<H>(verdict, handle, len);
+        return receive_long::<H>(handle, verdict, len);
     };
-    let taken = quickly.node().map(|node| node.take_word(Handle(handle), len));
+    let taken = match quickly.node() {
+        Some(node) => node.take_word(Handle(handle), len),
+        None => Quick::Not,
+    };
     match taken {
-        Some(Quick::Done(word)) => {
+        Quick::Done(word) => {
             verdict.say(Status::Success);
             quickly.end_with(word)
         }
-        Some(Quick::More(word)) => received_more(verdict, quickly, handle, word),
-        Some(Quick::Not) | None => receive_after(quickly, verdict, handle, len),
+        Quick::More(word) => received_more(handle, verdict, quickly, word),
+        Quick::Not => receive_after(handle, verdict, quickly, len),
     }
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn received_more<H: Home>(
+    handle: u32,
     verdict: Verdict,
     quickly: Quickly<H>,
-    handle: u32,
     word: u64,
 ) -> u64 {
     quickly.follow_up(Handle(handle));
@@ -140,29 +149,29 @@ extern "C" fn received_more<H: Home>(
 #[cold]
 #[inline(never)]
 extern "C" fn receive_after<H: Home>(
-    quickly: Quickly<H>,
-    verdict: Verdict,
     handle: u32,
+    verdict: Verdict,
+    quickly: Quickly<H>,
     len: u32,
 ) -> u64 {
     drop(quickly);
-    receive_long::<H>(verdict, handle, len)
+    receive_long::<H>(handle, verdict, len)
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long<H: Home>(verdict: Verdict, handle: u32, len: u32) -> u64 {
+extern "C" fn receive_long<H: Home>(handle: u32, verdict: Verdict, len: u32) -> u64 {
     verdict.of(receive_in_turn::<H>(handle, len), 0)
 }
 
 #[inline(never)]
 fn receive_in_turn<H: Home>(handle: u32, len: u32) -> Outcome<u64> {
     let (mut call, handle) = channel::<H>(handle)?;
-    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len))? {
-        call.node()?.turn();
+    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len)) {
+        call.node().turn();
         return ended(call, received);
     }
-    let node = call.node()?;
+    let node = call.node();
     let (timeout, _) = waits(node.channels.get(handle));
     let request = node.begin(Operation::ReceiveScalar { channel: handle, len }, true)?;
     call.until_ended(request, timeout)
