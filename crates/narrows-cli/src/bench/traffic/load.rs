@@ -13,7 +13,7 @@ use narrows::strategy::Strategy;
 use super::PATIENCE;
 use super::histogram::Histogram;
 use super::payload::{LONGEST, Longest, Payloads};
-use super::record::{Count, Counts};
+use super::record::{Count, Counts, agree};
 use crate::place::Place;
 
 /// Where messages come from and go to on both sides.
@@ -65,7 +65,7 @@ pub struct Load {
     into: Vec<u8>,
     /// When each outstanding call was started.
     begun: [Option<Instant>; WINDOW as usize],
-    /// The last send found no room.
+    /// There was no room for what was to be sent last.
     full: bool,
     /// The link's end, once it was told behind all messages.
     pub noticed: Option<Lost>,
@@ -331,7 +331,10 @@ impl Load {
                     }
                     any = true;
                 }
-                Err(SendError::RingFull | SendError::PoolEmpty) => break,
+                Err(SendError::RingFull | SendError::PoolEmpty) => {
+                    self.full = true;
+                    break;
+                }
                 Err(SendError::Gone(reason)) => return Err(Trouble::Lost(reason)),
                 Err(error) => return Err(Trouble::defect("a call cannot be started", error)),
             }
@@ -365,16 +368,6 @@ impl Load {
     }
 }
 
-/// Whether what one side was told agrees with what the other was, when both are quiet.
-pub fn agree(one: &Counts, other: &Counts) -> bool {
-    let arrived = |from: &Counts, to: &Counts| {
-        from.get(Count::Sent) == to.get(Count::Received)
-            && from.get(Count::Started) == to.get(Count::Served)
-            && from.get(Count::Started) == from.get(Count::Finished)
-    };
-    arrived(one, other) && arrived(other, one)
-}
-
 /// The function that both sides serve.
 pub const ECHO: &str = "echo";
 
@@ -398,5 +391,58 @@ fn up<P: Place>(node: &Node<P>, link: LinkId) -> Result<(), Trouble> {
         Ok(()) => Ok(()),
         Err(LinkError::Gone(reason)) => Err(Trouble::Lost(reason)),
         Err(error) => Err(Trouble::defect("the link is not there", error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chips;
+    use super::*;
+    use crate::bench::choice;
+    use narrows_sim::chip::{Chip, shipped};
+    use narrows_sim::engine::{Settings, Simulation};
+    use narrows_sim::time::Time;
+    use std::cell::Cell;
+
+    /// The first may end at once, by a ring that came before.
+    const RESTS: u32 = 4;
+
+    #[test]
+    fn who_has_no_room_for_a_call_waits_for_room() {
+        let chip = Chip::parse("amp", shipped("generic-amp").unwrap()).unwrap();
+        let strategy = choice::strategy("copy/interrupt/external").unwrap();
+        let profile = |active| Profile { active, strategy, seed: 1 };
+        let (filling, rested) = (Cell::new(false), Cell::new(None));
+        let mut simulation = Simulation::new(&chip, Settings::default());
+        simulation.process(0, "full", 1, |cpu| {
+            let (mut node, link) = chips::linked(&cpu, "full", "away", true).unwrap();
+            let (mut load, counts) =
+                (Load::new(&mut node, link, profile(true)).unwrap(), Counts::default());
+            while node.is_ready(load.flow.unwrap()) == Ok(false) {
+                node.wait_any(Some(ROOM));
+                node.poll();
+            }
+            filling.set(true);
+            let to = Address { link, port: PORT };
+            while node.try_send(PORT, to, Message::new(&[1])).is_ok() {}
+            let began = cpu.time();
+            for _ in 0..RESTS {
+                assert_eq!(load.start(&mut node, &counts), Ok(false));
+                load.rest(&mut node, &counts).unwrap();
+            }
+            rested.set(Some(cpu.time().since(began)));
+        });
+        simulation.process(1, "away", 1, |cpu| {
+            let (mut node, link) = chips::linked(&cpu, "away", "full", false).unwrap();
+            let mut load = Load::new(&mut node, link, profile(false)).unwrap();
+            while rested.get().is_none() {
+                if !filling.get() {
+                    load.turn(&mut node, &Counts::default()).unwrap();
+                }
+                cpu.pause(Time::nanos(10_000));
+            }
+        });
+        simulation.run().unwrap();
+        assert!(Duration::from(rested.get().unwrap()) < 2 * RESTS * ROOM);
     }
 }

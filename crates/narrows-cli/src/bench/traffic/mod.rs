@@ -13,10 +13,10 @@ mod payload;
 mod record;
 
 pub use histogram::Histogram;
-pub use load::{ECHO, Load, PORT, Profile, Trouble, agree};
+pub use load::{ECHO, Load, PORT, Profile, Trouble};
 pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
 pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
-pub use record::{Count, Counts, Record};
+pub use record::{Count, Counts, Record, agree};
 
 use std::time::Duration;
 

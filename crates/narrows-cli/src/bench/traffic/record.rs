@@ -129,6 +129,16 @@ impl Drop for Record {
     }
 }
 
+/// Whether what one side was told agrees with what the other was, when both are quiet.
+pub fn agree(one: &Counts, other: &Counts) -> bool {
+    let arrived = |from: &Counts, to: &Counts| {
+        from.get(Count::Sent) == to.get(Count::Received)
+            && from.get(Count::Started) == to.get(Count::Served)
+            && from.get(Count::Started) == from.get(Count::Finished)
+    };
+    arrived(one, other) && arrived(other, one)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
