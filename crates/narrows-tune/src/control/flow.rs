@@ -40,6 +40,8 @@ pub struct FlowState<'s> {
     /// By how much it was later than its bound, in picoseconds, and when it was late last.
     pub(super) late: u64,
     pub(super) missed: Option<Duration>,
+    /// Until then it switches only if it has to: nothing would have helped against a flow's being late.
+    pub(super) calm: Duration,
     /// Strategies that were refused.
     pub(super) refused: [u64; WORDS],
 }
@@ -58,6 +60,7 @@ impl<'s> FlowState<'s> {
             switched: None,
             late: 0,
             missed: None,
+            calm: Duration::ZERO,
             refused: [0; WORDS],
         }
     }
@@ -143,10 +146,11 @@ impl<'s> FlowState<'s> {
             && self.strategies == other.strategies
     }
 
-    /// Whether it is to stay as it is, for its last switch is not long ago or not even over.
+    /// Whether it is to stay as it is, for its last switch is not long ago or not even over, or switching
+    /// did not help.
     pub(super) fn rests(&self, now: Option<Duration>, rest: Duration) -> bool {
         let recent =
             |now: Duration| self.switched.is_some_and(|last| now.saturating_sub(last) < rest);
-        self.going || now.is_some_and(recent)
+        self.going || now.is_some_and(|now| now < self.calm || recent(now))
     }
 }

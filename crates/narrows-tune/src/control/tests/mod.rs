@@ -1,5 +1,6 @@
 mod any;
 mod dsps;
+mod missed;
 
 use super::*;
 use crate::model::{Access, Parameters, Side, WHOLE};
