@@ -75,3 +75,29 @@ fn misses_now_and_then_have_each_flow_switch_there_and_back_in_ten_seconds_at_mo
     }
     assert!(tried > 0, "no flow ever switched: nothing was tried");
 }
+
+#[test]
+fn a_flow_does_not_travel_so_that_it_falls_behind() {
+    // With looks every 20 ms at both ends an answer is there after 40.
+    let all = ["copy/interrupt/external", "copy/poll=20ms/external"];
+    let all = all.map(|name| name.parse().unwrap());
+    let mut rooms = Rooms::new();
+    let mut controller = controller(&mut rooms, 0);
+    let slow = Flow { period: Some(50 * MS), deadline: None, ..audio() };
+    let quick = Flow { period: Some(20 * MS), ..slow };
+    let flow = controller.arrive(slow, &all, true).unwrap().flow;
+    assert_eq!(controller.strategy_of(flow), Some(all[1]));
+    controller.change(flow, quick).unwrap();
+    let made = controller.decide(MS, Cause::Changed).unwrap();
+    assert_eq!((made.reason, carry_out(&mut controller, MS)[0].to), (Reason::Deadline, all[0]));
+    // With two under way it does not.
+    controller.change(flow, Flow { depth: 2, ..quick }).unwrap();
+    let later = Duration::from_secs(1);
+    let made = controller.decide(later, Cause::Changed).unwrap();
+    assert_eq!((made.reason, carry_out(&mut controller, later)[0].to), (Reason::Saves, all[1]));
+    // Who falls behind by whatever it travels by is carried nevertheless.
+    let hasty = Flow { period: Some(3 * MS / 2), ..slow };
+    controller.change(flow, hasty).unwrap();
+    let made = controller.decide(2 * later, Cause::Changed).unwrap();
+    assert!(!made.reason.necessary(), "{made:?}");
+}
