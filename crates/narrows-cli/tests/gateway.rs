@@ -234,6 +234,33 @@ fn a_peer_that_dies_while_flows_switch_ends_the_run_with_a_sentence() {
 }
 
 #[test]
+fn flows_that_leave_in_the_middle_of_a_switch_hold_nobody_up() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("w.toml");
+    std::fs::write(&path, RESTLESS).unwrap();
+    let more = ["--on", "davinci", "--duration", "10s", "--json"];
+    let report = report(&[&[path.to_str().unwrap()], &more[..]].concat());
+    check_messages(&report);
+    check_decisions(&report, 10.0, 1024.0);
+    let switches = list(&report, "decisions").iter().flat_map(|one| list(one, "switches"));
+    let left = switches.filter(|one| one["failed"] == "the flow left").count();
+    assert!(left > 0, "no flow left while it switched: nothing was tried");
+    assert_eq!(sum(&report, "deadline_misses"), 0.0);
+}
+
+#[test]
+fn a_flow_without_a_deadline_keeps_pace() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("w.toml");
+    let flow = "[[flow]]\nname='a'\nfunction='busy'\nbusy='100us'\nrequest=64\nresponse=64\n";
+    std::fs::write(&path, format!("{flow}period='5ms'\n")).unwrap();
+    let more = ["--strategy", "auto", "--on", "davinci", "--duration", "2s", "--json"];
+    let report = report(&[&[path.to_str().unwrap()], &more[..]].concat());
+    check_messages(&report);
+    assert_eq!(sum(&report, "sent"), 400.0);
+}
+
+#[test]
 fn what_does_not_go_together_is_refused_in_a_sentence() {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

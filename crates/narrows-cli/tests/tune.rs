@@ -137,13 +137,20 @@ fn what_is_impossible_is_refused_with_the_flow_and_by_how_much() {
 #[test]
 fn without_memory_everything_is_outside() {
     let directory = tempfile::tempdir().unwrap();
-    let report =
-        stdout(&tune(directory.path(), SPEECH, &["--on", "davinci", "--memory", "0", "--json"]));
-    let report: Value = serde_json::from_str(&report).unwrap();
-    let plan = &report["results"][0];
-    assert_eq!(plan["memory_bytes"][0], 0);
-    for flow in plan["flows"].as_array().unwrap() {
-        assert!(flow["strategy"].as_str().unwrap().contains("/external"), "{flow}");
+    let own = SPEECH.replace("name = \"speech\"", "memory = \"0B\"");
+    let by_flag = (SPEECH, &["--on", "davinci", "--memory", "0", "--json"][..]);
+    let by_workload = (own.as_str(), &["--on", "davinci", "--json"][..]);
+    for (workload, arguments) in [by_flag, by_workload] {
+        let report = stdout(&tune(directory.path(), workload, arguments));
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let plan = &report["results"][0];
+        assert_eq!(
+            (&plan["memory_bytes"][0], &plan["memory_budget_bytes"]),
+            (&0.into(), &0.into())
+        );
+        for flow in plan["flows"].as_array().unwrap() {
+            assert!(flow["strategy"].as_str().unwrap().contains("/external"), "{flow}");
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Tune {
     /// What is to be least
     #[arg(long, value_enum, default_value_t = Objective::Load)]
     pub objective: Objective,
-    /// Bytes of internal memory of each DSP, instead of what the platform has
+    /// Bytes of internal memory of each DSP, instead of the workload's or all that the platform has
     #[arg(long, value_name = "SIZE", value_parser = crate::flags::memory)]
     pub memory: Option<u32>,
     /// The most that all flows may take of the calling core, in percent

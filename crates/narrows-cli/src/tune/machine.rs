@@ -13,7 +13,7 @@ use narrows::platform::Platform;
 use narrows::strategy::Placement;
 use narrows_host::Host;
 use narrows_sim::chip::Chip;
-use narrows_tune::model::{Parameters, WHOLE};
+use narrows_tune::model::{Access, Parameters, Side, WHOLE};
 use std::time::Duration;
 
 /// Rounds of measuring on this machine, and on a chip, where nothing disturbs.
@@ -53,6 +53,24 @@ pub(crate) fn measured(
     Ok(made)
 }
 
+/// Both placements are blocks of the same memory here, so what was measured of them differs by what else
+/// the machine did.
+fn one_memory(parameters: &mut Parameters<f64>) {
+    for Side { internal, external, internal_spin, external_spin, .. } in
+        [&mut parameters.caller, &mut parameters.callee]
+    {
+        for (one, other) in [(internal, external), (internal_spin, external_spin)] {
+            let Access { write, read, block } = *one;
+            let mean = Access {
+                write: (write + other.write) / 2.0,
+                read: (read + other.read) / 2.0,
+                block: (block + other.block) / 2.0,
+            };
+            (*one, *other) = (mean, mean);
+        }
+    }
+}
+
 impl Measured {
     /// Measures what a peer runs on: these cores of a chip, or this machine.
     ///
@@ -66,6 +84,7 @@ impl Measured {
             let mut parameters = measure::measure(peer, ROUNDS, [Duration::ZERO; 2])?;
             // What is seldom here is what else the machine does, of which no longest is known.
             (parameters.seldom, parameters.spike, parameters.one_in) = (0.0, 0.0, 0);
+            one_memory(&mut parameters);
             return Ok(Measured::with(parameters, None));
         };
         let tick = |core: usize| {

@@ -65,8 +65,10 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     progress.reach(1);
     progress.say("planning");
     let (clock, machine) = match own {
-        Some(core) if !clocks.is_empty() => lowest(args, core, &clocks, &measured, &subjects)?,
-        _ => (None, budgeted(args, &measured)?),
+        Some(core) if !clocks.is_empty() => {
+            lowest(args, &workload, core, &clocks, &measured, &subjects)?
+        }
+        _ => (None, budgeted(args, &workload, &measured)?),
     };
     let least = if args.objective == Objective::Latency { Least::Latency } else { Least::Load };
     let planner = Planner::new(&machine, &subjects, least);
@@ -112,14 +114,18 @@ fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
     Err(Failure::new(Kind::Usage, text))
 }
 
-/// What flows are planned for, with the budgets of the command line.
-fn budgeted(args: &Tune, measured: &Measured) -> Result<Machine, Failure> {
-    measured.within(args.memory, args.dsps, (args.load * PERCENT) as u64)
+/// What flows are planned for, with the budgets of the command line, or the memory of the workload as far as
+/// there is so much.
+fn budgeted(args: &Tune, workload: &Workload, measured: &Measured) -> Result<Machine, Failure> {
+    let there = measured.machine()?.memory;
+    let memory = args.memory.or(workload.memory.map(|memory| memory.min(there)));
+    measured.within(memory, args.dsps, (args.load * PERCENT) as u64)
 }
 
 /// The lowest of the clocks at which there is a plan.
 fn lowest(
     args: &Tune,
+    workload: &Workload,
     core: &Core,
     clocks: &[u64],
     measured: &Measured,
@@ -127,7 +133,8 @@ fn lowest(
 ) -> Result<(Option<u64>, Machine), Failure> {
     let mut last = None;
     for clock in clocks {
-        let machine = budgeted(args, &measured.slower(core.clock.0 as f64 / *clock as f64))?;
+        let machine =
+            budgeted(args, workload, &measured.slower(core.clock.0 as f64 / *clock as f64))?;
         let planned = Planner::new(&machine, subjects, Least::Load).and_then(|all| all.plan());
         match planned {
             Ok(_) => return Ok((Some(*clock), machine)),

@@ -37,6 +37,10 @@ impl Controller<'_, '_> {
         if let (Err(error), Some(_), None) = (made, stands, moves)
             && self.forget()
         {
+            // As long as the machine makes flows late, there and back would be all that comes of it.
+            for state in self.tables.flows.iter_mut().flatten() {
+                state.calm = now + forget;
+            }
             return match self.stands() {
                 None => {
                     let reason = Reason::Best;

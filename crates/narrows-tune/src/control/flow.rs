@@ -5,7 +5,7 @@ use core::time::Duration;
 use narrows::strategy::{Notification, Strategy};
 
 use super::MAX_STRATEGIES;
-use crate::model::{Costs, Estimate, Flow, estimate, picos};
+use crate::model::{Buffers, Costs, Estimate, Flow, estimate, picos};
 
 /// A flow under control. Another flow never has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +40,8 @@ pub struct FlowState<'s> {
     /// By how much it was later than its bound, in picoseconds, and when it was late last.
     pub(super) late: u64,
     pub(super) missed: Option<Duration>,
+    /// Until then it switches only if it has to: nothing would have helped against a flow's being late.
+    pub(super) calm: Duration,
     /// Strategies that were refused.
     pub(super) refused: [u64; WORDS],
 }
@@ -58,6 +60,7 @@ impl<'s> FlowState<'s> {
             switched: None,
             late: 0,
             missed: None,
+            calm: Duration::ZERO,
             refused: [0; WORDS],
         }
     }
@@ -123,6 +126,26 @@ impl<'s> FlowState<'s> {
         deadline.saturating_sub(picos(pause)).saturating_sub(looks)
     }
 
+    /// Whether its calls end as fast as requests come by one of its strategies, each of which keeps one of
+    /// those that may be under way, as it mostly is: what comes once, or beside others, is caught up with.
+    /// Where looks keep step with requests there is a buffer for each that comes meanwhile.
+    fn keeps_pace(&self, costs: &Costs, number: u16) -> bool {
+        let Flow { period, depth, burst, .. } = self.flow;
+        let period = period.filter(|_| costs.buffers == Buffers::Any);
+        let (Some(period), Some(made)) = (period, self.estimate(costs, number)) else {
+            return true;
+        };
+        let most = picos(period).saturating_mul((depth / burst.max(1)).max(1).into());
+        made.latency.aligned <= most
+    }
+
+    /// Whether it falls behind by one of its strategies, and does not by another.
+    pub(super) fn falls_behind(&self, costs: &Costs, number: u16) -> bool {
+        let others = 0..self.strategies.len() as u16;
+        let mut allowed = others.filter(|other| !self.excluded(*other));
+        !self.keeps_pace(costs, number) && allowed.any(|other| self.keeps_pace(costs, other))
+    }
+
     pub(super) fn exclude(&mut self, number: u16) {
         if let Some(word) = self.refused.get_mut(usize::from(number) / 64) {
             *word |= 1 << (number % 64);
@@ -143,10 +166,11 @@ impl<'s> FlowState<'s> {
             && self.strategies == other.strategies
     }
 
-    /// Whether it is to stay as it is, for its last switch is not long ago or not even over.
+    /// Whether it is to stay as it is, for its last switch is not long ago or not even over, or switching
+    /// did not help.
     pub(super) fn rests(&self, now: Option<Duration>, rest: Duration) -> bool {
         let recent =
             |now: Duration| self.switched.is_some_and(|last| now.saturating_sub(last) < rest);
-        self.going || now.is_some_and(recent)
+        self.going || now.is_some_and(|now| now < self.calm || recent(now))
     }
 }

@@ -154,7 +154,9 @@ impl<'s> Controller<'_, 's> {
                 let Some(made) = state.estimate(&self.costs, number) else { continue };
                 let takes = state.bound(&made).saturating_add(beside);
                 least = least.min(takes);
-                if takes > state.allowed(number, self.settings.pause) {
+                if takes > state.allowed(number, self.settings.pause)
+                    || state.falls_behind(&self.costs, number)
+                {
                     continue;
                 }
                 let Estimate { load, work, memory, .. } = made;
@@ -228,7 +230,10 @@ impl<'s> Controller<'_, 's> {
                 return Some(Reason::Refused);
             }
             let takes = state.bound(&made).saturating_add(self.beside(index, number));
-            if takes > state.allowed(number(index, state), self.settings.pause) {
+            let number = number(index, state);
+            if takes > state.allowed(number, self.settings.pause)
+                || state.falls_behind(&self.costs, number)
+            {
                 return Some(Reason::Deadline);
             }
         }

@@ -83,7 +83,7 @@ pub enum Reason {
     Saves,
     /// What is in use does not fit into internal memory.
     Memory,
-    /// A deadline would be missed.
+    /// A deadline would be missed, or a flow falls behind its period.
     Deadline,
     /// A core is asked for more than its time.
     Time,

@@ -2,9 +2,9 @@
 
 use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
-use super::notice::told;
+use super::notice::{PROMPT, SHORTEST_LOOK, told};
 use super::parameters::{Costs, Side};
-use super::payload::{cold, moved};
+use super::payload::{Moved, cold, moved};
 use super::{DAY, Flow, LONGEST, ModelError, picos, sum};
 
 /// A message of a flow: all requests that it holds.
@@ -42,6 +42,32 @@ pub(super) struct Parts {
     pub more: [u64; 2],
 }
 
+/// For how long the other core looks for the next request when it has answered one, if it waits so. Hybrid
+/// looks as long as it may if that one comes soon; otherwise less and less, but for the bell of an
+/// acknowledgement, which it takes for a prompt request: that doubles what each request halves.
+fn goes_on(flow: &Flow, strategy: &Strategy, soonest: Notification) -> u64 {
+    let Notification::Hybrid { longest } = soonest else { return 0 };
+    let longest = picos(longest);
+    let prompt = |period| picos(period) <= longest.saturating_mul(PROMPT);
+    let rung = strategy.acknowledgement == Acknowledgement::Interrupt;
+    match flow.period.is_none_or(prompt) {
+        true => longest,
+        false if rung => longest / 2,
+        false => SHORTEST_LOOK.min(longest),
+    }
+}
+
+/// What a copy takes that the other core looks during for so long: `alone` without that, `looked` at all
+/// the time.
+fn slowed(alone: u64, looked: u64, until: u64) -> u64 {
+    if until >= looked {
+        return looked.max(alone);
+    }
+    let part =
+        u128::from(looked.saturating_sub(alone)) * u128::from(until) / u128::from(looked.max(1));
+    alone.saturating_add(u64::try_from(part).unwrap_or(u64::MAX))
+}
+
 impl Parts {
     pub fn of(
         costs: &Costs,
@@ -76,6 +102,11 @@ impl Parts {
         let looks = |how| matches!(how, Notification::Spin | Notification::Hybrid { .. });
         let waits = looks(strategy.notification) || looks(soonest);
         let here = moved(costs, internal, idles, &message, strategy, true);
+        let looked = moved(costs, internal, true, &message, strategy, true);
+        let here = Moved {
+            response: slowed(here.response, looked.response, goes_on(flow, strategy, soonest)),
+            ..here
+        };
         let there = moved(costs, internal, waits, &message, strategy, false);
         let most = moved(costs, internal, waits, &message, strategy, true);
         let slower =

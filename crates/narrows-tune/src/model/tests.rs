@@ -167,6 +167,31 @@ fn whoever_spins_slows_the_others_copies() {
 }
 
 #[test]
+fn the_response_is_copied_while_the_other_core_looks_for_what_comes_next() {
+    let mut costs = published();
+    // 160 bytes take 3 ms while nobody looks, and twice that while somebody does.
+    let rate = 3 * MS * 1024 / 160;
+    costs.caller.external = Access { write: 0, read: rate, block: 0 };
+    costs.caller.external_spin = Access { write: 0, read: rate, block: 0 };
+    let takes = |strategy: &str, of: &Costs| {
+        estimate(of, &audio(), &strategy.parse().unwrap()).unwrap().caller
+    };
+    let mut quiet = costs;
+    quiet.caller.external_spin = Access::default();
+    for (strategy, more) in [
+        // The next request comes in 20 ms: so soon that it is looked for, for 7 ms.
+        ("copy_lazy/hybrid=7ms/external", 3 * MS),
+        // It is not looked for, but for 2 us.
+        ("copy_lazy/hybrid=5ms/external", US),
+        // The bell of the acknowledgement has it looked for half as long as may be: 2.5 ms of 6.
+        ("copy/hybrid=5ms/external", 1250 * US),
+        ("copy/interrupt/external", 0),
+    ] {
+        assert_eq!(takes(strategy, &costs) - takes(strategy, &quiet), more, "{strategy}");
+    }
+}
+
+#[test]
 fn pipelined_calls_hide_the_other_cores_time() {
     let costs = Costs { polling: Polling::WhileWaiting, ..published() };
     let of = |depth| {

@@ -1,5 +1,6 @@
 mod any;
 mod dsps;
+mod missed;
 
 use super::*;
 use crate::model::{Access, Parameters, Side, WHOLE};
@@ -66,9 +67,9 @@ impl<'s> Rooms<'s> {
 fn strategies() -> Vec<Strategy> {
     let names = [
         "copy_batched/interrupt/external",
-        "copy_batched/poll=20ms/external",
+        "copy_batched/poll=10ms/external",
         "copy_batched/interrupt/internal",
-        "copy_batched/poll=20ms/internal",
+        "copy_batched/poll=10ms/internal",
     ];
     names.map(|name| name.parse().unwrap()).into()
 }
@@ -198,7 +199,7 @@ fn a_deadline_that_was_missed_takes_what_is_late_away_for_a_while() {
     let (all, mut rooms) = (strategies(), Rooms::new());
     let mut controller = controller(&mut rooms, 4096);
     let flow = controller.arrive(audio(), &all, true).unwrap().flow;
-    controller.missed(flow, MS, 90 * MS).unwrap();
+    controller.missed(flow, MS, 85 * MS).unwrap();
     let made = controller.decide(MS, Cause::Missed).unwrap();
     assert_eq!((made.reason, made.switches), (Reason::Deadline, 1));
     carry_out(&mut controller, MS);
