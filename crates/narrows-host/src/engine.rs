@@ -57,6 +57,20 @@ impl Drop for Gone<'_> {
 }
 
 impl Shared {
+    fn new() -> Shared {
+        Shared {
+            descriptors: std::array::from_fn(|_| Descriptor::default()),
+            posted: AtomicU32::new(0),
+            done: AtomicU32::new(0),
+            idle: AtomicBool::new(false),
+            waiting: AtomicBool::new(false),
+            awaited: AtomicU32::new(0),
+            sleeper: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+        }
+    }
+
     /// The engine's life.
     fn run(&self) {
         let _gone = Gone(self);
@@ -120,17 +134,7 @@ pub(crate) struct Engine {
 impl Engine {
     /// Starts the engine, on a core of its own if one is named.
     pub(crate) fn start(core: Option<usize>) -> Result<Engine, OpenError> {
-        let shared = Arc::new(Shared {
-            descriptors: std::array::from_fn(|_| Descriptor::default()),
-            posted: AtomicU32::new(0),
-            done: AtomicU32::new(0),
-            idle: AtomicBool::new(false),
-            waiting: AtomicBool::new(false),
-            awaited: AtomicU32::new(0),
-            sleeper: Mutex::new(None),
-            stop: AtomicBool::new(false),
-            gone: AtomicBool::new(false),
-        });
+        let shared = Arc::new(Shared::new());
         let (tell, told) = mpsc::channel();
         let theirs = Arc::clone(&shared);
         let run = move || {
@@ -275,6 +279,9 @@ impl Engine {
                 fence(Ordering::SeqCst);
             } else {
                 thread::park();
+                // The engine may have meant the wait before this one, which ended without it: it has
+                // to be asked again.
+                rounds = ROUNDS - 1;
             }
         }
     }
@@ -315,6 +322,31 @@ mod tests {
         assert!(engine.store(&region, u32::MAX, &bytes[..1], 64).is_err());
         assert!(engine.fetch(&seen, size, &mut [0], 64).is_err());
         assert!(engine.time().unwrap() > Duration::ZERO);
+    }
+
+    #[test]
+    fn a_wake_up_that_was_meant_for_the_wait_before_leaves_nobody_asleep() {
+        let shared = Arc::new(Shared::new());
+        let engine = Engine { shared: Arc::clone(&shared), thread: None, posted: Cell::new(0) };
+        let waits = thread::spawn(move || engine.wait(1));
+        let asked = || {
+            let begun = std::time::Instant::now();
+            while !shared.waiting.load(Ordering::Acquire) {
+                assert!(
+                    begun.elapsed() < Duration::from_secs(20),
+                    "it sleeps unknown to the engine"
+                );
+                thread::yield_now();
+            }
+        };
+        asked();
+        // What the engine does late.
+        shared.wake();
+        asked();
+        shared.done.store(1, Ordering::Release);
+        fence(Ordering::SeqCst);
+        shared.wake();
+        assert_eq!(waits.join().unwrap(), Ok(()));
     }
 
     #[test]
