@@ -135,8 +135,6 @@ pub trait OwnMemory: Memory<Words: WordsMut> {
     /// Writes cached changes of a range back before a peer reads it. Nothing to do on coherent
     /// machines.
     fn clean(&self, _offset: u32, _len: u32) {}
-    /// Hints that the line at `offset`, if there is one, will be written to soon.
-    fn prefetch_to_write(&self, _offset: u32) {}
 }
 
 /// A moment on this platform's clock, in nanoseconds since an arbitrary start.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use loom::thread::{spawn, yield_now};
 use loom_memory::{End, LINE, SLOTS, explore, link};
 use narrows::connection::direct;
-use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken};
+use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken, Way};
 use narrows::notify::{self, Adaptive, Awaited};
 use narrows::platform::{Memory, Platform, Wait, WordsMut};
 use narrows::strategy::{Notification, Placement, Strategy};
@@ -165,7 +165,8 @@ fn a_sleeping_receiver_is_rung_for_messages_sent_together() {
             let messages = (0..).zip(&contents);
             let messages = messages.map(|(n, bytes)| (message(n, Ack::Batched), &bytes[..]));
             let strategy = Strategy::default();
-            let sent = direct::post(&sender.core, &mut sender.shared, &strategy, messages);
+            let sent =
+                direct::post(&sender.core, &mut sender.shared, Way::from(&strategy), messages);
             assert_eq!(sent, 2);
         });
         for number in 0..2 {

@@ -2,7 +2,7 @@
 //! loses none, so there is nothing to do but pass it on.
 
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, More, Shared, Taken};
+use crate::memory::{Corrupt, Descriptor, More, Shared, Taken, Way};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -41,6 +41,22 @@ pub fn post_in_slot<P: Platform>(
     posted
 }
 
+/// Sends a message in a block, if one and a slot are free at once. False if it did not.
+#[inline(always)]
+pub fn post_in_block<P: Platform>(
+    platform: &P,
+    shared: &mut Shared<P>,
+    way: Way,
+    descriptor: Descriptor,
+    payload: &[u8],
+) -> bool {
+    let posted = shared.post_in_block(descriptor, way, payload);
+    if posted {
+        shared.ring_if_armed(platform);
+    }
+    posted
+}
+
 /// Sends messages in their order, up to the first for which there is no room at once (see
 /// [`Shared::post`]), and looks once behind all of them whether the peer wants to be rung. Returns
 /// how many it sent.
@@ -48,12 +64,12 @@ pub fn post_in_slot<P: Platform>(
 pub fn post<'a, P: Platform>(
     platform: &P,
     shared: &mut Shared<P>,
-    strategy: &Strategy,
+    way: Way,
     messages: impl Iterator<Item = (Descriptor, &'a [u8])>,
 ) -> usize {
     let mut sent = 0;
     for (descriptor, payload) in messages {
-        if !shared.post(descriptor, strategy, payload) {
+        if !shared.post(descriptor, way, payload) {
             break;
         }
         sent += 1;

@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::quick::Plain;
 use super::{Address, FlowId, Message, Node, Payload, Port, PortError, Received, SendError};
 use crate::link::LinkId;
+use crate::memory::Way;
 use crate::platform::Platform;
 
 /// Messages handed out by one call, so that a flood leaves the application its turn.
@@ -39,7 +40,7 @@ impl<P: Platform> Node<P> {
             to.link,
             messages,
             within,
-            |node, messages| node.post(node.strategy, from, to, plain(messages)),
+            |node, messages| node.post(Way::from(&node.strategy), from, to, plain(messages)),
             |node, message| node.attempt(from, to, message),
         )
     }
@@ -62,7 +63,8 @@ impl<P: Platform> Node<P> {
             within,
             |node, messages| {
                 let Ok((link, port, strategy)) = node.flow_to_port(flow) else { return 0 };
-                node.post(strategy, from, Address { link, port }, plain(messages))
+                let way = Way::from(strategy);
+                node.post(way, from, Address { link, port }, plain(messages))
             },
             |node, message| node.attempt_over(flow, from, message),
         )

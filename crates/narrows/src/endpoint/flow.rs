@@ -291,9 +291,9 @@ impl<P: Platform> Node<P> {
     }
 
     /// Where a flow of messages goes and how.
-    pub(super) fn flow_to_port(&self, id: FlowId) -> Result<(LinkId, u16, Strategy), SendError> {
+    pub(super) fn flow_to_port(&self, id: FlowId) -> Result<(LinkId, u16, &Strategy), SendError> {
         let flow = self.get_flow(id).ok_or(SendError::Unknown)?;
         let Target::Port(port) = flow.target else { return Err(SendError::NoPort) };
-        flow.phase.usable().map(|()| (flow.link, port, flow.strategy))
+        flow.phase.usable().map(|()| (flow.link, port, &flow.strategy))
     }
 }

@@ -8,7 +8,7 @@ use super::quick::NO_PORT;
 use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
-use crate::memory::{Corrupt, Descriptor, Kind};
+use crate::memory::{Ack, Corrupt, Descriptor, Kind, Way};
 use crate::platform::{Instant, Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -123,16 +123,10 @@ impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
 
 /// What a message's slot says of it, but for the length and the block.
 #[inline(always)]
-pub(super) fn descriptor(
-    strategy: &Strategy,
-    from: Port,
-    to: Port,
-    priority: u8,
-    tag: u16,
-) -> Descriptor {
+pub(super) fn descriptor(ack: Ack, from: Port, to: Port, priority: u8, tag: u16) -> Descriptor {
     Descriptor {
         kind: Kind::Message,
-        ack: strategy.acknowledgement.wanted(),
+        ack,
         priority: priority.min(7),
         len: 0,
         source: from,
@@ -244,9 +238,8 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
-        if let (Payload::Bytes(bytes), Ok((link, port, strategy))) =
-            (&payload, self.flow_to_port(flow))
-            && self.post_in_slot(strategy, from, Address { link, port }, (priority, tag, bytes))
+        if let Payload::Bytes(bytes) = payload
+            && self.post_over(flow, from, (priority, tag, bytes))
         {
             return Ok(());
         }
@@ -266,9 +259,8 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
-        if let (Payload::Bytes(bytes), Ok((link, port, strategy))) =
-            (&payload, self.flow_to_port(flow))
-            && self.post_in_slot(strategy, from, Address { link, port }, (priority, tag, bytes))
+        if let Payload::Bytes(bytes) = payload
+            && self.post_over(flow, from, (priority, tag, bytes))
         {
             return Ok(());
         }
@@ -285,6 +277,9 @@ impl<P: Platform> Node<P> {
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
         self.check_open(from)?;
+        if self.post_one(Way::from(&self.strategy), from, to, message) {
+            return Ok(());
+        }
         let strategy = self.strategy;
         self.send_with(&strategy, from, to, message)
     }
@@ -298,7 +293,12 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         self.check_open(from)?;
         let (link, port, strategy) = self.flow_to_port(flow)?;
-        self.send_with(&strategy, from, Address { link, port }, message)
+        let (way, to) = (Way::from(strategy), Address { link, port });
+        if self.post_one(way, from, to, message) {
+            return Ok(());
+        }
+        let strategy = *self.flow_to_port(flow)?.2;
+        self.send_with(&strategy, from, to, message)
     }
 
     fn check_open(&self, port: Port) -> Result<(), SendError> {
@@ -333,7 +333,12 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    fn post_one(&mut self, way: Way, from: Port, to: Address, message: &Message<'_>) -> bool {
+        self.post(way, from, to, super::batch::plain(core::slice::from_ref(message))) == 1
+    }
+
+    #[inline(never)]
     fn send_with(
         &mut self,
         strategy: &Strategy,
@@ -341,11 +346,8 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        let plain = super::batch::plain(core::slice::from_ref(message));
-        if self.post(*strategy, from, to, plain) == 1 {
-            return Ok(());
-        }
-        let descriptor = descriptor(strategy, from, to.port, message.priority, message.tag);
+        let ack = strategy.acknowledgement.wanted();
+        let descriptor = descriptor(ack, from, to.port, message.priority, message.tag);
         let Some(link) = self.links.get_mut(to.link) else { return Err(SendError::Unknown) };
         if let Some(reason) = link.lost {
             return Err(SendError::Gone(reason));

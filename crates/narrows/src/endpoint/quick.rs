@@ -3,13 +3,13 @@
 //! long way to do, so that nothing but speed depends on it.
 
 use super::message::descriptor;
-use super::{Address, Message, Node, Payload, Port, Received, SendError, What};
+use super::{Address, FlowId, Message, Node, Payload, Port, Received, SendError, What};
 use crate::link::{self, Link, LinkId};
 pub(super) use crate::memory::More;
-use crate::memory::{Ack, Shared};
+use crate::memory::{Ack, Shared, Way};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
-use crate::strategy::{Strategy, Transfer};
+use crate::strategy::Transfer;
 
 /// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
 pub(super) const LOOKS: u8 = 255;
@@ -93,7 +93,7 @@ impl<P: Platform> Node<P> {
     /// is not is told to nobody.
     #[must_use]
     pub fn prepare_short(&self, from: Port, to: Address, tag: u16) -> Option<Prepared> {
-        let descriptor = descriptor(&self.strategy, from, to.port, 0, tag);
+        let descriptor = descriptor(self.strategy.acknowledgement.wanted(), from, to.port, 0, tag);
         let prepared = Prepared { link: to.link, words: descriptor.pack() };
         (!self.platform.tracing()).then_some(prepared)
     }
@@ -146,18 +146,39 @@ impl<P: Platform> Node<P> {
         to: Address,
         (priority, tag, bytes): Plain<'_>,
     ) -> bool {
-        let long = bytes.len() > Shared::<P>::IN_SLOT;
-        if long || self.sender != u32::from(from) || self.platform.tracing() {
+        if bytes.len() > Shared::<P>::IN_SLOT {
             return false;
         }
-        let Some((_, link)) = self.links.first().filter(|(id, _)| id.life == to.link.life) else {
-            return false;
-        };
+        let Some((platform, link)) = self.alone(from, to.link) else { return false };
         // Acknowledged in batches: who is asked for more is no such port.
-        let usual = Strategy::DEFAULT;
-        let descriptor = descriptor(&usual, from, to.port, priority, tag);
+        let descriptor = descriptor(Ack::Batched, from, to.port, priority, tag);
         link.shared.tx.repeats(descriptor.priority)
-            && link::post_in_slot(&self.platform, link, descriptor, bytes)
+            && link::post_in_slot(platform, link, descriptor, bytes)
+    }
+
+    /// The only link, if it is the one that is meant and the port was sent from last.
+    #[inline(always)]
+    fn alone(&mut self, from: Port, to: LinkId) -> Option<(&P, &mut Link<P>)> {
+        if self.sender != u32::from(from) || self.platform.tracing() {
+            return None;
+        }
+        let (_, link) = self.links.first().filter(|(id, _)| id.life == to.life)?;
+        Some((&self.platform, link))
+    }
+
+    /// As [`Node::post_alone`], of bytes that do not fit a slot, whatever the priority.
+    #[inline(always)]
+    fn post_block_alone(
+        &mut self,
+        from: Port,
+        to: Address,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> bool {
+        let way = Way::from(&self.strategy);
+        let Some((platform, link)) = self.alone(from, to.link) else { return false };
+        let descriptor = descriptor(way.ack, from, to.port, priority as u8, tag);
+        link::post_in_block(platform, link, way, descriptor, bytes)
     }
 
     /// As [`Node::try_send`], of bytes that [`Node::post_alone`] did not send.
@@ -169,7 +190,23 @@ impl<P: Platform> Node<P> {
         [priority, tag]: [u16; 2],
         bytes: &[u8],
     ) -> Result<(), SendError> {
-        let (priority, payload) = (priority as u8, Payload::Bytes(bytes));
+        if bytes.len() > Shared::<P>::IN_SLOT
+            && self.post_block_alone(from, to, [priority, tag], bytes)
+        {
+            return Ok(());
+        }
+        self.try_send_by_all(from, to, (priority as u8, tag, bytes))
+    }
+
+    /// As [`Node::try_send`], of bytes that take no short way, and notes whether the next may.
+    #[inline(never)]
+    fn try_send_by_all(
+        &mut self,
+        from: Port,
+        to: Address,
+        (priority, tag, bytes): Plain<'_>,
+    ) -> Result<(), SendError> {
+        let payload = Payload::Bytes(bytes);
         self.attempt(from, to, &mut Message { priority, tag, payload })?;
         if self.sender != u32::from(from) {
             let batched = self.strategy.acknowledgement.wanted() == Ack::Batched;
@@ -182,14 +219,22 @@ impl<P: Platform> Node<P> {
     #[inline(always)]
     pub(super) fn post_in_slot(
         &mut self,
-        strategy: Strategy,
+        ack: Ack,
         from: Port,
         to: Address,
         (priority, tag, bytes): Plain<'_>,
     ) -> bool {
         let Some((platform, link)) = self.posting(from, to.link) else { return false };
-        let descriptor = descriptor(&strategy, from, to.port, priority, tag);
+        let descriptor = descriptor(ack, from, to.port, priority, tag);
         link::post_in_slot(platform, link, descriptor, bytes)
+    }
+
+    /// As [`Node::post_in_slot`], over a flow to a port.
+    #[inline(always)]
+    pub(super) fn post_over(&mut self, flow: FlowId, from: Port, message: Plain<'_>) -> bool {
+        let Ok((link, port, strategy)) = self.flow_to_port(flow) else { return false };
+        let ack = strategy.acknowledgement.wanted();
+        self.post_in_slot(ack, from, Address { link, port }, message)
     }
 
     /// Sends messages up to the first for which there is no room at once or which the long way has
@@ -197,16 +242,16 @@ impl<P: Platform> Node<P> {
     #[inline(always)]
     pub(super) fn post<'a>(
         &mut self,
-        strategy: Strategy,
+        way: Way,
         from: Port,
         to: Address,
         messages: impl Iterator<Item = Plain<'a>>,
     ) -> usize {
         let Some((platform, link)) = self.posting(from, to.link) else { return 0 };
         let messages = messages.map(|(priority, tag, bytes)| {
-            (descriptor(&strategy, from, to.port, priority, tag), bytes)
+            (descriptor(way.ack, from, to.port, priority, tag), bytes)
         });
-        link::post(platform, link, &strategy, messages)
+        link::post(platform, link, way, messages)
     }
 
     /// The link that a message of a port can take the short way over.

@@ -10,7 +10,7 @@ pub use table::{Links, News};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, Kind, More, Shared, Taken};
+use crate::memory::{Corrupt, Descriptor, Kind, More, Shared, Taken, Way};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -152,16 +152,28 @@ pub fn post_in_slot<P: Platform>(
     direct::post_in_slot(platform, &mut link.shared, descriptor, payload)
 }
 
+/// Sends a message in a block, if one and a slot are free at once. False if it did not.
+#[inline(always)]
+pub fn post_in_block<P: Platform>(
+    platform: &P,
+    link: &mut Link<P>,
+    way: Way,
+    descriptor: Descriptor,
+    payload: &[u8],
+) -> bool {
+    direct::post_in_block(platform, &mut link.shared, way, descriptor, payload)
+}
+
 /// Sends messages in their order, up to the first for which there is no room at once. Returns how
 /// many it sent.
 #[inline(always)]
 pub fn post<'a, P: Platform>(
     platform: &P,
     link: &mut Link<P>,
-    strategy: &Strategy,
+    way: Way,
     messages: impl Iterator<Item = (Descriptor, &'a [u8])>,
 ) -> usize {
-    direct::post(platform, &mut link.shared, strategy, messages)
+    direct::post(platform, &mut link.shared, way, messages)
 }
 
 /// Takes the next message off a link, unless its inbox is full.

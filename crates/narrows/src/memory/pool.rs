@@ -25,22 +25,40 @@ pub enum PoolError {
 }
 
 /// The free blocks of a class, and what the way to one of them needs of the layout.
+// A power of two: what is at one of them is found by shifting.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 struct List {
     first: u16,
     /// Good only as long as there is a first.
     last: u16,
     base: u16,
-    /// Code of the kind of memory.
-    placement: u16,
+    count: u16,
+    /// The name of a block, less its number.
+    name: u16,
+    placement: Placement,
+    /// Bytes of a block.
     size: u32,
+    /// The shortest that does not fit smaller blocks of that memory.
+    shortest: u32,
     stride: u32,
-    offset: u32,
+    /// Where block number 0 would be.
+    start: u32,
 }
 
 impl List {
-    const NONE: List =
-        List { first: NIL, last: NIL, base: 0, placement: NIL, size: 0, stride: 0, offset: 0 };
+    const NONE: List = List {
+        first: NIL,
+        last: NIL,
+        base: 0,
+        count: 0,
+        name: 0,
+        placement: Placement::Internal,
+        size: 0,
+        shortest: 0,
+        stride: 0,
+        start: 0,
+    };
 }
 
 /// The books over one region's blocks. `B` holds one entry a block.
@@ -48,6 +66,8 @@ pub struct Pool<B> {
     layout: Layout,
     books: B,
     lists: [List; MAX_CLASSES],
+    /// The class of which a block was taken last.
+    recent: u8,
     lent: u32,
     held: u32,
 }
@@ -57,16 +77,24 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     pub fn new(layout: Layout, mut books: B) -> Pool<B> {
         let mut lists = [List::NONE; MAX_CLASSES];
         let mut base = 0;
-        for (list, (offset, class)) in lists.iter_mut().zip(layout.places()) {
+        for (number, (offset, class)) in layout.places().enumerate() {
             let count = class.count as u16;
+            let (before, rest) = lists.split_at_mut(number);
+            let smaller = before.iter().filter(|list| list.placement == class.placement);
+            let shortest = smaller.map(|list| list.size).max().unwrap_or(0) + 1;
+            let stride = class.size.next_multiple_of(layout.line());
+            let Some(list) = rest.first_mut() else { break };
             *list = List {
                 first: base,
                 last: base + count - 1,
                 base,
-                placement: class.placement.code() as u16,
+                count,
+                name: Block::new(number, 0).0.wrapping_sub(base),
+                placement: class.placement,
                 size: class.size,
-                stride: class.size.next_multiple_of(layout.line()),
-                offset,
+                shortest,
+                stride,
+                start: offset.wrapping_sub(u32::from(base).wrapping_mul(stride)),
             };
             for at in base..base + count {
                 let next = if at + 1 < base + count { at + 1 } else { NIL };
@@ -76,7 +104,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
             }
             base += count;
         }
-        Pool { layout, books, lists, lent: 0, held: 0 }
+        Pool { layout, books, lists, recent: 0, lent: 0, held: 0 }
     }
 
     /// The layout that the books are of.
@@ -92,11 +120,18 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         self.held
     }
 
+    /// A block's number in the books, if there is one of that name.
+    #[inline(always)]
+    fn number(&self, block: Block) -> Option<u16> {
+        let list = &self.lists[block.class()];
+        let index = block.index() as u16;
+        (index < list.count).then(|| list.base + index)
+    }
+
     #[inline(always)]
     fn entry(&mut self, block: Block) -> Option<&mut u16> {
-        self.layout.block(block)?;
-        let at = u32::from(self.lists[block.class()].base) + block.index();
-        self.books.get_mut(at as usize)
+        let at = self.number(block)?;
+        self.books.get_mut(usize::from(at))
     }
 
     /// Takes the smallest free block of `placement` that holds `len` bytes.
@@ -105,65 +140,92 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// See [`PoolError`].
     #[inline]
     pub fn take(&mut self, placement: Placement, len: u32) -> Result<Block, PoolError> {
-        let (block, ..) = self.take_as(HELD, placement, len)?;
+        let (block, _) = match self.take_again(HELD, placement, len) {
+            Some(taken) => taken,
+            None => self.find(HELD, placement, len)?,
+        };
         self.held += 1;
         Ok(block)
     }
 
-    /// As [`Pool::take`] and [`Pool::lend`]; the block's offset and its size come with it.
-    #[inline(always)]
+    /// As [`Pool::take`] and [`Pool::lend`]; the block's offset comes with it.
     pub(super) fn take_to_lend(
         &mut self,
         placement: Placement,
         len: u32,
-    ) -> Result<(Block, u32, u32), PoolError> {
-        let taken = self.take_as(LENT, placement, len)?;
+    ) -> Result<(Block, u32), PoolError> {
+        let taken = self.find(LENT, placement, len)?;
         self.lent += 1;
         Ok(taken)
     }
 
     /// As [`Pool::take_to_lend`], if a block of the first class will do and is free.
     #[inline(always)]
-    pub(super) fn take_quickly(
-        &mut self,
-        placement: Placement,
-        len: u32,
-    ) -> Option<(Block, u32, u32)> {
+    pub(super) fn take_first(&mut self, placement: Placement, len: u32) -> Option<(Block, u32)> {
         let list = self.lists.first_mut()?;
-        if u32::from(list.placement) != placement.code() || list.size < len {
+        if list.placement != placement || list.size < len {
             return None;
         }
-        // NIL is the number of no block.
-        let index = list.first;
-        let entry = self.books.get_mut(usize::from(index))?;
+        // NIL is the number of no block; the first class has names that are numbers.
+        let at = list.first;
+        let entry = self.books.get_mut(usize::from(at))?;
         list.first = core::mem::replace(entry, LENT);
         self.lent += 1;
-        let index = u32::from(index);
-        Some((Block::new(0, index), list.offset + index * list.stride, list.size))
+        Some((Block(at), list.start + u32::from(at) * list.stride))
     }
 
+    /// As [`Pool::take_to_lend`], if it is as the last time: the blocks that fit are of the same class,
+    /// and one is free.
     #[inline(always)]
-    fn take_as(
+    pub(super) fn take_quickly(&mut self, placement: Placement, len: u32) -> Option<(Block, u32)> {
+        let taken = self.take_again(LENT, placement, len)?;
+        self.lent += 1;
+        Some(taken)
+    }
+
+    /// Takes a block of the class of which one was taken last, if it is the smallest that will do.
+    #[inline(always)]
+    fn take_again(&mut self, mark: u16, placement: Placement, len: u32) -> Option<(Block, u32)> {
+        let list = &self.lists[usize::from(self.recent) % MAX_CLASSES];
+        let fits = (list.shortest..=list.size).contains(&len);
+        if list.placement != placement || !fits {
+            return None;
+        }
+        self.take_of(self.recent.into(), mark)
+    }
+
+    /// Takes the smallest free block, whatever was taken last.
+    #[inline(never)]
+    fn find(
         &mut self,
         mark: u16,
         placement: Placement,
         len: u32,
-    ) -> Result<(Block, u32, u32), PoolError> {
-        let wanted = placement.code() as u16;
-        let used = self.layout.classes().len();
-        for (class, list) in self.lists.iter_mut().take(used).enumerate() {
-            let at = list.first;
-            if list.placement != wanted || list.size < len || at == NIL {
-                continue;
+    ) -> Result<(Block, u32), PoolError> {
+        for class in 0..self.layout.classes().len() {
+            let list = &self.lists[class];
+            if list.placement == placement
+                && list.size >= len
+                && let Some(taken) = self.take_of(class, mark)
+            {
+                self.recent = class as u8;
+                return Ok(taken);
             }
-            let Some(entry) = self.books.get_mut(usize::from(at)) else { continue };
-            list.first = core::mem::replace(entry, mark);
-            let index = u32::from(at - list.base);
-            let offset = list.offset + index * list.stride;
-            return Ok((Block::new(class, index), offset, list.size));
         }
         let limit = self.layout.longest(placement);
         if len > limit { Err(PoolError::TooLong { limit }) } else { Err(PoolError::Empty) }
+    }
+
+    /// Takes the first free block of a class: its name and where it lies.
+    #[inline(always)]
+    fn take_of(&mut self, class: usize, mark: u16) -> Option<(Block, u32)> {
+        let list = &mut self.lists[class % MAX_CLASSES];
+        let at = list.first;
+        // NIL is the number of no block.
+        let entry = self.books.get_mut(usize::from(at))?;
+        list.first = core::mem::replace(entry, mark);
+        let offset = list.start.wrapping_add(u32::from(at).wrapping_mul(list.stride));
+        Some((Block(at.wrapping_add(list.name)), offset))
     }
 
     /// Notes that a held block is now the peer's to read.
@@ -202,42 +264,36 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
 
     /// Takes back everything that was lent, when the peer is gone.
     pub fn reclaim_all(&mut self) {
-        for (class, c) in self.layout.classes().iter().enumerate() {
-            for index in 0..c.count {
-                let at = u32::from(self.lists[class].base) + index;
-                if self.books.get(at as usize) == Some(&LENT) {
+        for class in 0..self.layout.classes().len() {
+            for index in 0..u32::from(self.lists[class].count) {
+                let block = Block::new(class, index);
+                if self.entry(block).is_some_and(|e| *e == LENT) {
                     self.lent -= 1;
-                    free(&mut self.books, &mut self.lists[class], at as u16, c.placement);
+                    self.free(block);
                 }
             }
         }
     }
 
+    /// Internal blocks are used again last in, first out, so that they stay in a cache; others in
+    /// turn, so that a block rests as long as it can before it is written again.
     #[inline(always)]
     fn free(&mut self, block: Block) {
-        let class = block.class();
-        let placement = self.layout.classes()[class].placement;
-        let list = &mut self.lists[class];
-        let at = list.base + block.index() as u16;
-        free(&mut self.books, list, at, placement);
-    }
-}
-
-/// Internal blocks are used again last in, first out, so that they stay in a cache; others in
-/// turn, so that a block rests as long as it can before it is written again.
-#[inline(always)]
-fn free(books: &mut [u16], list: &mut List, at: u16, placement: Placement) {
-    let next = if placement == Placement::Internal { list.first } else { NIL };
-    if let Some(entry) = books.get_mut(usize::from(at)) {
-        *entry = next;
-    }
-    if list.first == NIL {
-        list.first = at;
-        list.last = at;
-    } else if placement == Placement::Internal {
-        list.first = at;
-    } else {
-        if let Some(entry) = books.get_mut(usize::from(list.last)) {
+        let Some(at) = self.number(block) else { return };
+        let list = &mut self.lists[block.class()];
+        let again = list.placement == Placement::Internal;
+        let next = if again { list.first } else { NIL };
+        if let Some(entry) = self.books.get_mut(usize::from(at)) {
+            *entry = next;
+        }
+        if again || list.first == NIL {
+            if list.first == NIL {
+                list.last = at;
+            }
+            list.first = at;
+            return;
+        }
+        if let Some(entry) = self.books.get_mut(usize::from(list.last)) {
             *entry = at;
         }
         list.last = at;

@@ -1,8 +1,7 @@
 //! The short way over the memory: what fits a slot or a block that is free, and a message that can
 //! be taken straight to where it is used. What it cannot do it leaves as it was, for the long way.
 
-use super::ring::AHEAD;
-use super::{Block, Descriptor, PoolError, Shared};
+use super::{Ack, Block, Descriptor, PoolError, Shared};
 use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
@@ -11,6 +10,25 @@ pub const SHORT: usize = 64;
 
 /// What takes the long way.
 pub struct More;
+
+/// What the short way goes by of a strategy. Small: a whole one that is handed on is stored and read
+/// back, in pieces that the processor may not be able to put together at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// How messages are acknowledged.
+    pub ack: Ack,
+    /// Where the block is of what does not fit a slot; none if it is not this core that copies.
+    pool: Option<Placement>,
+}
+
+impl From<&Strategy> for Way {
+    #[inline(always)]
+    fn from(strategy: &Strategy) -> Way {
+        let copied = strategy.transfer != Transfer::CopyEngine;
+        let pool = copied.then_some(strategy.placement);
+        Way { ack: strategy.acknowledgement.wanted(), pool }
+    }
+}
 
 impl<P: Platform> Shared<P> {
     /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
@@ -38,24 +56,23 @@ impl<P: Platform> Shared<P> {
     }
 
     /// As [`Shared::post_in_slot`], looking for credit if need be; and what does not fit a slot in a
-    /// block, if this core's copying may bring it there.
+    /// block.
     #[inline(always)]
-    pub fn post(
-        &mut self,
-        mut descriptor: Descriptor,
-        strategy: &Strategy,
-        payload: &[u8],
-    ) -> bool {
-        if !self.tx.known_room() && !self.credited() {
+    pub fn post(&mut self, descriptor: Descriptor, way: Way, payload: &[u8]) -> bool {
+        (self.tx.known_room() || self.credited())
+            && (self.post_in_slot(descriptor, payload)
+                || self.post_in_block(descriptor, way, payload))
+    }
+
+    /// Publishes a message in a block, if a slot is known to be free, a block is, and this core's
+    /// copying may bring it there. False if it did not. The bell is separate.
+    #[inline(always)]
+    pub fn post_in_block(&mut self, mut descriptor: Descriptor, way: Way, payload: &[u8]) -> bool {
+        if !self.tx.known_room() {
             return false;
         }
-        if self.post_in_slot(descriptor, payload) {
-            return true;
-        }
-        if strategy.transfer == Transfer::CopyEngine {
-            return false;
-        }
-        let Some(block) = self.bring(strategy.placement, payload) else { return false };
+        let block = way.pool.and_then(|pool| self.bring(pool, payload));
+        let Some(block) = block else { return false };
         descriptor.len = payload.len() as u32;
         descriptor.block = Some(block);
         self.tx.publish(&descriptor, &[]);
@@ -74,7 +91,7 @@ impl<P: Platform> Shared<P> {
         if payload.len() > SHORT || self.pool.lent() >= self.most_lent {
             return None;
         }
-        let (block, offset, _) = self.pool.take_quickly(pool, payload.len() as u32)?;
+        let (block, offset) = self.pool.take_first(pool, payload.len() as u32)?;
         // It cannot fail: the layout was seen to be inside the region.
         self.own.write_short(offset, payload).ok()?;
         self.own.clean(offset, payload.len() as u32);
@@ -88,21 +105,26 @@ impl<P: Platform> Shared<P> {
         if self.pool.lent() >= self.most_lent {
             return None;
         }
-        let mut taken = self.pool.take_to_lend(pool, len);
-        if taken == Err(PoolError::Empty) && self.reclaim().is_ok() {
-            taken = self.pool.take_to_lend(pool, len);
-        }
-        let (block, offset, size) = taken.ok()?;
-        if pool != Placement::Internal {
-            // These are used in turn.
-            self.own.prefetch_to_write(offset.saturating_add(AHEAD * size));
-        }
+        let (block, offset) = match self.pool.take_quickly(pool, len) {
+            Some(taken) => taken,
+            None => self.find_block(pool, len)?,
+        };
         if self.own.write(offset, payload).is_err() {
             let _ = self.pool.reclaim(block);
             return None;
         }
         self.own.clean(offset, len);
         Some(block)
+    }
+
+    /// Takes a block to lend, whatever was taken last, and looks for returned ones if none is free.
+    #[inline(never)]
+    fn find_block(&mut self, pool: Placement, len: u32) -> Option<(Block, u32)> {
+        let mut taken = self.pool.take_to_lend(pool, len);
+        if taken == Err(PoolError::Empty) && self.reclaim().is_ok() {
+            taken = self.pool.take_to_lend(pool, len);
+        }
+        taken.ok()
     }
 
     /// Takes the next message straight to where it is used, if it is one whose credit may gather, it is

@@ -9,8 +9,8 @@
 use super::{Corrupt, Descriptor, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 
-/// Slots, and blocks, ahead that the sender asks for while it writes one.
-pub(super) const AHEAD: u32 = 8;
+/// Slots ahead that the sender asks for while it writes one.
+const AHEAD: u32 = 8;
 
 /// Pauses of a receiver that has caught up with a sender who does not wait for it.
 const PAUSES: u32 = 32;
