@@ -34,6 +34,17 @@ fn poll_empty(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
     matches!(node.try_receive_into(PORT, bytes), Ok(None))
 }
 
+/// A message that does not fit a slot.
+#[inline(never)]
+fn send_block(node: &mut Node, to: Address, bytes: &[u8; 64]) -> bool {
+    node.try_send(PORT, to, bytes).is_ok()
+}
+
+#[inline(never)]
+fn receive_block(node: &mut Node, bytes: &mut [u8; 64]) -> bool {
+    matches!(node.try_receive_into(PORT, bytes), Ok(Some(_)))
+}
+
 #[inline(never)]
 fn send_all(node: &mut Node, to: Address, messages: &mut [Message<'_>; TOGETHER]) -> bool {
     matches!(node.send_all(PORT, to, messages, WITHIN), Ok(TOGETHER))
@@ -170,6 +181,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(poll_empty(black_box(&mut receiver), black_box(&mut got)), "nothing was sent");
         assert!(send(black_box(&mut sender), black_box(to), &sent), "there is room");
         assert!(receive(black_box(&mut receiver), black_box(&mut got)), "a message was sent");
+        assert_eq!(sent, got);
+    }
+    for n in 0..MESSAGES {
+        let (sent, mut got) = (black_box([n as u8; 64]), [0; 64]);
+        assert!(send_block(black_box(&mut sender), black_box(to), &sent), "there is room");
+        assert!(receive_block(black_box(&mut receiver), black_box(&mut got)), "a message was sent");
         assert_eq!(sent, got);
     }
     for _ in (0..MESSAGES).step_by(TOGETHER) {

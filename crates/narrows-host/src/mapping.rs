@@ -132,6 +132,51 @@ pub(crate) unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
     unsafe { copy(from.as_ptr(), to.as_ptr(), from.len()) };
 }
 
+/// Copies a payload to its slot, word by word. Who made it a moment ago did so by stores no longer than
+/// a word, and a vector that is loaded from several of these has to wait until they have left the store
+/// buffer, behind the stores to the slot before, whose line the other core has to let go of first.
+///
+/// # Safety
+/// `to` is valid for writing `from.len()` bytes, of which there are at most [`IN_SLOT`].
+#[inline(always)]
+unsafe fn copy_to_slot(from: &[u8], to: NonNull<u8>) {
+    let (bytes, to_bytes, len) = (from.as_ptr(), to.as_ptr(), from.len());
+    // SAFETY: as in `copy_in`; each call of `words` is made with a length between that of its words and
+    // twice that, as the branches say.
+    unsafe {
+        match len {
+            25.. => words::<3>(bytes, to_bytes, len),
+            16..=24 => words::<2>(bytes, to_bytes, len),
+            _ => copy_in(from, to),
+        }
+    }
+}
+
+/// Copies `len` bytes as the first and the last `N` words of them, of 8 bytes, two or three.
+///
+/// # Safety
+/// As for [`copy`], with `8 * N <= len <= 16 * N`.
+#[inline(always)]
+unsafe fn words<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Word(u64);
+    let word = |at: usize| {
+        // SAFETY: the caller vouches for `len` bytes, which each `at` below is 8 and more short of, and
+        // the type has no alignment. Volatile: the compiler would make vectors of them.
+        unsafe { to.add(at).cast::<Word>().write(from.add(at).cast::<Word>().read_volatile()) }
+    };
+    // Not in a loop: one that is not unrolled costs more than it copies.
+    word(0);
+    word(8);
+    if N > 2 {
+        word(16);
+        word(len - 24);
+    }
+    word(len - 16);
+    word(len - 8);
+}
+
 /// A checked range of words and what keeps it mapped.
 pub(crate) struct Range {
     first: NonNull<AtomicU32>,
@@ -321,7 +366,7 @@ impl WordsMut for OwnWords {
     fn write_slot(&self, slot: u32, _line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
         let len = payload.len().min(IN_SLOT);
         // SAFETY: no more than the payload of a slot, and the own mapping is writable.
-        unsafe { copy_in(&payload[..len], self.0.payload(slot)) };
+        unsafe { copy_to_slot(&payload[..len], self.0.payload(slot)) };
         let slot = self.0.slot(slot);
         slot[1].store(words[0], Ordering::Relaxed);
         slot[2].store(words[1], Ordering::Relaxed);
@@ -337,7 +382,7 @@ impl WordsMut for OwnWords {
 
 /// Asks for a line that will be written to.
 #[inline(always)]
-pub(crate) fn prefetch_to_write(line: NonNull<u8>) {
+fn prefetch_to_write(line: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint without effect on memory, registers or flags, whatever the address.
     unsafe {

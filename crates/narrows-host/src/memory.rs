@@ -118,12 +118,6 @@ impl OwnMemory for Region {
         unsafe { copy_in(from, to) };
         Ok(())
     }
-    #[inline]
-    fn prefetch_to_write(&self, offset: u32) {
-        if let Ok(line) = self.0.range(offset, 1) {
-            mapping::prefetch_to_write(line);
-        }
-    }
 }
 
 /// Why a peer's region is not mapped.
