@@ -3,7 +3,7 @@
 use super::mistake::{Mistake, Problem};
 use super::read::{Table, Value, listed};
 use super::{
-    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
+    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
     Stream, System, Timer, check, system,
 };
 use crate::time::{Cost, Frequency};
@@ -23,7 +23,8 @@ pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead"
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
 pub(super) const STREAM: [&str; 3] = ["from", "read", "write"];
-pub(super) const CORE: [&str; 19] = [
+pub(super) const SERVE: [&str; 3] = ["from", "copied", "in_place"];
+pub(super) const CORE: [&str; 20] = [
     "name",
     "clock",
     "clocks",
@@ -43,6 +44,7 @@ pub(super) const CORE: [&str; 19] = [
     "system",
     "span",
     "functions",
+    "serve",
 ];
 pub(super) const ENGINE: [&str; 10] = [
     "name",
@@ -174,15 +176,36 @@ fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, 
 
 fn streams(memory: &Table<'_>) -> Result<Vec<Stream>, Mistake> {
     let expected = "a list of { from = \"4KiB\", read = 1, write = 1 }, from rising";
-    let Some(value) = memory.find("stream") else { return Ok(Vec::new()) };
-    let mut all: Vec<Stream> = Vec::new();
+    steps(memory, "stream", expected, (&STREAM, 1), |from, table| {
+        Ok(Stream { from, read: table.cost("read")?, write: table.cost("write")? })
+    })
+}
+
+fn serving(core: &Table<'_>) -> Result<Vec<Serve>, Mistake> {
+    let expected = "a list of { from = \"4KiB\", copied = 1, in_place = 1 }, from rising";
+    steps(core, "serve", expected, (&SERVE, 0), |from, table| {
+        Ok(Serve { from, copied: table.cost("copied")?, in_place: table.cost("in_place")? })
+    })
+}
+
+/// What something takes by how many bytes are behind: steps of these keys, `from` such a number on.
+fn steps<T>(
+    table: &Table<'_>,
+    key: &str,
+    expected: &str,
+    (keys, least): (&[&'static str], u32),
+    read: impl Fn(u32, &Table<'_>) -> Result<T, Mistake>,
+) -> Result<Vec<T>, Mistake> {
+    let Some(value) = table.find(key) else { return Ok(Vec::new()) };
+    let (mut all, mut next) = (Vec::new(), least);
     for one in value.array(expected)? {
-        let table = one.table(&STREAM)?;
-        let from = table.bytes("from", 1..=MOST_CODE)?;
-        if all.last().is_some_and(|before| before.from >= from) {
+        let step = one.table(keys)?;
+        let from = step.bytes("from", least..=MOST_CODE)?;
+        if from < next {
             return Err(one.wrong(expected));
         }
-        all.push(Stream { from, read: table.cost("read")?, write: table.cost("write")? });
+        all.push(read(from, &step)?);
+        next = from + 1;
     }
     Ok(all)
 }
@@ -249,6 +272,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
         system: System::read(&table.subtable("system", &system::KEYS)?)?,
         spans: spans(table)?,
         functions: functions(table)?,
+        serve: serving(table)?,
     })
 }
 
