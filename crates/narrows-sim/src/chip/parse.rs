@@ -75,8 +75,11 @@ const A_PLACEMENT: &str = "\"internal\" or \"external\"";
 /// Reads a platform file.
 pub(super) fn chip(name: &str, text: &str) -> Result<Chip, Mistake> {
     let parsed = DeTable::parse(text).map_err(|error| {
-        let words = Problem::Syntax(error.message().replace('\n', "; "));
-        Mistake::new(text, &error.span().unwrap_or(0..0), words)
+        let span = error.span().unwrap_or(0..0);
+        let found = text.get(span.clone()).and_then(|found| found.lines().next());
+        let found = found.map_or(String::new(), |found| format!(": {found}"));
+        let words = error.message().replace('\n', "; ") + &found;
+        Mistake::new(text, &span, Problem::Syntax(words))
     })?;
     let top = Table::new(text, "", 0..0, parsed.get_ref(), &TOP)?;
     let buses = top.some_tables("bus", 16, &BUS)?;

@@ -168,6 +168,8 @@ const WRONG: &[(&str, &str, &str)] = &[
         "43:2: unknown key lnik; expected about, bus, memory, core, engine or link",
     ),
     ("[[bus]]", "[bus]", "2:1: bus is [bus]"),
+    ("poll = 5", "poll = 5\npoll = 5", "27:1: duplicate key: poll"),
+    ("poll = 5", "poll 5", "26:6: key with no value, expected `=`"),
     ("[[core]]", "[[cores]]", "18:3: unknown key cores"),
     ("clock = \"100MHz\"\nwidth", "width", "2:1: bus.clock is missing; expected a frequency from"),
     ("name = \"bus\"", "name = \"a b\"", "3:8: bus.name is a b; expected a name of 1 to 40"),
