@@ -353,7 +353,7 @@ impl Core {
         for step in self.serve.iter().rev() {
             let words = end.saturating_sub(step.from).div_ceil(4);
             let word = if in_place { step.in_place } else { step.copied };
-            all = all + word.at(self.clock) * u64::from(words);
+            all += word.at(self.clock) * u64::from(words);
             end = end.min(step.from);
         }
         all
