@@ -179,38 +179,16 @@ fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, 
 
 fn streams(memory: &Table<'_>) -> Result<Vec<Stream>, Mistake> {
     let expected = "a list of { from = \"4KiB\", read = 1, write = 1 }, from rising";
-    steps(memory, "stream", expected, (&STREAM, 1), |from, table| {
+    memory.steps("stream", expected, &STREAM, 1..=MOST_CODE, |from, table| {
         Ok(Stream { from, read: table.cost("read")?, write: table.cost("write")? })
     })
 }
 
 fn serving(core: &Table<'_>) -> Result<Vec<Serve>, Mistake> {
     let expected = "a list of { from = \"4KiB\", copied = 1, in_place = 1 }, from rising";
-    steps(core, "serve", expected, (&SERVE, 0), |from, table| {
+    core.steps("serve", expected, &SERVE, 0..=MOST_CODE, |from, table| {
         Ok(Serve { from, copied: table.cost("copied")?, in_place: table.cost("in_place")? })
     })
-}
-
-/// What something takes by how many bytes are behind: steps of these keys, `from` such a number on.
-fn steps<T>(
-    table: &Table<'_>,
-    key: &str,
-    expected: &str,
-    (keys, least): (&[&'static str], u32),
-    read: impl Fn(u32, &Table<'_>) -> Result<T, Mistake>,
-) -> Result<Vec<T>, Mistake> {
-    let Some(value) = table.find(key) else { return Ok(Vec::new()) };
-    let (mut all, mut next) = (Vec::new(), least);
-    for one in value.array(expected)? {
-        let step = one.table(keys)?;
-        let from = step.bytes("from", least..=MOST_CODE)?;
-        if from < next {
-            return Err(one.wrong(expected));
-        }
-        all.push(read(from, &step)?);
-        next = from + 1;
-    }
-    Ok(all)
 }
 
 fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
