@@ -270,7 +270,7 @@ fn bodies<'a>(
         let body: Body<'_> = match entry.stream {
             Some(stream) => Box::new(move |from, to| {
                 streamed(stream, from, to)?;
-                core.charge(entry.name, from.len());
+                core.charge(entry.name, from);
                 Ok(())
             }),
             None => {
@@ -305,7 +305,7 @@ fn whole(
     if let Some(time) = entry.work.and_then(|work| work(request)) {
         core.work(time);
     }
-    core.charge(entry.name, request.len());
+    core.charge(entry.name, from);
     let made = room.get(..len).ok_or(CallFailure::TooLong)?;
     to.write(0, made)
 }

@@ -286,6 +286,20 @@ fn what_cannot_go_on_is_a_sentence_and_a_code() {
     programs.compile(&source, "host.so", &["-std=c11"]);
     let said = programs.fails(&["--on", "nios2-dual", "0=./host.so,ping"], 4);
     assert!(said.contains("-DNARROWS_SIMULATED"), "{said}");
+    programs.program(
+        "still",
+        r#"int main(void) {
+    mcapi_param_t options = 0;
+    mcapi_info_t info;
+    mcapi_status_t status;
+    mcapi_initialize(0, 1, 0, &options, &info, &status);
+    while (mcapi_node_id_get(&status) == 1) {}
+    return 0;
+}
+"#,
+    );
+    let said = programs.fails(&["--on", "nios2-dual", "0=./still.so"], 10);
+    assert!(said.contains("time stands still") && said.contains("still.so goes on"), "{said}");
     programs.program("three", "int main(void) { return 3; }\n");
     let said = programs.fails(&["--on", "nios2-dual", "0=./three.so"], 6);
     assert!(said.contains("three.so on core 0 returned 3"), "{said}");

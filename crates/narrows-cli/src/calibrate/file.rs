@@ -9,7 +9,7 @@ use super::sample::Figure;
 use crate::machine::Machine;
 use narrows::memory::Layout;
 use narrows::platform::Platform;
-use narrows::strategy::{Placement, Transfer};
+use narrows::strategy::Placement;
 use narrows_host::Host;
 use std::fmt::Write;
 
@@ -89,12 +89,10 @@ fn head(parts: &Parts, machine: &Machine) -> String {
         "rung",
         &format!("those of 56 bytes, each acknowledged by a bell: {}", said(&parts.rung)),
     );
-    let [copy, in_place] = &parts.calls;
-    source("calls", &format!("of 56 bytes, copied: {}", said(copy)));
-    source("", &format!("in place: {}", said(in_place)));
-    for (strategy, bytes, call) in &parts.served {
-        let how = if strategy.transfer == Transfer::Copy { "copied" } else { "in place" };
-        source("", &format!("of {bytes} bytes, {how}: {}", said(call)));
+    source("calls", "there and back, of so many bytes:");
+    for (bytes, [copied, in_place]) in &parts.calls {
+        source("", &format!("{bytes}, copied: {}", said(copied)));
+        source("", &format!("{bytes}, in place: {}", said(in_place)));
     }
     let copies = &parts.copies;
     source("copies", &format!("{LONG} bytes in and out, there and back: {}", said(copies)));
@@ -185,9 +183,16 @@ fn core(file: &mut File, name: &str, parts: &Parts, of: &Constants) {
     file.cost("span.memory.enter", of.hop, "slots, half: the way to the other core");
     for (function, word) in &parts.functions {
         let key = format!("functions.\"{function}\"");
-        let what = format!("functions: {}; serving {:.3} ns, calls", said(word), of.serve);
-        file.cost(&key, word.ns + of.serve, &what);
+        file.cost(&key, word.ns, &format!("functions: {}", said(word)));
     }
+    let _ = writeln!(file.text, "# calls: what those of a length take more than messages and echo");
+    let _ = writeln!(file.text, "serve = [");
+    for (from, word) in &of.serve {
+        let [copied, in_place] = word.map(cost);
+        let step = format!("    {{ from = {from}, copied = {copied}, in_place = {in_place} }},");
+        let _ = writeln!(file.text, "{step:<CODE$} # calls");
+    }
+    let _ = writeln!(file.text, "]");
 }
 
 fn link(file: &mut File, layout: &Layout) {
@@ -235,7 +240,11 @@ mod tests {
         for core in &chip.cores {
             assert_eq!(core.span(Span::Memory).unwrap().enter, Cost::Time(Time::nanos(200)));
             assert_eq!(core.span(Span::Driver).unwrap().enter, Cost::Time(Time::nanos(300)));
-            assert_eq!(core.function("echo"), Cost::Time(Time(700)));
+            assert_eq!(core.function("echo"), Cost::Time(Time(500)));
+            let from: Vec<u32> = core.serve.iter().map(|one| one.from).collect();
+            assert_eq!(from, [56, 3072, 12288, 24576]);
+            assert_eq!(core.serving(60, false), Time(250));
+            assert_eq!(core.serving(60, true), Time(2000));
             assert_eq!(core.interrupt.ring, Cost::Time(Time::nanos(500)));
         }
         let blocks = &chip.memories[chip.link.external];

@@ -13,7 +13,7 @@ const SHORT: usize = 56;
 /// Bytes of messages in blocks: none of the sizes that are [checked](super::check).
 pub(super) const SIZES: [usize; 9] = [SHORT, 128, 512, 2048, 3072, 8192, 12288, 24576, LONG];
 /// Of these, those at which calls are measured too.
-const SERVED: [usize; 3] = [3072, 12288, LONG];
+const SERVED: [usize; 5] = [SHORT, 3072, 12288, 24576, LONG];
 /// The longest of them, at which copying in is told from copying out.
 pub(super) const LONG: usize = 60 << 10;
 /// Bytes of a line.
@@ -48,9 +48,9 @@ fn functions() -> impl Iterator<Item = &'static str> {
     LIBRARY.iter().filter(|one| one.stream.is_some()).map(|one| one.name)
 }
 
-/// The longer calls that are measured.
-fn served() -> impl Iterator<Item = (Strategy, usize)> {
-    [batched(), in_place()].into_iter().flat_map(|strategy| SERVED.map(|bytes| (strategy, bytes)))
+/// Calls of so many bytes, copied and in place.
+fn calls(bytes: usize) -> [Item; 2] {
+    [batched(), in_place()].map(|strategy| Item::Calls(strategy, bytes))
 }
 
 /// What is measured for the parts.
@@ -62,12 +62,10 @@ pub(super) fn items() -> Vec<Item> {
         Item::Limit(Kind::Eventfd, 0),
         Item::Messages(batched(), SLOT),
         Item::Messages(copy(), SHORT),
-        Item::Calls(batched(), SHORT),
-        Item::Calls(in_place(), SHORT),
         Item::Stamp,
     ];
     all.extend(SIZES.map(|bytes| Item::Messages(batched(), bytes)));
-    all.extend(served().map(|(strategy, bytes)| Item::Calls(strategy, bytes)));
+    all.extend(SERVED.into_iter().flat_map(calls));
     all.extend(functions().map(Item::Function));
     all
 }
@@ -87,10 +85,9 @@ pub(super) struct Parts {
     pub slot: Figure,
     /// A round trip of messages of [`SHORT`], each acknowledged by a bell that nobody waits for.
     pub rung: Figure,
-    /// A round trip of calls of [`SHORT`], by the copy driver and by the in-place driver.
-    pub calls: [Figure; 2],
-    /// Round trips of longer calls by both drivers.
-    pub served: Vec<(Strategy, usize, Figure)>,
+    /// A round trip of calls by size, by the copy driver and by the in-place driver; the first are of
+    /// [`SHORT`].
+    pub calls: Vec<(usize, [Figure; 2])>,
     /// A look at the clock.
     pub stamp: Figure,
     /// A round trip of messages by size; the first are of [`SHORT`].
@@ -100,7 +97,7 @@ pub(super) struct Parts {
 }
 
 /// What the file says, in nanoseconds, each from [`Parts`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Constants {
     /// From core to core.
     pub hop: f64,
@@ -109,8 +106,8 @@ pub(super) struct Constants {
     /// A call beside its two messages and its function.
     pub call: f64,
     /// Four bytes of a request and its response in a call, beside their messages and what the
-    /// function takes in memory of one's own.
-    pub serve: f64,
+    /// function takes in memory of one's own: from so many bytes on, copied and in place.
+    pub serve: Vec<(usize, [f64; 2])>,
     /// A line of payload on one way.
     pub lines: Lines,
     /// The part of it that is copying in.
@@ -190,7 +187,10 @@ impl Parts {
     pub fn of(samples: &Samples) -> Option<Parts> {
         let figure = |item| samples.figure(item);
         let messages = SIZES.map(|bytes| Some((bytes, figure(Item::Messages(batched(), bytes))?)));
-        let served = served().map(|(by, bytes)| Some((by, bytes, figure(Item::Calls(by, bytes))?)));
+        let calls = SERVED.map(|bytes| {
+            let [copied, in_place] = calls(bytes).map(figure);
+            Some((bytes, [copied?, in_place?]))
+        });
         let functions = functions().map(|name| Some((name, figure(Item::Function(name))?)));
         Some(Parts {
             slots: figure(Item::Limit(Kind::SlotEachWay, 0))?,
@@ -199,11 +199,7 @@ impl Parts {
             eventfd: figure(Item::Limit(Kind::Eventfd, 0))?,
             slot: figure(Item::Messages(batched(), SLOT))?,
             rung: figure(Item::Messages(copy(), SHORT))?,
-            calls: [
-                figure(Item::Calls(batched(), SHORT))?,
-                figure(Item::Calls(in_place(), SHORT))?,
-            ],
-            served: served.collect::<Option<_>>()?,
+            calls: calls.into_iter().collect::<Option<_>>()?,
             stamp: figure(Item::Stamp)?,
             messages: messages.into_iter().collect::<Option<_>>()?,
             functions: functions.collect::<Option<_>>()?,
@@ -215,22 +211,25 @@ impl Parts {
         self.messages.first().map_or(0.0, |(_, figure)| figure.ns)
     }
 
-    /// What longer calls take for each word more than their messages do, where those of [`SHORT`] have
-    /// taken off what no word is to blame for: nearest to all by the squares of the parts of a call
-    /// that are missing.
-    fn word_of_calls(&self) -> f64 {
-        let (mut above, mut below) = (0.0, 0.0);
-        for (strategy, bytes, call) in &self.served {
-            let short = self.calls[usize::from(*strategy == in_place())].ns;
-            let Some((_, trip)) = self.messages.iter().find(|(of, _)| of == bytes) else {
-                continue;
-            };
-            let more = (call.ns - short) - (trip.ns - self.short());
-            let (count, of) = (words(*bytes) - words(SHORT), call.ns.max(1.0));
-            above += count * more / (of * of);
-            below += count * count / (of * of);
+    /// What calls take more than their messages and a function that takes so much for a word, where
+    /// those of [`SHORT`] have taken off what no word is to blame for; divided by the words from one
+    /// length to the next, from which to which it does not become less.
+    fn serving(&self, function: f64) -> Vec<(usize, [f64; 2])> {
+        let beside = |(bytes, calls): &(usize, [Figure; 2])| {
+            let trip = self.messages.iter().find(|(of, _)| of == bytes);
+            let other = trip.map_or(0.0, |(_, trip)| trip.ns) + function * words(*bytes);
+            (*bytes, calls.map(|call| call.ns - other))
+        };
+        let mut all = Vec::new();
+        let mut points = self.calls.iter().map(beside);
+        let Some((mut from, mut before)) = points.next() else { return all };
+        for (bytes, [copied, in_place]) in points {
+            let more = [copied.max(before[0]), in_place.max(before[1])];
+            let count = words(bytes) - words(from);
+            all.push((from, [0, 1].map(|way| (more[way] - before[way]) / count)));
+            (from, before) = (bytes, more);
         }
-        if below > 0.0 { above / below } else { 0.0 }
+        all
     }
 
     /// The constants.
@@ -244,15 +243,16 @@ impl Parts {
             .collect();
         let echo = self.functions.iter().find(|(name, _)| *name == "echo");
         let echo = echo.map_or(0.0, |(_, word)| word.ns);
-        let calls = self.calls.iter().map(|call| call.ns).sum::<f64>() / self.calls.len() as f64;
-        let serve = (self.word_of_calls() - echo).max(0.0);
+        let [copied, in_place] =
+            self.calls.first().map_or([0.0; 2], |(_, of)| of.map(|one| one.ns));
+        let calls = (copied + in_place) / 2.0;
         let hop = (self.slots.ns / 2.0).min(self.slot.ns / 2.0);
         let ring = ((self.rung.ns - self.short()) / 2.0).max(0.0);
         Constants {
             hop,
             message: self.slot.ns / 2.0 - hop,
-            call: (calls - self.short() - (echo + serve) * words(SHORT)).max(0.0),
-            serve,
+            call: (calls - self.short() - echo * words(SHORT)).max(0.0),
+            serve: self.serving(echo),
             lines: Lines::through(&points),
             // Of what is copied there and back, half is copied in here and out there.
             share: (2.0 * self.copy_in.ns / self.copies.ns.max(1.0)).clamp(0.0, 1.0),
@@ -282,13 +282,17 @@ pub(super) mod tests {
             eventfd: figure(9000.0),
             slot: figure(1000.0),
             rung: figure(trip(SHORT) + 1000.0),
-            calls: [figure(trip(SHORT) + 800.0), figure(trip(SHORT) + 900.0)],
-            served: served()
-                .map(|(by, bytes)| {
-                    let short = if by == in_place() { 900.0 } else { 800.0 };
-                    (by, bytes, figure(trip(bytes) + short + 0.7 * (words(bytes) - words(SHORT))))
+            calls: SERVED
+                .map(|bytes| {
+                    let word = 0.5 * words(bytes);
+                    let [early, late] = [0, 12288].map(|from| {
+                        words(bytes.saturating_sub(from)) - words(SHORT.saturating_sub(from))
+                    });
+                    let copied = 800.0 + word + 0.25 * early;
+                    let in_place = 900.0 + word + 2.0 * (early - late);
+                    (bytes, [copied, in_place].map(|more| figure(trip(bytes) + more)))
                 })
-                .collect(),
+                .to_vec(),
             stamp: figure(20.0),
             messages: SIZES.map(|bytes| (bytes, figure(trip(bytes)))).to_vec(),
             functions: vec![("echo", figure(0.5))],
@@ -299,8 +303,13 @@ pub(super) mod tests {
     fn constants_add_up_to_what_was_measured() {
         let of = parts().constants();
         assert_eq!((of.hop, of.message, of.ring, of.wake), (200.0, 300.0, 500.0, 4000.0));
-        assert_eq!((of.call, of.share), (850.0 - 0.7 * words(SHORT), 0.6));
-        assert!((of.serve - 0.2).abs() < 1e-9, "{of:?}");
+        assert!((of.call - 850.0).abs() < 1e-9 && of.share == 0.6, "{of:?}");
+        let expected = [(SHORT, 2.0), (3072, 2.0), (12288, 0.0), (24576, 0.0)];
+        assert_eq!(of.serve.len(), expected.len(), "{of:?}");
+        for ((from, [copied, in_place]), (at, slow)) in of.serve.iter().zip(expected) {
+            assert_eq!(*from, at, "{of:?}");
+            assert!((copied - 0.25).abs() < 1e-9 && (in_place - slow).abs() < 1e-9, "{of:?}");
+        }
         assert_eq!(of.lines.until, 32);
         for (one, other) in [
             (of.lines.first, LINES.first),
@@ -317,18 +326,17 @@ pub(super) mod tests {
         for figure in [&mut odd.slot, &mut odd.rung, &mut odd.eventfd, &mut odd.copies] {
             figure.ns = 0.0;
         }
-        odd.calls = [figure(0.0); 2];
-        for (_, _, figure) in &mut odd.served {
-            figure.ns = 0.0;
+        for (_, calls) in &mut odd.calls {
+            *calls = [figure(0.0); 2];
         }
         for (_, figure) in &mut odd.messages {
             figure.ns = 5.0;
         }
         let of = odd.constants();
         let lines = [of.lines.first, of.lines.beginning, of.lines.rest];
-        for value in
-            [of.hop, of.message, of.call, of.serve, of.share, of.ring, of.wake].iter().chain(&lines)
-        {
+        let each = [of.hop, of.message, of.call, of.share, of.ring, of.wake];
+        let serve = of.serve.iter().flat_map(|(_, word)| word);
+        for value in each.iter().chain(&lines).chain(serve) {
             assert!(value.is_finite() && *value >= 0.0, "{of:?}");
         }
     }

@@ -8,6 +8,7 @@ use narrows_capi::mcapi::{self, Home, Process, Slot};
 use narrows_host::Bell;
 use narrows_sim::chip::{Chip, Link};
 use narrows_sim::cpu::{Cpu, PeerRegion};
+use narrows_sim::time::Time;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -124,7 +125,10 @@ impl Home for Simulated {
     }
 
     fn bound() -> Option<(usize, u64)> {
-        caller()?.bound.get()
+        let caller = caller()?;
+        // Every call for a node asks this first: one that takes no time, made for ever, is then told.
+        caller.cpu.compute(Time::ZERO);
+        caller.bound.get()
     }
 
     fn bind(to: Option<(usize, u64)>) {

@@ -1,5 +1,6 @@
 //! This machine.
 
+use narrows::endpoint::Source;
 use narrows::strategy::Placement;
 use narrows_host::{Host, Trace, system};
 use std::hint::spin_loop;
@@ -65,7 +66,7 @@ impl Core for ThisProcess {
     }
 
     #[inline]
-    fn charge(&self, _: &str, _: usize) {}
+    fn charge(&self, _: &str, _: &dyn Source) {}
 
     fn used(&self) -> Duration {
         system::process_time()

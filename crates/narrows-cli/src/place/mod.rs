@@ -6,7 +6,7 @@
 
 mod host;
 
-use narrows::endpoint::Node;
+use narrows::endpoint::{Node, Source};
 use narrows::platform::{Instant, Platform, Wait};
 use narrows::strategy::Placement;
 use narrows_host::Trace;
@@ -58,9 +58,8 @@ pub trait Core: Clone {
     /// Keeps it busy for so long.
     fn work(&self, time: Duration);
 
-    /// Keeps it busy for what a function took for a request of so many bytes, where running it has
-    /// not.
-    fn charge(&self, function: &str, bytes: usize);
+    /// Keeps it busy for what a function and serving it took for a request, where running it has not.
+    fn charge(&self, function: &str, request: &dyn Source);
 
     /// Processor time that was used so far, of the copy engine too where that is a thread.
     fn used(&self) -> Duration;

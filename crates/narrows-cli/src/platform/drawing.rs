@@ -90,8 +90,9 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
         if memory.cached { "cached" } else { "not cached" }.to_owned(),
     ];
     for step in &memory.stream {
-        let (read, write) = (cost(step.read), cost(step.write));
-        facts.push(format!("on from {} read {read}, write {write}", bytes(step.from)));
+        facts.push(format!("from {} on", bytes(step.from)));
+        facts.push(format!("  read {}", cost(step.read)));
+        facts.push(format!("  write {}", cost(step.write)));
     }
     let link = &chip.link;
     let blocks = [(link.internal, "internal blocks"), (link.external, "external blocks")];

@@ -146,6 +146,17 @@ fn core_row(core: &Core, home: &str) -> Value {
             .iter()
             .map(|(name, cost)| (name.clone(), json!({ "word_ns": ns(*cost) })))
             .collect::<Map<String, Value>>(),
+        "serve": core
+            .serve
+            .iter()
+            .map(|one| {
+                json!({
+                    "from": one.from,
+                    "copied_ns": ns(one.copied),
+                    "in_place_ns": ns(one.in_place),
+                })
+            })
+            .collect::<Vec<_>>(),
     })
 }
 

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 const MARGIN: usize = 24;
 const BOX: usize = 200;
+/// Characters of a fact that a box is wide enough for.
+const FACT: usize = 26;
 const GAP: usize = 20;
 const ACROSS: usize = 4;
 const LINE: usize = 18;
@@ -102,7 +104,7 @@ fn part_box(body: &mut String, x: usize, y: usize, height: usize, class: &str, p
     text(body, x + 12, y + 20, "name", &crate::table::shorten(&part.name, 24));
     for (at, fact) in part.facts.iter().enumerate() {
         let deeper = if fact.starts_with(' ') { 12 } else { 0 };
-        let words = crate::table::shorten(fact.trim_start(), 30);
+        let words = crate::table::shorten(fact.trim_start(), FACT);
         text(body, x + 12 + deeper, y + HEAD + LINE * at + 13, "", &words);
     }
 }

@@ -1,6 +1,7 @@
 //! What is drawn of chips, and where they come from.
 
 use super::*;
+use narrows_sim::chip::Stream;
 use narrows_sim::time::{Cost, Frequency, Time};
 
 fn chip(name: &str) -> Chip {
@@ -77,6 +78,22 @@ fn pictures_are_whole_and_their_words_escaped() {
             assert!(!plain.contains('&'), "{line}");
         }
     }
+}
+
+#[test]
+fn every_figure_of_a_stretch_is_in_text_and_picture() {
+    let mut chip = chip("davinci");
+    let cost = |picos| Cost::Time(Time(picos));
+    let from = 64 << 10;
+    chip.memories[0].stream = vec![Stream { from, read: cost(456_789), write: cost(345_678) }];
+    let drawing = drawing::of(&chip);
+    let (text, picture) = (text::draw(&drawing), svg::draw(&drawing));
+    for figure in ["from 64 KiB on", "read 456.789 ns", "write 345.678 ns"] {
+        assert!(picture.contains(&format!(">{figure}<")), "{figure}: {picture}");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(figure), "{figure}: {text}");
+    }
+    assert!(!picture.contains('…'), "{picture}");
 }
 
 #[test]

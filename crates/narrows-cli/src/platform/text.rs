@@ -65,7 +65,8 @@ pub fn draw(drawing: &Drawing) -> String {
         for (at, memory) in memories.iter().enumerate() {
             let (hook, below) =
                 if at + 1 == memories.len() { ('└', ' ') } else { ('├', '│') };
-            let facts = format!("{}: {}", memory.name, memory.facts.join(", "));
+            let facts: Vec<&str> = memory.facts.iter().map(|fact| fact.trim_start()).collect();
+            let facts = format!("{}: {}", memory.name, facts.join(", "));
             for (at, line) in textwrap::wrap(&facts, WIDTH - 7).iter().enumerate() {
                 let lead = if at == 0 { format!("{hook}─ ") } else { format!("{below}    ") };
                 lines.push(format!("{beside}  {lead}{line}\n"));

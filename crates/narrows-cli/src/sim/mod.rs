@@ -247,6 +247,7 @@ mod tests {
     use super::*;
     use crate::bench::pair::Pair;
     use narrows::platform::{Platform, Wait};
+    use narrows_sim::chip::Serve;
     use narrows_sim::time::{Cost, Time};
 
     fn chip() -> Chip {
@@ -295,6 +296,36 @@ mod tests {
             let longer = call(&chip) - before;
             // A look of the caller's more or less.
             assert!((longer - words * 10_000.0).abs() < 1000.0, "{core}: {longer}");
+        }
+    }
+
+    #[test]
+    fn serving_is_charged_by_where_the_request_is_read() {
+        let call = |chip: &Chip, strategy: &str, bytes: usize| {
+            let needs = Needs { longest: 256, ..Needs::default() };
+            run(&Global::default(), chip, &needs, |peer| {
+                Pair::new(peer, 256)?.calls(strategy.parse().unwrap_or_default(), bytes, 32)
+            })
+            .unwrap()
+        };
+        let mut with = chip();
+        let cost = |us: u64| Cost::Time(Time::nanos(1000 * us));
+        for core in &mut with.cores {
+            core.serve = vec![
+                Serve { from: 64, copied: cost(10), in_place: cost(20) },
+                Serve { from: 128, copied: cost(40), in_place: cost(80) },
+            ];
+        }
+        for (strategy, bytes, us) in [
+            ("copy/spin", 64, 0.0),
+            ("copy/spin", 256, 16.0 * 10.0 + 32.0 * 40.0),
+            ("in_place/spin", 256, 16.0 * 20.0 + 32.0 * 80.0),
+            // It is in the slot, which its sender cannot change.
+            ("in_place/spin", 40, 0.0),
+        ] {
+            let longer = call(&with, strategy, bytes) - call(&chip(), strategy, bytes);
+            // A look of the caller's more or less.
+            assert!((longer - us * 1000.0).abs() < 1000.0, "{strategy} {bytes}: {longer}");
         }
     }
 

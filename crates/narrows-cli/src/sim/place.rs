@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use narrows::endpoint::Source;
 use narrows::platform::Instant;
 use narrows_host::{Record, Trace};
 use narrows_sim::chip::Chip;
@@ -61,10 +62,12 @@ impl Core for Cpu {
         self.compute(time.into());
     }
 
-    fn charge(&self, function: &str, bytes: usize) {
+    fn charge(&self, function: &str, request: &dyn Source) {
         if let Some(core) = self.chip().cores.get(Cpu::core(self)) {
             let word = core.function(function).at(core.clock);
-            self.compute(word * bytes.div_ceil(4) as u64);
+            let bytes = u32::try_from(request.len()).unwrap_or(u32::MAX);
+            let serving = core.serving(bytes, request.in_place());
+            self.compute(word * u64::from(bytes.div_ceil(4)) + serving);
         }
     }
 

@@ -19,7 +19,7 @@ pub struct Mistake {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It is not TOML; the parser's own words.
+    /// It is not TOML; the parser's own words, and what stands there.
     Syntax(String),
     /// A key that means nothing there.
     UnknownKey {

@@ -147,6 +147,19 @@ pub struct Core {
     /// What functions of applications take for every four bytes of a request, each by its name; one
     /// that is left out takes nothing.
     pub functions: Vec<(String, Cost)>,
+    /// What serving a request takes beside its function, from how many of its bytes on; rising.
+    pub serve: Vec<Serve>,
+}
+
+/// Serving a request beyond its beginning: what every four bytes take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serve {
+    /// Bytes of the request before this holds.
+    pub from: u32,
+    /// Of a request that was copied to memory of the core's own.
+    pub copied: Cost,
+    /// Of one that is read where its sender made it.
+    pub in_place: Cost,
 }
 
 /// A cache.
@@ -331,5 +344,18 @@ impl Core {
     #[must_use]
     pub fn function(&self, name: &str) -> Cost {
         self.functions.iter().find(|(of, _)| of == name).map_or(Cost::NONE, |(_, cost)| *cost)
+    }
+
+    /// What serving a request of so many bytes takes beside its function.
+    #[must_use]
+    pub fn serving(&self, bytes: u32, in_place: bool) -> Time {
+        let (mut all, mut end) = (Time::ZERO, bytes);
+        for step in self.serve.iter().rev() {
+            let words = end.saturating_sub(step.from).div_ceil(4);
+            let word = if in_place { step.in_place } else { step.copied };
+            all += word.at(self.clock) * u64::from(words);
+            end = end.min(step.from);
+        }
+        all
     }
 }

@@ -3,7 +3,7 @@
 use super::mistake::{Mistake, Problem};
 use super::read::{Table, Value, listed};
 use super::{
-    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, SpanCost,
+    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
     Stream, System, Timer, check, system,
 };
 use crate::time::{Cost, Frequency};
@@ -23,7 +23,8 @@ pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead"
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
 pub(super) const STREAM: [&str; 3] = ["from", "read", "write"];
-pub(super) const CORE: [&str; 19] = [
+pub(super) const SERVE: [&str; 3] = ["from", "copied", "in_place"];
+pub(super) const CORE: [&str; 20] = [
     "name",
     "clock",
     "clocks",
@@ -43,6 +44,7 @@ pub(super) const CORE: [&str; 19] = [
     "system",
     "span",
     "functions",
+    "serve",
 ];
 pub(super) const ENGINE: [&str; 10] = [
     "name",
@@ -73,8 +75,11 @@ const A_PLACEMENT: &str = "\"internal\" or \"external\"";
 /// Reads a platform file.
 pub(super) fn chip(name: &str, text: &str) -> Result<Chip, Mistake> {
     let parsed = DeTable::parse(text).map_err(|error| {
-        let words = Problem::Syntax(error.message().replace('\n', "; "));
-        Mistake::new(text, &error.span().unwrap_or(0..0), words)
+        let span = error.span().unwrap_or(0..0);
+        let found = text.get(span.clone()).and_then(|found| found.lines().next());
+        let found = found.map_or(String::new(), |found| format!(": {found}"));
+        let words = error.message().replace('\n', "; ") + &found;
+        Mistake::new(text, &span, Problem::Syntax(words))
     })?;
     let top = Table::new(text, "", 0..0, parsed.get_ref(), &TOP)?;
     let buses = top.some_tables("bus", 16, &BUS)?;
@@ -174,17 +179,16 @@ fn memory(table: &Table<'_>, names: &[String], buses: &[Bus]) -> Result<Memory, 
 
 fn streams(memory: &Table<'_>) -> Result<Vec<Stream>, Mistake> {
     let expected = "a list of { from = \"4KiB\", read = 1, write = 1 }, from rising";
-    let Some(value) = memory.find("stream") else { return Ok(Vec::new()) };
-    let mut all: Vec<Stream> = Vec::new();
-    for one in value.array(expected)? {
-        let table = one.table(&STREAM)?;
-        let from = table.bytes("from", 1..=MOST_CODE)?;
-        if all.last().is_some_and(|before| before.from >= from) {
-            return Err(one.wrong(expected));
-        }
-        all.push(Stream { from, read: table.cost("read")?, write: table.cost("write")? });
-    }
-    Ok(all)
+    memory.steps("stream", expected, &STREAM, 1..=MOST_CODE, |from, table| {
+        Ok(Stream { from, read: table.cost("read")?, write: table.cost("write")? })
+    })
+}
+
+fn serving(core: &Table<'_>) -> Result<Vec<Serve>, Mistake> {
+    let expected = "a list of { from = \"4KiB\", copied = 1, in_place = 1 }, from rising";
+    core.steps("serve", expected, &SERVE, 0..=MOST_CODE, |from, table| {
+        Ok(Serve { from, copied: table.cost("copied")?, in_place: table.cost("in_place")? })
+    })
 }
 
 fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
@@ -249,6 +253,7 @@ fn core(table: &Table<'_>, memories: &[String]) -> Result<Core, Mistake> {
         system: System::read(&table.subtable("system", &system::KEYS)?)?,
         spans: spans(table)?,
         functions: functions(table)?,
+        serve: serving(table)?,
     })
 }
 

@@ -157,6 +157,30 @@ impl<'a> Table<'a> {
         self.get(key, &a_size(&range))?.bytes(range)
     }
 
+    /// A list of what holds from so many bytes on, `from` in that range and rising; empty if it is
+    /// missing.
+    pub fn steps<T>(
+        &self,
+        key: &str,
+        expected: &str,
+        keys: &[&str],
+        range: RangeInclusive<u32>,
+        read: impl Fn(u32, &Table<'_>) -> Result<T, Mistake>,
+    ) -> Result<Vec<T>, Mistake> {
+        let Some(value) = self.find(key) else { return Ok(Vec::new()) };
+        let (mut all, mut next) = (Vec::new(), *range.start());
+        for one in value.array(expected)? {
+            let step = one.table(keys)?;
+            let from = step.bytes("from", range.clone())?;
+            if from < next {
+                return Err(one.wrong(expected));
+            }
+            all.push(read(from, &step)?);
+            next = from.saturating_add(1);
+        }
+        Ok(all)
+    }
+
     /// A size that is a power of two.
     pub fn power(&self, key: &str, range: RangeInclusive<u32>) -> Result<u32, Mistake> {
         self.get(key, &a_power(&range))?.power(range)

@@ -108,14 +108,18 @@ fn everything_is_read_as_it_is_written() {
 }
 
 #[test]
-fn streams_and_functions_are_read_where_there_are_any() {
+fn streams_functions_and_serving_are_read_where_there_are_any() {
     let chip = small();
     assert!(chip.memories[0].stream.is_empty() && chip.cores[0].functions.is_empty());
+    assert_eq!(chip.cores[0].serving(1 << 20, true), Time::ZERO);
     let steps =
         "[{ from = 64, read = 1, write = \"5ns\" }, { from = \"4KiB\", read = 0, write = 0 }]";
+    let serve = "[{ from = 0, copied = \"1ns\", in_place = 0 }, \
+                  { from = 64, copied = \"2ns\", in_place = \"5ns\" }]";
     let text = SMALL
         .replace("cached = true", &format!("cached = true\nstream = {steps}"))
-        .replace("poll = 5", "poll = 5\nfunctions = { echo = 3, \"a.b\" = \"7ns\" }");
+        .replace("poll = 5", "poll = 5\nfunctions = { echo = 3, \"a.b\" = \"7ns\" }")
+        .replace("poll = 5", &format!("poll = 5\nserve = {serve}"));
     let chip = Chip::parse("small", &text).unwrap();
     let write = Cost::Time(Time::nanos(5));
     let [near, far] = &chip.memories[0].stream[..] else { panic!() };
@@ -124,6 +128,11 @@ fn streams_and_functions_are_read_where_there_are_any() {
     assert_eq!(chip.cores[0].function("a.b"), Cost::Time(Time::nanos(7)));
     assert_eq!(chip.cores[0].function("echo"), Cost::Cycles(3));
     assert_eq!(chip.cores[0].function("other"), Cost::NONE);
+    for (bytes, copied, in_place) in [(0, 0, 0), (3, 1, 0), (64, 16, 0), (65, 18, 5), (128, 48, 80)]
+    {
+        assert_eq!(chip.cores[0].serving(bytes, false), Time::nanos(copied), "{bytes}");
+        assert_eq!(chip.cores[0].serving(bytes, true), Time::nanos(in_place), "{bytes}");
+    }
 }
 
 #[test]
@@ -159,6 +168,8 @@ const WRONG: &[(&str, &str, &str)] = &[
         "43:2: unknown key lnik; expected about, bus, memory, core, engine or link",
     ),
     ("[[bus]]", "[bus]", "2:1: bus is [bus]"),
+    ("poll = 5", "poll = 5\npoll = 5", "27:1: duplicate key: poll"),
+    ("poll = 5", "poll 5", "26:6: key with no value, expected `=`"),
     ("[[core]]", "[[cores]]", "18:3: unknown key cores"),
     ("clock = \"100MHz\"\nwidth", "width", "2:1: bus.clock is missing; expected a frequency from"),
     ("name = \"bus\"", "name = \"a b\"", "3:8: bus.name is a b; expected a name of 1 to 40"),
@@ -214,6 +225,26 @@ const WRONG: &[(&str, &str, &str)] = &[
         "poll = 5",
         "poll = 5\nfunctions = { echo = true }",
         "27:22: core.functions.echo is true; expected cycles",
+    ),
+    (
+        "poll = 5",
+        "poll = 5\nserve = [{ from = 0, copied = 1, in_place = 1, took = 1 }]",
+        "27:48: unknown key core.serve.took; expected from, copied or in_place",
+    ),
+    (
+        "poll = 5",
+        "poll = 5\nserve = [{ from = 0, copied = -1, in_place = 1 }]",
+        "27:31: core.serve.copied is -1; expected cycles",
+    ),
+    (
+        "poll = 5",
+        "poll = 5\nserve = [{ from = 0, copied = 1 }]",
+        "27:10: core.serve.in_place is missing; expected cycles",
+    ),
+    (
+        "poll = 5",
+        "poll = 5\nserve = [{ from = 8, copied = 1, in_place = 1 }, { from = 8, copied = 1, in_place = 1 }]",
+        "27:50: core.serve is { from = 8, copied = 1, in_place = 1 }; expected a list of {",
     ),
     ("cached = true", "cached = 1", "17:10: memory.cached is 1; expected true or false"),
     (
@@ -381,12 +412,13 @@ fn every_key_that_costs_time_is_needed() {
 fn every_key_is_described() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [&[&str]; 14] = [
+    let all: [&[&str]; 15] = [
         &parse::TOP,
         &parse::BUS,
         &parse::MEMORY,
         &parse::STREAM,
         &parse::CORE,
+        &parse::SERVE,
         &parse::CACHE,
         &parse::COPY,
         &parse::TIMER,

@@ -56,6 +56,7 @@ pub fn core(name: &str) -> Core {
         },
         spans: Vec::new(),
         functions: Vec::new(),
+        serve: Vec::new(),
     }
 }
 

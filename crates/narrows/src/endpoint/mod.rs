@@ -48,6 +48,10 @@ pub trait Source {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Whether they are in a block of who sent them, who can change them while they are read.
+    fn in_place(&self) -> bool {
+        false
+    }
     /// Copies `to.len()` bytes from `at` on.
     ///
     /// # Errors
@@ -113,6 +117,9 @@ struct Arrived<'a, P: Platform> {
 impl<P: Platform> Source for Arrived<'_, P> {
     fn len(&self) -> usize {
         self.len as usize
+    }
+    fn in_place(&self) -> bool {
+        self.taken.descriptor.block.is_some()
     }
     fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         let inside = at.checked_add(to.len()).is_some_and(|end| end <= self.len as usize);

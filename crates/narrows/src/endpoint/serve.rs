@@ -346,6 +346,9 @@ impl Source for Part<'_> {
     fn len(&self) -> usize {
         self.len
     }
+    fn in_place(&self) -> bool {
+        self.whole.in_place()
+    }
     fn read(&self, at: usize, to: &mut [u8]) -> Result<(), Failure> {
         let inside = at.checked_add(to.len()).is_some_and(|end| end <= self.len);
         if inside { self.whole.read(self.start + at, to) } else { Err(Failure::Refused) }

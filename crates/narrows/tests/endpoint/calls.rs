@@ -184,6 +184,34 @@ fn serving_says_why_it_returned() {
 }
 
 #[test]
+fn a_function_sees_whether_its_caller_can_change_the_request_meanwhile() {
+    inside(|| {
+        for (transfer, granularity, len) in TRANSFERS
+            .into_iter()
+            .flat_map(|transfer| [(transfer, 1, 8), (transfer, 1, 1000), (transfer, 2, 1000)])
+        {
+            let mut pair = pair();
+            let flow = pair.flow("echo", by(transfer, granularity), 1000);
+            for call in 0..granularity {
+                pair.a.start(flow, &bytes(len, call.into())).expect("room");
+            }
+            let mut seen = Vec::new();
+            let mut run = |request: &dyn Source, _: &mut dyn Sink| {
+                seen.push(request.in_place());
+                Ok(())
+            };
+            let mut library = [Function { name: name("echo"), run: &mut run }];
+            let served = pair.b.borrow_mut().serve(&mut library, None);
+            assert!(matches!(served, Served::Calls(_)), "{transfer:?}: {served:?}");
+            let expected = transfer == Transfer::InPlace && len == 1000;
+            assert_eq!(seen, vec![expected; granularity.into()], "{transfer:?}, {len} bytes");
+            assert_eq!(pair.a.complete(flow, |_, _| ()), Ok(granularity.into()));
+            pair.check_empty();
+        }
+    });
+}
+
+#[test]
 fn two_flows_to_one_function_do_not_mix() {
     inside(|| {
         let mut pair = pair();
