@@ -53,7 +53,7 @@ const IDLE: [u64; 2] = [10, 60];
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     trip: f64,
-    /// The middle one of its calls, from when it was to begin.
+    /// The middle one of its calls, from when each was to begin; of several rounds the least.
     middle: f64,
     /// The longest of its calls.
     longest: f64,
@@ -196,20 +196,20 @@ impl<'a, P: Place> Bench<'a, P> {
     /// The medians of all rounds.
     fn point(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
         let (mut trips, mut callers, mut callees) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut middles, mut all) = (Vec::new(), 0.0_f64);
+        let (mut least, mut all) = (f64::MAX, 0.0_f64);
         for _ in 0..self.rounds {
             let Point { trip, middle, longest, caller, callee } =
                 self.round(strategy, load, self.counts(&strategy, load))?;
             all = all.max(longest);
             trips.push(trip);
-            middles.push(middle);
+            least = least.min(middle);
             callers.push(caller);
             callees.push(callee);
         }
         let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
         Ok(Point {
             trip: middle(&mut trips),
-            middle: middle(&mut middles),
+            middle: least,
             longest: all,
             caller: middle(&mut callers),
             callee: middle(&mut callees),
