@@ -14,7 +14,7 @@ use narrows_tune::optimise::{
 /// The least cost that HiGHS found of each problem; `none` where it found that there is no solution.
 const ON_FILE: &str = include_str!("oracle.txt");
 /// Nodes of a search that is to find its end.
-const NODES: u32 = 50_000_000;
+const NODES: u32 = 1_000_000_000;
 /// Nodes of one that is cut off.
 const FEW: u32 = 3;
 

@@ -85,6 +85,8 @@ impl Measured {
             // What is seldom here is what else the machine does, of which no longest is known.
             (parameters.seldom, parameters.spike, parameters.one_in) = (0.0, 0.0, 0);
             one_memory(&mut parameters);
+            // On a chip nothing else runs while its cores sleep, and a sleep is as deep as another.
+            measure::idle(peer, ROUNDS, &mut parameters)?;
             return Ok(Measured::with(parameters, None));
         };
         let tick = |core: usize| {
@@ -160,6 +162,7 @@ impl Measured {
             ack_interrupt,
             ack_lazy,
             ack_batched,
+            idle,
             engine,
             engine_internal,
             ..
@@ -175,6 +178,9 @@ impl Measured {
             ack_interrupt,
             ack_lazy,
             ack_batched,
+            &mut idle.interrupt,
+            &mut idle.poll,
+            &mut idle.coalesced,
             &mut caller.upkeep,
             &mut caller.internal.block,
             &mut caller.external.block,

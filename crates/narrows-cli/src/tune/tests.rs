@@ -3,7 +3,7 @@
 use super::plan::Given;
 use super::*;
 use narrows::strategy::Placement;
-use narrows_tune::model::Parameters;
+use narrows_tune::model::{Idle, Parameters};
 
 fn audio(name: &str) -> Subject {
     let flow = narrows_tune::model::Flow {
@@ -244,4 +244,30 @@ fn a_chip_is_measured_as_its_file_says() {
     assert!((parameters.rested - 41.1e-6).abs() < 5e-6, "{parameters:?}");
     // The DSP's interrupt and its ticks are few hundred cycles of 594 MHz.
     assert!(callee.interrupt < 10e-6 && callee.poll < 10e-6, "{parameters:?}");
+}
+
+/// On a chip nothing else runs meanwhile, so what is found there is what the model lacks.
+#[test]
+fn what_calls_take_more_after_a_sleep_is_what_the_model_has_not() {
+    let (global, chip) = (Global::default(), platform::load("nios2-dual").unwrap());
+    let on = Some((&chip, sim::cores(&global, &chip).unwrap()));
+    let needs = sim::Needs { longest: measure::LONG, ..sim::Needs::default() };
+    let found = sim::run(&global, &chip, &needs, |mut peer| {
+        let mut made = Measured::by(&mut peer, on)?.parameters;
+        assert_eq!(made.idle, Idle::default(), "chips are not asked");
+        made.seldom = 0.0;
+        let mut lacking = made;
+        lacking.caller.request -= 500e-6;
+        measure::idle(&mut peer, 1, &mut made)?;
+        measure::idle(&mut peer, 1, &mut lacking)?;
+        Ok([made.idle, lacking.idle])
+    });
+    for (idle, more) in found.unwrap().into_iter().zip([0.0, 500e-6]) {
+        for part in [idle.interrupt, idle.poll, idle.coalesced] {
+            assert!((part - more).abs() < 10e-6, "{more}: {idle:?}");
+        }
+        // The model's bound has some room.
+        assert_eq!(idle.late > 0.0, more > 0.0, "{idle:?}");
+        assert!(idle.late <= more, "{idle:?}");
+    }
 }

@@ -126,24 +126,22 @@ impl<'s> FlowState<'s> {
         deadline.saturating_sub(picos(pause)).saturating_sub(looks)
     }
 
-    /// Whether its calls end as fast as requests come by one of its strategies, each of which keeps one of
-    /// those that may be under way, as it mostly is: what comes once, or beside others, is caught up with.
+    /// Whether its calls end as fast as requests come by a strategy by which it takes that, each of which keeps
+    /// one of those that may be under way, as it mostly is: what comes once, or beside others, is caught up with.
     /// Where looks keep step with requests there is a buffer for each that comes meanwhile.
-    fn keeps_pace(&self, costs: &Costs, number: u16) -> bool {
+    fn keeps_pace(&self, costs: &Costs, made: &Estimate) -> bool {
         let Flow { period, depth, burst, .. } = self.flow;
-        let period = period.filter(|_| costs.buffers == Buffers::Any);
-        let (Some(period), Some(made)) = (period, self.estimate(costs, number)) else {
-            return true;
-        };
+        let Some(period) = period.filter(|_| costs.buffers == Buffers::Any) else { return true };
         let most = picos(period).saturating_mul((depth / burst.max(1)).max(1).into());
         made.latency.aligned <= most
     }
 
-    /// Whether it falls behind by one of its strategies, and does not by another.
-    pub(super) fn falls_behind(&self, costs: &Costs, number: u16) -> bool {
+    /// Whether it falls behind by the strategy by which it takes that, and does not by another.
+    pub(super) fn falls_behind(&self, costs: &Costs, made: &Estimate) -> bool {
         let others = 0..self.strategies.len() as u16;
-        let mut allowed = others.filter(|other| !self.excluded(*other));
-        !self.keeps_pace(costs, number) && allowed.any(|other| self.keeps_pace(costs, other))
+        let allowed = others.filter(|other| !self.excluded(*other));
+        let mut all = allowed.filter_map(|other| self.estimate(costs, other));
+        !self.keeps_pace(costs, made) && all.any(|made| self.keeps_pace(costs, &made))
     }
 
     pub(super) fn exclude(&mut self, number: u16) {

@@ -155,7 +155,7 @@ impl<'s> Controller<'_, 's> {
                 let takes = state.bound(&made).saturating_add(beside);
                 least = least.min(takes);
                 if takes > state.allowed(number, self.settings.pause)
-                    || state.falls_behind(&self.costs, number)
+                    || state.falls_behind(&self.costs, &made)
                 {
                     continue;
                 }
@@ -232,7 +232,7 @@ impl<'s> Controller<'_, 's> {
             let takes = state.bound(&made).saturating_add(self.beside(index, number));
             let number = number(index, state);
             if takes > state.allowed(number, self.settings.pause)
-                || state.falls_behind(&self.costs, number)
+                || state.falls_behind(&self.costs, &made)
             {
                 return Some(Reason::Deadline);
             }

@@ -5,6 +5,7 @@
 //! [`Strategy`]; [`estimate`] gives the rest. All of it is whole numbers.
 
 mod cores;
+mod idle;
 mod latency;
 mod notice;
 mod parameters;
@@ -22,6 +23,7 @@ use core::time::Duration;
 
 use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
+pub use idle::Idle;
 use latency::{Pace, at_once, latency};
 use notice::{noticed, waited};
 pub use parameters::{
@@ -198,11 +200,14 @@ pub fn beside(
     let noticed = noticed(costs, strategy.notification, soonest);
     let engine = sum(&parts.engine);
     let awaited = parts.least.saturating_sub(engine);
-    let caller = own.saturating_add(waited(costs, flow, strategy, awaited, parts.step));
+    let pace = flow.pace(strategy);
+    // Of a burst the first finds the cores asleep.
+    let idle = costs.idle.busy(strategy.notification, pace.period.unwrap_or(0)) / pace.burst;
+    let waited = waited(costs, flow, strategy, awaited, parts.step);
+    let caller = sum(&[own, waited, idle]);
 
     // A flow without a period is as quick as its slower side if calls are pipelined.
     let trip = sum(&[own, turnaround, noticed.late, noticed.step, noticed.busy]);
-    let pace = flow.pace(strategy);
     let paced = match pace.depth {
         1 => trip,
         depth => (trip / depth).max(own).max(callee),

@@ -33,10 +33,11 @@ fn step(side: &Side<u64>, every: Duration) -> u64 {
     }
 }
 
-/// How the other side is told, if it waits so.
-pub(super) fn told(costs: &Costs, how: Notification) -> HowTold {
+/// How the other side is told, if it waits so for messages that are so far apart.
+pub(super) fn told(costs: &Costs, how: Notification, apart: u64) -> HowTold {
     let Side { interrupt, poll, look, .. } = costs.callee;
-    let by_interrupt = HowTold { busy: interrupt, late: costs.wake, step: 0 };
+    let late = sum(&[costs.wake, costs.idle.later(Notification::Interrupt, apart)]);
+    let by_interrupt = HowTold { busy: interrupt, late, step: 0 };
     if costs.told == Told::Interrupt {
         return by_interrupt;
     }

@@ -1,6 +1,6 @@
 //! What a chip or a host takes for the parts of a request.
 
-use super::ModelError;
+use super::{Idle, ModelError};
 
 /// What copying takes, in a memory of some kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -139,6 +139,8 @@ pub struct Parameters<T> {
     /// From when a request is due, which the calling core sleeps for, until it is begun, beside the tick;
     /// and what the call then takes longer for caches that are cold.
     pub rested: T,
+    /// What a call takes more where cores have slept for long.
+    pub idle: Idle<T>,
     /// What either side takes at most more for a call than on average: all blocks of a class that are
     /// taken back at once, ticks of the clock. No part of the load, whose parameters are means.
     pub seldom: T,
@@ -261,6 +263,7 @@ impl Parameters<f64> {
             in_slot: self.in_slot,
             wake: time(self.wake)?,
             rested: time(self.rested)?,
+            idle: self.idle.convert(time)?,
             seldom: time(self.seldom)?,
             spike: time(self.spike)?,
             one_in: self.one_in,

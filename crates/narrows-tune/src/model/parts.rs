@@ -115,7 +115,7 @@ impl Parts {
             sum(&[cold(&costs.caller, &message, true), slower]),
             cold(&costs.callee, &message, false),
         ];
-        let told = told(costs, soonest);
+        let told = told(costs, soonest, flow.pace(strategy).period.unwrap_or(0));
         let further = |side: &Side<u64>| side.further.saturating_mul(u64::from(count) - 1);
         let serves = sum(&[
             costs.callee.request,

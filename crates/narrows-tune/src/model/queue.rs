@@ -69,6 +69,8 @@ struct Walk<'a> {
     /// Messages that were sent, and of them those that have not been served.
     sent: usize,
     waiting: usize,
+    /// When the calling core last began one.
+    began: u64,
 }
 
 impl Walk<'_> {
@@ -76,7 +78,7 @@ impl Walk<'_> {
         let random = &mut self.random;
         self.streams.iter_mut().for_each(|one| one.begin(phases, random));
         self.caller = Core::default();
-        self.waiting = 0;
+        (self.waiting, self.began) = (0, 0);
         // Looks lie anyhow at first.
         for (callee, told) in self.callees.iter_mut().zip(&self.told) {
             let look = match told {
@@ -168,10 +170,16 @@ impl Walk<'_> {
             one.turn.burst.due = self.caller.at;
         }
         let burst = one.turn.burst;
+        let apart = self.caller.at.saturating_sub(self.began);
+        self.began = self.caller.at;
+        let idle = self.costs.idle.busy(one.how, apart);
+        self.caller.busy = self.caller.busy.saturating_add(idle);
         self.caller.work(one.send.saturating_add(more));
         self.caller.at = self.caller.at.saturating_add(one.send_wait);
         let count = one.turn.count;
-        *one.turn.get_mut(count) = Message { burst, sent: self.caller.at, there: u64::MAX };
+        let later = self.costs.idle.later(self.told[usize::from(one.dsp)], apart);
+        let sent = self.caller.at.saturating_add(later);
+        *one.turn.get_mut(count) = Message { burst, sent, there: u64::MAX };
         one.turn.count += 1;
         for _ in 0..one.together {
             one.turn.burst.take(one.period, one.burst);
@@ -259,6 +267,7 @@ pub fn latencies(
         dsps,
         sent: 0,
         waiting: 0,
+        began: 0,
     };
     let most = times.len().saturating_mul(MOST);
     let (mut filled, mut busy, mut all) = (0, 0, 0);

@@ -5,21 +5,21 @@ use narrows::strategy::Notification;
 
 const NS: u64 = 1000;
 
-fn stream(period: u64, service: u64) -> Stream {
+pub(super) fn stream(period: u64, service: u64) -> Stream {
     Stream { period: period * NS, service: service * NS, ..Stream::default() }
 }
 
 /// With so much for sending and for taking.
-fn called(send: u64, take: u64, one: Stream) -> Stream {
+pub(super) fn called(send: u64, take: u64, one: Stream) -> Stream {
     Stream { send: send * NS, take: take * NS, ..one }
 }
 
-fn poll(every: u64) -> Notification {
+pub(super) fn poll(every: u64) -> Notification {
     Notification::Poll { every: Duration::from_nanos(every) }
 }
 
 /// Latencies of a flow, the shortest first, and the load of the calling core.
-fn drawn<const N: usize>(
+pub(super) fn drawn<const N: usize>(
     costs: &Costs,
     streams: &mut [Stream],
     of: usize,

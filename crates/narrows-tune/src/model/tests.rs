@@ -230,6 +230,9 @@ fn what_is_impossible_is_refused() {
         let mut parameters = Parameters::<f64>::default();
         parameters.callee.external.read = wrong;
         assert_eq!(parameters.costs(), Err(ModelError::Parameter), "{wrong}");
+        let idle = Idle { after: 5e-3, poll: wrong, ..Idle::default() };
+        let parameters = Parameters { idle, ..Parameters::default() };
+        assert_eq!(parameters.costs(), Err(ModelError::Parameter), "{wrong}");
     }
 }
 
@@ -249,7 +252,9 @@ fn nothing_overflows_at_the_largest_figures() {
         cold: Access { write: 1e-6, read: 1e-6, block: 3600.0 },
         ..Side::default()
     };
-    let costs = Parameters { caller: most, callee: most, ..Parameters::default() };
+    let idle =
+        Idle { after: 0.0, interrupt: 3600.0, poll: 3600.0, coalesced: 3600.0, late: 3600.0 };
+    let costs = Parameters { caller: most, callee: most, idle, ..Parameters::default() };
     let costs = costs.costs().unwrap();
     let flow = Flow {
         period: Some(Duration::from_nanos(1)),

@@ -5,6 +5,7 @@
 //! parameter comes from the two or three points that it tells apart.
 
 mod cold;
+mod idle;
 mod payload;
 mod seldom;
 
@@ -21,6 +22,7 @@ use narrows_tune::model::{Access, Parameters};
 use std::time::Duration;
 
 pub(super) use cold::cold;
+pub(super) use idle::idle;
 
 /// Bytes of a message that is no longer than the order in it, and takes no block.
 const LEAST_BYTES: usize = 16;
@@ -51,6 +53,8 @@ const IDLE: [u64; 2] = [10, 60];
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     trip: f64,
+    /// The middle one of its calls, from when each was to begin; of several rounds the least.
+    middle: f64,
     /// The longest of its calls.
     longest: f64,
     /// Time of the calling core.
@@ -192,18 +196,24 @@ impl<'a, P: Place> Bench<'a, P> {
     /// The medians of all rounds.
     fn point(&mut self, strategy: Strategy, load: Load) -> Result<Point, Failure> {
         let (mut trips, mut callers, mut callees) = (Vec::new(), Vec::new(), Vec::new());
-        let mut all: f64 = 0.0;
+        let (mut least, mut all) = (f64::MAX, 0.0_f64);
         for _ in 0..self.rounds {
-            let Point { trip, longest, caller, callee } =
+            let Point { trip, middle, longest, caller, callee } =
                 self.round(strategy, load, self.counts(&strategy, load))?;
             all = all.max(longest);
             trips.push(trip);
+            least = least.min(middle);
             callers.push(caller);
             callees.push(callee);
         }
         let middle = |values: &mut Vec<f64>| median(values).unwrap_or_default();
-        let (trip, caller) = (middle(&mut trips), middle(&mut callers));
-        Ok(Point { trip, longest: all, caller, callee: middle(&mut callees) })
+        Ok(Point {
+            trip: middle(&mut trips),
+            middle: least,
+            longest: all,
+            caller: middle(&mut callers),
+            callee: middle(&mut callees),
+        })
     }
 
     /// What a look in vain takes of the core that is called, from what it does while nothing is asked of
@@ -268,15 +278,19 @@ impl<'a, P: Place> Bench<'a, P> {
         let core = self.peer.node.platform().core();
         let (used, began) = (core.used(), self.peer.node.platform().time());
         let (mut slept, mut longest) = (Duration::ZERO, Duration::ZERO);
+        let mut trips = Vec::new();
         for _ in 0..calls {
-            if let Some(rest) = rest_ns {
-                let now = self.peer.node.platform().time();
-                sleep_until(&mut self.peer.node, now + Duration::from_nanos(rest));
-                slept += Duration::from_nanos(rest);
+            let mut due = self.peer.node.platform().time();
+            if let Some(rest) = rest_ns.map(Duration::from_nanos) {
+                due = due + rest;
+                sleep_until(&mut self.peer.node, due);
+                slept += rest;
             }
             let before = self.peer.node.platform().time();
             self.call(flow, &strategy, &out, &mut back)?;
-            longest = longest.max(self.peer.node.platform().time().since(before));
+            let after = self.peer.node.platform().time();
+            longest = longest.max(after.since(before));
+            trips.push(after.since(due).as_secs_f64());
         }
         let took = self.peer.node.platform().time().since(began).saturating_sub(slept);
         let caller = core.used().saturating_sub(used);
@@ -287,6 +301,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let each = f64::from(calls);
         Ok(Point {
             trip: took.as_secs_f64() / each,
+            middle: median(&mut trips).unwrap_or_default(),
             longest: longest.as_secs_f64(),
             caller: caller.as_secs_f64() / each,
             callee: served.as_secs_f64() / f64::from(before + calls),

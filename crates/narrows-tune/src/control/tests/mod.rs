@@ -249,6 +249,24 @@ fn what_was_refused_is_not_tried_again() {
 }
 
 #[test]
+fn a_switch_that_came_to_nothing_leaves_what_was_and_is_tried_again_later() {
+    let (all, mut rooms) = (strategies(), Rooms::new());
+    let mut controller = controller(&mut rooms, 4096);
+    let flow = controller.arrive(audio(), &all, false).unwrap().flow;
+    let load = controller.current_load();
+    controller.decide(MS, Cause::Arrived).unwrap();
+    let switch = controller.next_switch().unwrap();
+    assert!(controller.current_load() < load, "what it is about to have counts");
+    controller.failed(flow, 2 * MS, false).unwrap();
+    assert_eq!(controller.strategy_of(flow), Some(all[0]));
+    assert_eq!(controller.current_load(), load);
+    assert_eq!(controller.failed(flow, 2 * MS, false), Err(ControlError::Unknown));
+    assert_eq!(controller.decide(3 * MS, Cause::Failed).unwrap().switches, 0, "it rests");
+    controller.decide(600 * MS, Cause::Rested).unwrap();
+    assert_eq!(controller.next_switch().map(|again| again.to), Some(switch.to));
+}
+
+#[test]
 fn a_flow_that_leaves_while_it_switches_holds_nobody_up() {
     let (all, mut rooms) = (strategies(), Rooms::new());
     let mut controller = controller(&mut rooms, 4096);
