@@ -8,7 +8,6 @@ mod common;
 use common::frames::{Line, line};
 use narrows::connection::flattened::Flattened;
 use narrows::connection::{Arrived, Refused, Settings, Signal, UDATA};
-use narrows::driver::NotSent;
 use narrows::platform::Instant;
 
 const NOW: Instant = Instant(0);
@@ -41,29 +40,29 @@ fn send((end, line): &mut (Flattened, Line), from: u32, bytes: &[u8]) -> Result<
 }
 
 #[test]
-fn a_header_made_in_words_is_the_one_that_is_sent_and_refused_for_the_same_reasons() {
+fn a_header_made_in_words_is_the_one_that_is_sent_and_none_is_where_none_would_be() {
     let [mut one, _] = pair(2, 0);
     for number in 0..2 {
         let header = one.0.whole(number, 5, 30, MTU).unwrap();
-        assert_eq!(one.0.whole(number, 5, 101, MTU), Err(Refused::TooLong { limit: 100 }));
-        assert_eq!(one.0.whole(number, 5, 30, 49), Err(Refused::TooLong { limit: 29 }));
+        assert_eq!(one.0.whole(number, 5, 101, MTU), None, "longer than the peer takes");
+        assert_eq!(one.0.whole(number, 5, 30, 45), None, "longer than a frame");
         assert_eq!(send(&mut one, number, &[3; 30]), Ok(()));
         let sent = one.1.out.borrow().frames.back().unwrap()[..UDATA].to_vec();
         assert_eq!(sent, header);
     }
-    assert_eq!(one.0.whole(2, 5, 30, MTU), Err(Refused::Full), "the window is used up");
-    assert!(one.0.whole(2, 0, 30, MTU).is_ok(), "what link handlers say is not counted");
-    // What is told counts as what was sent; without room nothing does.
+    assert_eq!(one.0.whole(2, 5, 30, MTU), None, "the window is used up");
+    assert!(one.0.whole(2, 0, 30, MTU).is_some(), "what link handlers say is not counted");
+    // What is told counts as what was sent.
     let [mut one, _] = pair(2, 0);
-    let first = one.0.whole(7, 5, 30, MTU).unwrap();
-    assert_eq!(one.0.sent_whole(5, NOW, Err(NotSent::Full)), Err(Refused::Full));
-    assert_eq!(one.0.whole(7, 5, 30, MTU), Ok(first));
-    assert_eq!(one.0.sent_whole(5, NOW, Ok(())), Ok(()));
-    assert_ne!(one.0.whole(7, 5, 30, MTU), Ok(first), "the next has the next number");
-    assert_eq!(one.0.sent_whole(5, NOW, Ok(())), Ok(()));
-    assert_eq!(one.0.whole(7, 5, 30, MTU), Err(Refused::Full));
-    assert!(matches!(one.0.sent_whole(0, NOW, Err(NotSent::Gone)), Err(Refused::Closed(_))));
-    assert!(matches!(one.0.whole(7, 0, 30, MTU), Err(Refused::Closed(_))));
+    let first = one.0.whole(7, 5, 30, MTU);
+    assert_eq!(one.0.whole(7, 5, 30, MTU), first);
+    one.0.sent_whole(5, NOW);
+    assert_ne!(one.0.whole(7, 5, 30, MTU), first, "the next has the next number");
+    one.0.sent_whole(5, NOW);
+    assert_eq!(one.0.whole(7, 5, 30, MTU), None, "the window is used up");
+    assert_eq!(send(&mut one, 7, &[3; 30]), Err(Refused::Full));
+    one.0.close();
+    assert_eq!(one.0.whole(7, 0, 30, MTU), None, "it is closed");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::Node;
 
 /// The port of a node at which frames arrive.
 pub(super) const FRAMES: Port = 1;
+/// The priority of frames: all have the same, so that they stay in order.
+pub(super) const USUAL: u8 = 4;
 /// The longest frame: a whole signal and its header, in whole lines.
 pub(super) const MTU: usize = LONGEST + 64;
 
@@ -33,7 +35,7 @@ pub(super) struct Driver<'a> {
     pub current: &'a mut Option<Lent>,
 }
 
-pub(super) fn not_sent(error: SendError) -> NotSent {
+fn not_sent(error: SendError) -> NotSent {
     match error {
         SendError::RingFull | SendError::PoolEmpty | SendError::Switching => NotSent::Full,
         SendError::TooLong { .. } => NotSent::TooLong,

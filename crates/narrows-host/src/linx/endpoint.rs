@@ -114,6 +114,7 @@ impl Select {
 
     /// Whether a signal is wanted.
     #[must_use]
+    #[inline]
     pub fn wants(&self, signal: &Signal) -> bool {
         let listed = !self.numbers.is_empty() && self.numbers.contains(&signal.number());
         self.from.is_none_or(|from| from == signal.sender()) && listed != self.except
@@ -160,7 +161,7 @@ impl Endpoint {
     /// # Errors
     /// As there.
     #[inline]
-    pub fn send_as(&self, from: Spid, to: Spid, signal: Signal) -> Result<(), (Error, Signal)> {
+    pub fn send_as(&self, from: Spid, to: Spid, mut signal: Signal) -> Result<(), (Error, Signal)> {
         let mut core = self.shared().enter();
         if from != self.spid
             && let Err(why) = core.handler.check(from)
@@ -170,19 +171,33 @@ impl Endpoint {
         if self.layered() {
             return self.hand_over(&mut core, from, to, signal);
         }
-        let now = &mut *core;
-        let len = signal.bytes().len();
-        match now.handler.send(&mut now.around, from, to, (signal, len)) {
-            Ok(()) => {}
-            Err((HandlerError::Refused(Refused::Full), back)) => {
-                self.send_in_turn(&mut core, from, to, back)?;
-            }
-            Err((why, back)) => return Err((why.into(), back)),
+        if core.send_quick(from, to, &mut signal) {
+            core.around.kept = Some(signal);
+            return Ok(());
         }
-        Ok(())
+        self.send_further(&mut core, from, to, signal)
     }
 
+    /// Sends a signal that the short way has not sent.
     #[inline(never)]
+    fn send_further(
+        &self,
+        core: &mut Guard<'_>,
+        from: Spid,
+        to: Spid,
+        signal: Signal,
+    ) -> Result<(), (Error, Signal)> {
+        let now = &mut **core;
+        let len = signal.bytes().len();
+        match now.handler.send(&mut now.around, from, to, (signal, len)) {
+            Ok(()) => Ok(()),
+            Err((HandlerError::Refused(Refused::Full), back)) => {
+                self.send_in_turn(core, from, to, back)
+            }
+            Err((why, back)) => Err((why.into(), back)),
+        }
+    }
+
     fn send_in_turn(
         &self,
         core: &mut Guard<'_>,

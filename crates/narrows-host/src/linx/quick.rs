@@ -7,10 +7,10 @@ use narrows::link::handler::Spid;
 
 use super::Stack;
 use super::core::Core;
-use super::driver::{FRAMES, MTU};
+use super::driver::{FRAMES, MTU, USUAL};
 use super::local::Queued;
 use super::signal::{NUMBER, Signal};
-use super::unit::Manager;
+use super::unit::{Manager, Unit};
 
 /// Signals that are received before what else there is to do is looked at.
 pub(super) const HASTY: u32 = 64;
@@ -87,6 +87,34 @@ fn place(kept: &mut Option<Signal>, len: usize) -> Option<&mut [u8]> {
 }
 
 impl Core {
+    /// Sends a signal to somebody at the other end of a link, if nothing speaks against it.
+    #[inline(always)]
+    pub fn send_quick(&mut self, from: Spid, to: Spid, signal: &mut Signal) -> bool {
+        let Some((at, there)) = self.handler.way(to) else { return false };
+        let now = self.around.now();
+        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+        let Some(Unit { manager: Manager::Flat(flat), to: way, short, .. }) = unit else {
+            return false;
+        };
+        let Some(header) = flat.whole(from.0, there.0, signal.bytes().len(), MTU) else {
+            return false;
+        };
+        let (node, frame) = (&mut self.around.node, signal.framed(header));
+        let sent = match node.post_short(short, USUAL, frame) {
+            None => node.try_send(FRAMES, *way, frame).is_ok(),
+            Some(armed) => {
+                if armed {
+                    node.ring_link(way.link);
+                }
+                true
+            }
+        };
+        if sent {
+            flat.sent_whole(there.0, now);
+        }
+        sent
+    }
+
     /// Takes the next frame, if it is the only one and none waits before it.
     #[inline]
     pub fn quick(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Look {

@@ -164,6 +164,16 @@ impl Signal {
         }
     }
 
+    /// Its frame, with this header.
+    #[inline]
+    pub(super) fn framed(&mut self, header: [u8; UDATA]) -> &[u8] {
+        let frame = self.frame_mut();
+        if let Some(front) = frame.first_chunk_mut() {
+            *front = header;
+        }
+        frame
+    }
+
     /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none: too
     /// small, or so large that it is better kept for others.
     pub(super) fn reuse(&mut self, len: usize) -> bool {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
 use narrows::connection::{Settings, Signal as Travelling};
-use narrows::endpoint::{Address, FlowId, Lent};
+use narrows::endpoint::{Address, FlowId, Lent, Prepared};
 use narrows::link::LinkId;
 use narrows::platform::Instant;
 
@@ -67,6 +67,8 @@ pub(super) struct Unit {
     pub link: LinkId,
     pub to: Address,
     pub flow: FlowId,
+    /// For frames that fit a slot.
+    pub short: Prepared,
     pub manager: Manager,
     /// The frame that is being received, and those behind it that have been taken off the driver.
     pub current: Option<Lent>,
@@ -84,11 +86,12 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub fn new(link: LinkId, to: Address, flow: FlowId, manager: Manager) -> Unit {
+    pub fn new(to: Address, flow: FlowId, short: Prepared, manager: Manager) -> Unit {
         Unit {
-            link,
+            link: to.link,
             to,
             flow,
+            short,
             manager,
             current: None,
             backlog: VecDeque::new(),

@@ -9,7 +9,7 @@
 use super::flow::Flow;
 use super::frame::{Broken, Closed, Header, UDATA};
 use super::{Arrived, Refused, Settings, Signal, State};
-use crate::driver::{Frames, NotSent};
+use crate::driver::Frames;
 use crate::platform::Instant;
 
 /// One end of a connection.
@@ -61,56 +61,19 @@ impl Flattened {
     }
 
     /// The header to send a signal with where it lies in one piece with its bytes, by a driver with
-    /// frames of so many bytes. When the frame has gone, [`Flattened::sent_whole`] is told.
-    ///
-    /// # Errors
-    /// See [`Refused`].
+    /// frames of so many bytes, if nothing speaks against that; what does, [`Flattened::send`] says. When
+    /// the frame has gone, [`Flattened::sent_whole`] is told; if it has not, nothing.
     #[inline]
-    pub fn whole(
-        &self,
-        from: u32,
-        to: u32,
-        len: usize,
-        mtu: usize,
-    ) -> Result<[u8; UDATA], Refused> {
-        let limit = mtu.saturating_sub(UDATA);
-        match u32::try_from(len) {
-            Ok(size) if len <= limit && self.flow.takes(size, to) => {
-                Ok(self.flow.whole(size, from, to))
-            }
-            _ => Err(self.refuses(len, limit)),
-        }
+    #[must_use]
+    pub fn whole(&self, from: u32, to: u32, len: usize, mtu: usize) -> Option<[u8; UDATA]> {
+        let fits = len <= mtu.saturating_sub(UDATA) && self.flow.takes(len, to);
+        fits.then(|| self.flow.whole(len as u32, from, to))
     }
 
-    /// Why a signal cannot be sent now.
-    #[inline(never)]
-    fn refuses(&self, len: usize, limit: usize) -> Refused {
-        match self.flow.accepts(len) {
-            Err(why) => why,
-            Ok(()) if len > limit => Refused::TooLong { limit },
-            Ok(()) => Refused::Full,
-        }
-    }
-
-    /// Notes what came of a frame that was to be sent with such a header.
-    ///
-    /// # Errors
-    /// See [`Refused`]: it was not sent.
+    /// Notes that the frame with such a header has gone.
     #[inline]
-    pub fn sent_whole(
-        &mut self,
-        to: u32,
-        now: Instant,
-        sent: Result<(), NotSent>,
-    ) -> Result<(), Refused> {
-        match sent {
-            Ok(()) => {
-                self.flow.sent_whole(to, now);
-                Ok(())
-            }
-            Err(why) if self.flow.not_sent(why) => Err(Refused::Full),
-            Err(_) => Err(Refused::Closed(Closed::Lost)),
-        }
+    pub fn sent_whole(&mut self, to: u32, now: Instant) {
+        self.flow.sent_whole(to, now);
     }
 
     /// Who sent a signal and to whom, if a frame of so many bytes with this header is one that nothing

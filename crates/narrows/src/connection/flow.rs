@@ -121,10 +121,10 @@ impl Flow {
 
     /// Whether a signal of this length may be sent to `to` now.
     #[inline]
-    pub fn takes(&self, size: u32, to: u32) -> bool {
+    pub fn takes(&self, len: usize, to: u32) -> bool {
         matches!(self.state, State::Up)
             && !self.lost
-            && size <= self.longest
+            && len <= self.longest as usize
             && (to == 0 || self.sent.wrapping_sub(self.returned) < self.window)
     }
 
@@ -156,7 +156,8 @@ impl Flow {
                 true
             }
             Err(why) => {
-                self.not_sent(why);
+                // A frame within the driver's own limits that does not fit is no driver to go on with.
+                self.lost |= why != NotSent::Full;
                 false
             }
         }
@@ -175,14 +176,6 @@ impl Flow {
         self.said = self.freed;
         self.last_sent = now;
         self.count_sent(to);
-    }
-
-    /// Notes why a frame was not sent: whether there was no room.
-    #[inline(never)]
-    pub fn not_sent(&mut self, why: NotSent) -> bool {
-        // A frame within the driver's own limits that does not fit is no driver to go on with.
-        self.lost |= why != NotSent::Full;
-        why == NotSent::Full
     }
 
     /// Who sent a signal and to whom, if it is one for an endpoint, in one frame of so many bytes, and
