@@ -5,6 +5,7 @@ use narrows::link::LinkId;
 use narrows::link::handler::{Adaption, Spid};
 use narrows::platform::{Instant, Platform};
 
+use super::bare::NAMES;
 use super::driver::Driver;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
@@ -43,9 +44,10 @@ impl Around {
     pub fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
         let now = self.now();
         let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
-        let Unit { to, flow, manager, current, .. } = unit;
-        let (node, mtu) = (&mut self.node, self.mtu);
-        Some((manager, Driver { node, to: *to, flow: *flow, mtu, current }, now))
+        let numbers = unit.manager.numbers();
+        let Unit { to, flow, manager, naming, current, .. } = unit;
+        let (node, to, flow, mtu) = (&mut self.node, *to, *flow, self.mtu);
+        Some((manager, Driver { node, to, flow, mtu, tag: 0, naming, numbers, current }, now))
     }
 
     #[inline]
@@ -173,9 +175,16 @@ impl Adaption for Around {
             return self.queue(link, signal);
         };
         let Travelling { from, to, len, buffer } = signal;
+        // What link handlers say is not between endpoints.
+        driver.tag = if to == 0 { 0 } else { NAMES };
         match flat.send(&mut driver, now, Travelling { from, to, len, buffer: &buffer }) {
             Ok(()) => {
                 self.kept = Some(buffer);
+                if let Some(Some(unit)) = self.units.get_mut(usize::from(link))
+                    && to != 0
+                {
+                    unit.named = [from, to];
+                }
                 Ok(())
             }
             Err(why) => {

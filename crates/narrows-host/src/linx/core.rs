@@ -13,6 +13,7 @@ use narrows::platform::{Instant, Platform};
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::around::Around;
+use super::driver::Frame;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
 use super::waits::Waits;
@@ -41,7 +42,7 @@ pub(super) struct Core {
     pub stopped: bool,
     /// Frames that the interrupt thread has taken and the receiving one has not; none says that the link
     /// has ended.
-    pub frames: VecDeque<(u16, LinkId, Option<Vec<u8>>)>,
+    pub frames: VecDeque<(u16, LinkId, Option<Frame>)>,
 }
 
 impl Core {

@@ -161,7 +161,7 @@ impl Endpoint {
     /// # Errors
     /// As there.
     #[inline]
-    pub fn send_as(&self, from: Spid, to: Spid, mut signal: Signal) -> Result<(), (Error, Signal)> {
+    pub fn send_as(&self, from: Spid, to: Spid, signal: Signal) -> Result<(), (Error, Signal)> {
         let mut core = self.shared().enter();
         if from != self.spid
             && let Err(why) = core.handler.check(from)
@@ -171,33 +171,15 @@ impl Endpoint {
         if self.layered() {
             return self.hand_over(&mut core, from, to, signal);
         }
-        if core.send_quick(from, to, &mut signal) {
+        if core.send_quick(from, to, &signal) {
             core.around.kept = Some(signal);
             return Ok(());
         }
-        self.send_further(&mut core, from, to, signal)
+        self.send_in_turn(&mut core, from, to, signal)
     }
 
-    /// Sends a signal that the short way has not sent.
+    /// Sends a signal by the long way, as soon as there is room.
     #[inline(never)]
-    fn send_further(
-        &self,
-        core: &mut Guard<'_>,
-        from: Spid,
-        to: Spid,
-        signal: Signal,
-    ) -> Result<(), (Error, Signal)> {
-        let now = &mut **core;
-        let len = signal.bytes().len();
-        match now.handler.send(&mut now.around, from, to, (signal, len)) {
-            Ok(()) => Ok(()),
-            Err((HandlerError::Refused(Refused::Full), back)) => {
-                self.send_in_turn(core, from, to, back)
-            }
-            Err((why, back)) => Err((why.into(), back)),
-        }
-    }
-
     fn send_in_turn(
         &self,
         core: &mut Guard<'_>,
@@ -205,12 +187,8 @@ impl Endpoint {
         to: Spid,
         mut signal: Signal,
     ) -> Result<(), (Error, Signal)> {
-        core.want_room(to, true);
+        let mut waits = false;
         let sent = loop {
-            // What comes is the leader's affair, while there is one.
-            if core.around.waits.leader.is_none() {
-                core.pump();
-            }
             let now = &mut **core;
             let len = signal.bytes().len();
             match now.handler.send(&mut now.around, from, to, (signal, len)) {
@@ -218,10 +196,21 @@ impl Endpoint {
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
             }
-            self.shared().wait(core, Awaited::Room, Some(LOOK), None);
+            if waits {
+                self.shared().wait(core, Awaited::Room, Some(LOOK), None);
+            } else {
+                core.want_room(to, true);
+                waits = true;
+            }
+            // What comes is the leader's affair, while there is one.
+            if core.around.waits.leader.is_none() {
+                core.pump();
+            }
         };
-        core.want_room(to, false);
-        core.around.waits.appoint();
+        if waits {
+            core.want_room(to, false);
+            core.around.waits.appoint();
+        }
         sent
     }
 

@@ -8,7 +8,7 @@ use narrows::strategy::Strategy;
 
 use super::Stack;
 use super::core::Core;
-use super::driver::{Copied, FRAMES};
+use super::driver::{Copied, FRAMES, Frame};
 use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
 use super::unit::{Manager, Unit};
@@ -302,18 +302,16 @@ impl Core {
     /// Takes a frame off the driver to memory of its own, as an interrupt routine does.
     pub fn copy_frame(&mut self) -> bool {
         let Some((at, lent)) = self.next_frame() else { return false };
-        let mut frame = vec![0; lent.len];
-        let read = self.around.node.read(&lent, 0, &mut frame);
-        let link = lent.from.link;
+        let (frame, link) = (Frame::copy(&self.around.node, &lent), lent.from.link);
         self.around.node.release(lent);
-        if read.is_ok() {
-            self.frames.push_back((at, link, Some(frame)));
+        if frame.is_some() {
+            self.frames.push_back((at, link, frame));
         }
         true
     }
 
     /// Puts a frame of a link behind those that wait there.
-    pub fn put_off(&mut self, at: u16, frame: Option<Vec<u8>>) {
+    pub fn put_off(&mut self, at: u16, frame: Option<Frame>) {
         if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
             unit.put_off.push_back(frame);
         }
@@ -343,10 +341,14 @@ impl Core {
             return self.take_frame(at, None);
         }
         let Some(frame) = unit.put_off.pop_front() else { return false };
-        let Some(frame) = frame else {
+        let Some(mut frame) = frame else {
             self.lost(at);
             return false;
         };
+        let len = frame.bytes.len();
+        if let Some(header) = frame.bytes.first_chunk_mut() {
+            unit.complete(frame.tag, header, len);
+        }
         let mut copied = Copied(Some(frame));
         let taken = self.take_frame(at, Some(&mut copied));
         if let (Some(frame), Some(Some(unit))) =

@@ -164,14 +164,9 @@ impl Signal {
         }
     }
 
-    /// Its frame, with this header.
-    #[inline]
-    pub(super) fn framed(&mut self, header: [u8; UDATA]) -> &[u8] {
-        let frame = self.frame_mut();
-        if let Some(front) = frame.first_chunk_mut() {
-            *front = header;
-        }
-        frame
+    /// The header of its frame.
+    pub(super) fn header_mut(&mut self) -> Option<&mut [u8; UDATA]> {
+        self.frame_mut().first_chunk_mut()
     }
 
     /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none: too
