@@ -3,7 +3,7 @@
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Settings, Signal, State};
+use narrows::connection::{Arrived, Header, Settings, Signal, State, UDATA};
 use narrows::platform::Instant;
 
 use crate::common::frames::{Line, line};
@@ -51,6 +51,14 @@ fn put(to: &mut Line, frame: &[u8]) {
     to.into.borrow_mut().frames.push_back(frame.to_vec());
 }
 
+/// A signal's only frame, with these numbers of the end that it is for.
+fn completed([number, returned]: [u16; 2], given: u16, bytes: &[u8]) -> Vec<u8> {
+    let mut header = [0; UDATA];
+    let udata = Header::Udata { size: bytes.len() as u32, from: 1, to: 2 };
+    udata.write(number, returned.wrapping_add(given), &mut header);
+    [&header[..], bytes].concat()
+}
+
 /// Each step is a byte: a frame that comes, as the input has it or with the right number, or what the
 /// application does.
 pub fn run(data: &[u8]) {
@@ -68,7 +76,7 @@ pub fn run(data: &[u8]) {
     while !input.is_empty() {
         let step = input.byte();
         match step % 8 {
-            kind @ 0..=5 => {
+            kind @ 0..=4 => {
                 let mut frame = input.counted().to_vec();
                 if kind < 4 {
                     // Mostly numbered as it should be, so that the rest is looked at.
@@ -81,6 +89,23 @@ pub fn run(data: &[u8]) {
                 put(&mut flat_line, &frame);
                 while of_long.saw(long.receive(&mut long_line, start, make), LONGEST) {}
                 while of_flat.saw(flat.receive(&mut flat_line, start, make), MTU) {}
+            }
+            5 => {
+                // Without its header, which each end completes for itself.
+                let given = u16::from(input.byte());
+                let bytes = input.counted();
+                let looked = flat.look_bare(bytes.len(), given);
+                put(&mut long_line, &completed(long.numbers(), given, bytes));
+                put(&mut flat_line, &completed(flat.numbers(), given, bytes));
+                number = number.wrapping_add(1);
+                while of_long.saw(long.receive(&mut long_line, start, make), LONGEST) {}
+                let held = of_flat.held;
+                while of_flat.saw(flat.receive(&mut flat_line, start, make), MTU) {}
+                assert_eq!(
+                    looked,
+                    of_flat.held > held,
+                    "the short way takes what the long one does"
+                );
             }
             6 => {
                 // Nobody gives back what was not received.

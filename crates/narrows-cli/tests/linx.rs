@@ -38,7 +38,7 @@ fn each_case_has_its_signals_in_both_stacks() {
             assert_eq!(at_once["met"], if flat { Value::from(within) } else { Value::Null });
         }
     }
-    let logged = rows(&["t1", "--rounds", "2", "--stack", "flat"]);
+    let logged = rows(&["t1", "--on", "host", "--rounds", "2", "--stack", "flat"]);
     assert_eq!(told(&logged, "signal"), ["log request", "request", "log", "reply"]);
     for case in ["t2", "t3"] {
         let burst = rows(&[case, "--rounds", "5"]);

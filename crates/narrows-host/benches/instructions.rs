@@ -92,7 +92,7 @@ fn take_packet(node: &mut Node, from: Channel) -> bool {
     true
 }
 
-/// A signal that fits a slot with its header.
+/// A signal that fits a slot.
 #[inline(never)]
 fn send_signal(from: &Endpoint, to: Spid, signal: Signal) -> bool {
     from.send(to, signal).is_ok()
@@ -103,15 +103,15 @@ fn receive_signal(to: &Endpoint, wanted: &Select) -> Option<Signal> {
     to.receive(wanted, WITHIN)
 }
 
-/// A signal of 48 bytes.
+/// A signal that travels in a block.
 #[inline(never)]
 fn send_long_signal(from: &Endpoint, to: Spid, signal: Signal) -> bool {
-    signal.bytes().len() == 48 && from.send(to, signal).is_ok()
+    signal.bytes().len() == 128 && from.send(to, signal).is_ok()
 }
 
 #[inline(never)]
 fn receive_long_signal(to: &Endpoint, wanted: &Select) -> Option<Signal> {
-    to.receive(wanted, WITHIN).filter(|signal| signal.bytes().len() == 48)
+    to.receive(wanted, WITHIN).filter(|signal| signal.bytes().len() == 128)
 }
 
 /// Signals between two flat nodes.
@@ -152,7 +152,7 @@ fn signals(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Error>
         }
     };
     pass(&[7; 20], send_signal, receive_signal);
-    pass(&[7; 44], send_long_signal, receive_long_signal);
+    pass(&[7; 124], send_long_signal, receive_long_signal);
     Ok(())
 }
 

@@ -3,12 +3,14 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use narrows::connection::Refused;
 use narrows_host::linx::{
     Endpoint, Error, HandlerError, LONGEST, Options, Select, Signal, Spid, Stack,
 };
 
 const SOON: Option<Duration> = Some(Duration::from_secs(20));
 const BRIEFLY: Option<Duration> = Some(Duration::from_millis(30));
+const NOW: Option<Duration> = Some(Duration::ZERO);
 const HUNT: u32 = 251;
 const ATTACH: u32 = 252;
 
@@ -65,6 +67,66 @@ fn signals_of_every_length_come_back_whole_whatever_the_stacks() {
         client.receive(&Select::only(&[0]), SOON).expect("the last");
         other.join().expect("it ended well");
     }
+}
+
+#[test]
+fn who_sent_a_signal_is_known_whoever_sent_the_one_before() {
+    for (mine, theirs) in STACKS {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = |name: &str| Options::new(name).directory(directory.path());
+        let server = options("server").stack(theirs).open().expect("free");
+        let other = thread::spawn(move || {
+            echo(&server);
+            server.receive(&Select::any(), BRIEFLY);
+        });
+        let node = options("node").stack(mine).node().expect("free");
+        let pair = ["a", "b"].map(|name| node.open(Some(name)).expect("free"));
+        let found = pair.each_ref().map(|endpoint| hunt(endpoint, "server"));
+        // Runs of one, two and more, and words of the link handlers in between.
+        for (round, run) in [1, 1, 2, 3, 1, 4, 2].into_iter().enumerate() {
+            let (own, to) = (&pair[round % 2], found[round % 2]);
+            for n in 0..run {
+                let bytes = [round as u8; 44];
+                own.send(to, Signal::with(n + 1, &bytes[..7 * n as usize])).expect("room");
+            }
+            own.hunt("server/no/such", Signal::with(HUNT, &[])).expect("room");
+            for n in 0..run {
+                let back = own.receive(&Select::except(&[HUNT]), SOON).expect("an answer");
+                assert_eq!((back.number(), back.sender()), (n + 1, to), "{mine:?} and {theirs:?}");
+                assert_eq!(back.bytes()[4..], [round as u8; 44][..7 * n as usize]);
+            }
+            assert!(pair[1 - round % 2].receive(&Select::except(&[HUNT]), NOW).is_none());
+        }
+        pair[0].send(found[0], Signal::with(0, &[])).expect("room");
+        pair[0].receive(&Select::only(&[0]), SOON).expect("the last");
+        other.join().expect("the server ends");
+    }
+}
+
+#[test]
+fn a_flat_node_cuts_nothing_up_whatever_came_before() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = |name: &str| Options::new(name).directory(directory.path());
+    let server = options("server").open().expect("free");
+    let other = thread::spawn(move || {
+        echo(&server);
+        server.receive(&Select::any(), BRIEFLY);
+    });
+    let client = options("client").mtu(64).open().expect("free");
+    let found = hunt(&client, "server");
+    // Behind a header of 20 bytes 44 fit: a number and 40.
+    let send = |len: usize| client.send(found, Signal::with(1, &vec![7; len]));
+    for _ in 0..3 {
+        let refused = send(41).expect_err("too long").0;
+        let too_long = HandlerError::Refused(Refused::TooLong { limit: 44 });
+        assert!(matches!(refused, Error::Handler(why) if why == too_long), "{refused}");
+        send(40).expect("room");
+        let back = client.receive(&Select::any(), SOON).expect("an answer");
+        assert_eq!(back.bytes().len(), 44);
+    }
+    client.send(found, Signal::with(0, &[])).expect("room");
+    client.receive(&Select::only(&[0]), SOON).expect("the last");
+    other.join().expect("the server ends");
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn every_lie_in_a_frame_ends_the_connection_with_its_reason_and_tells_the_peer()
         (&[&[9; 30]], Broken::Kind),
         (&[&honest[..UDATA - 1]], Broken::Kind),
         (&[&[4, 0, 1, 0, 0, 0, 0, 0, 0]], Broken::Kind),
-        (&[&[1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]], Broken::Begin),
+        (&[&[1, 2, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]], Broken::Begin),
         (&[&udata(2, 3, 5, b"abc")], Broken::Sequence),
         (&[&honest, &honest], Broken::Sequence),
         (&[&frag(1, 0, b"abc")], Broken::Stray),
@@ -297,8 +297,8 @@ fn every_lie_in_a_frame_ends_the_connection_with_its_reason_and_tells_the_peer()
 fn a_peer_that_does_not_begin_well_is_no_peer() {
     let rows: [(&[u8], Closed); 4] = [
         (&[4, 0, 0, 0, 0, 0, 0, 0], Closed::Broken(Broken::Begin)),
-        (&[1, 2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
-        (&[1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
+        (&[1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
+        (&[1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
         (&[5, 0, 0, 0, 0, 0, 0, 0], Closed::Peer),
     ];
     for (frame, why) in rows {

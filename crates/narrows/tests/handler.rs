@@ -224,7 +224,7 @@ fn a_hunt_finds_what_is_there_and_waits_for_what_is_not() {
     // Its sender has an address there, by which it is answered.
     net.send(1, consumer, got[0].1, "answer").expect("room");
     assert_eq!(net.got(0), [(hunter, found, "answer".into())]);
-    assert_eq!(net.nodes[0].handler.link_of(found), Some(0));
+    assert_eq!(net.nodes[0].handler.way(found).map(|(link, _)| link), Some(0));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use narrows::connection::{Header, UDATA};
-use narrows::endpoint::{Address, Limits, Node};
+use narrows::endpoint::{Address, Limits, Message, Node};
 use narrows::link::LinkId;
 use narrows::platform::Platform;
 use narrows_host::Host;
@@ -19,12 +19,25 @@ const HUNT: u32 = 251;
 /// How often frames are random, beside those that are wrong in one way each.
 const RANDOM: u64 = 40;
 
-type Frame = Vec<u8>;
+/// A frame's tag and its bytes.
+type Frame = (u16, Vec<u8>);
+
+/// The tag of frames whose sender and receiver those without a header may have, and of the latter.
+const NAMES: u16 = 1;
+const BARE: u16 = 1 << 15;
 
 fn frame(header: Header, sequence: u16, freed: u16, payload: &[u8]) -> Frame {
     let mut bytes = [0; UDATA];
     let len = header.write(sequence, freed, &mut bytes);
-    [bytes.get(..len).expect("it fits"), payload].concat()
+    plain([bytes.get(..len).expect("it fits"), payload].concat())
+}
+
+fn plain(bytes: Vec<u8>) -> Frame {
+    (0, bytes)
+}
+
+fn bare(given: u16, bytes: &[u8]) -> Frame {
+    (BARE | given, bytes.to_vec())
 }
 
 fn hello() -> Frame {
@@ -35,10 +48,13 @@ fn hello() -> Frame {
 fn wrong() -> Vec<Vec<Frame>> {
     let udata = |size, to| Header::Udata { size, from: 1, to };
     let frag = |offset| Header::Frag { offset };
+    // To somebody who is not there: what comes so is dropped.
+    let named = || (NAMES, frame(udata(8, 7), 1, 0, &[0; 8]).1);
     let after = |frames: &[Frame]| [&[hello()], frames].concat();
     vec![
-        vec![vec![]],
-        vec![vec![1; 7]],
+        vec![plain(vec![])],
+        vec![plain(vec![1; 7])],
+        vec![bare(0, &[0; 8])],
         vec![frame(Header::Alive, 0, 0, &[])],
         vec![frame(Header::Hello { window: 0, longest: 1 }, 0, 0, &[])],
         vec![frame(Header::Hello { window: u16::MAX, longest: 1 }, 0, 0, &[])],
@@ -53,7 +69,15 @@ fn wrong() -> Vec<Vec<Frame>> {
         after(&[frame(udata(64, 0), 1, 0, &[0xff; 64])]),
         after(&[frame(udata(4, 0), 1, 0, &[1, 0, 0, 0])]),
         after(&[frame(udata(8, 0), 1, 0, &[1, 0, 0, 0, b'/', b'/', b'/', b'/'])]),
-        after(&[vec![0xff; 60_000]]),
+        after(&[plain(vec![0xff; 60_000])]),
+        // Nobody was named, what named somebody was wrong, more is given back than was sent, and it is too
+        // short for a number.
+        after(&[bare(0, &[0; 8])]),
+        after(&[(NAMES, vec![2; 7])]),
+        after(&[(NAMES, frame(frag(0), 1, 0, &[0; 8]).1), bare(0, &[0; 8])]),
+        after(&[named(), bare(1, &[0; 8])]),
+        after(&[named(), bare(0x7fff, &[])]),
+        after(&[named(), bare(0, &[0; 3])]),
     ]
 }
 
@@ -69,15 +93,16 @@ fn random(seed: u64) -> Vec<Frame> {
     let mut frames = vec![hello()];
     for number in 1..20_u16 {
         let len = next(&mut state) as usize % 120;
-        let mut bytes: Frame = (0..len).map(|_| next(&mut state) as u8).collect();
+        let mut bytes: Vec<u8> = (0..len).map(|_| next(&mut state) as u8).collect();
         if let Some(head) = bytes.get_mut(..8).filter(|_| !next(&mut state).is_multiple_of(4)) {
             let [low, high] = number.to_le_bytes();
             head.copy_from_slice(&[(next(&mut state) % 7) as u8, 0, low, high, 0, 0, 0, 0]);
         }
-        frames.push(bytes);
+        let tag = [0, 0, NAMES, BARE, BARE | 1, next(&mut state) as u16];
+        frames.push((tag[next(&mut state) as usize % tag.len()], bytes));
     }
     // Whatever became of those before.
-    frames.push(vec![0xff; 8]);
+    frames.push(plain(vec![0xff; 8]));
     frames
 }
 
@@ -101,8 +126,9 @@ fn node(directory: &Path, name: &str) -> Node<Host> {
 /// Sends frames until the other side has ended the link.
 fn attack(node: &mut Node<Host>, link: LinkId, frames: &[Frame], what: &str) {
     let to = Address { link, port: FRAMES };
-    for frame in frames {
-        if node.send(FRAMES, to, frame, Some(SOON)).is_err() {
+    for (tag, frame) in frames {
+        let message = Message::new(frame).tag(*tag);
+        if node.send(FRAMES, to, message, Some(SOON)).is_err() {
             break;
         }
     }
@@ -135,7 +161,7 @@ pub fn run(directory: &Path) {
     // The one that it is attached to: it hunts the link, and is answered by a right beginning.
     let mut attacker = node(directory, "attacker");
     let link = attacker.hunt(&victim, Some(SOON)).expect("it is there");
-    attack(&mut attacker, link, &[hello(), vec![0xff; 8]], "attached");
+    attack(&mut attacker, link, &[hello(), plain(vec![0xff; 8])], "attached");
     drop(attacker);
     let mut attacker = node(directory, "stranger");
     for (number, frames) in wrong().into_iter().enumerate() {

@@ -72,7 +72,7 @@ impl Measure for Bounds {
     fn measure<P: Place>(mut self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
         for plan in &mut self.plans {
             plan.bound = plan.bound.and_then(|bound| task.bound(bound));
-            plan.slow = task.args.place.on.is_some();
+            plan.slow = task.args.place.platform().is_some();
             plan.size(&mut task.pair)?;
         }
         let mut all: Vec<Series> =

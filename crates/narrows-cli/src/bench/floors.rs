@@ -71,7 +71,7 @@ struct Floors {
 
 impl Measure for Floors {
     fn measure<P: Place>(self, task: &mut Task<'_, P>) -> Result<Vec<Section>, Failure> {
-        let chip = task.args.place.on.is_some();
+        let chip = task.args.place.platform().is_some();
         // The other side leaves when its link ends that it has seen, and no limit needs it.
         task.pair.peer.cpu_time()?;
         let mut rows = Vec::new();

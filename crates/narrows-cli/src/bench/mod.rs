@@ -102,7 +102,7 @@ impl<P: Place> Task<'_, P> {
 
     /// A bound on what is promised of this machine; of a chip nothing is.
     fn bound(&self, bound: Bound) -> Option<Bound> {
-        Some(bound).filter(|_| self.args.place.on.is_none())
+        Some(bound).filter(|_| self.args.place.platform().is_none())
     }
 
     /// Says what is measured now.
@@ -226,7 +226,9 @@ fn sensible(global: &Global, args: &Bench) -> Result<(), Failure> {
     let tune = args.which == Which::Tune;
     let simulator = tune && args.against.against == Some(Beside::Simulator);
     let linx = linx::is_one(args.which);
-    if let Some(why) = only_here(args.which).filter(|_| args.place.on.is_some() && !simulator) {
+    if let Some(why) =
+        only_here(args.which).filter(|_| args.place.platform().is_some() && !simulator)
+    {
         let which = args.which.name();
         let sentence = format!("bench {which} {why}: leave --on out, or choose another bench");
         return Err(Failure::new(Kind::Usage, sentence));
@@ -368,7 +370,7 @@ fn begin<'a>(global: &Global, args: &'a Bench, needs: &Needs<'_>) -> Result<Task
 /// what the ones before have left in caches and rings.
 fn rounds(args: &Bench, usual: u16) -> u16 {
     const VIRTUAL: u16 = 3;
-    let usual = if args.place.on.is_some() { usual.min(VIRTUAL) } else { usual };
+    let usual = if args.place.platform().is_some() { usual.min(VIRTUAL) } else { usual };
     args.rounds.unwrap_or(usual)
 }
 

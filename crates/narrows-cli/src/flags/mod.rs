@@ -176,9 +176,19 @@ pub struct Run {
 /// Where `run` and `bench` run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Place {
-    /// Run on a simulated chip, in virtual time: the name of a platform, or its file
-    #[arg(long, value_name = "PLATFORM")]
+    /// Run on a simulated chip, in virtual time: the name of a platform, or its file; or `host`, as without
+    #[arg(long, value_name = "PLATFORM|host")]
     pub on: Option<String>,
+}
+
+/// What stands for this machine where a platform is named.
+pub const HOST: &str = "host";
+
+impl Place {
+    /// The platform that was named; none for this machine.
+    pub fn platform(&self) -> Option<&str> {
+        self.on.as_deref().filter(|on| *on != HOST)
+    }
 }
 
 impl Run {

@@ -11,6 +11,7 @@ mod program;
 use crate::failure::{Failure, Kind};
 use crate::flags::{Global, Place};
 use crate::output;
+use crate::platform;
 use crate::report::Report;
 use crate::sim;
 use crate::table::{Align, Table, number, wrap};
@@ -48,7 +49,7 @@ pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, text));
     }
     let place = Place { on: Some(args.on.clone()) };
-    let chip = place.chip(global)?.ok_or_else(|| defect("there is no chip"))?;
+    let chip = place.chip(global)?.map_or_else(|| platform::load(&args.on), Ok)?;
     let rows = simulate(&chip, &args.programs, global.json)?;
     let machine = sim::machine(&chip);
     if global.json {

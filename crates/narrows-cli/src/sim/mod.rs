@@ -60,7 +60,7 @@ impl Place {
     /// # Errors
     /// As [`platform::load`]; or [`Kind::Usage`] for a flag that says nothing to a chip.
     pub(crate) fn chip(&self, global: &Global) -> Result<Option<Chip>, Failure> {
-        let Some(name) = &self.on else { return Ok(None) };
+        let Some(name) = self.platform() else { return Ok(None) };
         let flags =
             [("--priority", global.priority.is_some()), ("--lock-memory", global.lock_memory)];
         if let Some((flag, _)) = flags.into_iter().find(|(_, given)| *given) {

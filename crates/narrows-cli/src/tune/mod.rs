@@ -20,7 +20,7 @@ mod text;
 mod together;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
+use crate::flags::{Global, HOST};
 use crate::machine::{Machine as Here, Root};
 use crate::output;
 use crate::platform;
@@ -37,8 +37,6 @@ use narrows_tune::model::{Phases, picos};
 use plan::{Least, Limits, Machine, NoPlan, Plan, Planner, Subject};
 use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 
-/// The place that is no platform.
-const HOST: &str = "host";
 /// Picoseconds of a millisecond, and parts per million of a percent.
 const MS: f64 = 1e9;
 const PERCENT: f64 = 1e4;

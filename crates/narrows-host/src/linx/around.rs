@@ -5,8 +5,9 @@ use narrows::link::LinkId;
 use narrows::link::handler::{Adaption, Spid};
 use narrows::platform::{Instant, Platform};
 
-use super::driver::{Driver, FRAMES, MTU, not_sent};
-use super::local::{Local, Queued};
+use super::bare::NAMES;
+use super::driver::Driver;
+use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
 use super::unit::{Manager, Unit};
 use super::waits::{Awaited, Waits};
@@ -16,6 +17,7 @@ pub(super) struct Around {
     pub node: Node,
     pub units: Vec<Option<Unit>>,
     pub locals: Vec<Local>,
+    pub timers: Vec<Timer>,
     pub waits: Waits,
     pub settings: Settings,
     /// Bytes of the longest frame.
@@ -31,7 +33,7 @@ impl Around {
     #[inline]
     pub fn now(&self) -> Instant {
         // Without heartbeats nobody asks when something was sent.
-        match self.settings.heartbeat.or(self.settings.patience) {
+        match self.settings.heartbeat {
             Some(_) => self.node.platform().now(),
             None => Instant(0),
         }
@@ -42,11 +44,13 @@ impl Around {
     pub fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
         let now = self.now();
         let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
-        let Unit { to, flow, manager, current, .. } = unit;
-        let (node, mtu) = (&mut self.node, self.mtu);
-        Some((manager, Driver { node, to: *to, flow: *flow, mtu, current }, now))
+        let numbers = unit.manager.numbers();
+        let Unit { to, flow, manager, naming, current, .. } = unit;
+        let (node, to, flow, mtu) = (&mut self.node, *to, *flow, self.mtu);
+        Some((manager, Driver { node, to, flow, mtu, tag: 0, naming, numbers, current }, now))
     }
 
+    #[inline]
     pub fn local(&mut self, spid: Spid) -> Option<&mut Local> {
         self.locals.iter_mut().find(|local| local.spid == spid)
     }
@@ -162,29 +166,25 @@ impl Adaption for Around {
         }
     }
 
-    #[inline]
     fn transmit(
         &mut self,
         link: u16,
         signal: Travelling<Signal>,
     ) -> Result<(), (Refused, Travelling<Signal>)> {
-        let now = self.now();
-        let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
-        let Some(Unit { manager: Manager::Flat(flat), to: way, .. }) = unit else {
+        let Some((Manager::Flat(flat), mut driver, now)) = self.unit(link) else {
             return self.queue(link, signal);
         };
-        let Travelling { from, to, len, mut buffer } = signal;
-        let sent = flat.whole(from, to, len, MTU).and_then(|header| {
-            let frame = buffer.frame_mut();
-            if let Some(front) = frame.first_chunk_mut() {
-                *front = header;
-            }
-            let sent = self.node.try_send(FRAMES, *way, &*frame).map_err(not_sent);
-            flat.sent_whole(to, now, sent)
-        });
-        match sent {
+        let Travelling { from, to, len, buffer } = signal;
+        // What link handlers say is not between endpoints.
+        driver.tag = if to == 0 { 0 } else { NAMES };
+        match flat.send(&mut driver, now, Travelling { from, to, len, buffer: &buffer }) {
             Ok(()) => {
                 self.kept = Some(buffer);
+                if let Some(Some(unit)) = self.units.get_mut(usize::from(link))
+                    && to != 0
+                {
+                    unit.named = [from, to];
+                }
                 Ok(())
             }
             Err(why) => {

@@ -13,9 +13,10 @@ use narrows::platform::{Instant, Platform};
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::around::Around;
+use super::driver::Frame;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
-use super::waits::{Awaited, Waits};
+use super::waits::Waits;
 use super::{Counter, Stack};
 use crate::{Host, Node};
 
@@ -41,7 +42,7 @@ pub(super) struct Core {
     pub stopped: bool,
     /// Frames that the interrupt thread has taken and the receiving one has not; none says that the link
     /// has ended.
-    pub frames: VecDeque<(u16, LinkId, Option<Vec<u8>>)>,
+    pub frames: VecDeque<(u16, LinkId, Option<Frame>)>,
 }
 
 impl Core {
@@ -54,7 +55,7 @@ impl Core {
         counter: Counter,
         waits: Waits,
     ) -> Core {
-        let (units, locals) = (Vec::new(), Vec::new());
+        let (units, locals, timers) = (Vec::new(), Vec::new(), Vec::new());
         Core {
             name,
             handler,
@@ -62,6 +63,7 @@ impl Core {
                 node,
                 units,
                 locals,
+                timers,
                 waits,
                 settings,
                 mtu,
@@ -83,13 +85,14 @@ impl Core {
     }
 
     pub fn add_local(&mut self, spid: Spid) {
-        let (queue, timers, attaches) = (VecDeque::new(), Vec::new(), Vec::new());
-        self.around.locals.push(Local { spid, queue, timers, attaches, ready: None });
+        let (queue, attaches) = (VecDeque::new(), Vec::new());
+        self.around.locals.push(Local { spid, queue, attaches, ready: None });
     }
 
     pub fn remove_local(&mut self, spid: Spid) {
         // Its hunts and attaches first, so that nothing is delivered to it any more.
         let _ = self.handler.close(&mut self.around, spid);
+        self.around.timers.retain(|timer| timer.owner != spid);
         let at = self.around.locals.iter().position(|local| local.spid == spid);
         let Some(local) = at.map(|at| self.around.locals.swap_remove(at)) else { return };
         for queued in local.queue {
@@ -99,8 +102,15 @@ impl Core {
         }
     }
 
-    /// The first signal of an endpoint that is wanted.
-    pub fn take(&mut self, spid: Spid, wanted: impl Fn(&Signal) -> bool) -> Option<Signal> {
+    /// The first signal in the queue of an endpoint that is wanted.
+    #[inline(always)]
+    pub fn take(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Option<Signal> {
+        let waits = self.around.local(spid).is_some_and(|local| !local.queue.is_empty());
+        waits.then(|| self.take_waiting(spid, wanted))?
+    }
+
+    #[inline(never)]
+    fn take_waiting(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Option<Signal> {
         let local = self.around.local(spid)?;
         let at = local.queue.iter().position(|queued| wanted(&queued.signal))?;
         let Queued { mut signal, via } = local.remove(at)?;
@@ -142,17 +152,18 @@ impl Core {
         let at = self.around.node.platform().now() + after;
         let number = self.number();
         signal.set_mark(number);
-        self.around.local(spid)?.timers.push(Timer { at, signal });
+        self.around.timers.push(Timer { owner: spid, at, signal });
         self.around.waits.stir();
         Some(number)
     }
 
     /// Takes a timeout back: its signal, if that has not been received.
     pub fn cancel_timer(&mut self, spid: Spid, number: u32) -> Option<Signal> {
+        let meant = |timer: &Timer| timer.owner == spid && timer.signal.mark() == number;
+        let at = self.around.timers.iter().position(meant);
         let local = self.around.local(spid)?;
-        let at = local.timers.iter().position(|timer| timer.signal.mark() == number);
         match at {
-            Some(at) => Some(local.timers.swap_remove(at).signal),
+            Some(at) => Some(self.around.timers.swap_remove(at).signal),
             None if local.attaches.iter().any(|(own, _)| *own == number) => None,
             None => local.unmark(number),
         }
@@ -202,21 +213,22 @@ impl Core {
     }
 
     /// Delivers timeouts that are due. The next that is not, if there is one.
+    #[inline(always)]
     pub fn look_at_timers(&mut self) -> Option<Instant> {
+        let asked = !self.around.timers.is_empty();
+        asked.then(|| self.deliver_timeouts())?
+    }
+
+    #[inline(never)]
+    fn deliver_timeouts(&mut self) -> Option<Instant> {
         let around = &mut self.around;
-        if around.locals.iter().all(|local| local.timers.is_empty()) {
-            return None;
-        }
         let now = around.node.platform().now();
-        for local in &mut around.locals {
-            while let Some(due) = local.timers.iter().position(|timer| timer.at <= now) {
-                let mut signal = local.timers.swap_remove(due).signal;
-                signal.set_sender(local.spid);
-                local.put(Queued { signal, via: None });
-                around.waits.tell(Awaited::Signal(local.spid));
-            }
+        while let Some(due) = around.timers.iter().position(|timer| timer.at <= now) {
+            let Timer { owner, mut signal, .. } = around.timers.swap_remove(due);
+            signal.set_sender(owner);
+            around.put(owner, Queued { signal, via: None });
         }
-        around.locals.iter().flat_map(|local| &local.timers).map(|timer| timer.at).min()
+        around.timers.iter().map(|timer| timer.at).min()
     }
 
     /// Whether connections have to be looked at though nothing comes.
@@ -239,7 +251,7 @@ impl Core {
 
     /// Notes that one sender more, or one less, waits for room on the link to an address.
     pub fn want_room(&mut self, to: Spid, on: bool) {
-        if let Some(link) = self.handler.link_of(to) {
+        if let Some((link, _)) = self.handler.way(to) {
             let count = |senders: u32| if on { senders + 1 } else { senders.saturating_sub(1) };
             self.around.want_room(link, |unit| unit.senders = count(unit.senders));
         }

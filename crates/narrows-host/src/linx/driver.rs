@@ -1,15 +1,19 @@
 //! The driver of frames below a LINX connection: messages of a node of the stack, one frame each.
 
+use narrows::connection::UDATA;
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
-use narrows::endpoint::{Address, FlowId, Lent, Port, SendError};
+use narrows::endpoint::{Address, FlowId, Lent, Message, Port, SendError};
 use narrows::memory::{Class, IN_SLOT, Layout, LayoutError};
 use narrows::strategy::Placement;
 
+use super::bare::{self, Ends};
 use super::signal::{LONGEST, Signal};
 use crate::Node;
 
 /// The port of a node at which frames arrive.
 pub(super) const FRAMES: Port = 1;
+/// The priority of frames: all have the same, so that they stay in order.
+pub(super) const USUAL: u8 = 4;
 /// The longest frame: a whole signal and its header, in whole lines.
 pub(super) const MTU: usize = LONGEST + 64;
 
@@ -29,11 +33,21 @@ pub(super) struct Driver<'a> {
     pub to: Address,
     pub flow: FlowId,
     pub mtu: usize,
+    /// The tag of frames that are sent.
+    pub tag: u16,
+    /// See [`bare::complete`].
+    pub naming: &'a mut Ends,
+    pub numbers: [u16; 2],
     /// The frame that is being received.
     pub current: &'a mut Option<Lent>,
 }
 
-pub(super) fn not_sent(error: SendError) -> NotSent {
+/// Bytes of a header that was left out of a frame of this tag.
+fn left_out(tag: u16) -> usize {
+    if bare::given(tag).is_some() { UDATA } else { 0 }
+}
+
+fn not_sent(error: SendError) -> NotSent {
     match error {
         SendError::RingFull | SendError::PoolEmpty | SendError::Switching => NotSent::Full,
         SendError::TooLong { .. } => NotSent::TooLong,
@@ -49,7 +63,10 @@ impl Driver<'_> {
         let written = self.node.write(&mut block, 0, header);
         let written = written.and_then(|()| self.node.write(&mut block, header.len(), payload));
         let sent = match written {
-            Ok(()) => self.node.try_send(FRAMES, self.to, &mut block).map_err(not_sent),
+            Ok(()) => {
+                let message = Message::new(&mut block).tag(self.tag);
+                self.node.try_send(FRAMES, self.to, message).map_err(not_sent)
+            }
             Err(_) => Err(NotSent::TooLong),
         };
         if sent.is_err() {
@@ -85,16 +102,24 @@ impl Frames for Driver<'_> {
         let (head, tail) = whole.split_at_mut(header.len());
         head.copy_from_slice(header);
         tail.copy_from_slice(part);
-        self.node.try_send(FRAMES, self.to, &*whole).map_err(not_sent)
+        let message = Message::new(&*whole).tag(self.tag);
+        self.node.try_send(FRAMES, self.to, message).map_err(not_sent)
     }
 
     #[inline]
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
         let lent = self.current.as_ref().ok_or(NoFrame::Empty)?;
-        let fits = header.len().min(lent.len);
-        let read = self.node.read(lent, 0, header.get_mut(..fits).unwrap_or_default());
-        read.map_err(|_| NoFrame::Gone)?;
-        Ok(lent.len)
+        let (mut first, missing) = ([0; UDATA], left_out(lent.tag));
+        let len = lent.len + missing;
+        if missing == 0 {
+            let there = first.get_mut(..len.min(UDATA)).unwrap_or_default();
+            self.node.read(lent, 0, there).map_err(|_| NoFrame::Gone)?;
+        }
+        bare::complete(lent.tag, self.naming, self.numbers, &mut first, len);
+        for (to, from) in header.iter_mut().zip(first) {
+            *to = from;
+        }
+        Ok(len)
     }
 
     #[inline]
@@ -106,6 +131,7 @@ impl Frames for Driver<'_> {
         at: usize,
     ) -> Result<(), NotThere> {
         let lent = self.current.as_ref().ok_or(NotThere)?;
+        let from = from.checked_sub(left_out(lent.tag)).ok_or(NotThere)?;
         let end = at.checked_add(len).ok_or(NotThere)?;
         let to = buffer.bytes_mut().get_mut(at..end).ok_or(NotThere)?;
         self.node.read(lent, from, to).map_err(|_| NotThere)
@@ -119,8 +145,25 @@ impl Frames for Driver<'_> {
     }
 }
 
-/// A frame that the interrupt thread has taken off the driver, in memory of its own.
-pub(super) struct Copied(pub Option<Vec<u8>>);
+/// A frame that the interrupt thread has taken off the driver, in memory of its own, with room for a
+/// header that was left out.
+pub(super) struct Frame {
+    pub tag: u16,
+    pub bytes: Vec<u8>,
+}
+
+impl Frame {
+    /// Copies a frame.
+    pub fn copy(node: &Node, lent: &Lent) -> Option<Frame> {
+        let missing = left_out(lent.tag);
+        let mut bytes = vec![0; missing + lent.len];
+        node.read(lent, 0, bytes.get_mut(missing..)?).ok()?;
+        Some(Frame { tag: lent.tag, bytes })
+    }
+}
+
+/// Such a frame, until it is taken.
+pub(super) struct Copied(pub Option<Frame>);
 
 impl Frames for Copied {
     type Buffer = Signal;
@@ -138,11 +181,11 @@ impl Frames for Copied {
     }
 
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
-        let frame = self.0.as_ref().ok_or(NoFrame::Empty)?;
-        for (to, from) in header.iter_mut().zip(frame) {
+        let Frame { bytes, .. } = self.0.as_ref().ok_or(NoFrame::Empty)?;
+        for (to, from) in header.iter_mut().zip(bytes) {
             *to = *from;
         }
-        Ok(frame.len())
+        Ok(bytes.len())
     }
 
     fn read(
@@ -152,9 +195,9 @@ impl Frames for Copied {
         buffer: &mut Signal,
         at: usize,
     ) -> Result<(), NotThere> {
-        let frame = self.0.as_ref().ok_or(NotThere)?;
+        let Frame { bytes, .. } = self.0.as_ref().ok_or(NotThere)?;
         let end = from.checked_add(len).ok_or(NotThere)?;
-        let part = frame.get(from..end).ok_or(NotThere)?;
+        let part = bytes.get(from..end).ok_or(NotThere)?;
         let to = at.checked_add(len).and_then(|end| buffer.bytes_mut().get_mut(at..end));
         to.ok_or(NotThere)?.copy_from_slice(part);
         Ok(())

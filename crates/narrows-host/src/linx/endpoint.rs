@@ -114,6 +114,7 @@ impl Select {
 
     /// Whether a signal is wanted.
     #[must_use]
+    #[inline]
     pub fn wants(&self, signal: &Signal) -> bool {
         let listed = !self.numbers.is_empty() && self.numbers.contains(&signal.number());
         self.from.is_none_or(|from| from == signal.sender()) && listed != self.except
@@ -170,18 +171,14 @@ impl Endpoint {
         if self.layered() {
             return self.hand_over(&mut core, from, to, signal);
         }
-        let now = &mut *core;
-        let len = signal.bytes().len();
-        match now.handler.send(&mut now.around, from, to, (signal, len)) {
-            Ok(()) => {}
-            Err((HandlerError::Refused(Refused::Full), back)) => {
-                self.send_in_turn(&mut core, from, to, back)?;
-            }
-            Err((why, back)) => return Err((why.into(), back)),
+        if core.send_quick(from, to, &signal) {
+            core.around.kept = Some(signal);
+            return Ok(());
         }
-        Ok(())
+        self.send_in_turn(&mut core, from, to, signal)
     }
 
+    /// Sends a signal by the long way, as soon as there is room.
     #[inline(never)]
     fn send_in_turn(
         &self,
@@ -190,12 +187,8 @@ impl Endpoint {
         to: Spid,
         mut signal: Signal,
     ) -> Result<(), (Error, Signal)> {
-        core.want_room(to, true);
+        let mut waits = false;
         let sent = loop {
-            // What comes is the leader's affair, while there is one.
-            if core.around.waits.leader.is_none() {
-                core.pump();
-            }
             let now = &mut **core;
             let len = signal.bytes().len();
             match now.handler.send(&mut now.around, from, to, (signal, len)) {
@@ -203,10 +196,21 @@ impl Endpoint {
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
             }
-            self.shared().wait(core, Awaited::Room, Some(LOOK), None);
+            if waits {
+                self.shared().wait(core, Awaited::Room, Some(LOOK), None);
+            } else {
+                core.want_room(to, true);
+                waits = true;
+            }
+            // What comes is the leader's affair, while there is one.
+            if core.around.waits.leader.is_none() {
+                core.pump();
+            }
         };
-        core.want_room(to, false);
-        core.around.waits.appoint();
+        if waits {
+            core.want_room(to, false);
+            core.around.waits.appoint();
+        }
         sent
     }
 

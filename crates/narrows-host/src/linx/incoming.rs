@@ -1,14 +1,14 @@
 //! What comes over a node's links, and what is due when nothing comes.
 
 use narrows::connection::{Arrived, Signal as Travelling};
-use narrows::endpoint::{Address, Lent, Select, What};
+use narrows::endpoint::{Address, Lent, Prepared, Select, What};
 use narrows::link::LinkId;
 use narrows::link::handler::{Misled, Spid, Taken};
 use narrows::strategy::Strategy;
 
 use super::Stack;
 use super::core::Core;
-use super::driver::{Copied, FRAMES};
+use super::driver::{Copied, FRAMES, Frame};
 use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
 use super::unit::{Manager, Unit};
@@ -33,6 +33,7 @@ impl Core {
         let (name, _) = node.peer(link).ok()?;
         let to = Address { link, port: FRAMES };
         let flow = node.begin_flow_to(to, Strategy::default()).ok()?;
+        let short = node.prepare_short(FRAMES, to, 0).unwrap_or(Prepared::NONE);
         // Its end comes behind everything that the peer has sent.
         node.attach(link, FRAMES).ok()?;
         let Ok(at) = self.handler.add_link(name) else {
@@ -41,7 +42,7 @@ impl Core {
         };
         let now = self.around.now();
         let manager = Manager::new(self.stack, self.around.settings, self.around.mtu, now);
-        let unit = Unit::new(link, to, flow, manager);
+        let unit = Unit::new(to, flow, short, manager);
         let units = &mut self.around.units;
         if units.len() <= usize::from(at) {
             units.resize_with(usize::from(at) + 1, || None);
@@ -301,18 +302,16 @@ impl Core {
     /// Takes a frame off the driver to memory of its own, as an interrupt routine does.
     pub fn copy_frame(&mut self) -> bool {
         let Some((at, lent)) = self.next_frame() else { return false };
-        let mut frame = vec![0; lent.len];
-        let read = self.around.node.read(&lent, 0, &mut frame);
-        let link = lent.from.link;
+        let (frame, link) = (Frame::copy(&self.around.node, &lent), lent.from.link);
         self.around.node.release(lent);
-        if read.is_ok() {
-            self.frames.push_back((at, link, Some(frame)));
+        if frame.is_some() {
+            self.frames.push_back((at, link, frame));
         }
         true
     }
 
     /// Puts a frame of a link behind those that wait there.
-    pub fn put_off(&mut self, at: u16, frame: Option<Vec<u8>>) {
+    pub fn put_off(&mut self, at: u16, frame: Option<Frame>) {
         if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
             unit.put_off.push_back(frame);
         }
@@ -342,10 +341,14 @@ impl Core {
             return self.take_frame(at, None);
         }
         let Some(frame) = unit.put_off.pop_front() else { return false };
-        let Some(frame) = frame else {
+        let Some(mut frame) = frame else {
             self.lost(at);
             return false;
         };
+        let len = frame.bytes.len();
+        if let Some(header) = frame.bytes.first_chunk_mut() {
+            unit.complete(frame.tag, header, len);
+        }
         let mut copied = Copied(Some(frame));
         let taken = self.take_frame(at, Some(&mut copied));
         if let (Some(frame), Some(Some(unit))) =

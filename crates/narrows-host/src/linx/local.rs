@@ -1,4 +1,4 @@
-//! What an endpoint has on its node: its queue, its timeouts and its attaches.
+//! What an endpoint has on its node: its queue and its attaches, and its timeouts.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -15,8 +15,9 @@ pub(super) struct Queued {
     pub via: Option<(u16, LinkId)>,
 }
 
-/// A timeout that was asked for; its signal bears its number.
+/// A timeout that an endpoint asked for; its signal bears its number.
 pub(super) struct Timer {
+    pub owner: Spid,
     pub at: Instant,
     pub signal: Signal,
 }
@@ -25,7 +26,6 @@ pub(super) struct Timer {
 pub(super) struct Local {
     pub spid: Spid,
     pub queue: VecDeque<Queued>,
-    pub timers: Vec<Timer>,
     /// Attaches, by the number of their signals, and by the link handler's.
     pub attaches: Vec<(u32, u32)>,
     /// Readable while something is in the queue, for whoever waits for a descriptor.

@@ -42,6 +42,7 @@
 //! ```
 
 mod around;
+mod bare;
 mod core;
 mod driver;
 mod endpoint;

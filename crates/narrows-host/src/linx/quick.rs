@@ -3,14 +3,16 @@
 
 use narrows::connection::{Arrived, Signal as Travelling, UDATA};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::endpoint::{Message, Received};
 use narrows::link::handler::Spid;
 
 use super::Stack;
+use super::bare::{given, tag};
 use super::core::Core;
-use super::driver::{FRAMES, MTU};
+use super::driver::{FRAMES, MTU, USUAL};
 use super::local::Queued;
 use super::signal::{NUMBER, Signal};
-use super::unit::Manager;
+use super::unit::{Manager, Unit};
 
 /// Signals that are received before what else there is to do is looked at.
 pub(super) const HASTY: u32 = 64;
@@ -73,71 +75,90 @@ impl Frames for Whole<'_> {
     }
 }
 
-/// Memory for the frame that is next, of so many bytes: what is kept, if it will do.
+/// Memory for the frame that is next, of so many bytes and this tag: what is kept, if it will do.
 #[inline(always)]
-fn place(kept: &mut Option<Signal>, len: usize) -> Option<&mut [u8]> {
-    let size = len.saturating_sub(UDATA);
-    if len > MTU {
+fn place(kept: &mut Option<Signal>, len: usize, tag: u16) -> Option<&mut [u8]> {
+    let (whole, header) = if given(tag).is_some() { (len + UDATA, UDATA) } else { (len, 0) };
+    let size = whole.saturating_sub(UDATA);
+    if whole > MTU {
         return None;
     }
     if !kept.as_mut().is_some_and(|kept| kept.reuse(size)) {
         *kept = Some(Signal::raw(size)?);
     }
-    kept.as_mut()?.frame_mut().get_mut(..len)
+    kept.as_mut()?.frame_mut().get_mut(header..whole)
 }
 
 impl Core {
+    /// Sends a signal to somebody at the other end of a link without a header, if it is between the same two
+    /// as the one before it and nothing speaks against it.
+    #[inline(always)]
+    pub fn send_quick(&mut self, from: Spid, to: Spid, signal: &Signal) -> bool {
+        let Some((at, there)) = self.handler.way(to) else { return false };
+        let now = self.around.now();
+        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
+        let Some(Unit { manager: Manager::Flat(flat), to, short, named, .. }) = unit else {
+            return false;
+        };
+        let bytes = signal.bytes();
+        let same = *named == [from.0, there.0];
+        let tag = same.then(|| flat.bare(bytes.len())).flatten().and_then(tag);
+        let Some(tag) = tag else { return false };
+        let node = &mut self.around.node;
+        let sent = match node.post_short(&short.tagged(tag), USUAL, bytes) {
+            Some(rings) => {
+                if rings {
+                    node.ring_link(to.link);
+                }
+                true
+            }
+            None => node.try_send(FRAMES, *to, Message::new(bytes).tag(tag)).is_ok(),
+        };
+        if sent {
+            flat.sent_bare(now);
+        }
+        sent
+    }
+
     /// Takes the next frame, if it is the only one and none waits before it.
-    #[inline]
+    #[inline(always)]
     pub fn quick(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Look {
         if self.held || self.hasty >= HASTY || self.stack == Stack::Layered {
             return Look::More;
         }
         let (node, kept) = (&mut self.around.node, &mut self.around.kept);
-        let received = match node.take_first_to(FRAMES, |len| place(kept, len)) {
+        let received = match node.take_first_to(FRAMES, |len, tag| place(kept, len, tag)) {
             (Some(received), _) => received,
             (None, true) => return Look::Nothing,
             (None, false) => return Look::More,
         };
         self.hasty += 1;
-        let Some(at) = self.unit_of(received.from.link) else { return Look::Other };
-        if let Some(look) = self.take_usual(at, received.len, spid, wanted) {
-            return look;
-        }
-        self.around.caller = Some(spid);
-        self.take_whole(at, received.len);
-        self.around.caller = None;
-        let Some(queued) = self.around.handed.take() else { return Look::Other };
-        if !wanted(&queued.signal) {
-            self.around.put(spid, queued);
-            return Look::Other;
-        }
-        if let Some((link, of)) = queued.via {
-            self.around.give_back(link, of);
-        }
-        Look::Signal(queued.signal)
+        let look = self.take_usual(&received, spid, wanted);
+        look.unwrap_or_else(|| self.take_otherwise(received, spid, wanted))
     }
 
-    /// Takes the frame of a link that is in the memory which is kept, if it is a signal for this
-    /// endpoint from who sent over that link last, and nothing speaks against it.
-    #[inline]
+    /// Takes the frame of a link that is in the memory which is kept, if it came without a header, is a
+    /// signal for this endpoint from who sent over that link last, and nothing speaks against it.
+    #[inline(always)]
     fn take_usual(
         &mut self,
-        at: u16,
-        len: usize,
+        received: &Received,
         spid: Spid,
         wanted: &impl Fn(&Signal) -> bool,
     ) -> Option<Look> {
         let now = self.around.now();
-        let unit = self.around.units.get_mut(usize::from(at))?.as_mut()?;
+        let units = (0..).zip(&mut self.around.units);
+        let (at, unit) = units
+            .filter_map(|(at, unit)| Some((at, unit.as_mut()?)))
+            .find(|(_, unit)| unit.link == received.from.link)?;
         let Manager::Flat(flat) = &mut unit.manager else { return None };
-        let header = *self.around.kept.as_mut()?.frame_mut().first_chunk()?;
-        let (from, to) = flat.look_whole(&header, len)?;
-        if to != spid.0 || len < UDATA + NUMBER {
+        let given = given(received.tag).filter(|given| flat.look_bare(received.len, *given))?;
+        let [from, to] = unit.naming;
+        if to != spid.0 || received.len < NUMBER {
             return None;
         }
         let here = self.handler.last(at, Spid(from))?;
-        flat.took_whole(&header, now);
+        flat.took_bare(given, now);
         let mut signal = self.around.kept.take()?;
         signal.set_sender(here);
         if wanted(&signal) {
@@ -152,16 +173,39 @@ impl Core {
         Some(Look::Other)
     }
 
+    /// Takes the frame of a link that is in the memory which is kept, whatever it is.
+    #[inline(never)]
+    fn take_otherwise(
+        &mut self,
+        received: Received,
+        spid: Spid,
+        wanted: &impl Fn(&Signal) -> bool,
+    ) -> Look {
+        let Some(at) = self.unit_of(received.from.link) else { return Look::Other };
+        self.around.caller = Some(spid);
+        self.take_whole(at, received.tag, received.len);
+        self.around.caller = None;
+        let Some(queued) = self.around.handed.take() else { return Look::Other };
+        if !wanted(&queued.signal) {
+            self.around.put(spid, queued);
+            return Look::Other;
+        }
+        if let Some((link, of)) = queued.via {
+            self.around.give_back(link, of);
+        }
+        Look::Signal(queued.signal)
+    }
+
     /// Takes the frame of a link that is in the memory which is kept.
-    #[inline]
-    fn take_whole(&mut self, at: u16, len: usize) {
+    fn take_whole(&mut self, at: u16, tag: u16, len: usize) {
         let now = self.around.now();
         let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
-        let kept = self.around.kept.as_mut();
-        let (Some(Manager::Flat(flat)), Some(kept)) = (unit.map(|unit| &mut unit.manager), kept)
-        else {
-            return;
-        };
+        let (Some(unit), Some(kept)) = (unit, self.around.kept.as_mut()) else { return };
+        let len = if given(tag).is_some() { len + UDATA } else { len };
+        if let Some(header) = kept.header_mut() {
+            unit.complete(tag, header, len);
+        }
+        let Manager::Flat(flat) = &mut unit.manager else { return };
         let mut frame = Whole { signal: kept, came: Some(len) };
         let arrived = match flat.receive(&mut frame, now, |_| Some(())) {
             Arrived::Signal(Travelling { from, to, len, buffer: () }) => {

@@ -164,6 +164,11 @@ impl Signal {
         }
     }
 
+    /// The header of its frame.
+    pub(super) fn header_mut(&mut self) -> Option<&mut [u8; UDATA]> {
+        self.frame_mut().first_chunk_mut()
+    }
+
     /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none: too
     /// small, or so large that it is better kept for others.
     pub(super) fn reuse(&mut self, len: usize) -> bool {

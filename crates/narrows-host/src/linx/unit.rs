@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Settings, Signal as Travelling};
-use narrows::endpoint::{Address, FlowId, Lent};
+use narrows::connection::{Settings, Signal as Travelling, UDATA};
+use narrows::endpoint::{Address, FlowId, Lent, Prepared};
 use narrows::link::LinkId;
 use narrows::platform::Instant;
 
 use super::Stack;
+use super::bare::{self, Ends};
+use super::driver::Frame;
 use super::signal::Signal;
 
 /// Signals that a layered connection queues while there is no room for them.
@@ -47,6 +49,14 @@ impl Manager {
         }
     }
 
+    /// See [`Flattened::numbers`].
+    pub fn numbers(&self) -> [u16; 2] {
+        match self {
+            Manager::Flat(flat) => flat.numbers(),
+            Manager::Layered(layered) => layered.numbers(),
+        }
+    }
+
     pub fn close(&mut self) {
         match self {
             Manager::Flat(flat) => flat.close(),
@@ -67,14 +77,19 @@ pub(super) struct Unit {
     pub link: LinkId,
     pub to: Address,
     pub flow: FlowId,
+    /// For frames that fit a slot.
+    pub short: Prepared,
     pub manager: Manager,
+    /// Whom frames without a header are between, of those that were sent and of those that came.
+    pub named: Ends,
+    pub naming: Ends,
     /// The frame that is being received, and those behind it that have been taken off the driver.
     pub current: Option<Lent>,
     pub backlog: VecDeque<Lent>,
     /// A signal for another link that has no room.
     pub stalled: Option<Travelling<Signal>>,
     /// Frames of a layered node's link that wait behind that one; none says that the link has ended.
-    pub put_off: VecDeque<Option<Vec<u8>>>,
+    pub put_off: VecDeque<Option<Frame>>,
     /// Whether the peer is gone: the link ends behind what waits.
     pub gone: bool,
     /// Whether the connection has something to say that had no room.
@@ -84,12 +99,15 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub fn new(link: LinkId, to: Address, flow: FlowId, manager: Manager) -> Unit {
+    pub fn new(to: Address, flow: FlowId, short: Prepared, manager: Manager) -> Unit {
         Unit {
-            link,
+            link: to.link,
             to,
             flow,
+            short,
             manager,
+            named: [0; 2],
+            naming: [0; 2],
             current: None,
             backlog: VecDeque::new(),
             stalled: None,
@@ -98,6 +116,11 @@ impl Unit {
             owes: false,
             senders: 0,
         }
+    }
+
+    /// Completes a frame that is taken next.
+    pub fn complete(&mut self, tag: u16, header: &mut [u8; UDATA], len: usize) {
+        bare::complete(tag, &mut self.naming, self.manager.numbers(), header, len);
     }
 
     /// Whether frames that were taken off the driver wait.

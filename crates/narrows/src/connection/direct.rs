@@ -90,7 +90,7 @@ pub fn take_into<'a, P: Platform, const SHORT: bool>(
     shared: &mut Shared<P>,
     port: u16,
     copied: bool,
-    place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+    place: impl FnOnce(&Descriptor) -> Option<&'a mut [u8]>,
 ) -> Result<Option<Descriptor>, More> {
     shared.take_into::<SHORT>(platform, port, copied, place)
 }

@@ -9,21 +9,23 @@
 use super::flow::Flow;
 use super::frame::{Broken, Closed, Header, UDATA};
 use super::{Arrived, Refused, Settings, Signal, State};
-use crate::driver::{Frames, NotSent};
+use crate::driver::Frames;
 use crate::platform::Instant;
 
 /// One end of a connection.
 pub struct Flattened {
     flow: Flow,
+    /// Bytes of the longest signal that fits a frame.
+    most: u32,
 }
 
 impl Flattened {
     /// A connection with nothing sent. No longer signal is taken than fits the driver's MTU with its
     /// header.
     pub fn new(mut settings: Settings, mtu: usize, now: Instant) -> Flattened {
-        let longest = u32::try_from(mtu.saturating_sub(UDATA)).unwrap_or(u32::MAX);
-        settings.longest = settings.longest.min(longest);
-        Flattened { flow: Flow::new(settings, now) }
+        let most = u32::try_from(mtu.saturating_sub(UDATA)).unwrap_or(u32::MAX);
+        settings.longest = settings.longest.min(most);
+        Flattened { flow: Flow::new(settings, now), most }
     }
 
     /// How far it is.
@@ -60,72 +62,43 @@ impl Flattened {
         Ok(())
     }
 
-    /// The header to send a signal with where it lies in one piece with its bytes, by a driver with
-    /// frames of so many bytes. When the frame has gone, [`Flattened::sent_whole`] is told.
-    ///
-    /// # Errors
-    /// See [`Refused`].
-    #[inline]
-    pub fn whole(
-        &self,
-        from: u32,
-        to: u32,
-        len: usize,
-        mtu: usize,
-    ) -> Result<[u8; UDATA], Refused> {
-        let limit = mtu.saturating_sub(UDATA);
-        match u32::try_from(len) {
-            Ok(size) if len <= limit && self.flow.takes(size, to) => {
-                Ok(self.flow.whole(size, from, to))
-            }
-            _ => Err(self.refuses(len, limit)),
-        }
-    }
-
-    /// Why a signal cannot be sent now.
-    #[inline(never)]
-    fn refuses(&self, len: usize, limit: usize) -> Refused {
-        match self.flow.accepts(len) {
-            Err(why) => why,
-            Ok(()) if len > limit => Refused::TooLong { limit },
-            Ok(()) => Refused::Full,
-        }
-    }
-
-    /// Notes what came of a frame that was to be sent with such a header.
-    ///
-    /// # Errors
-    /// See [`Refused`]: it was not sent.
-    #[inline]
-    pub fn sent_whole(
-        &mut self,
-        to: u32,
-        now: Instant,
-        sent: Result<(), NotSent>,
-    ) -> Result<(), Refused> {
-        match sent {
-            Ok(()) => {
-                self.flow.sent_whole(to, now);
-                Ok(())
-            }
-            Err(why) if self.flow.not_sent(why) => Err(Refused::Full),
-            Err(_) => Err(Refused::Closed(Closed::Lost)),
-        }
-    }
-
-    /// Who sent a signal and to whom, if a frame of so many bytes with this header is one that nothing
-    /// speaks against. It is not taken before [`Flattened::took_whole`]; every other frame is for
-    /// [`Flattened::receive`].
+    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, in a frame whose header the
+    /// peer knows but for how many signals it gives back: so many. What speaks against it,
+    /// [`Flattened::send`] says. When the frame has gone, [`Flattened::sent_bare`] is told; if it has not,
+    /// nothing.
     #[inline]
     #[must_use]
-    pub fn look_whole(&self, header: &[u8; UDATA], len: usize) -> Option<(u32, u32)> {
-        self.flow.look_whole(header, len)
+    pub fn bare(&self, len: usize) -> Option<u16> {
+        self.flow.takes(len).then(|| self.flow.gives())
     }
 
-    /// Takes the signal that was looked at.
+    /// Notes that the frame of a signal has gone without its header.
     #[inline]
-    pub fn took_whole(&mut self, header: &[u8; UDATA], now: Instant) {
-        self.flow.took_whole(header, now);
+    pub fn sent_bare(&mut self, now: Instant) {
+        self.flow.sent_frame(now);
+        self.flow.count_sent(1);
+    }
+
+    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, whose frame came without
+    /// its header and gives so many back. It is not taken before [`Flattened::took_bare`]; what speaks
+    /// against it, [`Flattened::receive`] says of the frame with its header.
+    #[inline]
+    #[must_use]
+    pub fn look_bare(&self, len: usize, given: u16) -> bool {
+        self.flow.allows(len, given)
+    }
+
+    /// Takes the signal that was looked at, and what it gives back.
+    #[inline]
+    pub fn took_bare(&mut self, given: u16, now: Instant) {
+        self.flow.took_bare(given, now);
+    }
+
+    /// The number of the frame that comes next, and the signals given back so far: what its header has, if
+    /// it comes without, but for what it gives back itself.
+    #[must_use]
+    pub fn numbers(&self) -> [u16; 2] {
+        self.flow.numbers()
     }
 
     /// Sends what the connection has to say besides signals. True if nothing is left to be said.
@@ -186,7 +159,7 @@ impl Flattened {
             }
             Header::Frag { .. } => return Err(Closed::Broken(Broken::Stray)),
             Header::Hello { window, longest } => {
-                self.flow.begin(window, longest)?;
+                self.flow.begin(window, longest.min(self.most))?;
                 Arrived::Up
             }
             Header::Alive => Arrived::Part,

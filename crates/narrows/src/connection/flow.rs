@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::Refused;
-use super::frame::{self, Broken, Closed, Header, UDATA};
+use super::frame::{Broken, Closed, Header, UDATA};
 use crate::driver::{Frames, NoFrame, NotSent};
 use crate::platform::Instant;
 
@@ -119,13 +119,13 @@ impl Flow {
         }
     }
 
-    /// Whether a signal of this length may be sent to `to` now.
+    /// Whether a signal of this length may be sent to an endpoint now.
     #[inline]
-    pub fn takes(&self, size: u32, to: u32) -> bool {
+    pub fn takes(&self, len: usize) -> bool {
         matches!(self.state, State::Up)
             && !self.lost
-            && size <= self.longest
-            && (to == 0 || self.sent.wrapping_sub(self.returned) < self.window)
+            && len <= self.longest as usize
+            && self.sent.wrapping_sub(self.returned) < self.window
     }
 
     /// Whether a signal for `to` may be begun now.
@@ -150,62 +150,50 @@ impl Flow {
         let len = header.write(self.next_out, self.freed, &mut bytes);
         match frames.try_send(bytes.get(..len).unwrap_or_default(), payload) {
             Ok(()) => {
-                self.next_out = self.next_out.wrapping_add(1);
-                self.said = self.freed;
-                self.last_sent = now;
+                self.sent_frame(now);
                 true
             }
             Err(why) => {
-                self.not_sent(why);
+                // A frame within the driver's own limits that does not fit is no driver to go on with.
+                self.lost |= why != NotSent::Full;
                 false
             }
         }
     }
 
-    /// The header of a signal that is one frame, which is counted by [`Flow::sent_whole`] when it has gone.
+    /// Counts a frame that was sent.
     #[inline]
-    pub fn whole(&self, size: u32, from: u32, to: u32) -> [u8; UDATA] {
-        frame::whole([self.next_out, self.freed], [size, from, to])
-    }
-
-    /// Counts a frame that was sent with such a header.
-    #[inline]
-    pub fn sent_whole(&mut self, to: u32, now: Instant) {
+    pub fn sent_frame(&mut self, now: Instant) {
         self.next_out = self.next_out.wrapping_add(1);
         self.said = self.freed;
         self.last_sent = now;
-        self.count_sent(to);
     }
 
-    /// Notes why a frame was not sent: whether there was no room.
-    #[inline(never)]
-    pub fn not_sent(&mut self, why: NotSent) -> bool {
-        // A frame within the driver's own limits that does not fit is no driver to go on with.
-        self.lost |= why != NotSent::Full;
-        why == NotSent::Full
-    }
-
-    /// Who sent a signal and to whom, if it is one for an endpoint, in one frame of so many bytes, and
-    /// nothing speaks against it. Whatever else it is, and why it is refused, [`Flow::look`] says.
+    /// Signals that the next frame gives back.
     #[inline]
-    pub fn look_whole(&self, header: &[u8; UDATA], len: usize) -> Option<(u32, u32)> {
-        let ([sequence, freed], [size, from, to]) = frame::read_whole(header)?;
-        let right = matches!(self.state, State::Up)
-            && sequence == self.next_in
-            && freed.wrapping_sub(self.returned) <= self.sent.wrapping_sub(self.returned)
-            && len.checked_sub(UDATA) == Some(size as usize)
-            && size <= self.settings.longest
-            && to != 0
-            && self.received.wrapping_sub(self.freed) < self.settings.window;
-        right.then_some((from, to))
+    pub fn gives(&self) -> u16 {
+        self.freed.wrapping_sub(self.said)
     }
 
-    /// Counts a frame that [`Flow::look_whole`] found to be a signal.
+    /// The number of the frame that comes next, and the signals given back so far.
+    pub fn numbers(&self) -> [u16; 2] {
+        [self.next_in, self.returned]
+    }
+
+    /// Whether a signal for an endpoint, of so many bytes in one frame that gives so many back, may be what
+    /// comes next.
     #[inline]
-    pub fn took_whole(&mut self, header: &[u8; UDATA], now: Instant) {
-        if let Some(([_, freed], _)) = frame::read_whole(header) {
-            self.returned = freed;
-        }
+    pub fn allows(&self, len: usize, given: u16) -> bool {
+        matches!(self.state, State::Up)
+            && given <= self.sent.wrapping_sub(self.returned)
+            && len <= self.settings.longest as usize
+            && self.received.wrapping_sub(self.freed) < self.settings.window
+    }
+
+    /// Counts the frame of a signal for an endpoint that gave so many back and nothing spoke against.
+    #[inline]
+    pub fn took_bare(&mut self, given: u16, now: Instant) {
+        self.returned = self.returned.wrapping_add(given);
         self.next_in = self.next_in.wrapping_add(1);
         self.received = self.received.wrapping_add(1);
         self.last_heard = now;

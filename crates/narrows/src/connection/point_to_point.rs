@@ -237,6 +237,13 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
         Ok(Arrived::Part)
     }
 
+    /// The number of the frame that comes next, and the signals given back so far: what its header has, if
+    /// it comes without, but for what it gives back itself.
+    #[must_use]
+    pub fn numbers(&self) -> [u16; 2] {
+        self.flow.numbers()
+    }
+
     /// Notes that the application has used signals up: as many more may come. The peer is told with
     /// the next frame, or by [`PointToPoint::transmit`] when half of the window is owed: then this
     /// is true.

@@ -6,7 +6,7 @@ use super::message::descriptor;
 use super::{Address, FlowId, Message, Node, Payload, Port, Received, SendError, What};
 use crate::link::{self, Link, LinkId};
 pub(super) use crate::memory::More;
-use crate::memory::{Ack, Shared, Way};
+use crate::memory::{Ack, Descriptor, Shared, Way};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::Transfer;
@@ -35,6 +35,14 @@ impl Prepared {
     /// What is to nobody.
     pub const NONE: Prepared = Prepared { link: LinkId::NONE, words: [0; 3] };
 
+    /// The same with this mark beside that which it was prepared with.
+    #[inline]
+    #[must_use]
+    pub fn tagged(mut self, tag: u16) -> Prepared {
+        self.words[2] |= u32::from(tag);
+        self
+    }
+
     /// The link that they go over.
     #[must_use]
     pub fn link(&self) -> LinkId {
@@ -56,11 +64,11 @@ impl<P: Platform> Ready<'_, P> {
     #[inline(always)]
     fn take<'b, const SHORT: bool>(
         &mut self,
-        place: impl FnOnce(usize) -> Option<&'b mut [u8]>,
+        place: impl FnOnce(usize, u16) -> Option<&'b mut [u8]>,
     ) -> Result<Option<Received>, More> {
         let Ready { platform, id, port, copied, .. } = *self;
-        let place = |len| {
-            let place = place(len)?;
+        let place = |d: &Descriptor| {
+            let place = place(d.len as usize, d.tag)?;
             receipt(platform, port);
             Some(place)
         };
@@ -123,13 +131,13 @@ impl<P: Platform> Node<P> {
         self.look::<false>(port, buffer).ok()?
     }
 
-    /// As [`Node::take_first`], to a place that is found when the message's length is known: for none,
-    /// the message stays. Also whether it is known that there is no message.
+    /// As [`Node::take_first`], to a place that is found when the message's length and tag are known: for
+    /// none, the message stays. Also whether it is known that there is no message.
     #[inline(always)]
     pub fn take_first_to<'a>(
         &mut self,
         port: Port,
-        place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+        place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
     ) -> (Option<Received>, bool) {
         match self.look_for::<false>(port, place) {
             Ok(received) => (received, received.is_none()),
@@ -309,14 +317,14 @@ impl<P: Platform> Node<P> {
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, More> {
-        self.look_for::<HASTE>(port, |_| Some(buffer))
+        self.look_for::<HASTE>(port, |_, _| Some(buffer))
     }
 
     #[inline(always)]
     fn look_for<'a, const HASTE: bool>(
         &mut self,
         port: Port,
-        place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+        place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Received>, More> {
         match self.only::<HASTE>(port)? {
             Some(mut ready) => ready.take::<HASTE>(place),
@@ -337,7 +345,7 @@ impl<P: Platform> Node<P> {
         let Ok(Some(mut ready)) = self.only::<false>(port) else { return 0 };
         let mut count = 0;
         while count < most
-            && let Ok(Some(received)) = ready.take::<false>(|_| Some(&mut *buffer))
+            && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
         {
             count += 1;
             each(&received, buffer.get(..received.len).unwrap_or(buffer));

@@ -198,7 +198,7 @@ pub fn take_into<'a, P: Platform, const SHORT: bool>(
     link: &mut Link<P>,
     port: u16,
     copied: bool,
-    place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+    place: impl FnOnce(&Descriptor) -> Option<&'a mut [u8]>,
 ) -> Result<Option<Descriptor>, More> {
     direct::take_into::<P, SHORT>(platform, &mut link.shared, port, copied, place)
 }

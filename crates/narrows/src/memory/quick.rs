@@ -129,7 +129,7 @@ impl<P: Platform> Shared<P> {
 
     /// Takes the next message straight to where it is used, if it is one whose credit may gather, it is
     /// for `port`, none behind it may be more urgent, and it is in the slot or, if blocks are `copied`
-    /// out by this core, in one. `place` has somewhere for so many bytes; what does not fit there is cut
+    /// out by this core, in one. `place` has somewhere for its bytes; what does not fit there is cut
     /// off. If it is to be `SHORT`, it is in the slot and leaves no batch of credit behind: nothing has to
     /// be called then. None if no message is there.
     ///
@@ -142,7 +142,7 @@ impl<P: Platform> Shared<P> {
         platform: &P,
         port: u16,
         copied: bool,
-        place: impl FnOnce(usize) -> Option<&'a mut [u8]>,
+        place: impl FnOnce(&Descriptor) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Descriptor>, More> {
         // Read once: the compiler would read it again behind every look at the peer's memory.
         let slot = self.rx.next();
@@ -155,7 +155,7 @@ impl<P: Platform> Shared<P> {
         if SHORT && (batch || descriptor.block.is_some()) {
             return Err(More);
         }
-        let to = place(descriptor.len as usize).ok_or(More)?;
+        let to = place(&descriptor).ok_or(More)?;
         let fits = to.len().min(descriptor.len as usize);
         let to = to.get_mut(..fits).ok_or(More)?;
         if let Some(block) = descriptor.block {

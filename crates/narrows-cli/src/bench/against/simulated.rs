@@ -101,7 +101,7 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Some(case) => vec![case],
         None => (0..args.against.cases.unwrap_or(CASES)).collect(),
     };
-    let named = args.place.on.as_ref().map(|name| vec![name.as_str()]);
+    let named = args.place.platform().map(|name| vec![name]);
     let names = named.unwrap_or_else(|| CHIPS.to_vec());
     let progress = Progress::new((names.len() + numbers.len()) as u64, global.json);
     progress.say("measuring chips");

@@ -306,7 +306,6 @@ impl<P: Platform, B> Handler<P, B> {
     /// # Errors
     /// [`HandlerError::Unknown`], [`HandlerError::Gone`] or [`HandlerError::Refused`]; the buffer comes
     /// back.
-    #[inline]
     pub fn send<A: Adaption<Buffer = B>>(
         &mut self,
         around: &mut A,
@@ -351,11 +350,12 @@ impl<P: Platform, B> Handler<P, B> {
         }
     }
 
-    /// The link that a signal to an address takes, if it takes one.
+    /// The link that a signal to an address takes, if it takes one, and the address at its other end.
+    #[inline]
     #[must_use]
-    pub fn link_of(&self, spid: Spid) -> Option<u16> {
+    pub fn way(&self, spid: Spid) -> Option<(u16, Spid)> {
         match self.entry(spid)?.what {
-            What::Remote { link, .. } => Some(link),
+            What::Remote { link, spid } => Some((link, spid)),
             _ => None,
         }
     }

@@ -38,8 +38,9 @@ impl Entry {
 pub(super) struct Unit {
     pub name: Name,
     pub up: bool,
-    /// Who sent last, by the address here: most likely the next who does.
-    pub last: Spid,
+    /// Who sent last, by the address there and by that here, while it is there: most likely the next
+    /// who does.
+    pub last: Option<[Spid; 2]>,
 }
 
 /// Who hunts.
@@ -135,11 +136,8 @@ impl<P: Platform, B> Handler<P, B> {
     #[inline]
     #[must_use]
     pub fn last(&self, link: u16, spid: Spid) -> Option<Spid> {
-        let last = self.units.get(usize::from(link))?.as_ref()?.last;
-        match self.entry(last)?.what {
-            What::Remote { link: of, spid: there } if of == link && there == spid => Some(last),
-            _ => None,
-        }
+        let [there, here] = self.units.get(usize::from(link))?.as_ref()?.last?;
+        (there == spid).then_some(here)
     }
 
     /// The address here of somebody at the other end of a link.
@@ -151,7 +149,7 @@ impl<P: Platform, B> Handler<P, B> {
         let what = What::Remote { link, spid };
         let here = self.remote_anew(what, link)?;
         if let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
-            unit.last = here;
+            unit.last = Some([spid, here]);
         }
         Ok(here)
     }
@@ -206,6 +204,9 @@ impl<P: Platform, B> Handler<P, B> {
             if unit.as_ref().is_some_and(|unit| unit.up) && Some(link) != except {
                 untold |= bit(link);
             }
+        }
+        for unit in self.units.iter_mut().flatten() {
+            unit.last.take_if(|[_, here]| *here == spid);
         }
         if let Some(entry) = self.entries.get_mut((spid.0 & 0xffff) as usize) {
             // Peers know nothing of a link itself.

@@ -18,7 +18,7 @@ impl<P: Platform, B> Handler<P, B> {
         }
         let free = self.units.iter().position(Option::is_none).ok_or(HandlerError::Full)?;
         if let Some(place) = self.units.get_mut(free) {
-            *place = Some(Unit { name, up: false, last: Spid::NONE });
+            *place = Some(Unit { name, up: false, last: None });
         }
         Ok(free as u16)
     }
