@@ -38,6 +38,21 @@ fn echo(endpoint: &Endpoint) {
     }
 }
 
+/// A thread that answers so, and looks once more, so that its last answer is seen to.
+fn answers(server: Endpoint) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        echo(&server);
+        server.receive(&Select::any(), BRIEFLY);
+    })
+}
+
+/// Ends who answers so.
+fn end(client: &Endpoint, server: Spid, other: thread::JoinHandle<()>) {
+    client.send(server, Signal::with(0, &[])).expect("room");
+    client.receive(&Select::only(&[0]), SOON).expect("the last");
+    other.join().expect("the server ends");
+}
+
 /// Until a peer is gone: what this endpoint has sent is received before its end is told.
 fn outlive(endpoint: &Endpoint, peer: Spid) {
     endpoint.attach(peer, Signal::with(ATTACH, &[])).expect("room");
@@ -50,10 +65,7 @@ fn signals_of_every_length_come_back_whole_whatever_the_stacks() {
         let directory = tempfile::tempdir().expect("a directory");
         let options = |name: &str| Options::new(name).directory(directory.path());
         let server = options("server").stack(theirs).open().expect("free");
-        let other = thread::spawn(move || {
-            echo(&server);
-            server.receive(&Select::any(), BRIEFLY);
-        });
+        let other = answers(server);
         let client = options("client").stack(mine).open().expect("free");
         let found = hunt(&client, "server");
         for len in [0, 1, 24, 25, 44, 45, 4000, 8000, 65000, LONGEST - 4] {
@@ -63,9 +75,7 @@ fn signals_of_every_length_come_back_whole_whatever_the_stacks() {
             assert_eq!((back.number(), back.sender()), (1, found));
             assert_eq!(&back.bytes()[4..], bytes, "{len} bytes, {mine:?} and {theirs:?}");
         }
-        client.send(found, Signal::with(0, &[])).expect("room");
-        client.receive(&Select::only(&[0]), SOON).expect("the last");
-        other.join().expect("it ended well");
+        end(&client, found, other);
     }
 }
 
@@ -75,10 +85,7 @@ fn who_sent_a_signal_is_known_whoever_sent_the_one_before() {
         let directory = tempfile::tempdir().expect("a directory");
         let options = |name: &str| Options::new(name).directory(directory.path());
         let server = options("server").stack(theirs).open().expect("free");
-        let other = thread::spawn(move || {
-            echo(&server);
-            server.receive(&Select::any(), BRIEFLY);
-        });
+        let other = answers(server);
         let node = options("node").stack(mine).node().expect("free");
         let pair = ["a", "b"].map(|name| node.open(Some(name)).expect("free"));
         let found = pair.each_ref().map(|endpoint| hunt(endpoint, "server"));
@@ -97,9 +104,7 @@ fn who_sent_a_signal_is_known_whoever_sent_the_one_before() {
             }
             assert!(pair[1 - round % 2].receive(&Select::except(&[HUNT]), NOW).is_none());
         }
-        pair[0].send(found[0], Signal::with(0, &[])).expect("room");
-        pair[0].receive(&Select::only(&[0]), SOON).expect("the last");
-        other.join().expect("the server ends");
+        end(&pair[0], found[0], other);
     }
 }
 
@@ -108,10 +113,7 @@ fn a_flat_node_cuts_nothing_up_whatever_came_before() {
     let directory = tempfile::tempdir().expect("a directory");
     let options = |name: &str| Options::new(name).directory(directory.path());
     let server = options("server").open().expect("free");
-    let other = thread::spawn(move || {
-        echo(&server);
-        server.receive(&Select::any(), BRIEFLY);
-    });
+    let other = answers(server);
     let client = options("client").mtu(64).open().expect("free");
     let found = hunt(&client, "server");
     // Behind a header of 20 bytes 44 fit: a number and 40.
@@ -124,9 +126,7 @@ fn a_flat_node_cuts_nothing_up_whatever_came_before() {
         let back = client.receive(&Select::any(), SOON).expect("an answer");
         assert_eq!(back.bytes().len(), 44);
     }
-    client.send(found, Signal::with(0, &[])).expect("room");
-    client.receive(&Select::only(&[0]), SOON).expect("the last");
-    other.join().expect("the server ends");
+    end(&client, found, other);
 }
 
 #[test]

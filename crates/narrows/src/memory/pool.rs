@@ -162,16 +162,13 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// As [`Pool::take_to_lend`], if a block of the first class will do and is free.
     #[inline(always)]
     pub(super) fn take_first(&mut self, placement: Placement, len: u32) -> Option<(Block, u32)> {
-        let list = self.lists.first_mut()?;
+        let list = self.lists.first()?;
         if list.placement != placement || list.size < len {
             return None;
         }
-        // NIL is the number of no block; the first class has names that are numbers.
-        let at = list.first;
-        let entry = self.books.get_mut(usize::from(at))?;
-        list.first = core::mem::replace(entry, LENT);
+        let taken = self.take_of(0, LENT)?;
         self.lent += 1;
-        Some((Block(at), list.start + u32::from(at) * list.stride))
+        Some(taken)
     }
 
     /// As [`Pool::take_to_lend`], if it is as the last time: the blocks that fit are of the same class,
@@ -286,16 +283,14 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         if let Some(entry) = self.books.get_mut(usize::from(at)) {
             *entry = next;
         }
-        if again || list.first == NIL {
-            if list.first == NIL {
-                list.last = at;
-            }
+        let alone = list.first == NIL;
+        if again || alone {
             list.first = at;
-            return;
-        }
-        if let Some(entry) = self.books.get_mut(usize::from(list.last)) {
+        } else if let Some(entry) = self.books.get_mut(usize::from(list.last)) {
             *entry = at;
         }
-        list.last = at;
+        if !again || alone {
+            list.last = at;
+        }
     }
 }
