@@ -59,9 +59,10 @@ impl Drop for Mapping {
     }
 }
 
-/// `memcpy` moves so many bytes and more by one instruction. Some processors (Zen 3) execute that
-/// twenty times slower where the target lies less than a line behind the source within their pages:
-/// as a fresh allocation does behind a block. In shorter pieces they are moved by vectors.
+/// `memcpy` moves so many bytes and more by one instruction, by which some processors (Zen 4) take what
+/// another core has written at a third of the speed, in most processes and not in others, and which others
+/// (Zen 3) execute twenty times slower where the target lies less than a line behind the source within
+/// their pages. In shorter pieces bytes are moved by vectors.
 const LONG: usize = 2048;
 
 /// Copies `len` bytes.
@@ -88,7 +89,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // on ranges that the caller vouches for.
     unsafe {
         match len {
-            LONG.. if (1..64).contains(&(to.addr().wrapping_sub(from.addr()) & 4095)) => {
+            LONG.. => {
                 for at in (0..len).step_by(LONG / 2) {
                     ptr::copy_nonoverlapping(from.add(at), to.add(at), (len - at).min(LONG / 2));
                 }
@@ -235,10 +236,16 @@ pub struct PeerWords(pub(crate) Range);
 const SLOT: usize = 16;
 
 impl Range {
+    /// The first word of a slot.
+    #[inline(always)]
+    fn slot_start(&self, slot: u32) -> u32 {
+        slot.wrapping_mul(SLOT as u32) & self.mask
+    }
+
     /// The words of a slot.
     #[inline(always)]
     fn slot(&self, slot: u32) -> &[AtomicU32; SLOT] {
-        let start = slot.wrapping_mul(SLOT as u32) & self.mask;
+        let start = self.slot_start(slot);
         // SAFETY: a multiple of 16 that is below the number of words, a power of two. If that is at
         // least 16, the slot ends inside the range; if not, it starts where the range does, and
         // `new` has seen to it that a slot is inside the mapping from there.
@@ -376,24 +383,25 @@ impl WordsMut for OwnWords {
     }
     #[inline(always)]
     fn prefetch(&self, slot: u32, _line: u32) {
-        prefetch_to_write(NonNull::from(self.0.slot(slot)).cast());
+        prefetch_to_write(self.0.first, self.0.slot_start(slot));
     }
 }
 
-/// Asks for a line that will be written to.
+/// Asks for the line of a word behind `first` that will be written to.
 #[inline(always)]
-fn prefetch_to_write(line: NonNull<u8>) {
+fn prefetch_to_write(first: NonNull<AtomicU32>, word: u32) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint without effect on memory, registers or flags, whatever the address.
     unsafe {
         std::arch::asm!(
-            "prefetchw [{}]",
-            in(reg) line.addr().get(),
+            "prefetchw [{} + {} * 4]",
+            in(reg) first.addr().get(),
+            in(reg) word as usize,
             options(nomem, nostack, preserves_flags)
         );
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = line;
+    let _ = (first, word);
 }
 
 /// Orders every store before it against every load after it.

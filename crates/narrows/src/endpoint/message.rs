@@ -170,7 +170,7 @@ impl<P: Platform> Node<P> {
     #[inline(never)]
     pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
         self.clear = NO_PORT;
-        self.sender = NO_PORT;
+        self.links.unsettle();
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
         while let Some(at) = endpoint.queue.pop(&mut self.links, &Select::default()) {
@@ -183,22 +183,20 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
-    #[inline]
+    // This and the other sends take a message apart where it was made: as a whole it would be stored and
+    // read back, in larger pieces, which waits until it has left the store buffer.
+    #[inline(always)]
     pub fn try_send<'a>(
         &mut self,
         from: Port,
         to: Address,
         message: impl Into<Message<'a>>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
-        let Payload::Bytes(bytes) = message.payload else {
-            return self.attempt(from, to, &mut message);
-        };
-        let Message { priority, tag, .. } = message;
-        if self.post_alone(from, to, (priority, tag, bytes)) {
-            return Ok(());
+        let Message { priority, tag, payload } = message.into();
+        match payload {
+            Payload::Bytes(bytes) => self.try_send_bytes(from, to, [priority.into(), tag], bytes),
+            payload => self.attempt(from, to, &mut Message { priority, tag, payload }),
         }
-        self.try_send_further(from, to, [priority.into(), tag], bytes)
     }
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
@@ -206,7 +204,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
-    #[inline]
+    #[inline(always)]
     pub fn send<'a>(
         &mut self,
         from: Port,
@@ -214,23 +212,20 @@ impl<P: Platform> Node<P> {
         message: impl Into<Message<'a>>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        let mut message = message.into();
-        if let Payload::Bytes(bytes) = message.payload {
-            let Message { priority, tag, .. } = message;
-            if self.post_alone(from, to, (priority, tag, bytes))
-                || self.try_send_further(from, to, [priority.into(), tag], bytes).is_ok()
-            {
-                return Ok(());
-            }
+        let Message { priority, tag, payload } = message.into();
+        if let Payload::Bytes(bytes) = payload
+            && self.try_send_bytes(from, to, [priority.into(), tag], bytes).is_ok()
+        {
+            return Ok(());
         }
-        self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
+        self.send_in_time(from, to, Message { priority, tag, payload }, within)
     }
 
     /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
-    #[inline]
+    #[inline(always)]
     pub fn try_send_over<'a>(
         &mut self,
         flow: FlowId,
@@ -239,7 +234,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_over(flow, from, (priority, tag, bytes))
+            && self.post_over(flow, from, [priority.into(), tag], bytes)
         {
             return Ok(());
         }
@@ -250,7 +245,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
-    #[inline]
+    #[inline(always)]
     pub fn send_over<'a>(
         &mut self,
         flow: FlowId,
@@ -260,11 +255,32 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_over(flow, from, (priority, tag, bytes))
+            && self.post_over(flow, from, [priority.into(), tag], bytes)
         {
             return Ok(());
         }
-        let mut message = Message { priority, tag, payload };
+        self.send_over_in_time(flow, from, Message { priority, tag, payload }, within)
+    }
+
+    #[inline(never)]
+    fn send_in_time(
+        &mut self,
+        from: Port,
+        to: Address,
+        mut message: Message<'_>,
+        within: Option<Duration>,
+    ) -> Result<(), SendError> {
+        self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
+    }
+
+    #[inline(never)]
+    fn send_over_in_time(
+        &mut self,
+        flow: FlowId,
+        from: Port,
+        mut message: Message<'_>,
+        within: Option<Duration>,
+    ) -> Result<(), SendError> {
         let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
         self.until_sent(link, within, &mut None, |node| node.attempt_over(flow, from, &mut message))
     }

@@ -10,6 +10,7 @@ mod function;
 mod message;
 mod node;
 mod outlet;
+mod packed;
 mod payload;
 mod pump;
 mod queue;

@@ -98,9 +98,8 @@ pub struct Node<P: Platform> {
     /// The port that was looked at last, if it is known to be open, with nothing in its queue and what
     /// comes to it copied out by this core, and if there is one link, which is up; or [`NO_PORT`].
     pub(super) clear: u32,
-    /// The port that was sent from last, if it is known to be open, what is of no flow is acknowledged in
-    /// batches, and there is one link, which is up; or [`NO_PORT`].
-    pub(super) sender: u32,
+    /// What [`Packed::ASIDE`](super::packed::Packed::ASIDE) stands for.
+    pub(super) aside: Result<Option<super::Received>, super::PortError>,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,
     /// The link on which the last turn of serving had no room for a response.
@@ -142,7 +141,7 @@ impl<P: Platform> Node<P> {
             news: false,
             calm: RESTLESS,
             clear: NO_PORT,
-            sender: NO_PORT,
+            aside: Ok(None),
             starving: false,
             blocked: None,
             platform,
@@ -162,7 +161,7 @@ impl<P: Platform> Node<P> {
 
     /// How messages travel that belong to no flow.
     pub fn set_strategy(&mut self, strategy: Strategy) {
-        self.sender = NO_PORT;
+        self.links.unsettle();
         self.strategy = strategy;
     }
 

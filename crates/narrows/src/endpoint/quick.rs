@@ -20,6 +20,10 @@ pub(super) const RESTLESS: u8 = 1;
 /// No port is known to be clear.
 pub(super) const NO_PORT: u32 = u32::MAX;
 
+/// Marks the port in [`Node::clear`] whose last message was longer than a slot: a look that only has to do
+/// with slots would be in vain.
+const IN_BLOCKS: u32 = 1 << 16;
+
 /// Priority, tag and bytes of a message whose payload is in private memory.
 pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
 
@@ -145,38 +149,51 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Sends a message of no flow that fits a slot which is known to be free, over the only link, from
-    /// the port that was sent from last and with the priority of the last. False if it did not.
-    #[inline(always)]
-    pub(super) fn post_alone(
+    /// As [`Node::try_send`].
+    #[inline]
+    pub(super) fn try_send_bytes(
         &mut self,
         from: Port,
         to: Address,
-        (priority, tag, bytes): Plain<'_>,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> Result<(), SendError> {
+        if self.post_usual(from, to, [priority, tag], bytes) {
+            return Ok(());
+        }
+        self.try_send_further(&to, bytes, from, [priority, tag])
+    }
+
+    /// Sends a message of no flow that fits a slot which is known to be free, over the first link, from
+    /// the port that was sent from last and with the priority of the last. False if it did not.
+    #[inline(always)]
+    fn post_usual(
+        &mut self,
+        from: Port,
+        to: Address,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
     ) -> bool {
         if bytes.len() > Shared::<P>::IN_SLOT {
             return false;
         }
-        let Some((platform, link)) = self.alone(from, to.link) else { return false };
         // Acknowledged in batches: who is asked for more is no such port.
-        let descriptor = descriptor(Ack::Batched, from, to.port, priority, tag);
-        link.shared.tx.repeats(descriptor.priority)
-            && link::post_in_slot(platform, link, descriptor, bytes)
+        let descriptor = descriptor(Ack::Batched, from, to.port, priority as u8, tag);
+        let Some((platform, link)) = self.usual(&descriptor, to.link) else { return false };
+        link::post_in_slot(platform, link, descriptor, bytes)
     }
 
-    /// The only link, if it is the one that is meant and the port was sent from last.
+    /// The first link, if it is the one that is meant and messages like this may take the shortest way.
     #[inline(always)]
-    fn alone(&mut self, from: Port, to: LinkId) -> Option<(&P, &mut Link<P>)> {
-        if self.sender != u32::from(from) || self.platform.tracing() {
-            return None;
-        }
-        let (_, link) = self.links.first().filter(|(id, _)| id.life == to.life)?;
-        Some((&self.platform, link))
+    fn usual(&mut self, message: &Descriptor, to: LinkId) -> Option<(&P, &mut Link<P>)> {
+        let link = self.links.first().filter(|link| link.life == to.life)?;
+        let usual = link.shared.tx.is_usual(message.source, message.priority);
+        (usual && !self.platform.tracing()).then_some((&self.platform, link))
     }
 
-    /// As [`Node::post_alone`], of bytes that do not fit a slot, whatever the priority.
+    /// As [`Node::post_usual`], of bytes that do not fit a slot.
     #[inline(always)]
-    fn post_block_alone(
+    fn post_usual_block(
         &mut self,
         from: Port,
         to: Address,
@@ -184,22 +201,23 @@ impl<P: Platform> Node<P> {
         bytes: &[u8],
     ) -> bool {
         let way = Way::from(&self.strategy);
-        let Some((platform, link)) = self.alone(from, to.link) else { return false };
         let descriptor = descriptor(way.ack, from, to.port, priority as u8, tag);
+        let Some((platform, link)) = self.usual(&descriptor, to.link) else { return false };
         link::post_in_block(platform, link, way, descriptor, bytes)
     }
 
-    /// As [`Node::try_send`], of bytes that [`Node::post_alone`] did not send.
+    /// As [`Node::try_send`], of bytes that [`Node::post_usual`] did not send.
     #[inline(never)]
     pub(super) fn try_send_further(
         &mut self,
-        from: Port,
-        to: Address,
-        [priority, tag]: [u16; 2],
+        to: &Address,
         bytes: &[u8],
+        from: Port,
+        [priority, tag]: [u16; 2],
     ) -> Result<(), SendError> {
+        let to = *to;
         if bytes.len() > Shared::<P>::IN_SLOT
-            && self.post_block_alone(from, to, [priority, tag], bytes)
+            && self.post_usual_block(from, to, [priority, tag], bytes)
         {
             return Ok(());
         }
@@ -216,33 +234,47 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let payload = Payload::Bytes(bytes);
         self.attempt(from, to, &mut Message { priority, tag, payload })?;
-        if self.sender != u32::from(from) {
-            let batched = self.strategy.acknowledgement.wanted() == Ack::Batched;
-            self.sender = if batched && self.links.alone() { from.into() } else { NO_PORT };
+        if self.strategy.acknowledgement.wanted() == Ack::Batched
+            && let Some(link) = self.links.up_mut(to.link)
+        {
+            link.shared.tx.settle(from);
         }
         Ok(())
     }
 
-    /// Sends a message that fits a slot which is known to be free. False if it did not.
-    #[inline(always)]
-    pub(super) fn post_in_slot(
+    /// Sends a message over a flow to a port, if a slot is known to be free and, for what does not fit one, a
+    /// block is. False if it did not.
+    #[inline]
+    pub(super) fn post_over(
         &mut self,
-        ack: Ack,
+        flow: FlowId,
         from: Port,
-        to: Address,
-        (priority, tag, bytes): Plain<'_>,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
     ) -> bool {
-        let Some((platform, link)) = self.posting(from, to.link) else { return false };
-        let descriptor = descriptor(ack, from, to.port, priority, tag);
+        if bytes.len() > Shared::<P>::IN_SLOT {
+            return self.post_block_over(flow, from, [priority, tag], bytes);
+        }
+        let Ok((to, port, strategy)) = self.flow_to_port(flow) else { return false };
+        let ack = strategy.acknowledgement.wanted();
+        let Some((platform, link)) = self.posting(from, to) else { return false };
+        let descriptor = descriptor(ack, from, port, priority as u8, tag);
         link::post_in_slot(platform, link, descriptor, bytes)
     }
 
-    /// As [`Node::post_in_slot`], over a flow to a port.
-    #[inline(always)]
-    pub(super) fn post_over(&mut self, flow: FlowId, from: Port, message: Plain<'_>) -> bool {
-        let Ok((link, port, strategy)) = self.flow_to_port(flow) else { return false };
-        let ack = strategy.acknowledgement.wanted();
-        self.post_in_slot(ack, from, Address { link, port }, message)
+    #[inline(never)]
+    fn post_block_over(
+        &mut self,
+        flow: FlowId,
+        from: Port,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> bool {
+        let Ok((to, port, strategy)) = self.flow_to_port(flow) else { return false };
+        let way = Way::from(strategy);
+        let Some((platform, link)) = self.posting(from, to) else { return false };
+        let descriptor = descriptor(way.ack, from, port, priority as u8, tag);
+        link::post_in_block(platform, link, way, descriptor, bytes)
     }
 
     /// Sends messages up to the first for which there is no room at once or which the long way has
@@ -284,8 +316,10 @@ impl<P: Platform> Node<P> {
             return Err(More);
         }
         let mut copied = true;
-        let ring = if self.clear == u32::from(port) {
-            Some(self.links.first().ok_or(More)?)
+        let clear = self.clear == u32::from(port);
+        let ring = if clear || !HASTE && self.clear == u32::from(port) | IN_BLOCKS {
+            let link = self.links.first().ok_or(More)?;
+            Some((LinkId { index: 0, life: link.life }, link))
         } else if HASTE {
             return Err(More);
         } else {
@@ -332,6 +366,15 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// Notes where the next message of a port that [is clear](Node::clear) is likely to be.
+    #[inline(always)]
+    pub(super) fn expect_as(&mut self, port: Port, last: Option<&Received>) {
+        if self.clear & !IN_BLOCKS == u32::from(port) {
+            let long = last.is_some_and(|last| last.len > Shared::<P>::IN_SLOT);
+            self.clear = u32::from(port) | if long { IN_BLOCKS } else { 0 };
+        }
+    }
+
     /// Takes up to `most` messages that are there through `buffer` and hands each to `each`. Returns
     /// how many there were before there was none or more to do.
     #[inline(always)]
@@ -357,7 +400,7 @@ impl<P: Platform> Node<P> {
     pub(super) fn unsettle(&mut self) {
         self.calm = RESTLESS;
         self.clear = NO_PORT;
-        self.sender = NO_PORT;
+        self.links.unsettle();
     }
 
     /// Sees to what is not on the rings. False if the next look has to see to everything.

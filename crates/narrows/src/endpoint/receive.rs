@@ -3,11 +3,12 @@
 use core::ops::Deref;
 use core::time::Duration;
 
+use super::packed::Packed;
 use super::quick::{More, RESTLESS};
 use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
-use crate::platform::{Lost, Platform, Woken};
+use crate::platform::{Instant, Lost, Platform, Woken};
 
 /// What an endpoint received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,15 @@ impl Deref for Lent {
     fn deref(&self) -> &Received {
         &self.received
     }
+}
+
+/// What a receive has waited for so far.
+#[derive(Default)]
+struct Waited {
+    /// It has looked for a moment.
+    glanced: bool,
+    /// Its deadline, if it has waited, and if it has one.
+    until: Option<Option<Instant>>,
 }
 
 impl<P: Platform> Node<P> {
@@ -103,32 +113,35 @@ impl<P: Platform> Node<P> {
         within: Option<Duration>,
         mut attempt: impl FnMut(&mut Self) -> Result<Option<R>, PortError>,
     ) -> Result<Option<R>, PortError> {
-        // Results are handed on whole: to take one apart and put it together again costs more than
-        // the look.
-        let first = attempt(self);
-        if !matches!(first, Ok(None)) {
-            return first;
-        }
-        if self.glance(within) {
-            self.links.watched = true;
-            let next = attempt(self);
-            self.links.watched = false;
-            if !matches!(next, Ok(None)) {
-                return next;
-            }
-        }
-        let deadline = self.deadline(within);
+        let mut waited = Waited::default();
         loop {
-            // Before the wait: behind it every look costs the message that ended it.
-            if !self.attend() {
-                self.links.watched = self.wait(self.agreed(), deadline, None) == Woken::Word;
-            }
-            let next = attempt(self);
-            self.links.watched = false;
-            if !matches!(next, Ok(None)) || self.passed(deadline) {
-                return next;
+            let result = attempt(self);
+            if !matches!(result, Ok(None)) || !self.wait_to_look(within, &mut waited) {
+                self.links.watched = false;
+                return result;
             }
         }
+    }
+
+    /// Behind a look in vain: looks for a moment whether a message comes and, from the second time on,
+    /// waits for one. False if the deadline had passed before that look.
+    #[inline(never)]
+    fn wait_to_look(&mut self, within: Option<Duration>, waited: &mut Waited) -> bool {
+        self.links.watched = false;
+        if !core::mem::replace(&mut waited.glanced, true) && self.glance(within) {
+            self.links.watched = true;
+            return true;
+        }
+        let deadline = match waited.until {
+            None => *waited.until.insert(self.deadline(within)),
+            Some(deadline) if self.passed(deadline) => return false,
+            Some(deadline) => deadline,
+        };
+        // Before the wait: behind it every look costs the message that ended it.
+        if !self.attend() {
+            self.links.watched = self.wait(self.agreed(), deadline, None) == Woken::Word;
+        }
+        true
     }
 
     fn lent(&self, at: EntryId) -> Option<Lent> {
@@ -202,23 +215,46 @@ impl<P: Platform> Node<P> {
     ) -> Result<Option<Received>, PortError> {
         match self.look::<true>(port, buffer) {
             Ok(received) => Ok(received),
-            Err(More) => self.receive_in_turn(port, buffer),
+            Err(More) => {
+                let packed = self.receive_in_turn(port, buffer);
+                self.unpack(packed)
+            }
         }
     }
 
     #[inline(never)]
-    pub(super) fn receive_in_turn(
-        &mut self,
-        port: Port,
-        buffer: &mut [u8],
-    ) -> Result<Option<Received>, PortError> {
+    fn receive_in_turn(&mut self, port: Port, buffer: &mut [u8]) -> Packed {
         if (self.calm > RESTLESS || self.calm_down())
             && let Ok(received) = self.look::<false>(port, buffer)
         {
-            return Ok(received);
+            self.expect_as(port, received.as_ref());
+            return received.map_or(Packed::NONE, |received| Packed::message(&received));
         }
-        let lent = self.try_receive(port, &Select::default())?;
-        Ok(lent.map(|lent| self.copy_out(lent, buffer)))
+        let lent = match self.try_receive(port, &Select::default()) {
+            Ok(None) => return Packed::NONE,
+            Ok(Some(lent)) => lent,
+            Err(error) => {
+                self.aside = Err(error);
+                return Packed::ASIDE;
+            }
+        };
+        let received = self.copy_out(lent, buffer);
+        if received.what == What::Message {
+            return Packed::message(&received);
+        }
+        self.aside = Ok(Some(received));
+        Packed::ASIDE
+    }
+
+    #[inline(always)]
+    fn unpack(&self, packed: Packed) -> Result<Option<Received>, PortError> {
+        packed.unpack().map_or_else(|| self.aside(), Ok)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn aside(&self) -> Result<Option<Received>, PortError> {
+        self.aside
     }
 
     /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that
@@ -226,13 +262,36 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`PortError::Closed`].
+    #[inline(always)]
     pub fn receive_into(
         &mut self,
         port: Port,
         buffer: &mut [u8],
         within: Option<Duration>,
     ) -> Result<Option<Received>, PortError> {
-        self.until_received(within, |node| node.try_receive_into(port, buffer))
+        let packed = self.receive_packed(port, buffer, within);
+        self.unpack(packed)
+    }
+
+    #[inline(never)]
+    fn receive_packed(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+        within: Option<Duration>,
+    ) -> Packed {
+        let mut waited = Waited::default();
+        loop {
+            let packed = match self.look::<true>(port, buffer) {
+                Ok(None) => Packed::NONE,
+                Ok(Some(received)) => Packed::message(&received),
+                Err(More) => self.receive_in_turn(port, buffer),
+            };
+            if !packed.is_none() || !self.wait_to_look(within, &mut waited) {
+                self.links.watched = false;
+                return packed;
+            }
+        }
     }
 
     fn copy_out(&mut self, lent: Lent, buffer: &mut [u8]) -> Received {

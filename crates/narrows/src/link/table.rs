@@ -134,12 +134,17 @@ impl<P: Platform> Links<P> {
         self.used == 1 && self.at(0).is_some_and(|link| link.lost.is_none())
     }
 
-    /// The link that is [alone](Links::alone), and its name: that it is, who asks has seen to.
+    /// The first link of the table.
     #[inline(always)]
-    pub fn first(&mut self) -> Option<(LinkId, &mut Link<P>)> {
-        debug_assert!(self.alone());
-        let link = self.table.first_mut()?.as_mut()?;
-        Some((LinkId { index: 0, life: link.life }, link))
+    pub fn first(&mut self) -> Option<&mut Link<P>> {
+        self.table.first_mut()?.as_mut()
+    }
+
+    /// No message may take the shortest way over any link.
+    pub fn unsettle(&mut self) {
+        for link in self.table.iter_mut().take(usize::from(self.used)).flatten() {
+            link.shared.tx.unsettle();
+        }
     }
 
     /// The only link on whose ring a message may be, and its name; none if there is no message. Behind a

@@ -187,7 +187,7 @@ impl<P: Platform> Shared<P> {
         self.rx.gather(taken, sent == before);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn collect_and_return(&mut self, block: Block, len: u32, to: &mut [u8]) -> Option<()> {
         let (offset, size) = self.theirs.block(block)?;
         if len > size {

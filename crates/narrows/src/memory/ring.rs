@@ -12,6 +12,9 @@ use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 /// Slots ahead that the sender asks for while it writes one.
 const AHEAD: u32 = 8;
 
+/// The number of no port, where [`Producer`] has that of one.
+const NOBODY: u32 = 0xffff << 16;
+
 /// Pauses of a receiver that has caught up with a sender who does not wait for it.
 const PAUSES: u32 = 32;
 
@@ -33,8 +36,9 @@ pub struct Producer<O: OwnMemory, Q: Memory> {
     freed: u32,
     /// The head at which no slot is known to be free.
     full: u32,
-    /// Priority of the last message.
-    priority: u8,
+    /// Priority of the last message and, in the upper half, the port whose messages may take the shortest
+    /// way if they have it too, or [`NOBODY`]: one look tells both.
+    usual: u32,
 }
 
 impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
@@ -70,7 +74,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
             head: start,
             freed: start,
             full: start.wrapping_add(count),
-            priority: 0,
+            usual: NOBODY,
         })
     }
 
@@ -130,19 +134,31 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// Says that the next message has this priority, if that is more urgent than the last.
     #[inline(always)]
     pub(super) fn announce(&mut self, priority: u8) {
-        if priority != self.priority {
-            if priority < self.priority {
+        let last = self.usual as u8;
+        if priority != last {
+            if priority < last {
                 // Before the message: who has seen one more urgent looks for it.
                 self.urgent.store(0, self.head.wrapping_add(1));
             }
-            self.priority = priority;
+            self.usual = NOBODY | u32::from(priority);
         }
     }
 
-    /// Whether the last message had this priority.
+    /// Whether messages of this port [may take](Producer::settle) the shortest way, and the last had this
+    /// priority.
     #[inline(always)]
-    pub(crate) fn repeats(&self, priority: u8) -> bool {
-        self.priority == priority
+    pub(crate) fn is_usual(&self, port: u16, priority: u8) -> bool {
+        self.usual == u32::from(port) << 16 | u32::from(priority)
+    }
+
+    /// Messages of this port that are as urgent as the last may take the shortest way from now on.
+    pub(crate) fn settle(&mut self, port: u16) {
+        self.usual = self.usual & !NOBODY | u32::from(port) << 16;
+    }
+
+    /// No message may take the shortest way.
+    pub(crate) fn unsettle(&mut self) {
+        self.usual |= NOBODY;
     }
 
     /// As [`Producer::publish`], of what was [announced](Producer::announce), or on a ring where all are

@@ -243,7 +243,13 @@ impl<P: Platform> Shared<P> {
     /// Rings the peer if it sleeps and wants to know.
     #[inline(always)]
     pub fn ring_if_armed(&self, platform: &P) {
-        platform.fence();
+        if self.is_armed(platform) {
+            self.ring(platform);
+        }
+    }
+
+    #[inline(never)]
+    fn ring(&self, platform: &P) {
         if self.tx.must_ring() {
             platform.ring(&self.bell);
         }
