@@ -96,7 +96,8 @@ pub struct Node<P: Platform> {
     /// [`RESTLESS`](super::quick::RESTLESS), as while there is something to do besides messages.
     pub(super) calm: u8,
     /// The port that was looked at last, if it is known to be open, with nothing in its queue and what
-    /// comes to it copied out by this core, and if there is one link, which is up; or [`NO_PORT`].
+    /// comes to it copied out by this core; with marks, unless there is one link, which is up, and its last
+    /// message fitted a slot; or [`NO_PORT`].
     pub(super) clear: u32,
     /// What [`Packed::ASIDE`](super::packed::Packed::ASIDE) stands for.
     pub(super) aside: Result<Option<super::Received>, super::PortError>,

@@ -24,6 +24,9 @@ pub(super) const NO_PORT: u32 = u32::MAX;
 /// with slots would be in vain.
 const IN_BLOCKS: u32 = 1 << 16;
 
+/// Marks the port in [`Node::clear`] of a node that has several links.
+const SEVERAL: u32 = 1 << 17;
+
 /// Priority, tag and bytes of a message whose payload is in private memory.
 pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
 
@@ -158,12 +161,35 @@ impl<P: Platform> Node<P> {
         [priority, tag]: [u16; 2],
     ) -> Result<(), SendError> {
         let to = *to;
-        if bytes.len() > Shared::<P>::IN_SLOT
-            && self.post_usual_block(from, to, [priority, tag], bytes)
-        {
+        let posted = if bytes.len() > Shared::<P>::IN_SLOT {
+            self.post_usual_block(from, to, [priority, tag], bytes)
+        } else {
+            self.post_settling(from, to, [priority, tag], bytes)
+        };
+        if posted {
             return Ok(());
         }
         self.try_send_by_all(from, to, (priority as u8, tag, bytes))
+    }
+
+    /// As [`Node::post_usual`], over any link, from any port and with any priority, which are the usual ones
+    /// from then on.
+    #[inline(always)]
+    fn post_settling(
+        &mut self,
+        from: Port,
+        to: Address,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> bool {
+        let ack = self.strategy.acknowledgement.wanted();
+        let Some((platform, link)) = self.posting(from, to.link) else { return false };
+        let descriptor = descriptor(ack, from, to.port, priority as u8, tag);
+        let posted = link::post_in_slot(platform, link, descriptor, bytes);
+        if posted && ack == Ack::Batched {
+            link.shared.tx.settle(from);
+        }
+        posted
     }
 
     /// As [`Node::try_send`], of bytes that take no short way, and notes whether the next may.
@@ -265,7 +291,9 @@ impl<P: Platform> Node<P> {
         } else if HASTE {
             return Err(More);
         } else {
-            copied = self.check_clear(port)?;
+            if self.clear != u32::from(port) | SEVERAL {
+                copied = self.check_clear(port)?;
+            }
             self.links.only()?
         };
         Ok(ring.map(|(id, link)| Ready { platform: &self.platform, id, link, port, copied }))
@@ -279,8 +307,8 @@ impl<P: Platform> Node<P> {
             return Err(More);
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
-        if copied && self.links.alone() {
-            self.clear = u32::from(port);
+        if copied {
+            self.clear = u32::from(port) | if self.links.alone() { 0 } else { SEVERAL };
         }
         Ok(copied)
     }
