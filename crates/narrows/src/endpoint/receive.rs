@@ -109,7 +109,7 @@ impl<P: Platform> Node<P> {
         if !matches!(first, Ok(None)) {
             return first;
         }
-        if self.glance(within) {
+        if self.glance_within(within) {
             self.links.watched = true;
             let next = attempt(self);
             self.links.watched = false;
