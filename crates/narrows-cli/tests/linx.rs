@@ -152,7 +152,7 @@ fn what_a_host_can_do_against_bursts_it_does() {
 }
 
 #[test]
-fn what_only_a_chip_has_is_refused() {
+fn what_is_not_there_is_refused() {
     for (arguments, what) in [
         (&["t0", "--cached"][..], "always cached"),
         (&["t2", "--handler-stopped"], "no link handler"),
@@ -167,6 +167,9 @@ fn what_only_a_chip_has_is_refused() {
         (&["t0", "--nodes", "3"], "t4 to t6"),
         (&["t4", "--nodes", "3", "--on", "nios2-quad"], "a chip has"),
         (&["t0", "--bytes", "4"], "8 to 65536"),
+        (&["t2", "--counter", "quota", "--on", "nios2-dual"], "--stack layered"),
+        (&["t0", "--bytes", "108", "--mtu", "124", "--on", "nios2-dual"], "--mtu 128 and more"),
+        (&["t0", "--mtu", "63", "--stack", "layered", "--on", "nios2-dual"], "64 bytes at least"),
     ] {
         let output = bench(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

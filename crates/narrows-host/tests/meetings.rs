@@ -248,3 +248,36 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     assert_eq!(possessions(), before);
 }
+
+#[test]
+fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let mut here = node(directory.path(), "here");
+    here.open(WORK).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut there = node(directory.path(), "there");
+            there.open(WORK).unwrap();
+            let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
+            there.attach(link, WORK).unwrap();
+            let (to, mut bytes) = (Address { link, port: WORK }, [0; 8]);
+            // Until the other has gone.
+            while there.send(WORK, to, b"one", Some(PATIENCE)).is_ok() {
+                let _ = there.receive_into(WORK, &mut bytes, Some(PATIENCE));
+            }
+        });
+        // Moved here, so that it goes when the test fails.
+        let (mut here, mut bytes) = (here, [0; 8]);
+        for glances in [false, false, true] {
+            let end = Instant::now() + PATIENCE;
+            while glances && !here.glance() {
+                assert!(Instant::now() < end, "it was sent");
+            }
+            let got = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
+            assert_eq!((got.len, &bytes[..3]), (3, &b"one"[..]));
+            assert!(!here.glance(), "it has been taken");
+            here.send(WORK, got.from, b"", Some(PATIENCE)).unwrap();
+        }
+    });
+}

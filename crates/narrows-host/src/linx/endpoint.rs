@@ -266,7 +266,7 @@ impl Endpoint {
                     && timer.is_none()
                     && !core.is_timed()
                 {
-                    match self.shared().look(&mut core, within) {
+                    match self.shared().meet(&mut core, within) {
                         Looked::Met => look = core.quick(self.spid, &wanted),
                         Looked::For(so_long) => looked = Some(so_long),
                     }

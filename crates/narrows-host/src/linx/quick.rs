@@ -78,15 +78,16 @@ impl Frames for Whole<'_> {
 /// Memory for the frame that is next, of so many bytes and this tag: what is kept, if it will do.
 #[inline(always)]
 fn place(kept: &mut Option<Signal>, len: usize, tag: u16) -> Option<&mut [u8]> {
-    let (whole, header) = if given(tag).is_some() { (len + UDATA, UDATA) } else { (len, 0) };
-    let size = whole.saturating_sub(UDATA);
-    if whole > MTU {
+    let bare = given(tag).is_some();
+    let size = if bare { len } else { len.saturating_sub(UDATA) };
+    if size > MTU - UDATA {
         return None;
     }
     if !kept.as_mut().is_some_and(|kept| kept.reuse(size)) {
         *kept = Some(Signal::raw(size)?);
     }
-    kept.as_mut()?.frame_mut().get_mut(header..whole)
+    let kept = kept.as_mut()?;
+    if bare { Some(kept.bytes_mut()) } else { kept.frame_mut().get_mut(..len) }
 }
 
 impl Core {
@@ -101,9 +102,10 @@ impl Core {
             return false;
         };
         let bytes = signal.bytes();
-        let same = *named == [from.0, there.0];
-        let tag = same.then(|| flat.bare(bytes.len())).flatten().and_then(tag);
-        let Some(tag) = tag else { return false };
+        if *named != [from.0, there.0] {
+            return false;
+        }
+        let Some(tag) = flat.bare(bytes.len()).and_then(tag) else { return false };
         let node = &mut self.around.node;
         let sent = match node.post_short(&short.tagged(tag), USUAL, bytes) {
             Some(rings) => {

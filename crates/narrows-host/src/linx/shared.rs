@@ -16,6 +16,8 @@ use crate::rendezvous::{SUPERVISION, Sets, wait_for};
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);
+/// Who looks for less does not glance first.
+const GLANCE: Duration = Duration::from_micros(20);
 
 /// How a look went.
 pub(super) enum Looked {
@@ -88,15 +90,23 @@ impl Shared {
         core.around.waits.tell(Awaited::Room);
     }
 
+    /// As [`Shared::look`], for who has just found that no message is there: between cores that are near
+    /// each other an answer comes sooner than a wait is prepared.
+    pub fn meet(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
+        let glances = window(core, within) >= GLANCE;
+        let node = &mut core.around.node;
+        if glances && !node.fresh() && node.glance() {
+            return Looked::Met;
+        }
+        self.look(core, within)
+    }
+
     /// Looks for a while whether something comes, with the lock.
     pub fn look(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
-        // Not in the way that was agreed with peers: they would choose how long this has the lock.
-        let window = match core.stack {
-            Stack::Flat if core.counter.coalesce.is_none() => core.look.window(LOOK),
-            // An interrupt does not look, and the other threads of its node have work to do.
-            _ => return Looked::For(Duration::ZERO),
-        };
-        let window = within.map_or(window, |within| within.min(window));
+        let window = window(core, within);
+        if window.is_zero() {
+            return Looked::For(window);
+        }
         let node = &mut core.around.node;
         match node.wait_by(Notification::Spin, Some(window)) {
             Woken::Deadline => Looked::For(window),
@@ -152,4 +162,15 @@ impl Shared {
     pub fn sleep(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
         core.sleep(what, false, within);
     }
+}
+
+/// How long who waits for so long looks.
+fn window(core: &Core, within: Option<Duration>) -> Duration {
+    // Not in the way that was agreed with peers: they would choose how long this has the lock.
+    let window = match core.stack {
+        Stack::Flat if core.counter.coalesce.is_none() => core.look.window(LOOK),
+        // An interrupt does not look, and the other threads of its node have work to do.
+        _ => return Duration::ZERO,
+    };
+    within.map_or(window, |within| within.min(window))
 }

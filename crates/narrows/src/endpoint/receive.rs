@@ -128,7 +128,7 @@ impl<P: Platform> Node<P> {
     #[inline(never)]
     fn wait_to_look(&mut self, within: Option<Duration>, waited: &mut Waited) -> bool {
         self.links.watched = false;
-        if !core::mem::replace(&mut waited.glanced, true) && self.glance(within) {
+        if !core::mem::replace(&mut waited.glanced, true) && self.glance_within(within) {
             self.links.watched = true;
             return true;
         }

@@ -123,20 +123,27 @@ impl<P: Platform> Node<P> {
         woken
     }
 
-    /// Looks for a message for a moment, before the clock is read for a wait: for who looks anyway,
-    /// and has the time. True if one is there.
+    /// As [`Node::glance`], for who waits for so long in the way that was agreed and may answer what comes.
     #[inline]
-    pub(super) fn glance(&mut self, within: Option<Duration>) -> bool {
+    pub(super) fn glance_within(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
-        if !looks || self.calm == RESTLESS || within.is_some_and(|within| within < GLANCE) {
-            return false;
-        }
-        self.links.flush(&self.platform);
-        let seen = self.links.glance(P::LOOKS);
+        let seen = looks && within.is_none_or(|within| within >= GLANCE) && self.glance();
         if seen {
             self.links.expect_answer();
         }
         seen
+    }
+
+    /// Looks for a message for a moment (see [`Platform::LOOKS`]), for less of one if there are several links, before
+    /// the clock is read for a wait: an answer that is on its way is met while the wait would still be
+    /// prepared. For who looks anyway and has the time. True if a message is there.
+    #[inline]
+    pub fn glance(&mut self) -> bool {
+        if self.calm == RESTLESS {
+            return false;
+        }
+        self.links.flush(&self.platform);
+        self.links.glance(P::LOOKS)
     }
 
     /// Looks at everything and then waits for room on a link, unless it was found to have ended: nothing

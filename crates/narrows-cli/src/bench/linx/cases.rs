@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use narrows::connection::UDATA;
 use narrows::platform::OwnMemory;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;
@@ -10,6 +11,7 @@ use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Setup};
+use super::flags::Stack;
 use super::memory::Map;
 use super::placement::{self, APPLICATION};
 use crate::failure::{Failure, Kind};
@@ -119,7 +121,8 @@ type Log = Rc<RefCell<Vec<Sent>>>;
 /// Carries a run out.
 ///
 /// # Errors
-/// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Usage`] if the chip has no room.
+/// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Usage`] if the chip has no room or a frame none
+/// for a signal that is not cut up.
 pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     let mut chip = chip.clone();
     let cores = run.flows.iter().map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
@@ -145,6 +148,13 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
             Kind::Usage,
             format!("{} has {has} cores and {cores} are needed: choose another --on", chip.name),
         ));
+    }
+    let whole = longest + UDATA;
+    if run.setup.stack == Stack::Flat && whole > run.mtu {
+        let text = format!(
+            "flat cuts no signal up: for {longest} bytes choose --stack layered, or --mtu {whole} and more"
+        );
+        return Err(Failure::new(Kind::Usage, text));
     }
     let map = Map::new(&mut chip, cores, run.mtu, longest, run.cached);
     let map = map.ok_or_else(no_room)?;

@@ -111,7 +111,7 @@ pub struct Linx {
     /// Of t0 to t6: buffers between cores are cached
     #[arg(long)]
     pub cached: bool,
-    /// Of t0 to t6: bytes of the driver's longest frame
+    /// Of t0 to t6: bytes of the driver's longest frame; flat, a chip's has to hold a whole signal
     #[arg(long, value_name = "N")]
     pub mtu: Option<usize>,
     /// Of t2, layered: the link handler is stopped until all signals were sent
@@ -120,7 +120,7 @@ pub struct Linx {
     /// Of t4 to t6 on this machine: how many nodes there are, 2 to 32; 4 if nothing is said
     #[arg(long, value_name = "N")]
     pub nodes: Option<usize>,
-    /// Of t0 to t6: what the receiver does against bursts
+    /// Of t0 to t6: what the receiver does against bursts; flat on a chip, window alone
     #[arg(long, value_enum, value_name = "NAME")]
     pub counter: Option<Counter>,
 }

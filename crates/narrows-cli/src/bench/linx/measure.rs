@@ -6,6 +6,7 @@ use narrows_sim::chip::Chip;
 use narrows_sim::engine::Settings;
 use serde::Serialize;
 
+use super::SHORTEST_FRAME;
 use super::cases::{self, Measured, Purpose, Sent, Traffic};
 use super::core::Setup;
 use super::flags::{Counter, DriverName, Stack};
@@ -135,7 +136,7 @@ fn carry_out_under(chip: &Chip, trial: &Trial, settings: Settings) -> Result<Res
         setup,
         traffic,
         bytes: trial.bytes,
-        mtu: trial.mtu.unwrap_or(usual).max(64).next_multiple_of(4),
+        mtu: trial.mtu.unwrap_or(usual).max(SHORTEST_FRAME).next_multiple_of(4),
         cached: trial.cached,
         flows: trial.case.flows(chip.cores.len()),
         instrumented: true,

@@ -22,7 +22,10 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::table::{Align, Table, wrap};
-use flags::{DriverName, Stack};
+use flags::{Counter, DriverName, Linx, Stack};
+
+/// Bytes of the shortest frame that can be asked for.
+const SHORTEST_FRAME: usize = 64;
 
 /// Whether a bench is one of these.
 pub(super) fn is_one(which: Which) -> bool {
@@ -51,10 +54,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         let rows = host::run(asked, case, &stacks, &sizes)?;
         return print(asked, &rows);
     };
-    if args.nodes.is_some() {
-        let text = "--nodes is for this machine: a chip has the cores that it has";
-        return Err(Failure::new(Kind::Usage, text));
-    }
+    no_chip_has(args, &stacks)?;
     let mut trials = Vec::new();
     for stack in &stacks {
         for driver in &drivers {
@@ -80,6 +80,22 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     }
     drop(progress);
     print(asked, &rows)
+}
+
+/// Refuses what no chip has.
+fn no_chip_has(args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
+    let waits = args.counter.filter(|counter| *counter != Counter::Window);
+    let text = if args.nodes.is_some() {
+        "--nodes is for this machine: a chip has the cores that it has".to_owned()
+    } else if let Some(counter) = waits.filter(|_| stacks.contains(&Stack::Flat)) {
+        let name = counter.name();
+        format!("--counter {name} is for --stack layered: flat, no frame waits for a receiver")
+    } else if args.mtu.is_some_and(|mtu| mtu < SHORTEST_FRAME) {
+        format!("--mtu is {SHORTEST_FRAME} bytes at least")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Kind::Usage, text))
 }
 
 fn print(asked: &Asked<'_>, rows: &[Row]) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use super::station::{Letter, Setup};
 use crate::bench::linx::flags::{Counter, Stack};
 
 /// How long the other side may take for the next signal.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long fewer frames than are waited for may wait.
 const COALESCED: Duration = Duration::from_millis(1);
 /// What a frame has more room for than its signal has bytes.
