@@ -33,6 +33,9 @@ struct Place<H: Home> {
     way: Way<H>,
 }
 
+/// A side to receive on, with whose memory packets are in.
+type Receiving<'a, H> = (&'a mut Inlet<H>, Option<&'a Arc<Lender<H>>>);
+
 /// The sides by their handles.
 pub(super) struct Shorts<H: Home> {
     places: Box<[Place<H>; Handle::PLACES]>,
@@ -87,6 +90,15 @@ impl<H: Home> Shorts<H> {
     pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Arc<Lender<H>>)> {
         match &mut self.get(handle)?.way {
             Way::ReceivePackets(inlet, lender) => Some((inlet, lender)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub fn receiving(&mut self, handle: Handle) -> Option<Receiving<'_, H>> {
+        match &mut self.get(handle)?.way {
+            Way::ReceiveWords(inlet) => Some((inlet, None)),
+            Way::ReceivePackets(inlet, lender) => Some((inlet, Some(lender))),
             _ => None,
         }
     }
@@ -161,8 +173,24 @@ impl<H: Home> Node<H> {
         }
     }
 
+    /// How often a call looks for what it wants before it takes the long way.
+    #[inline]
+    pub fn looks(&self) -> u32 {
+        if self.look == 0 { 1 } else { H::LOOKS }
+    }
+
+    /// Whether something can be received the short way that was not there yet: looks for it some times.
+    #[inline(never)]
+    pub fn comes_soon(&mut self, handle: Handle) -> bool {
+        let looks = self.looks();
+        let Some((inlet, _)) = self.shorts.receiving(handle) else { return false };
+        (1..looks).any(|_| {
+            std::hint::spin_loop();
+            !inlet.is_empty()
+        })
+    }
+
     /// Does what is to be done besides after something went the short way: rings, or gives credit.
-    #[inline(always)]
     pub fn follow_up(&mut self, handle: Handle) {
         match self.shorts.get(handle).map(|place| &mut place.way) {
             Some(Way::SendWords(outlet) | Way::SendPackets(outlet) | Way::SendShorter(outlet)) => {

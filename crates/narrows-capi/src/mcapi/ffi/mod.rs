@@ -35,18 +35,20 @@ use packet::*;
 use request::*;
 use scalar::*;
 
+use std::ptr::NonNull;
+
 use super::call::{Call, Quickly};
 use super::endpoint::Direction;
-use super::foreign::{Output, Variable};
+use super::foreign::Variable;
 use super::home::Home;
 use super::id::Handle;
 use super::process;
-use super::request::{Done, Named, TRUNCATED};
+use super::request::{Done, Named, Operation, TRUNCATED};
 use super::status::{Outcome, Status};
 
 /// Where a call says how it ended.
 #[derive(Clone, Copy)]
-struct Verdict(Output<u32>);
+struct Verdict(NonNull<u32>);
 
 impl Verdict {
     /// None if null: nothing is done then.
@@ -55,14 +57,13 @@ impl Verdict {
     /// See the module page.
     #[inline]
     unsafe fn new(status: *mut u32) -> Option<Verdict> {
-        // SAFETY: as was promised.
-        let output = unsafe { Output::new(status) };
-        (!output.is_null()).then_some(Verdict(output))
+        NonNull::new(status).map(Verdict)
     }
 
     #[inline]
     fn say(self, status: Status) {
-        self.0.put(status as u32);
+        // SAFETY: valid for writes, as was promised to `new`; C may not have aligned it.
+        unsafe { self.0.write_unaligned(status as u32) };
     }
 
     /// Says how a call ended, and gives what it returns.
@@ -87,36 +88,46 @@ enum Begun {
     Pending(Handle),
 }
 
+impl Begun {
+    /// How an operation ended that a call has waited for.
+    #[inline]
+    fn done(self) -> u64 {
+        match self {
+            Begun::Done(size) => size,
+            Begun::Pending(_) => 0,
+        }
+    }
+}
+
 impl From<Option<Handle>> for Begun {
     fn from(request: Option<Handle>) -> Begun {
         request.map_or(Begun::Done(0), Begun::Pending)
     }
 }
 
-/// What an operation came to when it was begun.
-enum Started<H: Home> {
-    Done(u64),
-    /// Its request, and how many milliseconds a call may wait for it.
-    Pending(Call<H>, Handle, u32),
+/// Who wants an operation done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// A call that waits until it is.
+    Call,
+    /// A request, which goes on when the call has ended.
+    Request,
 }
 
-impl<H: Home> Started<H> {
-    /// How it ends.
-    fn wait(self) -> Done {
+impl For {
+    /// Has a request for what could not be done at once, and waits for it if it is a call's: so many
+    /// milliseconds at most.
+    #[inline(never)]
+    fn begin<H: Home>(
+        self,
+        mut call: Call<H>,
+        operation: Operation,
+        timeout: u32,
+    ) -> Outcome<Begun> {
+        let request = call.node().begin(operation, self == For::Call)?;
         match self {
-            Started::Done(size) => Ok(size),
-            Started::Pending(call, request, timeout) => call.until_ended(request, timeout),
-        }
-    }
-
-    /// For a call that does not wait.
-    fn leave(self) -> Begun {
-        match self {
-            Started::Done(size) => Begun::Done(size),
-            Started::Pending(call, request, _) => {
-                call.end();
-                Begun::Pending(request)
-            }
+            For::Call => call.until_ended(request, timeout).map(Begun::Done),
+            For::Request => Ok(Begun::Pending(request)),
         }
     }
 }
@@ -173,10 +184,4 @@ fn given<H: Home>(all: bool) -> Outcome<()> {
         false if process::is_empty::<H>() => Err(Status::NodeNotInit),
         false => Err(Status::Parameter),
     }
-}
-
-/// Ends a call with what it came to.
-fn ended<H: Home, T>(call: Call<H>, outcome: Outcome<T>) -> Outcome<T> {
-    call.end();
-    outcome
 }
