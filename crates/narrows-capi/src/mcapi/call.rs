@@ -72,6 +72,23 @@ impl<H: Home> Call<H> {
         unsafe { slot.node.make_guard_unchecked() }
     }
 
+    /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
+    /// request.
+    #[inline]
+    pub fn soon<T>(
+        &mut self,
+        looks: u32,
+        mut attempt: impl FnMut(&mut Node<H>) -> Option<T>,
+    ) -> Option<T> {
+        let node = self.node();
+        let looks = if node.look == 0 { 1 } else { looks };
+        let mut look = || {
+            std::hint::spin_loop();
+            attempt(node)
+        };
+        (0..looks).find_map(|_| look())
+    }
+
     /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
     /// take back what was begun. `attempt` sees to all that can be done without waiting.
     pub fn until<T>(
@@ -185,12 +202,6 @@ impl<H: Home> Quickly<H> {
     pub fn node(&mut self) -> Option<&mut Node<H>> {
         // SAFETY: this has the lock, and lends what is behind it to one at a time.
         unsafe { &mut *self.0.node.data_ptr() }.as_deref_mut()
-    }
-
-    /// How often a call looks for what it wants before it takes the long way.
-    #[inline(always)]
-    pub fn looks(&mut self) -> u32 {
-        self.node().map_or(1, |node| node.looks())
     }
 
     /// Ends it.

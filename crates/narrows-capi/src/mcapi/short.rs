@@ -173,23 +173,6 @@ impl<H: Home> Node<H> {
         }
     }
 
-    /// How often a call looks for what it wants before it takes the long way.
-    #[inline]
-    pub fn looks(&self) -> u32 {
-        if self.look == 0 { 1 } else { H::LOOKS }
-    }
-
-    /// Whether something can be received the short way that was not there yet: looks for it some times.
-    #[inline(never)]
-    pub fn comes_soon(&mut self, handle: Handle) -> bool {
-        let looks = self.looks();
-        let Some((inlet, _)) = self.shorts.receiving(handle) else { return false };
-        (1..looks).any(|_| {
-            std::hint::spin_loop();
-            !inlet.is_empty()
-        })
-    }
-
     /// Does what is to be done besides after something went the short way: rings, or gives credit.
     pub fn follow_up(&mut self, handle: Handle) {
         match self.shorts.get(handle).map(|place| &mut place.way) {

@@ -11,7 +11,7 @@ use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::{Incoming, Outgoing};
-use super::{Begun, For, Verdict, begin};
+use super::{Begun, For};
 
 /// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
 #[inline]
@@ -20,20 +20,8 @@ pub(super) fn channel<H: Home>(handle: u32) -> Outcome<(Call<H>, Handle)> {
     Ok((process::of_handle::<H>(handle, Status::ChanInvalid)?, handle))
 }
 
-/// Connects two endpoints by a channel, without waiting.
-#[inline(never)]
-pub(super) unsafe extern "C" fn connect_i<H: Home>(
-    from: u32,
-    to: u32,
-    request: *mut u32,
-    status: *mut u32,
-    kind: Kind,
-) {
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &|| connect::<H>(from, to, kind)) };
-}
-
-fn connect<H: Home>(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
+/// Connects two endpoints by a channel.
+pub(super) fn connect<H: Home>(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
     let (from, to) = (EndpointId(from), EndpointId(to));
     let mut call = process::of_endpoint::<H>(from)?;
     if call.node().id != from.node() {
@@ -48,22 +36,8 @@ fn connect<H: Home>(from: u32, to: u32, kind: Kind) -> Outcome<Begun> {
     Ok(Begun::Pending(request))
 }
 
-/// Opens the channel of an endpoint, without waiting.
-#[inline(never)]
-pub(super) unsafe extern "C" fn open_i<H: Home>(
-    handle: *mut u32,
-    endpoint: u32,
-    request: *mut u32,
-    status: *mut u32,
-    what: (Kind, Direction),
-) {
-    // SAFETY: as was promised.
-    let handle = unsafe { Output::new(handle) };
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &|| open::<H>(handle, endpoint, what)) };
-}
-
-fn open<H: Home>(
+/// Opens the channel of an endpoint.
+pub(super) fn open<H: Home>(
     handle: Output<u32>,
     endpoint: u32,
     (kind, direction): (Kind, Direction),
@@ -84,19 +58,8 @@ fn open<H: Home>(
     opened.map(Begun::from)
 }
 
-/// Closes one side of a channel, without waiting.
-#[inline(never)]
-pub(super) unsafe extern "C" fn close_i<H: Home>(
-    handle: u32,
-    request: *mut u32,
-    status: *mut u32,
-    what: (Kind, Direction),
-) {
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &|| close::<H>(handle, what)) };
-}
-
-fn close<H: Home>(handle: u32, (kind, direction): (Kind, Direction)) -> Outcome<Begun> {
+/// Closes one side of a channel.
+pub(super) fn close<H: Home>(handle: u32, (kind, direction): (Kind, Direction)) -> Outcome<Begun> {
     let (mut call, handle) = channel::<H>(handle)?;
     let node = call.node();
     node.progress();
@@ -107,18 +70,7 @@ fn close<H: Home>(handle: u32, (kind, direction): (Kind, Direction)) -> Outcome<
 }
 
 /// How many entries of a channel can be received without waiting.
-#[inline(never)]
-pub(super) unsafe extern "C" fn available<H: Home>(
-    handle: u32,
-    kind: Kind,
-    status: *mut u32,
-) -> u32 {
-    // SAFETY: as was promised.
-    let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(0, |verdict| verdict.of(there::<H>(handle, kind), 0))
-}
-
-fn there<H: Home>(handle: u32, kind: Kind) -> Outcome<u32> {
+pub(super) fn available<H: Home>(handle: u32, kind: Kind) -> Outcome<u32> {
     let (mut call, handle) = channel::<H>(handle)?;
     let node = call.node();
     let channel = node.channels.get(handle).filter(|channel| channel.is(kind, Direction::Receive));
@@ -151,12 +103,12 @@ pub(super) fn send<H: Home>(handle: u32, what: Outgoing, whom: For) -> Outcome<B
 #[inline(never)]
 pub(super) fn receive<H: Home>(handle: u32, what: Incoming, whom: For) -> Outcome<Begun> {
     let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node();
-    if let Some(received) = node.receive_entry(handle, what) {
-        node.turn();
+    let looks = whom.looks::<H>();
+    if let Some(received) = call.soon(looks, |node| node.receive_entry(handle, what)) {
+        call.node().turn();
         return received.map(Begun::Done);
     }
-    let (timeout, _) = waits(node.channels.get(handle));
+    let (timeout, _) = waits(call.node().channels.get(handle));
     whom.begin(call, Operation::Receive { channel: handle, what }, timeout)
 }
 

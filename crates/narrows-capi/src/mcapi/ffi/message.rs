@@ -192,30 +192,21 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
     let Some(mut quickly) = quickly else {
         return receive_long::<H>(id, buffer, size, verdict, None);
     };
-    let mut looks = 1;
-    loop {
-        let taken = match quickly.node() {
-            Some(node) => node.collect_message(id, buffer.there()),
-            None => Quick::Not,
-        };
-        match taken {
-            Quick::Done(len) if len <= buffer_size => {
-                size.put(len);
-                verdict.say(Status::Success);
-                return quickly.end();
-            }
-            Quick::Done(len) | Quick::More(len) => {
-                size.put(len.min(buffer_size));
-                return received_more(quickly, len > buffer_size, verdict);
-            }
-            Quick::Not if looks == quickly.looks() => {
-                return receive_long(id, buffer, size, verdict, Some(quickly));
-            }
-            Quick::Not => {
-                looks += 1;
-                std::hint::spin_loop();
-            }
+    let taken = match quickly.node() {
+        Some(node) => node.collect_message(id, buffer.there()),
+        None => Quick::Not,
+    };
+    match taken {
+        Quick::Done(len) if len <= buffer_size => {
+            size.put(len);
+            verdict.say(Status::Success);
+            quickly.end();
         }
+        Quick::Done(len) | Quick::More(len) => {
+            size.put(len.min(buffer_size));
+            received_more(quickly, len > buffer_size, verdict);
+        }
+        Quick::Not => receive_long(id, buffer, size, verdict, Some(quickly)),
     }
 }
 
@@ -252,11 +243,11 @@ fn receive<H: Home>(id: EndpointId, mut buffer: Buffer, wanted: bool, whom: For)
     if !wanted {
         return Err(Status::Parameter);
     }
-    let node = call.node();
-    let (inner, timeout) = receiver(node, id)?;
-    if let Some(taken) = node.receive_message(inner, buffer.get()) {
-        node.turn();
-        let done = taken.and_then(|len| received(len, buffer.room()));
+    let (inner, timeout) = receiver(call.node(), id)?;
+    let (looks, room) = (whom.looks::<H>(), buffer.room());
+    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get())) {
+        call.node().turn();
+        let done = taken.and_then(|len| received(len, room));
         return done.map(Begun::Done);
     }
     whom.begin(call, Operation::ReceiveMessage { inner, buffer }, timeout)

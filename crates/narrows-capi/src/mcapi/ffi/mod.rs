@@ -38,8 +38,9 @@ use scalar::*;
 use std::ptr::NonNull;
 
 use super::call::{Call, Quickly};
+use super::control::Kind;
 use super::endpoint::Direction;
-use super::foreign::Variable;
+use super::foreign::{Output, Variable};
 use super::home::Home;
 use super::id::Handle;
 use super::process;
@@ -115,6 +116,15 @@ enum For {
 }
 
 impl For {
+    /// How often is looked before there is a request.
+    #[inline]
+    fn looks<H: Home>(self) -> u32 {
+        match self {
+            For::Call => H::LOOKS,
+            For::Request => 1,
+        }
+    }
+
     /// Has a request for what could not be done at once, and waits for it if it is a call's: so many
     /// milliseconds at most.
     #[inline(never)]
@@ -156,6 +166,54 @@ unsafe fn begin<H: Home>(status: *mut u32, request: *mut u32, act: &dyn Fn() -> 
             verdict.say(status);
         }
     }
+}
+
+/// Connects two endpoints by a channel, without waiting.
+#[inline(never)]
+unsafe extern "C" fn connect_i<H: Home>(
+    from: u32,
+    to: u32,
+    request: *mut u32,
+    status: *mut u32,
+    kind: Kind,
+) {
+    // SAFETY: as was promised.
+    unsafe { begin::<H>(status, request, &|| channel::connect::<H>(from, to, kind)) };
+}
+
+/// Opens the channel of an endpoint, without waiting.
+#[inline(never)]
+unsafe extern "C" fn open_i<H: Home>(
+    handle: *mut u32,
+    endpoint: u32,
+    request: *mut u32,
+    status: *mut u32,
+    what: (Kind, Direction),
+) {
+    // SAFETY: as was promised.
+    let handle = unsafe { Output::new(handle) };
+    // SAFETY: as was promised.
+    unsafe { begin::<H>(status, request, &|| channel::open::<H>(handle, endpoint, what)) };
+}
+
+/// Closes one side of a channel, without waiting.
+#[inline(never)]
+unsafe extern "C" fn close_i<H: Home>(
+    handle: u32,
+    request: *mut u32,
+    status: *mut u32,
+    what: (Kind, Direction),
+) {
+    // SAFETY: as was promised.
+    unsafe { begin::<H>(status, request, &|| channel::close::<H>(handle, what)) };
+}
+
+/// How many entries of a channel can be received without waiting.
+#[inline(never)]
+unsafe extern "C" fn available<H: Home>(handle: u32, kind: Kind, status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let verdict = unsafe { Verdict::new(status) };
+    verdict.map_or(0, |verdict| verdict.of(channel::available::<H>(handle, kind), 0))
 }
 
 /// Ends a call that went the short way, with something else to do.

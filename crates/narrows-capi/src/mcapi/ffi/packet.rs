@@ -10,8 +10,10 @@ use super::super::id::Handle;
 use super::super::process;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::{Incoming, Outgoing, Quick};
-use super::channel::{self, available, close_i, connect_i, open_i};
-use super::{Begun, Direction, For, Verdict, begin, given, sent_more};
+use super::{
+    Begun, Direction, For, Verdict, available, begin, channel, close_i, connect_i, given, open_i,
+    sent_more,
+};
 
 /// Connects two endpoints by a packet channel.
 #[inline(always)]
@@ -190,19 +192,7 @@ extern "C" fn receive_long<H: Home>(
     verdict: Verdict,
     quickly: Option<Quickly<H>>,
 ) {
-    if let Some(mut quickly) = quickly
-        && let Some(node) = quickly.node()
-        && node.comes_soon(Handle(handle))
-    {
-        match node.take_block(Handle(handle), out, size) {
-            Quick::Done(()) => {
-                verdict.say(Status::Success);
-                return quickly.end();
-            }
-            Quick::More(()) => return sent_more(handle, quickly, verdict),
-            Quick::Not => {}
-        }
-    }
+    drop(quickly);
     let wanted = !out.is_null() && !size.is_null();
     let received = receive::<H>(handle, out, wanted, For::Call).map(Begun::done);
     if let Ok(len) = received {

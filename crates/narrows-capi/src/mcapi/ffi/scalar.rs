@@ -7,8 +7,9 @@ use super::super::id::Handle;
 use super::super::process;
 use super::super::status::Status;
 use super::super::transfer::{Incoming, Outgoing, Quick};
-use super::channel::{self, available, close_i, connect_i, open_i};
-use super::{Begun, Direction, For, Verdict, sent_more};
+use super::{
+    Begun, Direction, For, Verdict, available, channel, close_i, connect_i, open_i, sent_more,
+};
 
 /// Connects two endpoints by a scalar channel.
 #[inline(always)]
@@ -126,19 +127,7 @@ extern "C" fn receive_long<H: Home>(
     quickly: Option<Quickly<H>>,
     len: u32,
 ) -> u64 {
-    if let Some(mut quickly) = quickly
-        && let Some(node) = quickly.node()
-        && node.comes_soon(Handle(handle))
-    {
-        match node.take_word(Handle(handle), len) {
-            Quick::Done(word) => {
-                verdict.say(Status::Success);
-                return quickly.end_with(word);
-            }
-            Quick::More(word) => return received_more(handle, verdict, quickly, word),
-            Quick::Not => {}
-        }
-    }
+    drop(quickly);
     let received = channel::receive::<H>(handle, Incoming::Scalar { len }, For::Call);
     verdict.of(received.map(Begun::done), 0)
 }
