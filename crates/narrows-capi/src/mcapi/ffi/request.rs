@@ -248,7 +248,7 @@ impl Several {
                     return Ok(found);
                 }
             }
-            let passed = H::now() - start >= u64::from(timeout) * MILLISECOND;
+            let passed = H::now().saturating_sub(start) >= u64::from(timeout) * MILLISECOND;
             if timeout != INFINITE && passed && self.any(None, &mut |_, _, _| true) {
                 return Err(Status::Timeout);
             }
