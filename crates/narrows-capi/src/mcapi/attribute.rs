@@ -138,9 +138,8 @@ impl Attributes {
 impl<H: Home> Node<H> {
     /// The value of an attribute of this node's own endpoint, in one word or two.
     pub fn attribute(&mut self, id: EndpointId, number: u32) -> Outcome<[u32; 2]> {
-        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
+        let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
         let waiting = self.stack.available(inner).unwrap_or(0);
-        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
         size(number)?;
         Ok(match number {
             GET_COUNT => [endpoint.gets, 0],
@@ -162,8 +161,7 @@ impl<H: Home> Node<H> {
         number: u32,
         value: Option<u32>,
     ) -> Outcome<()> {
-        let own = self.endpoints.find(id).and_then(|inner| self.endpoints.get_mut(inner));
-        let Some(endpoint) = own else {
+        let Some((_, endpoint)) = self.endpoints.own_mut(id) else {
             let known = id.node() != self.id && self.peers.find(id).is_some();
             if !known {
                 return Err(Status::EndpInvalid);

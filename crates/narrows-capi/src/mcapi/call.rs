@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 use std::time::Duration;
 
 use parking_lot::lock_api::RawMutex as _;
@@ -16,18 +15,32 @@ use super::request::Done;
 use super::slot::{Guard, Slot};
 use super::status::{Outcome, Status};
 
-/// A node that a call has locked. It has the slot's lock, as a guard would.
+/// Nanoseconds of a millisecond.
+pub(super) const MILLISECOND: u64 = 1_000_000;
+
+/// A node that a call has locked. It has the slot's lock, as a guard would, and there is a node in the
+/// slot.
 pub(super) struct Call<H: Home> {
     pub slot: &'static Slot<H>,
-    /// What is in the slot.
-    node: NonNull<Node<H>>,
 }
 
 impl<H: Home> Drop for Call<H> {
-    #[inline(never)]
+    #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: `new` has locked it.
-        unsafe { self.slot.node.force_unlock() };
+        self.slot.end_call();
+    }
+}
+
+impl<H: Home> Slot<H> {
+    /// Ends a call: whoever waits for something that has ended is told.
+    #[inline(never)]
+    fn end_call(&'static self) {
+        let call = &mut *ManuallyDrop::new(Call { slot: self });
+        if std::mem::take(&mut call.node().news) {
+            self.tell();
+        }
+        // SAFETY: the call that ends has locked it.
+        unsafe { self.node.force_unlock() };
     }
 }
 
@@ -38,17 +51,18 @@ impl<H: Home> Call<H> {
     }
 
     /// With the slot's lock.
-    fn of(slot: &'static Slot<H>, mut guard: Guard<'static, H>) -> Option<Call<H>> {
-        let node = NonNull::from(guard.as_deref_mut()?);
+    fn of(slot: &'static Slot<H>, guard: Guard<'static, H>) -> Option<Call<H>> {
+        guard.as_ref()?;
         std::mem::forget(guard);
-        Some(Call { slot, node })
+        Some(Call { slot })
     }
 
     /// The node.
     #[inline]
     pub fn node(&mut self) -> &mut Node<H> {
-        // SAFETY: it is in the slot, of which this has the lock, and is lent to one at a time.
-        unsafe { self.node.as_mut() }
+        // SAFETY: this has the lock, and lends what is behind it to one at a time; `of` has seen that
+        // there is a node.
+        unsafe { (*self.slot.node.data_ptr()).as_deref_mut().unwrap_unchecked() }
     }
 
     /// The lock that it has.
@@ -67,7 +81,7 @@ impl<H: Home> Call<H> {
         mut attempt: impl FnMut(&mut Node<H>) -> Option<T>,
     ) -> Option<T> {
         let node = self.node();
-        let looks = if node.look.is_zero() { 1 } else { looks };
+        let looks = if node.look == 0 { 1 } else { looks };
         let mut look = || {
             std::hint::spin_loop();
             attempt(node)
@@ -105,16 +119,14 @@ impl<H: Home> Call<H> {
     ) -> Outcome<()> {
         let (slot, life, look) = (self.slot, self.node().life, self.node().look);
         if over(self.node()) {
-            self.end();
             return Ok(());
         }
         let start = H::now();
-        let until =
-            (timeout != INFINITE).then(|| start + Duration::from_millis(u64::from(timeout)));
+        let until = (timeout != INFINITE).then(|| start + u64::from(timeout) * MILLISECOND);
         let mut leads = false;
         let outcome = loop {
-            let node = self.node();
-            if until.is_some_and(|until| H::now() >= until) {
+            let (node, now) = (self.node(), H::now());
+            if until.is_some_and(|until| now >= until) {
                 give_up(node);
                 break Err(Status::Timeout);
             }
@@ -126,9 +138,10 @@ impl<H: Home> Call<H> {
                 slot.tell();
             }
             let guard = self.into_guard();
+            let left = until.map(|until| Duration::from_nanos(until - now));
             let guard = match leads {
-                true => slot.lead(guard, until, H::now().saturating_sub(start) < look),
-                false => slot.follow(guard, until),
+                true => slot.lead(guard, left, now.saturating_sub(start) < look),
+                false => slot.follow(guard, left),
             };
             self = Call::of(slot, guard).ok_or(Status::NodeNotInit)?;
             if self.node().life != life {
@@ -144,7 +157,6 @@ impl<H: Home> Call<H> {
             // Another has to lead.
             node.news = true;
         }
-        self.end();
         outcome
     }
 
@@ -155,14 +167,6 @@ impl<H: Home> Call<H> {
             node.cancel(request);
         })
     }
-
-    /// Ends the call: whoever waits for something that has ended is told.
-    #[inline(never)]
-    pub fn end(mut self) {
-        if std::mem::take(&mut self.node().news) {
-            self.slot.tell();
-        }
-    }
 }
 
 /// A node that nobody had locked, for the short way of calls that usually find what they want. It
@@ -172,8 +176,16 @@ pub(super) struct Quickly<H: Home>(&'static Slot<H>);
 impl<H: Home> Drop for Quickly<H> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: `new` has locked it.
-        unsafe { self.0.node.raw().unlock() };
+        self.0.unlock();
+    }
+}
+
+impl<H: Home> Slot<H> {
+    #[cold]
+    #[inline(never)]
+    fn unlock(&self) {
+        // SAFETY: who drops a `Quickly` has locked it.
+        unsafe { self.node.raw().unlock() };
     }
 }
 
@@ -220,7 +232,7 @@ impl<H: Home> Quickly<H> {
     }
 
     /// Sees to what else there was to do when something was done with a handle, or none.
-    #[inline(always)]
+    #[inline(never)]
     pub fn follow_up(mut self, handle: Handle) {
         let slot = self.0;
         let Some(node) = self.node() else { return };

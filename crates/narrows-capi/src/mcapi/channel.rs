@@ -197,9 +197,8 @@ impl<H: Home> Node<H> {
         to: u16,
         (theirs, compared): (u32, [u32; 3]),
     ) -> Outcome<Handle> {
-        let inner = self.endpoints.find(self.id.endpoint(to & 0xfff)).filter(|_| to <= 0xfff);
-        let inner = inner.ok_or(Status::EndpInvalid)?;
-        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        let own = self.endpoints.own(self.id.endpoint(to & 0xfff)).filter(|_| to <= 0xfff);
+        let (inner, endpoint) = own.ok_or(Status::EndpInvalid)?;
         fits(endpoint, kind, Direction::Receive)?;
         if endpoint.attributes.compared() != compared {
             return Err(Status::AttrIncompatible);
@@ -361,8 +360,7 @@ impl<H: Home> Node<H> {
             self.say(remote.link, message);
             return Ok(request);
         }
-        let inner = self.endpoints.find(from).ok_or(Status::EndpInvalid)?;
-        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        let (inner, endpoint) = self.endpoints.own(from).ok_or(Status::EndpInvalid)?;
         let place = Place { port: inner, tag: endpoint.tag };
         let request = self.requests.add(Operation::Connect { asked: None }, false)?;
         if let Err(status) = self.connect_from(place, kind, to, Asker::Here(request)) {

@@ -96,7 +96,7 @@ impl<H: Home> Node<H> {
         let Some(channel) = self.channels.get_mut(handle) else { return };
         channel.stash = None;
         let Some(ring) = channel.ring else { return };
-        while let Ok(Some(arrival)) = self.take_entry(ring) {
+        while let Ok(Some(arrival)) = self.stack.take_from_channel(ring) {
             if let Some(block) = arrival.block {
                 self.stack.release_block(ring.link, block);
             }

@@ -131,6 +131,18 @@ impl Endpoints {
         let inner = self.ports.get(usize::from(id.port())).copied();
         inner.filter(|inner| *inner != 0 && id.node() == self.node)
     }
+    /// An endpoint of this node, with its port of the stack's.
+    #[inline(never)]
+    pub fn own(&self, id: EndpointId) -> Option<(u16, &Endpoint)> {
+        let inner = self.find_quickly(id)?;
+        Some((inner, self.get_quickly(inner)?))
+    }
+    /// As [`Endpoints::own`], to be changed.
+    #[inline(never)]
+    pub fn own_mut(&mut self, id: EndpointId) -> Option<(u16, &mut Endpoint)> {
+        let inner = self.find_quickly(id)?;
+        Some((inner, self.get_mut(inner)?))
+    }
     #[inline(never)]
     pub fn get(&self, inner: u16) -> Option<&Endpoint> {
         self.get_quickly(inner)

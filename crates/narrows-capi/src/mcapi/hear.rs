@@ -139,9 +139,9 @@ impl<H: Home> Node<H> {
     }
 
     fn found(&mut self, link: LinkId, peer: u8, request: u32, port: u16) -> bool {
-        let Some(inner) = self.endpoints.find(self.id.endpoint(port & 0xfff)) else { return false };
         let source = self.peers.get(peer).map(|peer| peer.id);
-        let Some(endpoint) = self.endpoints.get_mut(inner) else { return false };
+        let id = self.id.endpoint(port & 0xfff);
+        let Some((inner, endpoint)) = self.endpoints.own_mut(id) else { return false };
         endpoint.gets += 1;
         endpoint.own_gets += u32::from(source == Some(self.id));
         endpoint.source = source;
@@ -202,9 +202,9 @@ impl<H: Home> Node<H> {
 
 /// What a peer said that something ended with.
 fn told(status: u32) -> Result<(), Status> {
-    match Status::named(status) {
-        Some((Status::Success, _)) => Ok(()),
-        Some((status, _)) => Err(status),
+    match Status::of(status) {
+        Some(Status::Success) => Ok(()),
+        Some(status) => Err(status),
         None => Err(Status::Transmission),
     }
 }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{LazyLock, Once, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use narrows::link::Name;
 use narrows::memory::Layout;
@@ -70,7 +70,10 @@ impl Home for Here {
         if !std::ptr::eq(Here::process(), nothing) {
             return Here::process();
         }
-        let new = Box::into_raw(Box::new(Process::new()));
+        // Made by the compiler, and copied.
+        #[allow(clippy::declare_interior_mutable_const)]
+        const NEW: Process<Here> = Process::new();
+        let new = Box::into_raw(Box::new(NEW));
         // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was first.
         if PROCESS.compare_exchange(nothing, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
             // SAFETY: made just now, and nobody has seen it.
@@ -105,9 +108,9 @@ impl Home for Here {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    fn now() -> Duration {
+    fn now() -> u64 {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        START.elapsed()
+        START.elapsed().as_nanos() as u64
     }
 
     fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Host> {

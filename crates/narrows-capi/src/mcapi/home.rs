@@ -4,7 +4,6 @@
 //! alone: `Here` is this machine, and a simulator is another.
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use narrows::link::Name;
 use narrows::memory::Layout;
@@ -53,8 +52,8 @@ pub trait Home: Sized + 'static {
     /// How many cores the calling thread may use.
     fn cores() -> usize;
 
-    /// The time since some moment.
-    fn now() -> Duration;
+    /// The time since some moment, in nanoseconds.
+    fn now() -> u64;
 
     /// The platform of a node that is opened: with its name, the layout of its half of each link, and
     /// what wakes the thread that waits in it, where another thread may want it.

@@ -151,12 +151,12 @@ impl<T> Table<T> {
         *entry = Some(value);
         Some(Handle::new(self.slot, *life, usize::from(place)))
     }
-    #[inline]
+    #[inline(never)]
     pub fn get(&self, handle: Handle) -> Option<&T> {
         let (life, entry) = self.places.get(handle.place())?;
         entry.as_ref().filter(|_| *life == handle.life())
     }
-    #[inline]
+    #[inline(never)]
     pub fn get_mut(&mut self, handle: Handle) -> Option<&mut T> {
         let (life, entry) = self.places.get_mut(handle.place())?;
         entry.as_mut().filter(|_| *life == handle.life())

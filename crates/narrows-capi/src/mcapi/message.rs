@@ -29,8 +29,7 @@ impl<H: Home> Node<H> {
         if bytes.missing() {
             return Err(Status::Parameter);
         }
-        let own = self.endpoints.find(from).and_then(|inner| self.endpoints.get(inner));
-        let own = own.ok_or(Status::EndpInvalid)?;
+        let (_, own) = self.endpoints.own(from).ok_or(Status::EndpInvalid)?;
         if bytes.get().len() > own.attributes.max_payload as usize {
             return Err(Status::MsgSize);
         }

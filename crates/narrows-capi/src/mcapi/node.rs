@@ -1,7 +1,6 @@
 //! A node of MCAPI: its state, and how it moves on.
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use narrows::endpoint::{Address, Limits, Node as Stack, SendError};
 use narrows::link::{LinkId, Name};
@@ -34,36 +33,37 @@ const CHANNEL_SLOTS: u32 = 64;
 /// Answers that wait for room; a peer that lets more gather does not read them.
 pub(super) const MOST_UNSAID: usize = 1024;
 
-/// A node of this process.
+/// A node of this process. What is small comes first, so that it is near the node's own address.
+#[repr(C)]
 pub(super) struct Node<H: Home> {
     pub id: NodeId,
-    /// Tells it from the one that has the slot after it.
-    pub life: u64,
-    /// How long who waits in it looks before it sleeps.
-    pub look: Duration,
-    pub stack: Stack<On<H>>,
-    pub endpoints: Endpoints,
-    pub peers: Peers<H>,
-    pub channels: Table<Channel>,
-    /// Ways of messages, for the short way.
-    pub routes: Routes,
-    /// Sides of channels, for the short way.
-    pub shorts: Shorts<H>,
-    pub requests: Requests,
-    /// The memory in which the packet was that was released last, or the next is likely to be.
-    pub likely: Likely,
     /// Channels whose link is looked for.
     pub hunting: u16,
     /// A thread waits that has the lock unless somebody asks for it.
     pub led: bool,
     /// Something ended that a thread may wait for.
     pub news: bool,
-    /// Calls that may find what they want before the next that sees to everything.
-    pub turns: u8,
-    pub wanted: Vec<Wanted>,
-    pub unsaid: Vec<(LinkId, Control)>,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
     pub unheard: bool,
+    /// Calls that may find what they want before the next that sees to everything.
+    pub turns: u8,
+    /// Tells it from the one that has the slot after it.
+    pub life: u64,
+    /// How many nanoseconds who waits in it looks before it sleeps.
+    pub look: u64,
+    pub endpoints: Endpoints,
+    /// Sides of channels, for the short way.
+    pub shorts: Shorts<H>,
+    pub peers: Peers<H>,
+    pub channels: Table<Channel>,
+    pub requests: Requests,
+    pub unsaid: Vec<(LinkId, Control)>,
+    pub wanted: Vec<Wanted>,
+    /// The memory in which the packet was that was released last, or the next is likely to be.
+    pub likely: Likely,
+    pub stack: Stack<On<H>>,
+    /// Ways of messages, for the short way.
+    pub routes: Routes,
 }
 
 /// The layout of a node's half of each link, with lines of so many bytes.
@@ -83,11 +83,11 @@ impl<H: Home> Node<H> {
         (slot, first): (u32, u16),
         life: u64,
         wakes: &OnceLock<Bell>,
-        look: Duration,
-    ) -> Result<Node<H>, Status> {
-        let layout = layout(On::<H>::LINE).ok_or(Status::NodeInitFailed)?;
-        let name = id.name().ok_or(Status::NodeInitFailed)?;
-        let platform = H::open(&name, layout, wakes).ok_or(Status::NodeInitFailed)?;
+        look: u64,
+    ) -> Option<Box<Node<H>>> {
+        let (peers, shorts) = (Peers::new()?, Shorts::new()?);
+        let layout = layout(On::<H>::LINE)?;
+        let platform = H::open(&id.name()?, layout, wakes)?;
         let limits = Limits {
             // Ended links keep their place until what came over them was received.
             links: 2 * MAX_PEERS,
@@ -96,29 +96,29 @@ impl<H: Home> Node<H> {
             inbox: INBOX as usize,
             longest: 0,
         };
-        let mut stack = Stack::new(platform, limits).map_err(|_| Status::NodeInitFailed)?;
-        stack.open(CONTROL).map_err(|_| Status::NodeInitFailed)?;
+        let mut stack = Stack::new(platform, limits).ok()?;
+        stack.open(CONTROL).ok()?;
         stack.set_strategy(Strategy { placement: PLACEMENT, ..Strategy::default() });
-        Ok(Node {
+        Some(Box::new(Node {
             id,
-            life,
-            look,
-            stack,
-            endpoints: Endpoints::new(id),
-            peers: Peers::new().ok_or(Status::NodeInitFailed)?,
-            channels: Table::new(slot, first, Handle::PLACES),
-            routes: Routes::new(),
-            shorts: Shorts::new().ok_or(Status::NodeInitFailed)?,
-            requests: Requests::new(slot, first),
-            likely: Likely::none(),
             hunting: 0,
             led: false,
             news: false,
-            turns: TURNS,
-            wanted: Vec::with_capacity(64),
-            unsaid: Vec::with_capacity(64),
             unheard: false,
-        })
+            turns: TURNS,
+            life,
+            look,
+            endpoints: Endpoints::new(id),
+            shorts,
+            peers,
+            channels: Table::new(slot, first, Handle::PLACES),
+            requests: Requests::new(slot, first),
+            unsaid: Vec::with_capacity(64),
+            wanted: Vec::with_capacity(64),
+            likely: Likely::none(),
+            stack,
+            routes: Routes::new(),
+        }))
     }
 
     /// How many lives its handles have had at most.

@@ -1,4 +1,4 @@
-//! Packets: sent, received and given back if that can be done now.
+//! Packets: sent and received the short way, held and given back.
 
 use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;
@@ -6,15 +6,12 @@ use std::ptr::with_exposed_provenance_mut;
 use narrows::endpoint::Channel as Ring;
 use narrows::memory::Arrival;
 
-use super::control::Kind;
-use super::endpoint::Direction;
 use super::foreign::{Bytes, Output};
 use super::home::Home;
 use super::id::Handle;
 use super::lender::{Lender, Likely};
 use super::node::{Node, PLACEMENT};
-use super::status::Status;
-use super::transfer::{Attempt, Quick, done, sent};
+use super::transfer::{Quick, done};
 
 impl<H: Home> Node<H> {
     /// Sends a packet the short way, if it is short.
@@ -57,88 +54,8 @@ impl<H: Home> Node<H> {
         done(taken)
     }
 
-    /// Sends a packet if there is room and nothing waits before it.
-    #[inline(never)]
-    pub fn send_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
-        self.lengthen(handle);
-        match self.channel(handle, Kind::Packet, Direction::Send) {
-            Err(status) => Some(Err(status)),
-            Ok(channel) if bytes.len() > channel.longest as usize => Some(Err(Status::PktSize)),
-            Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => {
-                let sent = self.put_packet(handle, bytes)?;
-                self.shorten(handle);
-                Some(sent)
-            }
-        }
-    }
-
-    #[inline(never)]
-    pub fn put_packet(&mut self, handle: Handle, bytes: &[u8]) -> Attempt<()> {
-        let channel = match self.channel(handle, Kind::Packet, Direction::Send) {
-            Ok(channel) => channel,
-            Err(status) => return Some(Err(status)),
-        };
-        if let Err(status) = channel.check() {
-            return Some(Err(status));
-        }
-        let ring = channel.ring?;
-        sent(self.stack.try_send_packet(ring, bytes, PLACEMENT, 0))
-    }
-
-    /// Receives a packet if one is there and nobody waits for it: its size.
-    #[inline(never)]
-    pub fn receive_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
-        if let Some((inlet, lender)) = self.shorts.receive_packets(handle) {
-            if inlet.is_empty() {
-                return None;
-            }
-            let mut size = 0;
-            let taken = Lender::take(lender, inlet, |at, len| {
-                out.put(with_exposed_provenance_mut(at));
-                size = len as u64;
-            });
-            if let Some(due) = taken {
-                if due {
-                    self.stack.credit(inlet);
-                }
-                return Some(Ok(size));
-            }
-        }
-        self.lengthen(handle);
-        match self.channel(handle, Kind::Packet, Direction::Receive) {
-            Err(status) => Some(Err(status)),
-            Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => {
-                let received = self.take_packet(handle, out)?;
-                self.shorten(handle);
-                Some(received)
-            }
-        }
-    }
-
-    #[inline(never)]
-    pub fn take_packet(&mut self, handle: Handle, out: Output<*mut c_void>) -> Attempt<u64> {
-        let channel = match self.channel(handle, Kind::Packet, Direction::Receive) {
-            Ok(channel) => channel,
-            Err(status) => return Some(Err(status)),
-        };
-        let ring = channel.ring?;
-        let arrival = match self.take_entry(ring) {
-            Ok(Some(arrival)) => arrival,
-            nothing => return self.nothing(handle, nothing).map(Err),
-        };
-        Some(match self.hold(ring, &arrival) {
-            Some((at, size)) => {
-                out.put(at);
-                Ok(size as u64)
-            }
-            None => Err(Status::Transmission),
-        })
-    }
-
     /// Notes that the application has a packet: where it is and how long. None if it is no packet.
-    fn hold(&mut self, ring: Ring, arrival: &Arrival) -> Option<(*mut c_void, usize)> {
+    pub fn hold(&mut self, ring: Ring, arrival: &Arrival) -> Option<(*mut c_void, usize)> {
         let block = arrival.block?;
         let (_, offset) = self.stack.place_of(ring.link, block)?;
         let Some(lender) = self.lender(ring.link) else {

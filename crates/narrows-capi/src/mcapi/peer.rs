@@ -166,6 +166,11 @@ impl<H: Home> Peers<H> {
         }
         None
     }
+    /// Whether an endpoint was got that is still there.
+    #[inline(never)]
+    pub fn has(&self, id: EndpointId) -> bool {
+        self.find(id).is_some_and(|remote| remote.end.is_none())
+    }
     #[inline(never)]
     pub fn find_mut(&mut self, id: EndpointId) -> Option<&mut Remote> {
         self.changes += 1;
@@ -230,10 +235,9 @@ impl<H: Home> Node<H> {
     /// The stack's port of an endpoint that has to be this node's own.
     #[inline]
     pub fn own_endpoint(&self, id: EndpointId) -> Outcome<u16> {
-        let remote = || self.peers.find(id).is_some_and(|remote| remote.end.is_none());
         match self.endpoints.find(id) {
             Some(inner) => Ok(inner),
-            None if remote() => Err(Status::EndpRemote),
+            None if self.peers.has(id) => Err(Status::EndpRemote),
             None => Err(Status::EndpInvalid),
         }
     }
@@ -246,8 +250,7 @@ impl<H: Home> Node<H> {
         of_call: bool,
     ) -> Outcome<Option<Handle>> {
         if id.node() == self.id
-            && let Some(inner) = self.endpoints.find(id)
-            && let Some(endpoint) = self.endpoints.get_mut(inner)
+            && let Some((_, endpoint)) = self.endpoints.own_mut(id)
         {
             endpoint.gets += 1;
             endpoint.own_gets += 1;
@@ -284,9 +287,8 @@ impl<H: Home> Node<H> {
     /// Gives a get back.
     pub fn release_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
         if id.node() == self.id {
-            let endpoint = self.endpoints.find(id).and_then(|inner| self.endpoints.get_mut(inner));
-            let endpoint = endpoint.filter(|endpoint| endpoint.own_gets > 0);
-            endpoint.ok_or(Status::EndpInvalid)?.given_back(true);
+            let own = self.endpoints.own_mut(id).filter(|(_, endpoint)| endpoint.own_gets > 0);
+            own.ok_or(Status::EndpInvalid)?.1.given_back(true);
             return Ok(());
         }
         let remote = self.peers.find_mut(id).filter(|remote| remote.gets > 0);
@@ -322,11 +324,13 @@ impl<H: Home> Node<H> {
     /// Deletes an endpoint of this node's.
     pub fn delete_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
         if id.node() != self.id {
-            let known = self.peers.find(id).is_some_and(|remote| remote.end.is_none());
-            return Err(if known { Status::EndpNotOwner } else { Status::EndpInvalid });
+            return Err(if self.peers.has(id) {
+                Status::EndpNotOwner
+            } else {
+                Status::EndpInvalid
+            });
         }
-        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
-        let endpoint = self.endpoints.get(inner).ok_or(Status::EndpInvalid)?;
+        let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
         let channel = endpoint.channel.and_then(|handle| self.channels.get(handle));
         if endpoint.opening.is_some() || channel.is_some_and(|channel| channel.open) {
             return Err(Status::ChanOpen);

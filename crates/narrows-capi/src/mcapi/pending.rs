@@ -81,22 +81,13 @@ impl<H: Home> Node<H> {
                 }
                 done
             }
-            Operation::SendPacket { channel, bytes } => {
-                let (channel, bytes) = (*channel, *bytes);
-                let sent = self.put_packet(channel, bytes.get());
-                sent.map(|sent| sent.map(|()| bytes.get().len() as u64))
+            Operation::Send { channel, what } => {
+                let (channel, what) = (*channel, *what);
+                self.put_entry(channel, what)
             }
-            Operation::ReceivePacket { channel, out } => {
-                let (channel, out) = (*channel, *out);
-                self.take_packet(channel, out)
-            }
-            Operation::SendScalar { channel, value, len } => {
-                let (channel, value, len) = (*channel, *value, *len);
-                self.put_scalar(channel, value, len).map(|sent| sent.map(|()| 0))
-            }
-            Operation::ReceiveScalar { channel, len } => {
-                let (channel, len) = (*channel, *len);
-                self.take_scalar(channel, len)
+            Operation::Receive { channel, what } => {
+                let (channel, what) = (*channel, *what);
+                self.take_entry(channel, what)
             }
             _ => None,
         };
@@ -170,7 +161,7 @@ impl<H: Home> Node<H> {
                     *receiving += 1;
                 }
             }
-            Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {
+            Operation::Send { channel, .. } => {
                 let channel = *channel;
                 self.lengthen(channel);
                 if let Some(channel) = self.channels.get_mut(channel) {
@@ -178,7 +169,7 @@ impl<H: Home> Node<H> {
                     let _ = channel.ring.map(|ring| self.stack.want_room(ring, true));
                 }
             }
-            Operation::ReceivePacket { channel, .. } | Operation::ReceiveScalar { channel, .. } => {
+            Operation::Receive { channel, .. } => {
                 let channel = *channel;
                 self.lengthen(channel);
                 if let Some(channel) = self.channels.get_mut(channel) {
@@ -234,12 +225,12 @@ impl<H: Home> Node<H> {
                     *receiving = receiving.saturating_sub(1);
                 }
             }
-            Operation::SendPacket { channel, .. } | Operation::SendScalar { channel, .. } => {
+            Operation::Send { channel, .. } => {
                 if let Some(ring) = self.pends_no_more(*channel) {
                     let _ = self.stack.want_room(ring, false);
                 }
             }
-            Operation::ReceivePacket { channel, .. } | Operation::ReceiveScalar { channel, .. } => {
+            Operation::Receive { channel, .. } => {
                 if let Some(ring) = self.pends_no_more(*channel) {
                     let _ = self.stack.watch_channel(ring, false);
                 }

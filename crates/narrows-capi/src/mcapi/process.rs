@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -16,9 +15,9 @@ use super::status::{Outcome, Status};
 /// Places for nodes, of which the first [`Handle::SLOTS`] are used: whatever number the upper bits of
 /// a handle are is a place.
 const SLOTS: usize = 1 << 6;
-/// How long a thread usually looks before it sleeps.
-const LOOK: Duration = Duration::from_micros(50);
-/// The variable of the environment that says otherwise, in microseconds.
+/// How long a thread usually looks before it sleeps, in microseconds.
+const LOOK: u64 = 50;
+/// The variable of the environment that says otherwise.
 const LOOK_VARIABLE: &str = "NARROWS_MCAPI_LOOK";
 
 /// The nodes of a process.
@@ -62,12 +61,11 @@ impl<H: Home> Default for Process<H> {
     }
 }
 
-/// How long threads look before they sleep in a node that is opened now, by a thread that may use so
+/// How many microseconds threads look before they sleep in a node that is opened now, by a thread that may use so
 /// many cores: what the environment says, or else no time where looking takes the other side's core.
-fn look(said: Option<&OsStr>, cores: usize) -> Outcome<Duration> {
-    let Some(said) = said else { return Ok(if cores > 1 { LOOK } else { Duration::ZERO }) };
-    let micros = said.to_str().and_then(|text| text.parse().ok());
-    micros.map(Duration::from_micros).ok_or(Status::NodeInitFailed)
+fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
+    let Some(said) = said else { return Ok(if cores > 1 { LOOK } else { 0 }) };
+    said.to_str().and_then(|text| text.parse().ok()).ok_or(Status::NodeInitFailed)
 }
 
 /// The node that a handle belongs to.
@@ -76,17 +74,14 @@ pub(super) fn quickly_for<H: Home>(handle: u32) -> Option<Quickly<H>> {
     Quickly::new(H::process().slots.get((handle >> 26) as usize)?)
 }
 
-/// The node of an endpoint, if it is found at once.
+/// The node that an endpoint may be of, if it is found at once. Whichever it is, the endpoint is looked
+/// for there.
 #[inline(always)]
 pub(super) fn quickly_at<H: Home>(endpoint: EndpointId) -> Option<Quickly<H>> {
-    let (process, id) = (H::process(), endpoint.node());
+    let process = H::process();
     // Relaxed: the lock orders what is behind it.
-    let at = process.near.get(near(id))?.load(Ordering::Relaxed);
-    let slot = process.slots.get(at as usize & (SLOTS - 1))?;
-    if slot.id.load(Ordering::Relaxed) != id.0 {
-        return None;
-    }
-    Quickly::new(slot)
+    let at = process.near.get(near(endpoint.node()))?.load(Ordering::Relaxed);
+    Quickly::new(process.slots.get(at as usize & (SLOTS - 1))?)
 }
 
 /// Where [`Process::near`] has the slot of a node.
@@ -109,7 +104,6 @@ pub(super) fn release<H: Home>(
     let slot = H::process().used().iter().find(|slot| {
         let Some(mut call) = Call::new(slot) else { return false };
         let given = give_back(call.node());
-        call.end();
         given.is_some()
     })?;
     H::released_by(slot);
@@ -170,9 +164,7 @@ fn none_of<H: Home>(otherwise: Status) -> Status {
 pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) -> Option<T> {
     H::process().used().iter().find_map(|slot| {
         let mut call = Call::new(slot)?;
-        let answer = ask(call.node());
-        call.end();
-        answer
+        ask(call.node())
     })
 }
 
@@ -223,8 +215,8 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
     let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), H::cores())?;
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
     let first = slot.first.load(Ordering::Relaxed);
-    let node = Node::open(id, (at as u32, first), life, &slot.bell, look)?;
-    *slot.lock() = Some(Box::new(node));
+    let node = Node::open(id, (at as u32, first), life, &slot.bell, look.saturating_mul(1000));
+    *slot.lock() = Some(node.ok_or(Status::NodeInitFailed)?);
     slot.id.store(id.0, Ordering::Relaxed);
     if let Some(near) = process.near.get(near(id)) {
         near.store(at as u32, Ordering::Relaxed);
@@ -259,9 +251,9 @@ mod tests {
     #[test]
     fn the_environment_says_how_long_to_look() {
         let of = |said: &str, cores| look(Some(OsStr::new(said)), cores);
-        assert_eq!((look(None, 2), look(None, 1)), (Ok(LOOK), Ok(Duration::ZERO)));
-        assert_eq!((of("0", 2), of("0", 1)), (Ok(Duration::ZERO), Ok(Duration::ZERO)));
-        assert_eq!(of("250", 1), Ok(Duration::from_micros(250)));
+        assert_eq!((look(None, 2), look(None, 1)), (Ok(LOOK), Ok(0)));
+        assert_eq!((of("0", 2), of("0", 1)), (Ok(0), Ok(0)));
+        assert_eq!(of("250", 1), Ok(250));
         for nonsense in ["", "-1", "1.5", "50us", "99999999999999999999"] {
             assert_eq!(of(nonsense, 2), Err(Status::NodeInitFailed), "{nonsense}");
         }

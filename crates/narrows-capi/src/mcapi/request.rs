@@ -1,13 +1,13 @@
 //! Operations that are not finished, and how they ended.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
 
 use narrows::link::LinkId;
 
 use super::foreign::{Buffer, Bytes, Output};
 use super::id::{EndpointId, Handle, NodeId, Table};
 use super::status::{Outcome, Status};
+use super::transfer::{Incoming, Outgoing};
 
 /// Requests that C may have at a time.
 pub(super) const MAX_REQUESTS: usize = 1000;
@@ -29,24 +29,17 @@ pub(super) enum Operation {
     SendMessage { to: EndpointId, bytes: Bytes, priority: u8 },
     /// A message.
     ReceiveMessage { inner: u16, buffer: Buffer },
-    /// Room for a packet.
-    SendPacket { channel: Handle, bytes: Bytes },
-    /// A packet; where its address goes.
-    ReceivePacket { channel: Handle, out: Output<*mut c_void> },
-    /// Room for a scalar.
-    SendScalar { channel: Handle, value: u64, len: u32 },
-    /// A scalar of so many bytes.
-    ReceiveScalar { channel: Handle, len: u32 },
+    /// Room in a channel for a packet or a scalar.
+    Send { channel: Handle, what: Outgoing },
+    /// A packet or a scalar of a channel.
+    Receive { channel: Handle, what: Incoming },
 }
 
 impl Operation {
     /// The channel that it is for.
     pub fn channel(&self) -> Option<Handle> {
         match self {
-            Operation::SendPacket { channel, .. }
-            | Operation::ReceivePacket { channel, .. }
-            | Operation::SendScalar { channel, .. }
-            | Operation::ReceiveScalar { channel, .. } => Some(*channel),
+            Operation::Send { channel, .. } | Operation::Receive { channel, .. } => Some(*channel),
             _ => None,
         }
     }
@@ -108,10 +101,7 @@ impl Named {
         match number >> 30 {
             0b00 => Named::Kept(Handle(number)),
             0b10 => Named::Ended(Ok(u64::from(rest))),
-            0b11 => match Status::named(rest) {
-                Some((status, _)) => Named::Ended(Err(status)),
-                None => Named::None,
-            },
+            0b11 => Status::of(rest).map_or(Named::None, |status| Named::Ended(Err(status))),
             _ => Named::None,
         }
     }
@@ -249,7 +239,7 @@ mod tests {
     use super::*;
 
     fn scalar() -> Operation {
-        Operation::ReceiveScalar { channel: Handle(0), len: 1 }
+        Operation::Receive { channel: Handle(0), what: Incoming::Scalar { len: 1 } }
     }
 
     #[test]

@@ -89,9 +89,9 @@ impl<H: Home> Node<H> {
     /// Remembers the way from one endpoint to another, if nothing waits before what is sent now.
     #[inline(never)]
     pub fn remember(&mut self, ends: (EndpointId, EndpointId)) {
-        let own = self.endpoints.find(ends.0).and_then(|inner| self.endpoints.get(inner));
+        let own = self.endpoints.own(ends.0);
         let remote = self.peers.find(ends.1).filter(|remote| remote.end.is_none());
-        let (Some(own), Some(remote)) = (own, remote) else { return };
+        let (Some((_, own)), Some(remote)) = (own, remote) else { return };
         let queued = self.peers.get(remote.peer).is_none_or(|peer| peer.queued > 0);
         if queued || (own.attributes.max_payload as usize) < Stack::<On<H>>::SHORT {
             return;

@@ -33,6 +33,9 @@ struct Place<H: Home> {
     way: Way<H>,
 }
 
+/// A side to receive on, with whose memory packets are in.
+type Receiving<'a, H> = (&'a mut Inlet<H>, Option<&'a Arc<Lender<H>>>);
+
 /// The sides by their handles.
 pub(super) struct Shorts<H: Home> {
     places: Box<[Place<H>; Handle::PLACES]>,
@@ -87,6 +90,15 @@ impl<H: Home> Shorts<H> {
     pub fn receive_packets(&mut self, handle: Handle) -> Option<(&mut Inlet<H>, &Arc<Lender<H>>)> {
         match &mut self.get(handle)?.way {
             Way::ReceivePackets(inlet, lender) => Some((inlet, lender)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub fn receiving(&mut self, handle: Handle) -> Option<Receiving<'_, H>> {
+        match &mut self.get(handle)?.way {
+            Way::ReceiveWords(inlet) => Some((inlet, None)),
+            Way::ReceivePackets(inlet, lender) => Some((inlet, Some(lender))),
             _ => None,
         }
     }
@@ -162,7 +174,6 @@ impl<H: Home> Node<H> {
     }
 
     /// Does what is to be done besides after something went the short way: rings, or gives credit.
-    #[inline(always)]
     pub fn follow_up(&mut self, handle: Handle) {
         match self.shorts.get(handle).map(|place| &mut place.way) {
             Some(Way::SendWords(outlet) | Way::SendPackets(outlet) | Way::SendShorter(outlet)) => {

@@ -36,8 +36,8 @@ pub struct Slot<H: Home> {
     /// Whether the leader sleeps with the lock.
     asleep: AtomicBool,
     pub(super) bell: OnceLock<Bell>,
-    /// How often something ended, for the threads that do not lead.
-    ended: Mutex<u64>,
+    /// Who tells the threads that do not lead has it for a moment, and they have it until they sleep.
+    telling: Mutex<()>,
     told: Condvar,
     followers: AtomicU32,
 }
@@ -54,7 +54,7 @@ impl<H: Home> Slot<H> {
             wanting: AtomicU32::new(0),
             asleep: AtomicBool::new(false),
             bell: OnceLock::new(),
-            ended: Mutex::new(0),
+            telling: Mutex::new(()),
             told: Condvar::new(),
             followers: AtomicU32::new(0),
         }
@@ -97,44 +97,37 @@ impl<H: Home> Slot<H> {
         if self.followers.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let mut ended = self.ended.lock();
-        *ended = ended.wrapping_add(1);
+        drop(self.telling.lock());
         self.told.notify_all();
     }
 
-    /// Waits, without the lock, until something has ended or time is up.
+    /// Waits, without the lock, until something has ended or so much time is over, or for no reason less.
     pub(super) fn follow<'a>(
         &'a self,
         guard: Guard<'a, H>,
-        until: Option<Duration>,
+        left: Option<Duration>,
     ) -> Guard<'a, H> {
-        let mut ended = self.ended.lock();
+        let mut telling = self.telling.lock();
         // From here on nothing can end unheard: who tells needs this second lock.
         self.followers.fetch_add(1, Ordering::Relaxed);
         drop(guard);
-        let before = *ended;
-        let same = |now: &mut u64| *now == before;
-        match until {
-            Some(until) => {
-                let left = until.saturating_sub(H::now());
-                let _ = self.told.wait_while_for(&mut ended, same, left);
-            }
-            None => self.told.wait_while(&mut ended, same),
+        match left {
+            Some(left) => drop(self.told.wait_for(&mut telling, left)),
+            None => self.told.wait(&mut telling),
         }
-        drop(ended);
+        drop(telling);
         let guard = self.lock();
         self.followers.fetch_sub(1, Ordering::Relaxed);
         guard
     }
 
-    /// Waits as the leader until something came, somebody wants the lock or time is up.
+    /// Waits as the leader until something came, somebody wants the lock or so much time is over.
     pub(super) fn lead<'a>(
         &'a self,
         mut guard: Guard<'a, H>,
-        until: Option<Duration>,
+        left: Option<Duration>,
         look: bool,
     ) -> Guard<'a, H> {
-        let left = until.map(|until| until.saturating_sub(H::now()));
         let wanted = || self.wanting.load(Ordering::SeqCst) > 0;
         if let Some(node) = guard.as_mut().filter(|node| !wanted() && !node.unheard) {
             node.credit_shorts();

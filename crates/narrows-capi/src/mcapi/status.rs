@@ -10,6 +10,12 @@ macro_rules! statuses {
         pub enum Status { $($name = $value,)* }
 
         impl Status {
+            /// The status of a number.
+            #[inline(never)]
+            pub(super) fn of(number: u32) -> Option<Status> {
+                Status::named(number).map(|(status, _)| status)
+            }
+
             /// The status of a number, and its name in C.
             #[must_use]
             pub fn named(number: u32) -> Option<(Status, &'static str)> {

@@ -4,19 +4,62 @@
 //! taken only where no request waits for the same thing, and the attempt of a request, in the order
 //! requests were made.
 
-use narrows::endpoint::{Channel as Ring, LinkError, SendError};
+use std::ffi::c_void;
+use std::ptr::with_exposed_provenance_mut;
+
+use narrows::endpoint::{LinkError, SendError};
 use narrows::memory::Arrival;
 
 use super::channel::Channel;
 use super::control::Kind;
 use super::endpoint::Direction;
+use super::foreign::{Bytes, Output};
 use super::home::{Home, On};
 use super::id::Handle;
-use super::node::Node;
+use super::lender::Lender;
+use super::node::{Node, PLACEMENT};
 use super::status::{Outcome, Status};
 
 /// The receiver's side of a channel.
 pub(super) type Inlet<H> = narrows::endpoint::Inlet<On<H>>;
+
+/// What is sent on a channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Outgoing {
+    Packet(Bytes),
+    /// The first bytes of a word.
+    Scalar {
+        value: u64,
+        len: u32,
+    },
+}
+
+/// What is to be received on a channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Incoming {
+    /// A packet; where its address goes.
+    Packet(Output<*mut c_void>),
+    /// A scalar of so many bytes.
+    Scalar { len: u32 },
+}
+
+impl Outgoing {
+    fn kind(&self) -> Kind {
+        match self {
+            Outgoing::Packet(_) => Kind::Packet,
+            Outgoing::Scalar { .. } => Kind::Scalar,
+        }
+    }
+}
+
+impl Incoming {
+    fn kind(&self) -> Kind {
+        match self {
+            Incoming::Packet(_) => Kind::Packet,
+            Incoming::Scalar { .. } => Kind::Scalar,
+        }
+    }
+}
 
 /// What the short way came to.
 pub(super) enum Quick<T> {
@@ -54,15 +97,120 @@ impl<H: Home> Node<H> {
         channel.ok_or(Status::ChanInvalid)
     }
 
-    /// Takes the next entry off a ring.
+    /// Sends something if there is room and nothing waits before it: how long it was, if that can be asked.
     #[inline(never)]
-    pub fn take_entry(&mut self, ring: Ring) -> Result<Option<Arrival>, LinkError> {
-        self.stack.take_from_channel(ring)
+    pub fn send_entry(&mut self, handle: Handle, what: Outgoing) -> Attempt<u64> {
+        self.lengthen(handle);
+        match (self.channel(handle, what.kind(), Direction::Send), what) {
+            (Err(status), _) => Some(Err(status)),
+            (Ok(channel), Outgoing::Packet(bytes))
+                if bytes.get().len() > channel.longest as usize =>
+            {
+                Some(Err(Status::PktSize))
+            }
+            (Ok(channel), _) if channel.pending > 0 => None,
+            (Ok(_), _) => {
+                let sent = self.put_entry(handle, what)?;
+                self.shorten(handle);
+                Some(sent)
+            }
+        }
+    }
+
+    /// Sends something if there is room.
+    #[inline(never)]
+    pub fn put_entry(&mut self, handle: Handle, what: Outgoing) -> Attempt<u64> {
+        let channel = match self.channel(handle, what.kind(), Direction::Send) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        if let Err(status) = channel.check() {
+            return Some(Err(status));
+        }
+        let ring = channel.ring?;
+        let (how, len) = match what {
+            Outgoing::Packet(bytes) => {
+                let bytes = bytes.get();
+                (self.stack.try_send_packet(ring, bytes, PLACEMENT, 0), bytes.len() as u64)
+            }
+            Outgoing::Scalar { value, len } => (self.stack.try_send_word(ring, value, len, 0), 0),
+        };
+        sent(how).map(|sent| sent.map(|()| len))
+    }
+
+    /// Receives something if it is there and nobody waits for it: a packet's size or a scalar.
+    #[inline(never)]
+    pub fn receive_entry(&mut self, handle: Handle, what: Incoming) -> Attempt<u64> {
+        let there = match (self.shorts.receiving(handle), what) {
+            (Some((inlet, _)), _) if inlet.is_empty() => return None,
+            (Some((inlet, Some(lender))), Incoming::Packet(out)) => {
+                let mut size = 0;
+                let taken = Lender::take(lender, inlet, |at, len| {
+                    out.put(with_exposed_provenance_mut(at));
+                    size = len as u64;
+                });
+                taken.map(|due| (inlet, size, due))
+            }
+            (Some((inlet, None)), Incoming::Scalar { len }) => {
+                let taken = self.stack.take_word(inlet, len);
+                taken.map(|(word, due)| (inlet, word, due))
+            }
+            _ => None,
+        };
+        if let Some((inlet, what, due)) = there {
+            if due {
+                self.stack.credit(inlet);
+            }
+            return Some(Ok(what));
+        }
+        self.lengthen(handle);
+        match self.channel(handle, what.kind(), Direction::Receive) {
+            Err(status) => Some(Err(status)),
+            Ok(channel) if channel.pending > 0 => None,
+            Ok(_) => {
+                let received = self.take_entry(handle, what)?;
+                self.shorten(handle);
+                Some(received)
+            }
+        }
+    }
+
+    /// Receives something if it is there: a packet's size or a scalar.
+    #[inline(never)]
+    pub fn take_entry(&mut self, handle: Handle, what: Incoming) -> Attempt<u64> {
+        let channel = match self.channel(handle, what.kind(), Direction::Receive) {
+            Ok(channel) => channel,
+            Err(status) => return Some(Err(status)),
+        };
+        let ring = channel.ring?;
+        let arrival = match channel.stash.take() {
+            Some(arrival) => arrival,
+            None => match self.stack.take_from_channel(ring) {
+                Ok(Some(arrival)) => arrival,
+                nothing => return self.nothing(handle, nothing).map(Err),
+            },
+        };
+        Some(match what {
+            Incoming::Packet(out) => match self.hold(ring, &arrival) {
+                Some((at, size)) => {
+                    out.put(at);
+                    Ok(size as u64)
+                }
+                None => Err(Status::Transmission),
+            },
+            Incoming::Scalar { len } if arrival.len == len && arrival.block.is_none() => {
+                Ok(arrival.word)
+            }
+            Incoming::Scalar { .. } => {
+                self.wrong_scalar(handle, arrival);
+                Err(Status::SclSize)
+            }
+        })
     }
 
     /// Nothing was there to be taken: whether anything can come.
     #[cold]
-    pub fn nothing(
+    fn nothing(
         &mut self,
         handle: Handle,
         taken: Result<Option<Arrival>, LinkError>,

@@ -12,7 +12,6 @@ use narrows_sim::time::Time;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// Bytes of a line.
 const LINE: usize = Cpu::LINE as usize;
@@ -151,8 +150,8 @@ impl Home for Simulated {
         caller().map_or(1, |caller| if caller.shares { 1 } else { 2 })
     }
 
-    fn now() -> Duration {
-        caller().map_or(Duration::ZERO, |caller| Duration::from_nanos(caller.cpu.now().0))
+    fn now() -> u64 {
+        caller().map_or(0, |caller| caller.cpu.now().0)
     }
 
     fn open(name: &Name, _: Layout, _: &OnceLock<Bell>) -> Option<Cpu> {

@@ -35,7 +35,6 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`SendError::RingFull`], [`SendError::TooLong`], [`SendError::Gone`], or
     /// [`SendError::Unknown`] if there is no such channel. Nothing was sent.
-    #[inline]
     pub fn try_send_word(
         &mut self,
         to: Channel,
@@ -75,7 +74,6 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// As [`Node::try_send_word`], and [`SendError::PoolEmpty`].
-    #[inline]
     pub fn try_send_packet(
         &mut self,
         to: Channel,
@@ -145,7 +143,6 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is gone
     /// and all that it sent was taken.
-    #[inline(always)]
     pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
         self.take_quickly::<false>(from)
     }
@@ -154,7 +151,6 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// As there.
-    #[inline(always)]
     pub fn take_packet_from_channel(
         &mut self,
         from: Channel,
@@ -214,7 +210,6 @@ impl<P: Platform> Node<P> {
     }
 
     /// Whether something is there to be taken from a channel.
-    #[inline]
     #[must_use]
     pub fn channel_ready(&self, from: Channel) -> bool {
         self.links.get(from.link).is_some_and(|link| link.shared.channel_ready(from.ring))
@@ -243,7 +238,6 @@ impl<P: Platform> Node<P> {
 
     /// Gives the block of a received packet back to its sender. It is not checked whether it is
     /// held: whoever gives back what is not ends the link, as seen from its sender.
-    #[inline(always)]
     pub fn release_block(&mut self, link: LinkId, block: Block) {
         if let Some(link) = self.links.with_channels(link) {
             link.shared.give_block(&self.platform, block);

@@ -8,8 +8,10 @@ use super::super::foreign::Output;
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::process;
+use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::{Begun, ended};
+use super::super::transfer::{Incoming, Outgoing};
+use super::{Begun, For};
 
 /// A call for the channel of a handle, with its place; the handle is looked at by what is done next.
 #[inline]
@@ -31,15 +33,14 @@ pub(super) fn connect<H: Home>(from: u32, to: u32, kind: Kind) -> Outcome<Begun>
     node.progress();
     let request = node.connect(from, to, kind)?;
     node.progress();
-    ended(call, Ok(Begun::Pending(request)))
+    Ok(Begun::Pending(request))
 }
 
 /// Opens the channel of an endpoint.
 pub(super) fn open<H: Home>(
     handle: Output<u32>,
     endpoint: u32,
-    kind: Kind,
-    direction: Direction,
+    (kind, direction): (Kind, Direction),
 ) -> Outcome<Begun> {
     let id = EndpointId(endpoint);
     let mut call = process::of_endpoint::<H>(id)?;
@@ -54,18 +55,18 @@ pub(super) fn open<H: Home>(
         // Whose packets will be given back next, most likely.
         H::released_by(call.slot);
     }
-    ended(call, opened.map(Begun::from))
+    opened.map(Begun::from)
 }
 
 /// Closes one side of a channel.
-pub(super) fn close<H: Home>(handle: u32, kind: Kind, direction: Direction) -> Outcome<Begun> {
+pub(super) fn close<H: Home>(handle: u32, (kind, direction): (Kind, Direction)) -> Outcome<Begun> {
     let (mut call, handle) = channel::<H>(handle)?;
     let node = call.node();
     node.progress();
     let closed = node.close_channel(handle, kind, direction);
     // The other end may be this node's, too.
     node.progress();
-    ended(call, closed.map(|()| Begun::Done(0)))
+    closed.map(|()| Begun::Done(0))
 }
 
 /// How many entries of a channel can be received without waiting.
@@ -79,10 +80,39 @@ pub(super) fn available<H: Home>(handle: u32, kind: Kind) -> Outcome<u32> {
     let ring = ring.map_or(0, |ring| node.stack.channel_available(ring));
     node.shorten(handle);
     node.turn();
-    ended(call, Ok(kept + ring))
+    Ok(kept + ring)
+}
+
+/// Sends something, or has a request to do so.
+#[inline(never)]
+pub(super) fn send<H: Home>(handle: u32, what: Outgoing, whom: For) -> Outcome<Begun> {
+    let (mut call, handle) = channel::<H>(handle)?;
+    let node = call.node();
+    if let Some(sent) = node.send_entry(handle, what) {
+        node.turn();
+        return sent.map(Begun::Done);
+    }
+    let (timeout, fails) = waits(node.channels.get(handle));
+    if fails {
+        return Err(Status::MemLimit);
+    }
+    whom.begin(call, Operation::Send { channel: handle, what }, timeout)
+}
+
+/// Receives something, or has a request to do so.
+#[inline(never)]
+pub(super) fn receive<H: Home>(handle: u32, what: Incoming, whom: For) -> Outcome<Begun> {
+    let (mut call, handle) = channel::<H>(handle)?;
+    let looks = whom.looks::<H>();
+    if let Some(received) = call.soon(looks, |node| node.receive_entry(handle, what)) {
+        call.node().turn();
+        return received.map(Begun::Done);
+    }
+    let (timeout, _) = waits(call.node().channels.get(handle));
+    whom.begin(call, Operation::Receive { channel: handle, what }, timeout)
 }
 
 /// How long a call may wait for a channel, and whether it fails where there is no room.
-pub(super) fn waits(channel: Option<&Channel>) -> (u32, bool) {
+fn waits(channel: Option<&Channel>) -> (u32, bool) {
     channel.map_or((0, false), |channel| (channel.timeout, channel.fails_at_limit))
 }

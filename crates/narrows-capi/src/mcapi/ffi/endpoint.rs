@@ -11,7 +11,7 @@ use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::node::{in_range, port_in_range};
-use super::{Begun, Verdict, begin, ended};
+use super::{Begun, Verdict, begin};
 
 /// How long another node has to say what an attribute is, in milliseconds.
 const SAID_WITHIN: u32 = 1000;
@@ -29,7 +29,7 @@ pub(super) unsafe extern "C" fn endpoint_create<H: Home>(port_id: u32, status: *
         let id = node.endpoints.get(inner).map(|endpoint| endpoint.id);
         let id = id.filter(|_| node.stack.open(inner).is_ok()).ok_or(Status::General)?;
         node.created(id);
-        ended(call, Ok(id.0))
+        Ok(id.0)
     };
     verdict.of(create(), 0)
 }
@@ -58,7 +58,7 @@ pub(super) unsafe extern "C" fn endpoint_get_i<H: Home>(
         }
         let id = named(domain_id, node_id, port_id)?;
         let begun = call.node().get_endpoint(id, out, false);
-        ended(call, begun.map(Begun::from))
+        begun.map(Begun::from)
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &get) };
@@ -81,7 +81,7 @@ pub(super) unsafe extern "C" fn endpoint_get<H: Home>(
         // SAFETY: null is allowed.
         let out = unsafe { Output::new(std::ptr::null_mut()) };
         match call.node().get_endpoint(id, out, true)? {
-            None => ended(call, Ok(id.0)),
+            None => Ok(id.0),
             Some(request) => call.until_ended(request, timeout).map(|_| id.0),
         }
     };
@@ -98,8 +98,7 @@ pub(super) unsafe extern "C" fn endpoint_release<H: Home>(endpoint: u32, status:
         let mut call = process::current::<H>()?;
         let node = call.node();
         node.progress();
-        let released = node.release_endpoint(id);
-        ended(call, released)
+        node.release_endpoint(id)
     };
     verdict.of(release(), ());
 }
@@ -114,8 +113,7 @@ pub(super) unsafe extern "C" fn endpoint_delete<H: Home>(endpoint: u32, status: 
         let mut call = process::of_endpoint::<H>(id)?;
         let node = call.node();
         node.progress();
-        let deleted = node.delete_endpoint(id);
-        ended(call, deleted)
+        node.delete_endpoint(id)
     };
     verdict.of(delete(), ());
 }
@@ -150,10 +148,10 @@ pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
             true => Ok(()),
             false => Err(Status::AttrSize),
         });
-        if node.endpoints.find(id).is_some() && id.node() == node.id {
+        if node.endpoints.find(id).is_some() {
             fits?;
             let value = node.attribute(id, number);
-            return ended(call, value);
+            return value;
         }
         let remote = *node.peers.find(id).ok_or(Status::EndpInvalid)?;
         remote.check()?;
@@ -200,8 +198,7 @@ pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Home>(
         let fits = attribute::size(number).is_ok_and(|of| of == size && of == 4);
         // SAFETY: valid for reads of its size, which is that of a word.
         let value = fits.then(|| unsafe { value.cast::<u32>().read_unaligned() });
-        let set = node.set_attribute(id, number, value);
-        ended(call, set)
+        node.set_attribute(id, number, value)
     };
     verdict.of(set(), ());
 }

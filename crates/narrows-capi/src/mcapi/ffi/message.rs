@@ -12,7 +12,7 @@ use super::super::process;
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::{Started, Verdict, begin, ended, sent_more, size_of};
+use super::{Begun, For, Verdict, begin, sent_more, size_of};
 
 /// Sends at once if that can be done; what was said of the sender if not.
 #[inline(never)]
@@ -50,7 +50,7 @@ fn send_now<H: Home>(
 #[inline(never)]
 fn reach_own<H: Home>(mut call: Call<H>, to: EndpointId) -> Outcome<Call<H>> {
     let node = call.node();
-    if to.node() != node.id || node.peers.find(to).is_some_and(|remote| remote.end.is_none()) {
+    if to.node() != node.id || node.peers.has(to) {
         return Ok(call);
     }
     // Both ends are this node's: it takes some turns and no waiting.
@@ -78,12 +78,12 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
     let (verdict, bytes) =
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
-    let (from, to) = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let Some(mut quickly) = process::quickly_at::<H>(from) else {
-        return send_long::<H>(from, to, bytes, priority, verdict);
+    let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
+    let Some(mut quickly) = process::quickly_at::<H>(ends.0) else {
+        return send_long::<H>(ends, None, bytes, priority, verdict);
     };
     let sent = match quickly.node() {
-        Some(node) => node.put_message((from, to), &bytes, priority),
+        Some(node) => node.put_message(ends, &bytes, priority),
         None => Quick::Not,
     };
     match sent {
@@ -91,8 +91,8 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
             verdict.say(Status::Success);
             quickly.end();
         }
-        Quick::More(()) => rung_for((from, to), quickly, verdict),
-        Quick::Not => send_after((from, to), quickly, bytes, priority, verdict),
+        Quick::More(()) => rung_for(ends, quickly, verdict),
+        Quick::Not => send_long(ends, Some(quickly), bytes, priority, verdict),
     }
 }
 
@@ -111,54 +111,32 @@ extern "C" fn rung_for<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after<H: Home>(
-    (from, to): (EndpointId, EndpointId),
-    quickly: Quickly<H>,
+extern "C" fn send_long<H: Home>(
+    ends: (EndpointId, EndpointId),
+    quickly: Option<Quickly<H>>,
     bytes: Bytes,
     priority: u32,
     verdict: Verdict,
 ) {
     drop(quickly);
-    send_long::<H>(from, to, bytes, priority, verdict);
+    verdict.of(send::<H>(ends, bytes, priority, For::Call).map(|_| ()), ());
 }
 
-#[cold]
+/// Sends, or has a request to do so.
 #[inline(never)]
-extern "C" fn send_long<H: Home>(
-    from: EndpointId,
-    to: EndpointId,
-    bytes: Bytes,
-    priority: u32,
-    verdict: Verdict,
-) {
-    verdict.of(send_in_turn::<H>((from, to), bytes, priority), ());
-}
-
-fn send_in_turn<H: Home>(
-    ends: (EndpointId, EndpointId),
-    bytes: Bytes,
-    priority: u32,
-) -> Outcome<()> {
-    start_to_send::<H>(ends, bytes, priority, true)?.wait().map(|_| ())
-}
-
-/// Sends, or has a request to do so, which may be of a call that waits for it.
-#[inline(never)]
-fn start_to_send<H: Home>(
+fn send<H: Home>(
     (from, to): (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
-    of_call: bool,
-) -> Outcome<Started<H>> {
+    whom: For,
+) -> Outcome<Begun> {
     let size = bytes.get().len() as u64;
     let mut call = process::of_endpoint::<H>(from)?;
     let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
-        return ended(call, Ok(Started::Done(size)));
+        return Ok(Begun::Done(size));
     };
-    let (mut call, priority) = (reach_own(call, to)?, priority as u8);
-    let operation = Operation::SendMessage { to, bytes, priority };
-    let request = call.node().begin(operation, of_call)?;
-    Ok(Started::Pending(call, request, timeout))
+    let (call, priority) = (reach_own(call, to)?, priority as u8);
+    whom.begin(call, Operation::SendMessage { to, bytes, priority }, timeout)
 }
 
 /// Sends a message, without waiting.
@@ -176,7 +154,7 @@ pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), buffer_size) };
-        Ok(start_to_send::<H>(ends, bytes, priority, false)?.leave())
+        send::<H>(ends, bytes, priority, For::Request)
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &send) };
@@ -185,12 +163,9 @@ pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
 /// The stack's port of an endpoint that receives, and how long it may wait.
 #[inline(never)]
 fn receiver<H: Home>(node: &Node<H>, id: EndpointId) -> Outcome<(u16, u32)> {
-    let inner = node.endpoints.find(id).filter(|_| id.node() == node.id);
-    match inner.and_then(|inner| Some((inner, node.endpoints.get(inner)?))) {
+    match node.endpoints.own(id) {
         Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
-        None if node.peers.find(id).is_some_and(|remote| remote.end.is_none()) => {
-            Err(Status::EndpRemote)
-        }
+        None if node.peers.has(id) => Err(Status::EndpRemote),
         None => Err(Status::EndpInvalid),
     }
 }
@@ -215,7 +190,7 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
         _ => None,
     };
     let Some(mut quickly) = quickly else {
-        return receive_long::<H>(id, buffer, size, verdict);
+        return receive_long::<H>(id, buffer, size, verdict, None);
     };
     let taken = match quickly.node() {
         Some(node) => node.collect_message(id, buffer.there()),
@@ -231,7 +206,7 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
             size.put(len.min(buffer_size));
             received_more(quickly, len > buffer_size, verdict);
         }
-        Quick::Not => receive_after(id, buffer, size, verdict, quickly),
+        Quick::Not => receive_long(id, buffer, size, verdict, Some(quickly)),
     }
 }
 
@@ -244,27 +219,16 @@ extern "C" fn received_more<H: Home>(quickly: Quickly<H>, truncated: bool, verdi
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_after<H: Home>(
-    id: EndpointId,
-    buffer: Buffer,
-    size: Output<usize>,
-    verdict: Verdict,
-    quickly: Quickly<H>,
-) {
-    drop(quickly);
-    receive_long::<H>(id, buffer, size, verdict);
-}
-
-#[cold]
-#[inline(never)]
 extern "C" fn receive_long<H: Home>(
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
     verdict: Verdict,
+    quickly: Option<Quickly<H>>,
 ) {
+    drop(quickly);
     let wanted = !buffer.missing() && !size.is_null();
-    let done = start_to_receive::<H>(id, buffer, wanted, true).and_then(Started::wait);
+    let done = receive::<H>(id, buffer, wanted, For::Call).map(Begun::done);
     let (status, len) = size_of(done);
     if done.is_ok() {
         size.put(len);
@@ -272,28 +236,21 @@ extern "C" fn receive_long<H: Home>(
     verdict.say(status);
 }
 
-/// Receives, or has a request to do so, which may be of a call that waits for it.
+/// Receives, or has a request to do so.
 #[inline(never)]
-fn start_to_receive<H: Home>(
-    id: EndpointId,
-    mut buffer: Buffer,
-    wanted: bool,
-    of_call: bool,
-) -> Outcome<Started<H>> {
+fn receive<H: Home>(id: EndpointId, mut buffer: Buffer, wanted: bool, whom: For) -> Outcome<Begun> {
     let mut call = process::of_endpoint::<H>(id)?;
-    let node = call.node();
     if !wanted {
         return Err(Status::Parameter);
     }
-    let (inner, timeout) = receiver(node, id)?;
-    let (looks, room) = (if of_call { H::LOOKS } else { 1 }, buffer.room());
+    let (inner, timeout) = receiver(call.node(), id)?;
+    let (looks, room) = (whom.looks::<H>(), buffer.room());
     if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get())) {
         call.node().turn();
         let done = taken.and_then(|len| received(len, room));
-        return ended(call, done.map(Started::Done));
+        return done.map(Begun::Done);
     }
-    let request = call.node().begin(Operation::ReceiveMessage { inner, buffer }, of_call)?;
-    Ok(Started::Pending(call, request, timeout))
+    whom.begin(call, Operation::ReceiveMessage { inner, buffer }, timeout)
 }
 
 /// Receives a message, without waiting.
@@ -310,7 +267,7 @@ pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
         // SAFETY: as was promised.
         let buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
         let wanted = !buffer.missing();
-        Ok(start_to_receive::<H>(id, buffer, wanted, false)?.leave())
+        receive::<H>(id, buffer, wanted, For::Request)
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &receive) };
@@ -330,8 +287,7 @@ pub(super) unsafe extern "C" fn msg_available<H: Home>(
         let node = call.node();
         let (inner, _) = receiver(node, id)?;
         node.progress();
-        let count = node.stack.available(inner).map_err(|_| Status::EndpInvalid);
-        ended(call, count)
+        node.stack.available(inner).map_err(|_| Status::EndpInvalid)
     };
     verdict.of(count(), 0)
 }

@@ -35,18 +35,21 @@ use packet::*;
 use request::*;
 use scalar::*;
 
+use std::ptr::NonNull;
+
 use super::call::{Call, Quickly};
+use super::control::Kind;
 use super::endpoint::Direction;
 use super::foreign::{Output, Variable};
 use super::home::Home;
 use super::id::Handle;
 use super::process;
-use super::request::{Done, Named, TRUNCATED};
+use super::request::{Done, Named, Operation, TRUNCATED};
 use super::status::{Outcome, Status};
 
 /// Where a call says how it ended.
 #[derive(Clone, Copy)]
-struct Verdict(Output<u32>);
+struct Verdict(NonNull<u32>);
 
 impl Verdict {
     /// None if null: nothing is done then.
@@ -55,14 +58,13 @@ impl Verdict {
     /// See the module page.
     #[inline]
     unsafe fn new(status: *mut u32) -> Option<Verdict> {
-        // SAFETY: as was promised.
-        let output = unsafe { Output::new(status) };
-        (!output.is_null()).then_some(Verdict(output))
+        NonNull::new(status).map(Verdict)
     }
 
     #[inline]
     fn say(self, status: Status) {
-        self.0.put(status as u32);
+        // SAFETY: valid for writes, as was promised to `new`; C may not have aligned it.
+        unsafe { self.0.write_unaligned(status as u32) };
     }
 
     /// Says how a call ended, and gives what it returns.
@@ -87,36 +89,55 @@ enum Begun {
     Pending(Handle),
 }
 
+impl Begun {
+    /// How an operation ended that a call has waited for.
+    #[inline]
+    fn done(self) -> u64 {
+        match self {
+            Begun::Done(size) => size,
+            Begun::Pending(_) => 0,
+        }
+    }
+}
+
 impl From<Option<Handle>> for Begun {
     fn from(request: Option<Handle>) -> Begun {
         request.map_or(Begun::Done(0), Begun::Pending)
     }
 }
 
-/// What an operation came to when it was begun.
-enum Started<H: Home> {
-    Done(u64),
-    /// Its request, and how many milliseconds a call may wait for it.
-    Pending(Call<H>, Handle, u32),
+/// Who wants an operation done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// A call that waits until it is.
+    Call,
+    /// A request, which goes on when the call has ended.
+    Request,
 }
 
-impl<H: Home> Started<H> {
-    /// How it ends.
-    fn wait(self) -> Done {
+impl For {
+    /// How often is looked before there is a request.
+    #[inline]
+    fn looks<H: Home>(self) -> u32 {
         match self {
-            Started::Done(size) => Ok(size),
-            Started::Pending(call, request, timeout) => call.until_ended(request, timeout),
+            For::Call => H::LOOKS,
+            For::Request => 1,
         }
     }
 
-    /// For a call that does not wait.
-    fn leave(self) -> Begun {
+    /// Has a request for what could not be done at once, and waits for it if it is a call's: so many
+    /// milliseconds at most.
+    #[inline(never)]
+    fn begin<H: Home>(
+        self,
+        mut call: Call<H>,
+        operation: Operation,
+        timeout: u32,
+    ) -> Outcome<Begun> {
+        let request = call.node().begin(operation, self == For::Call)?;
         match self {
-            Started::Done(size) => Begun::Done(size),
-            Started::Pending(call, request, _) => {
-                call.end();
-                Begun::Pending(request)
-            }
+            For::Call => call.until_ended(request, timeout).map(Begun::Done),
+            For::Request => Ok(Begun::Pending(request)),
         }
     }
 }
@@ -147,6 +168,54 @@ unsafe fn begin<H: Home>(status: *mut u32, request: *mut u32, act: &dyn Fn() -> 
     }
 }
 
+/// Connects two endpoints by a channel, without waiting.
+#[inline(never)]
+unsafe extern "C" fn connect_i<H: Home>(
+    from: u32,
+    to: u32,
+    request: *mut u32,
+    status: *mut u32,
+    kind: Kind,
+) {
+    // SAFETY: as was promised.
+    unsafe { begin::<H>(status, request, &|| channel::connect::<H>(from, to, kind)) };
+}
+
+/// Opens the channel of an endpoint, without waiting.
+#[inline(never)]
+unsafe extern "C" fn open_i<H: Home>(
+    handle: *mut u32,
+    endpoint: u32,
+    request: *mut u32,
+    status: *mut u32,
+    what: (Kind, Direction),
+) {
+    // SAFETY: as was promised.
+    let handle = unsafe { Output::new(handle) };
+    // SAFETY: as was promised.
+    unsafe { begin::<H>(status, request, &|| channel::open::<H>(handle, endpoint, what)) };
+}
+
+/// Closes one side of a channel, without waiting.
+#[inline(never)]
+unsafe extern "C" fn close_i<H: Home>(
+    handle: u32,
+    request: *mut u32,
+    status: *mut u32,
+    what: (Kind, Direction),
+) {
+    // SAFETY: as was promised.
+    unsafe { begin::<H>(status, request, &|| channel::close::<H>(handle, what)) };
+}
+
+/// How many entries of a channel can be received without waiting.
+#[inline(never)]
+unsafe extern "C" fn available<H: Home>(handle: u32, kind: Kind, status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let verdict = unsafe { Verdict::new(status) };
+    verdict.map_or(0, |verdict| verdict.of(channel::available::<H>(handle, kind), 0))
+}
+
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
@@ -173,10 +242,4 @@ fn given<H: Home>(all: bool) -> Outcome<()> {
         false if process::is_empty::<H>() => Err(Status::NodeNotInit),
         false => Err(Status::Parameter),
     }
-}
-
-/// Ends a call with what it came to.
-fn ended<H: Home, T>(call: Call<H>, outcome: Outcome<T>) -> Outcome<T> {
-    call.end();
-    outcome
 }

@@ -8,11 +8,12 @@ use super::super::foreign::{Bytes, Output};
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
-use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
-use super::super::transfer::Quick;
-use super::channel::{available, channel, close, connect, open, waits};
-use super::{Direction, Started, Verdict, begin, ended, given, sent_more};
+use super::super::transfer::{Incoming, Outgoing, Quick};
+use super::{
+    Begun, Direction, For, Verdict, available, begin, channel, close_i, connect_i, given, open_i,
+    sent_more,
+};
 
 /// Connects two endpoints by a packet channel.
 #[inline(always)]
@@ -22,9 +23,8 @@ pub(super) unsafe extern "C" fn pktchan_connect_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
-    let connect = || connect::<H>(send_endpoint, receive_endpoint, Kind::Packet);
     // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &connect) };
+    unsafe { connect_i::<H>(send_endpoint, receive_endpoint, request, status, Kind::Packet) };
 }
 
 /// Opens the receiving side of a packet channel.
@@ -35,11 +35,9 @@ pub(super) unsafe extern "C" fn pktchan_recv_open_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Packet, Direction::Receive);
     // SAFETY: as was promised.
-    let handle = unsafe { Output::new(receive_handle) };
-    let open = || open::<H>(handle, receive_endpoint, Kind::Packet, Direction::Receive);
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &open) };
+    unsafe { open_i::<H>(receive_handle, receive_endpoint, request, status, what) };
 }
 
 /// Opens the sending side of a packet channel.
@@ -50,11 +48,9 @@ pub(super) unsafe extern "C" fn pktchan_send_open_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Packet, Direction::Send);
     // SAFETY: as was promised.
-    let handle = unsafe { Output::new(send_handle) };
-    let open = || open::<H>(handle, send_endpoint, Kind::Packet, Direction::Send);
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &open) };
+    unsafe { open_i::<H>(send_handle, send_endpoint, request, status, what) };
 }
 
 /// Sends a packet, without waiting.
@@ -69,7 +65,7 @@ pub(super) unsafe extern "C" fn pktchan_send_i<H: Home>(
     let send = || {
         // SAFETY: as was promised.
         let bytes = unsafe { Bytes::new(buffer.cast(), size) };
-        Ok(start_to_send::<H>(send_handle, bytes, false)?.leave())
+        send::<H>(send_handle, bytes, For::Request)
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &send) };
@@ -131,29 +127,13 @@ extern "C" fn send_after<H: Home>(
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(handle: u32, bytes: Bytes, verdict: Verdict) {
-    verdict.of(send_in_turn::<H>(handle, bytes), ());
+    verdict.of(send::<H>(handle, bytes, For::Call).map(|_| ()), ());
 }
 
-fn send_in_turn<H: Home>(handle: u32, bytes: Bytes) -> Outcome<()> {
-    start_to_send::<H>(handle, bytes, true)?.wait().map(|_| ())
-}
-
-/// Sends, or has a request to do so, which may be of a call that waits for it.
-#[inline(never)]
-fn start_to_send<H: Home>(handle: u32, bytes: Bytes, of_call: bool) -> Outcome<Started<H>> {
+/// Sends, or has a request to do so.
+fn send<H: Home>(handle: u32, bytes: Bytes, whom: For) -> Outcome<Begun> {
     given::<H>(!bytes.missing())?;
-    let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node();
-    if let Some(sent) = node.send_packet(handle, bytes.get()) {
-        node.turn();
-        return ended(call, sent.map(|()| Started::Done(bytes.get().len() as u64)));
-    }
-    let (timeout, fails) = waits(node.channels.get(handle));
-    if fails {
-        return Err(Status::MemLimit);
-    }
-    let request = node.begin(Operation::SendPacket { channel: handle, bytes }, of_call)?;
-    Ok(Started::Pending(call, request, timeout))
+    channel::send::<H>(handle, Outgoing::Packet(bytes), whom)
 }
 
 /// Receives a packet, without waiting.
@@ -166,7 +146,7 @@ pub(super) unsafe extern "C" fn pktchan_recv_i<H: Home>(
 ) {
     // SAFETY: as was promised.
     let out = unsafe { Output::new(buffer) };
-    let receive = || Ok(start_to_receive::<H>(receive_handle, out, !out.is_null(), false)?.leave());
+    let receive = || receive::<H>(receive_handle, out, !out.is_null(), For::Request);
     // SAFETY: as was promised.
     unsafe { begin::<H>(status, request, &receive) };
 }
@@ -184,10 +164,10 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
         unsafe { (Verdict::new(status), Output::new(buffer), Output::new(received_size)) };
     let Some(verdict) = verdict else { return };
     if out.is_null() || size.is_null() {
-        return receive_long::<H>(receive_handle, out, size, verdict);
+        return receive_long::<H>(receive_handle, out, size, verdict, None);
     }
     let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
-        return receive_long::<H>(receive_handle, out, size, verdict);
+        return receive_long::<H>(receive_handle, out, size, verdict, None);
     };
     let done = match quickly.node() {
         Some(node) => node.take_block(Handle(receive_handle), out, size),
@@ -199,21 +179,8 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
             quickly.end();
         }
         Quick::More(()) => sent_more(receive_handle, quickly, verdict),
-        Quick::Not => receive_after(receive_handle, out, size, verdict, quickly),
+        Quick::Not => receive_long(receive_handle, out, size, verdict, Some(quickly)),
     }
-}
-
-#[cold]
-#[inline(never)]
-extern "C" fn receive_after<H: Home>(
-    handle: u32,
-    out: Output<*mut c_void>,
-    size: Output<usize>,
-    verdict: Verdict,
-    quickly: Quickly<H>,
-) {
-    drop(quickly);
-    receive_long::<H>(handle, out, size, verdict);
 }
 
 #[cold]
@@ -223,35 +190,26 @@ extern "C" fn receive_long<H: Home>(
     out: Output<*mut c_void>,
     size: Output<usize>,
     verdict: Verdict,
+    quickly: Option<Quickly<H>>,
 ) {
+    drop(quickly);
     let wanted = !out.is_null() && !size.is_null();
-    let received = start_to_receive::<H>(handle, out, wanted, true).and_then(Started::wait);
+    let received = receive::<H>(handle, out, wanted, For::Call).map(Begun::done);
     if let Ok(len) = received {
         size.put(len as usize);
     }
     verdict.of(received.map(|_| ()), ());
 }
 
-/// Receives, or has a request to do so, which may be of a call that waits for it.
-#[inline(never)]
-fn start_to_receive<H: Home>(
+/// Receives, or has a request to do so.
+fn receive<H: Home>(
     handle: u32,
     out: Output<*mut c_void>,
     wanted: bool,
-    of_call: bool,
-) -> Outcome<Started<H>> {
+    whom: For,
+) -> Outcome<Begun> {
     given::<H>(wanted)?;
-    let (mut call, handle) = channel::<H>(handle)?;
-    let looks = if of_call { H::LOOKS } else { 1 };
-    if let Some(received) = call.soon(looks, |node| node.receive_packet(handle, out)) {
-        call.node().turn();
-        return ended(call, received.map(Started::Done));
-    }
-    let node = call.node();
-    let (timeout, _) = waits(node.channels.get(handle));
-    let operation = Operation::ReceivePacket { channel: handle, out };
-    let request = node.begin(operation, of_call)?;
-    Ok(Started::Pending(call, request, timeout))
+    channel::receive::<H>(handle, Incoming::Packet(out), whom)
 }
 
 /// How many packets can be received without waiting.
@@ -261,8 +219,7 @@ pub(super) unsafe extern "C" fn pktchan_available<H: Home>(
     status: *mut u32,
 ) -> u32 {
     // SAFETY: as was promised.
-    let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(0, |verdict| verdict.of(available::<H>(receive_handle, Kind::Packet), 0))
+    unsafe { available::<H>(receive_handle, Kind::Packet, status) }
 }
 
 /// Gives a received packet back.
@@ -272,7 +229,7 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
     let Some(mut quickly) = process::quickly_releasing::<H>() else {
-        return release_long::<H>(at, verdict);
+        return release_long::<H>(at, verdict, None);
     };
     let done = match quickly.node() {
         Some(node) => node.put_back(at),
@@ -284,7 +241,7 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
             quickly.end();
         }
         Quick::More(()) => released_more(quickly, verdict),
-        Quick::Not => release_after(at, verdict, quickly),
+        Quick::Not => release_long(at, verdict, Some(quickly)),
     }
 }
 
@@ -299,14 +256,8 @@ extern "C" fn released_more<H: Home>(mut quickly: Quickly<H>, verdict: Verdict) 
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_after<H: Home>(at: usize, verdict: Verdict, quickly: Quickly<H>) {
+extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict, quickly: Option<Quickly<H>>) {
     drop(quickly);
-    release_long::<H>(at, verdict);
-}
-
-#[cold]
-#[inline(never)]
-extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict) {
     verdict.of(release_in_turn::<H>(at), ());
 }
 
@@ -353,12 +304,9 @@ pub(super) unsafe extern "C" fn pktchan_recv_close_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Packet, Direction::Receive);
     // SAFETY: as was promised.
-    unsafe {
-        begin::<H>(status, request, &|| {
-            close::<H>(receive_handle, Kind::Packet, Direction::Receive)
-        })
-    };
+    unsafe { close_i::<H>(receive_handle, request, status, what) };
 }
 
 /// Closes the sending side of a packet channel.
@@ -368,10 +316,9 @@ pub(super) unsafe extern "C" fn pktchan_send_close_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Packet, Direction::Send);
     // SAFETY: as was promised.
-    unsafe {
-        begin::<H>(status, request, &|| close::<H>(send_handle, Kind::Packet, Direction::Send))
-    };
+    unsafe { close_i::<H>(send_handle, request, status, what) };
 }
 
 const _: () = assert!(size_of::<Handle>() == 4);

@@ -1,6 +1,7 @@
 //! Requests: test, wait, wait for any, cancel.
 
 use super::super::attribute::INFINITE;
+use super::super::call::{Call, MILLISECOND};
 use super::super::foreign::{Output, Variable, Variables};
 use super::super::home::Home;
 use super::super::id::Handle;
@@ -8,7 +9,7 @@ use super::super::node::Node;
 use super::super::process;
 use super::super::request::{Done, Named, Report};
 use super::super::status::{Outcome, Status};
-use super::{Verdict, ended, size_of};
+use super::{Verdict, size_of};
 
 const TRUE: u8 = 1;
 const FALSE: u8 = 0;
@@ -66,9 +67,7 @@ pub(super) unsafe extern "C" fn test<H: Home>(
             Named::Ended(how) => Some(how),
             Named::Kept(handle) => {
                 let mut call = process::of_handle::<H>(handle, Status::RequestInvalid)?;
-                let done = call.node().ended_by_now(handle);
-                call.end();
-                done
+                call.node().ended_by_now(handle)
             }
         };
         Ok(done.map(|done| asked.over(done)))
@@ -134,37 +133,16 @@ fn cancelled() -> u32 {
 struct Several(Variables);
 
 impl Several {
-    /// The first from an index on that is kept, where `slot` says so in this slot; those that were
-    /// cancelled are left out.
+    /// Goes over those that are kept, in one slot if that is said, until `stop`: whether it did. Those
+    /// that were cancelled are left out.
     #[inline(never)]
-    fn next(self, from: u32, slot: Option<Option<usize>>) -> Option<(u32, Variable, Handle)> {
-        (from..).map_while(|index| Some((index, self.0.get(index as usize)?))).find_map(
-            |(index, variable)| match Named::of(variable.get()) {
-                Named::Kept(handle) if slot.is_none_or(|slot| handle.slot() == slot) => {
-                    Some((index, variable, handle))
-                }
-                _ => None,
-            },
-        )
-    }
-
-    fn all(self, slot: Option<Option<usize>>) -> impl Iterator<Item = (u32, Variable, Handle)> {
-        let mut from = 0;
-        std::iter::from_fn(move || {
-            let found = self.next(from, slot)?;
-            from = found.0 + 1;
-            Some(found)
+    fn any(self, slot: Option<usize>, stop: &mut dyn FnMut(u32, Variable, Handle) -> bool) -> bool {
+        (0..).zip(self.0.iter()).any(|(index, variable)| match Named::of(variable.get()) {
+            Named::Kept(handle) if slot.is_none() || handle.slot() == slot => {
+                stop(index, variable, handle)
+            }
+            _ => false,
         })
-    }
-
-    /// Those that are kept.
-    fn kept(self) -> impl Iterator<Item = (u32, Variable, Handle)> {
-        self.all(None)
-    }
-
-    /// Those of a node's slot.
-    fn of(self, slot: Option<usize>) -> impl Iterator<Item = (u32, Variable, Handle)> {
-        self.all(Some(slot))
     }
 
     /// The first that is over without a look at its node.
@@ -178,50 +156,71 @@ impl Several {
     }
 
     /// The first that has ended among those of one node.
-    fn ended<H: Home>(self, node: &mut Node<H>, slot: Option<usize>) -> Option<(u32, Done)> {
-        self.of(slot).find_map(|(index, variable, handle)| match node.requests.report(handle) {
-            Report::Pending => None,
-            Report::Done(done) => Some((index, done)),
-            Report::Unknown => {
-                variable.put(cancelled());
-                None
+    #[inline(never)]
+    fn ended<H: Home>(self, node: &mut Node<H>, slot: usize) -> Option<(u32, Done)> {
+        let mut found = None;
+        self.any(Some(slot), &mut |index, variable, handle| {
+            match node.requests.report(handle) {
+                Report::Pending => {}
+                Report::Done(done) => found = Some((index, done)),
+                Report::Unknown => variable.put(cancelled()),
             }
-        })
+            found.is_some()
+        });
+        found
     }
 
     /// Waits for the first of one node's, at most so long; none if none ended, or all were cancelled.
-    fn wait_in<H: Home>(self, slot: Option<usize>, timeout: u32) -> Outcome<Option<(u32, Done)>> {
-        let Some((first, _, handle)) = self.of(slot).next() else { return Ok(None) };
-        let mut call = match process::of_handle::<H>(handle, Status::RequestInvalid) {
-            Err(Status::RequestInvalid) => return Ok(Some((first, Err(Status::RequestInvalid)))),
-            other => other?,
-        };
-        let node = call.node();
-        for (index, _, handle) in self.of(slot) {
-            if let Err(status) = node.requests.wait(handle) {
-                let before = self.of(slot).take_while(|(at, _, _)| *at < index);
-                before.for_each(|(_, _, handle)| node.requests.wait_no_more(handle));
-                return match status {
-                    Status::RequestInvalid => Ok(Some((index, Err(status)))),
-                    other => Err(other),
-                };
+    #[inline(never)]
+    fn wait_in<H: Home>(self, slot: usize, timeout: u32) -> Outcome<Option<(u32, Done)>> {
+        let mut call: Option<Call<H>> = None;
+        let mut failed = None;
+        self.any(Some(slot), &mut |index, _, handle| {
+            if call.is_none() {
+                call = process::of_handle(handle, Status::RequestInvalid)
+                    .map_err(|status| failed = Some((index, status)))
+                    .ok();
             }
-        }
-        let free = |node: &mut Node<H>| {
-            self.of(slot).for_each(|(_, _, handle)| node.requests.wait_no_more(handle));
+            if let Some(call) = &mut call
+                && let Err(status) = call.node().requests.wait(handle)
+            {
+                failed = Some((index, status));
+            }
+            failed.is_some()
+        });
+        let Some(mut call) = call else {
+            return match failed {
+                Some((_, Status::NodeNotInit)) => Err(Status::NodeNotInit),
+                failed => Ok(failed.map(|(index, status)| (index, Err(status)))),
+            };
         };
+        let free = |node: &mut Node<H>, before: u32| {
+            self.any(Some(slot), &mut |index, _, handle| {
+                if index < before {
+                    node.requests.wait_no_more(handle);
+                }
+                false
+            });
+        };
+        if let Some((index, status)) = failed {
+            free(call.node(), index);
+            return match status {
+                Status::RequestInvalid => Ok(Some((index, Err(status)))),
+                other => Err(other),
+            };
+        }
         let attempt = |node: &mut Node<H>| {
             let found = self.ended(node, slot).or_else(|| {
                 node.progress();
                 self.ended(node, slot)
             });
-            let over = found.is_some() || self.of(slot).next().is_none();
+            let over = found.is_some() || !self.any(Some(slot), &mut |_, _, _| true);
             over.then(|| {
-                free(node);
+                free(node, NONE);
                 Ok(found)
             })
         };
-        match call.until(timeout, attempt, free) {
+        match call.until(timeout, attempt, |node| free(node, NONE)) {
             Err(Status::Timeout) => Ok(None),
             other => other,
         }
@@ -233,24 +232,24 @@ impl Several {
             if let Some(over) = self.over() {
                 return Ok(over);
             }
-            let Some((_, _, first)) = self.kept().next() else {
+            // Of which slots they are, a bit each.
+            let mut slots = 0u32;
+            self.any(None, &mut |_, _, handle| {
+                slots |= 1 << handle.slot().unwrap_or(0);
+                false
+            });
+            if slots == 0 {
                 self.0.iter().for_each(|variable| variable.put(Named::NONE));
                 return Err(Status::RequestCancelled);
-            };
-            let slot = first.slot();
-            if self.kept().all(|(_, _, handle)| handle.slot() == slot) {
-                if let Some(found) = self.wait_in::<H>(slot, timeout)? {
+            }
+            let turn = if slots.is_power_of_two() { timeout } else { timeout.min(TURN) };
+            for slot in (0..Handle::SLOTS).filter(|slot| slots & 1 << slot != 0) {
+                if let Some(found) = self.wait_in::<H>(slot as usize, turn)? {
                     return Ok(found);
                 }
-            } else {
-                for slot in 0..Handle::SLOTS as usize {
-                    if let Some(found) = self.wait_in::<H>(Some(slot), timeout.min(TURN))? {
-                        return Ok(found);
-                    }
-                }
             }
-            let passed = H::now().saturating_sub(start).as_millis() >= u128::from(timeout);
-            if timeout != INFINITE && passed && self.kept().next().is_some() {
+            let passed = H::now().saturating_sub(start) >= u64::from(timeout) * MILLISECOND;
+            if timeout != INFINITE && passed && self.any(None, &mut |_, _, _| true) {
                 return Err(Status::Timeout);
             }
         }
@@ -312,7 +311,7 @@ pub(super) unsafe extern "C" fn cancel<H: Home>(request: *mut u32, status: *mut 
         if taken.is_ok() {
             variable.put(cancelled());
         }
-        ended(call, taken)
+        taken
     };
     verdict.of(cancel(), ());
 }

@@ -2,15 +2,14 @@
 
 use super::super::call::Quickly;
 use super::super::control::Kind;
-use super::super::foreign::Output;
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
-use super::super::request::Operation;
-use super::super::status::{Outcome, Status};
-use super::super::transfer::Quick;
-use super::channel::{available, channel, close, connect, open, waits};
-use super::{Direction, Verdict, begin, ended, sent_more};
+use super::super::status::Status;
+use super::super::transfer::{Incoming, Outgoing, Quick};
+use super::{
+    Begun, Direction, For, Verdict, available, channel, close_i, connect_i, open_i, sent_more,
+};
 
 /// Connects two endpoints by a scalar channel.
 #[inline(always)]
@@ -20,9 +19,8 @@ pub(super) unsafe extern "C" fn sclchan_connect_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
-    let connect = || connect::<H>(send_endpoint, receive_endpoint, Kind::Scalar);
     // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &connect) };
+    unsafe { connect_i::<H>(send_endpoint, receive_endpoint, request, status, Kind::Scalar) };
 }
 
 /// Opens the receiving side of a scalar channel.
@@ -33,11 +31,9 @@ pub(super) unsafe extern "C" fn sclchan_recv_open_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Scalar, Direction::Receive);
     // SAFETY: as was promised.
-    let handle = unsafe { Output::new(receive_handle) };
-    let open = || open::<H>(handle, receive_endpoint, Kind::Scalar, Direction::Receive);
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &open) };
+    unsafe { open_i::<H>(receive_handle, receive_endpoint, request, status, what) };
 }
 
 /// Opens the sending side of a scalar channel.
@@ -48,11 +44,9 @@ pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Scalar, Direction::Send);
     // SAFETY: as was promised.
-    let handle = unsafe { Output::new(send_handle) };
-    let open = || open::<H>(handle, send_endpoint, Kind::Scalar, Direction::Send);
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &open) };
+    unsafe { open_i::<H>(send_handle, send_endpoint, request, status, what) };
 }
 
 #[inline(always)]
@@ -60,7 +54,7 @@ unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
-        return send_long::<H>(handle, value, verdict, len);
+        return send_long::<H>(handle, value, verdict, None, len);
     };
     let sent = match quickly.node() {
         Some(node) => node.put_word(Handle(handle), value, len),
@@ -72,43 +66,22 @@ unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
             quickly.end();
         }
         Quick::More(()) => sent_more(handle, quickly, verdict),
-        Quick::Not => send_after(handle, value, verdict, quickly, len),
+        Quick::Not => send_long(handle, value, verdict, Some(quickly), len),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after<H: Home>(
+extern "C" fn send_long<H: Home>(
     handle: u32,
     value: u64,
     verdict: Verdict,
-    quickly: Quickly<H>,
+    quickly: Option<Quickly<H>>,
     len: u32,
 ) {
     drop(quickly);
-    send_long::<H>(handle, value, verdict, len);
-}
-
-#[cold]
-#[inline(never)]
-extern "C" fn send_long<H: Home>(handle: u32, value: u64, verdict: Verdict, len: u32) {
-    verdict.of(send_in_turn::<H>(handle, value, len), ());
-}
-
-#[inline(never)]
-fn send_in_turn<H: Home>(handle: u32, value: u64, len: u32) -> Outcome<()> {
-    let (mut call, handle) = channel::<H>(handle)?;
-    let node = call.node();
-    if let Some(sent) = node.send_scalar(handle, value, len) {
-        node.turn();
-        return ended(call, sent);
-    }
-    let (timeout, fails) = waits(node.channels.get(handle));
-    if fails {
-        return Err(Status::MemLimit);
-    }
-    let request = node.begin(Operation::SendScalar { channel: handle, value, len }, true)?;
-    call.until_ended(request, timeout).map(|_| ())
+    let sent = channel::send::<H>(handle, Outgoing::Scalar { value, len }, For::Call);
+    verdict.of(sent.map(|_| ()), ());
 }
 
 #[inline(always)]
@@ -116,7 +89,7 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let Some(mut quickly) = process::quickly_for::<H>(handle) else {
-        return receive_long::<H>(handle, verdict, len);
+        return receive_long::<H>(handle, verdict, None, len);
     };
     let taken = match quickly.node() {
         Some(node) => node.take_word(Handle(handle), len),
@@ -128,7 +101,7 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
             quickly.end_with(word)
         }
         Quick::More(word) => received_more(handle, verdict, quickly, word),
-        Quick::Not => receive_after(handle, verdict, quickly, len),
+        Quick::Not => receive_long(handle, verdict, Some(quickly), len),
     }
 }
 
@@ -148,33 +121,15 @@ extern "C" fn received_more<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_after<H: Home>(
+extern "C" fn receive_long<H: Home>(
     handle: u32,
     verdict: Verdict,
-    quickly: Quickly<H>,
+    quickly: Option<Quickly<H>>,
     len: u32,
 ) -> u64 {
     drop(quickly);
-    receive_long::<H>(handle, verdict, len)
-}
-
-#[cold]
-#[inline(never)]
-extern "C" fn receive_long<H: Home>(handle: u32, verdict: Verdict, len: u32) -> u64 {
-    verdict.of(receive_in_turn::<H>(handle, len), 0)
-}
-
-#[inline(never)]
-fn receive_in_turn<H: Home>(handle: u32, len: u32) -> Outcome<u64> {
-    let (mut call, handle) = channel::<H>(handle)?;
-    if let Some(received) = call.soon(H::LOOKS, |node| node.receive_scalar(handle, len)) {
-        call.node().turn();
-        return ended(call, received);
-    }
-    let node = call.node();
-    let (timeout, _) = waits(node.channels.get(handle));
-    let request = node.begin(Operation::ReceiveScalar { channel: handle, len }, true)?;
-    call.until_ended(request, timeout)
+    let received = channel::receive::<H>(handle, Incoming::Scalar { len }, For::Call);
+    verdict.of(received.map(Begun::done), 0)
 }
 
 /// As [`send`], once for all sizes but the largest.
@@ -226,8 +181,7 @@ pub(super) unsafe extern "C" fn sclchan_available<H: Home>(
     status: *mut u32,
 ) -> u32 {
     // SAFETY: as was promised.
-    let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(0, |verdict| verdict.of(available::<H>(receive_handle, Kind::Scalar), 0))
+    unsafe { available::<H>(receive_handle, Kind::Scalar, status) }
 }
 
 /// Closes the receiving side of a scalar channel.
@@ -237,12 +191,9 @@ pub(super) unsafe extern "C" fn sclchan_recv_close_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Scalar, Direction::Receive);
     // SAFETY: as was promised.
-    unsafe {
-        begin::<H>(status, request, &|| {
-            close::<H>(receive_handle, Kind::Scalar, Direction::Receive)
-        })
-    };
+    unsafe { close_i::<H>(receive_handle, request, status, what) };
 }
 
 /// Closes the sending side of a scalar channel.
@@ -252,8 +203,7 @@ pub(super) unsafe extern "C" fn sclchan_send_close_i<H: Home>(
     request: *mut u32,
     status: *mut u32,
 ) {
+    let what = (Kind::Scalar, Direction::Send);
     // SAFETY: as was promised.
-    unsafe {
-        begin::<H>(status, request, &|| close::<H>(send_handle, Kind::Scalar, Direction::Send))
-    };
+    unsafe { close_i::<H>(send_handle, request, status, what) };
 }

@@ -49,13 +49,15 @@ struct Plan {
     traffic: Traffic,
     bytes: usize,
     floor: Kind,
+    /// What is measured instead of calls.
+    by_hand: Option<Kind>,
     count: u64,
     series: Series,
 }
 
 impl Plan {
     fn new(name: &'static str, traffic: Traffic, bytes: usize, floor: Kind) -> Plan {
-        Plan { name, traffic, bytes, floor, count: 8, series: Series::default() }
+        Plan { name, traffic, bytes, floor, by_hand: None, count: 8, series: Series::default() }
     }
 
     fn most(self, most: f64) -> Plan {
@@ -64,6 +66,9 @@ impl Plan {
 
     /// A batch of the traffic: nanoseconds of an exchange.
     fn batch(&self, caller: &Caller, pair: &mut Pair) -> Result<f64, Failure> {
+        if let Some(kind) = self.by_hand {
+            return pair.floor(kind, self.bytes);
+        }
         let Plan { traffic, bytes, count, .. } = *self;
         let lap = match (self.floor, traffic) {
             (Kind::Eventfd, _) | (_, Traffic::Stream) => 1,
@@ -143,6 +148,11 @@ impl Plans {
         let asleep = Plan::new("message, asleep", Traffic::Message, SHORT, Kind::Eventfd);
         let most = |plan: Plan, most| if bound { plan.most(most) } else { plan };
         let mut calls = vec![most(scalar, 1.2), most(message, 1.35)];
+        if bound {
+            // A ring of slots with nothing else around it: what is left of a call beside that.
+            let slots = Plan::new("slots by hand", Traffic::Message, SHORT, Kind::LineEachWay);
+            calls.push(Plan { by_hand: Some(Kind::SlotEachWay), ..slots });
+        }
         calls.extend(PACKETS.map(packet));
         calls.push(most(asleep, 1.1));
         let one_way =
