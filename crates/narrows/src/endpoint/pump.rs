@@ -360,7 +360,6 @@ impl<P: Platform> Node<P> {
         }
         let mut notice = link.attached.take();
         self.fresh = true;
-        self.clear = NO_PORT;
         self.drop_requests(id);
         self.refuse(id);
         for index in 0..self.flows.len() as u16 {
