@@ -162,13 +162,14 @@ fn calls_of_the_c_library_stand_beside_their_limits() {
     assert_eq!(bounds("scalar, looking"), [&json!({"most": 1.2})]);
     assert_eq!(bounds("message, looking"), [&json!({"most": 1.35})]);
     assert_eq!(bounds("message, asleep"), [&json!({"most": 1.1})]);
+    assert_eq!(bounds("slots by hand"), [&Value::Null]);
     // Packets of their own, and those of the ping-pong, there and back and one way.
     assert_eq!(bounds("packet, looking"), [&Value::Null; 4 + 7]);
     let streams = named(&rows, "16 KiB one way");
     let sizes: Vec<u64> = streams.iter().map(|row| row["bytes"].as_u64().unwrap()).collect();
     assert_eq!(sizes, [4, 16, 64, 256, 1024, 4096, 16384]);
     assert!(streams.iter().all(|row| row["unit"] == "Mbit/s" && row["bound"].is_null()));
-    assert_eq!(rows.len(), 3 + 4 + 7 + 7);
+    assert_eq!(rows.len(), 3 + 1 + 4 + 7 + 7);
     let note = notes.iter().map(|note| note.as_str().unwrap()).collect::<String>();
     assert!(note.contains("29 Mbit/s") && note.contains("1780"), "{note}");
 }
