@@ -246,15 +246,11 @@ impl<P: Platform> Node<P> {
         Packed::ASIDE
     }
 
+    // What is aside is not fetched by a call: its result would have a place in memory, and so all would that may
+    // take its place.
     #[inline(always)]
     fn unpack(&self, packed: Packed) -> Result<Option<Received>, PortError> {
-        packed.unpack().map_or_else(|| self.aside(), Ok)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn aside(&self) -> Result<Option<Received>, PortError> {
-        self.aside
+        packed.unpack().map_or(self.aside, Ok)
     }
 
     /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that
