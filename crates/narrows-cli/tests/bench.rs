@@ -76,11 +76,11 @@ fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
 #[test]
 fn limits_are_figures_on_their_own() {
     let rows = rows(&["limit", "--bytes", "64"]);
-    assert_eq!(rows.len(), 9);
+    assert_eq!(rows.len(), 10);
     for row in &rows {
         assert!(row["limit"].is_null() && row["value"].as_f64().unwrap() > 0.0, "{row}");
     }
-    assert_eq!(named(&rows, "line each way").len(), 3);
+    assert_eq!(named(&rows, "line each way").len(), 4);
     assert_eq!(named(&rows, "eventfd").len(), 1);
 }
 
@@ -141,8 +141,9 @@ fn every_bound_stands_beside_its_ratio() {
     let bound = |name: &str| -> Vec<&Value> {
         named(&rows, name).into_iter().map(|row| &row["bound"]).collect()
     };
-    assert_eq!(rows.len(), 13);
+    assert_eq!(rows.len(), 14);
     assert_eq!(bound("spinning"), [&json!({"most": 1.15}); 2]);
+    assert_eq!(bound("line, read-only"), [&Value::Null]);
     assert_eq!(bound("line both write"), [&Value::Null]);
     assert_eq!(bound("slots by hand"), [&Value::Null]);
     assert_eq!(bound("thinking"), [&json!({"most": 1.1})]);

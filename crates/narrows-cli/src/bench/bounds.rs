@@ -58,7 +58,9 @@ struct Plan {
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     choice::fixed(asked.args, false)?;
     let large = LARGE.min(asked.longest(Placement::External));
-    let plans = plans(large)?;
+    let mut plans = plans(large)?;
+    // A chip's memory has no pages.
+    plans.retain(|plan| asked.chip.is_none() || plan.figure != Figure::Floor(Kind::LineReadOnly));
     let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, large)).collect();
     let steps = usize::from(rounds(asked.args, ROUNDS));
     make(asked, &Needs { steps, ..Needs::of(&trials, 0) }, Bounds { plans })
@@ -108,6 +110,7 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
     Ok(vec![
         row("spinning", Figure::Trip(Kind::LineEachWay), spin, 8, most(1.15)),
         row("spinning", Figure::Trip(Kind::LineEachWay), spin, SHORT, most(1.15)),
+        row("line, read-only", Figure::Floor(Kind::LineReadOnly), spin, 0, None),
         row("line both write", Figure::Floor(Kind::SharedLine), spin, 0, None),
         row("slots by hand", Figure::Floor(Kind::SlotEachWay), spin, SHORT, None),
         row("thinking", Figure::Thinking, spin, SHORT, most(1.1)),

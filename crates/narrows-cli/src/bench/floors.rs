@@ -20,9 +20,14 @@ const DOORBELL: &str = "doorbell";
 /// # Errors
 /// The other side is gone.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
-    let mut floors: Vec<Floor> = [Kind::LineEachWay, Kind::LineThinking, Kind::SharedLine]
+    let host = asked.chip.is_none();
+    let lines = [Kind::LineEachWay, Kind::LineReadOnly, Kind::LineThinking, Kind::SharedLine];
+    let mut floors: Vec<Floor> = lines
+        .into_iter()
+        // A chip's memory has no pages.
+        .filter(|kind| host || *kind != Kind::LineReadOnly)
         .map(|kind| Floor { kind, bytes: 0, placement: Placement::External })
-        .to_vec();
+        .collect();
     // A machine has one kind of memory. A chip's may differ, and then the rows say which.
     let placements = match &asked.chip {
         None => vec![Placement::External],

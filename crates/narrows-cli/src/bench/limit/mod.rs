@@ -66,6 +66,8 @@ const WARM_UP: u64 = 64;
 pub enum Kind {
     /// Round trip; each side writes a line of its own. The floor where every word has one writer.
     LineEachWay,
+    /// As `LineEachWay`, where each side reads the other's line in memory that it may not write.
+    LineReadOnly,
     /// As `LineEachWay`, with a random time to [think](Laps::think) between, which is not counted.
     LineThinking,
     /// Round trip; each side writes the slots of a ring of its own in turn. Takes no size.
@@ -90,8 +92,9 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::LineEachWay,
+        Self::LineReadOnly,
         Self::LineThinking,
         Self::SlotEachWay,
         Self::SharedLine,
@@ -108,6 +111,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::LineEachWay => "line each way",
+            Self::LineReadOnly => "line each way, read-only",
             Self::LineThinking => "line each way, thinking",
             Self::SlotEachWay => "slot ring each way",
             Self::SharedLine => "line both write",
@@ -138,7 +142,11 @@ impl Kind {
     /// enough to time, short enough to fall between two disturbances.
     pub fn iterations(self, bytes: usize) -> u64 {
         match self {
-            Self::LineEachWay | Self::LineThinking | Self::SlotEachWay | Self::SharedLine => 1_000,
+            Self::LineEachWay
+            | Self::LineReadOnly
+            | Self::LineThinking
+            | Self::SlotEachWay
+            | Self::SharedLine => 1_000,
             Self::CopyRate if bytes <= 64 => 16_384,
             Self::CopyRate => ((8 << 20) / (bytes as u64)).clamp(32, 1_000),
             Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn => {

@@ -70,9 +70,11 @@ pub enum Area {
     Back,
 }
 
-/// A writable mapping of [`LENGTH`] bytes, shared with the other side.
+/// A writable mapping of [`LENGTH`] bytes, shared with the other side, and one of the lines that cannot
+/// be written through.
 pub struct Mapping {
     base: NonNull<u8>,
+    lines: NonNull<u8>,
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread; it goes away in `drop` only.
@@ -84,13 +86,24 @@ impl Mapping {
     /// # Errors
     /// What the system says of the mapping.
     pub fn new(memory: impl AsFd) -> io::Result<Self> {
-        let access = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a null hint lets the kernel place it, so no existing mapping is replaced.
-        let base = unsafe { mmap(ptr::null_mut(), LENGTH, access, flags, memory, 0) }?;
-        NonNull::new(base.cast())
-            .map(|base| Self { base })
-            .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))
+        let base = map(&memory, LENGTH, ProtFlags::READ | ProtFlags::WRITE)?;
+        match map(&memory, SLOTS_AT, ProtFlags::READ) {
+            Ok(lines) => Ok(Self { base, lines }),
+            Err(error) => {
+                // SAFETY: the whole mapping made above, which nothing refers to.
+                let _ = unsafe { munmap(base.as_ptr().cast(), LENGTH) };
+                Err(error)
+            }
+        }
+    }
+
+    /// As [`Mapping::line`], to be read alone: this side cannot write it.
+    #[inline(always)]
+    pub fn seen(&self, line: Line) -> &AtomicU64 {
+        let at = line as usize * LINE_STRIDE;
+        // SAFETY: as in `word`, of the other mapping, which is as long as the lines; a word of it is
+        // loaded alone.
+        unsafe { &*self.lines.as_ptr().add(at).cast::<AtomicU64>() }
     }
 
     /// The first word of a line.
@@ -191,11 +204,22 @@ impl Mapping {
     }
 }
 
+/// Maps the beginning of `memory`.
+fn map(memory: impl AsFd, length: usize, access: ProtFlags) -> io::Result<NonNull<u8>> {
+    let flags = MapFlags::SHARED | MapFlags::POPULATE;
+    // SAFETY: a null hint lets the kernel place it, so no existing mapping is replaced.
+    let base = unsafe { mmap(ptr::null_mut(), length, access, flags, memory, 0) }?;
+    NonNull::new(base.cast()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))
+}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is the whole mapping made in `new`, and every reference into it borrows
-        // `self`. Failure would leave it mapped, which harms nobody.
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), LENGTH) };
+        // SAFETY: these are the whole mappings made in `new`, and every reference into them borrows
+        // `self`. Failure would leave them mapped, which harms nobody.
+        unsafe {
+            let _ = munmap(self.base.as_ptr().cast(), LENGTH);
+            let _ = munmap(self.lines.as_ptr().cast(), SLOTS_AT);
+        }
     }
 }
 

@@ -28,6 +28,12 @@ pub trait Shared: Copy {
     /// The first word of a line.
     fn line(self, line: Line) -> Self::Word;
 
+    /// The first word of a line that the other side writes, in memory that this side may not write
+    /// where there is a difference.
+    fn seen(self, line: Line) -> Self::Word {
+        self.line(line)
+    }
+
     /// The sequence number of the slot that message `turn` uses.
     fn sequence(self, ring: Area, turn: u64) -> Self::Word;
 
@@ -118,6 +124,11 @@ impl<'a> Shared for Processes<'a> {
     #[inline(always)]
     fn line(self, line: Line) -> &'a AtomicU64 {
         self.mapping.line(line)
+    }
+
+    #[inline(always)]
+    fn seen(self, line: Line) -> &'a AtomicU64 {
+        self.mapping.seen(line)
     }
 
     #[inline(always)]

@@ -50,7 +50,14 @@ impl<S: Shared> Turns<'_, S> {
         laps: &mut Laps<T>,
     ) -> io::Result<()> {
         match kind {
-            Kind::LineEachWay => each(turns, laps, |turns| self.line_each_way_caller(turns)),
+            Kind::LineEachWay => {
+                let back = self.line(Line::Back);
+                each(turns, laps, |turns| self.line_each_way_caller(turns, back))
+            }
+            Kind::LineReadOnly => {
+                let back = self.shared.seen(Line::Back);
+                each(turns, laps, |turns| self.line_each_way_caller(turns, back))
+            }
             Kind::LineThinking => self.thinking_caller(turns, laps),
             Kind::SlotEachWay => each(turns, laps, |turns| self.slot_each_way_caller(turns)),
             Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
@@ -70,7 +77,10 @@ impl<S: Shared> Turns<'_, S> {
     /// As [`Turns::caller`].
     pub fn callee(&mut self, kind: Kind, turns: Range<u64>) -> io::Result<()> {
         match kind {
-            Kind::LineEachWay | Kind::LineThinking => self.line_each_way_callee(turns),
+            Kind::LineEachWay | Kind::LineThinking => {
+                self.line_each_way_callee(turns, self.line(Line::There))
+            }
+            Kind::LineReadOnly => self.line_each_way_callee(turns, self.shared.seen(Line::There)),
             Kind::SlotEachWay => self.slot_each_way_callee(turns),
             Kind::SharedLine => self.shared_line_callee(turns),
             Kind::Copy => self.copy_callee(turns, false),
@@ -83,8 +93,8 @@ impl<S: Shared> Turns<'_, S> {
     }
 
     #[inline(always)]
-    fn line_each_way_caller(&self, turns: Range<u64>) -> io::Result<()> {
-        let (there, back) = (self.line(Line::There), self.line(Line::Back));
+    fn line_each_way_caller(&self, turns: Range<u64>, back: S::Word) -> io::Result<()> {
+        let there = self.line(Line::There);
         for turn in turns {
             self.publish(there, turn + 1);
             self.wait(back, |word| word == turn + 1)?;
@@ -95,14 +105,14 @@ impl<S: Shared> Turns<'_, S> {
     fn thinking_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         for turn in turns {
             laps.think();
-            self.line_each_way_caller(turn..turn + 1)?;
+            self.line_each_way_caller(turn..turn + 1, self.line(Line::Back))?;
             laps.end(1);
         }
         Ok(())
     }
 
-    fn line_each_way_callee(&self, turns: Range<u64>) -> io::Result<()> {
-        let (there, back) = (self.line(Line::There), self.line(Line::Back));
+    fn line_each_way_callee(&self, turns: Range<u64>, there: S::Word) -> io::Result<()> {
+        let back = self.line(Line::Back);
         for turn in turns {
             self.wait(there, |word| word == turn + 1)?;
             self.publish(back, turn + 1);
