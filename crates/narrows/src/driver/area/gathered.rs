@@ -125,7 +125,9 @@ impl<M: Engine> Gathered<M> {
     #[must_use]
     pub fn due(words: &impl Words, (buffers, mtu): (u32, usize)) -> Option<(u32, u32)> {
         let stride = Self::stride(mtu)?;
-        let buffer = words.load(GIVEN).checked_rem(buffers)?;
+        // Acquire: pairs with the release in `acknowledge`. What was in the buffer has been read, whether or
+        // not the peer had heard of it when it told the engine to go on.
+        let buffer = words.load_acquire(GIVEN).checked_rem(buffers)?;
         Some((ADMINISTRATION * 2 + buffer * stride, stride))
     }
 
@@ -233,7 +235,8 @@ impl<M: Engine> Gathered<M> {
     fn acknowledge(&mut self, next: u32) {
         self.receiving = None;
         self.next = next;
-        self.words.store(GIVEN, next);
+        // Release: pairs with the acquire in `due`.
+        self.words.store_release(GIVEN, next);
         self.read = self.read.wrapping_add(1);
         self.words.store_release(READ, self.read);
         if self.acknowledges == Acknowledges::Interrupt {
