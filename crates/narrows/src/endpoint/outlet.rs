@@ -117,6 +117,18 @@ impl<P: Platform> Node<P> {
         Some(to.side.put_word(&self.platform, (value, len), tag))
     }
 
+    /// As [`Node::post_word`], looking for credit if no slot is known to be free.
+    #[inline(never)]
+    pub fn post_word_anew(
+        &mut self,
+        to: &mut Outlet<P>,
+        value: u64,
+        len: u32,
+        tag: u16,
+    ) -> Option<bool> {
+        to.side.has_room().then(|| self.post_word(to, value, len, tag))?
+    }
+
     /// Bytes of the longest packet that [`Node::post_short_packet`] sends.
     pub const SHORT_PACKET: usize = memory::SHORT;
 
@@ -134,7 +146,7 @@ impl<P: Platform> Node<P> {
         shared.post_packet_to::<true>(&self.platform, &mut to.side, bytes, placement, tag)
     }
 
-    /// As [`Node::post_short_packet`], of any length.
+    /// As [`Node::post_short_packet`], of any length, looking for credit and blocks if there is no room.
     #[inline(never)]
     pub fn post_packet(
         &mut self,
@@ -144,6 +156,7 @@ impl<P: Platform> Node<P> {
         tag: u16,
     ) -> Option<bool> {
         let shared = &mut self.links.up_mut(to.to.link)?.shared;
+        shared.has_room(&mut to.side).then_some(())?;
         shared.post_packet_to::<false>(&self.platform, &mut to.side, bytes, placement, tag)
     }
 

@@ -30,7 +30,7 @@ pub enum PoolError {
 #[repr(align(32))]
 struct List {
     first: u16,
-    /// Good only as long as there is a first.
+    /// Good only as long as there is a first, and only where blocks are used in turn.
     last: u16,
     base: u16,
     count: u16,
@@ -120,18 +120,16 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         self.held
     }
 
-    /// A block's number in the books, if there is one of that name.
+    /// What the books have of a block, if there is one of that name, with its class's list and its number.
     #[inline(always)]
-    fn number(&self, block: Block) -> Option<u16> {
-        let list = &self.lists[block.class()];
+    fn entry(&mut self, block: Block) -> Option<(&mut u16, &mut List, u16)> {
+        let list = &mut self.lists[block.class()];
         let index = block.index() as u16;
-        (index < list.count).then(|| list.base + index)
-    }
-
-    #[inline(always)]
-    fn entry(&mut self, block: Block) -> Option<&mut u16> {
-        let at = self.number(block)?;
-        self.books.get_mut(usize::from(at))
+        if index >= list.count {
+            return None;
+        }
+        let at = list.base + index;
+        Some((self.books.get_mut(usize::from(at))?, list, at))
     }
 
     /// Takes the smallest free block of `placement` that holds `len` bytes.
@@ -228,7 +226,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// Notes that a held block is now the peer's to read.
     #[inline]
     pub fn lend(&mut self, block: Block) {
-        if let Some(entry) = self.entry(block)
+        if let Some((entry, ..)) = self.entry(block)
             && *entry == HELD
         {
             *entry = LENT;
@@ -239,9 +237,8 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
 
     /// Puts back a block that the application held and did not send.
     pub fn put_back(&mut self, block: Block) {
-        if self.entry(block).is_some_and(|e| *e == HELD) {
+        if self.free(block, HELD) {
             self.held -= 1;
-            self.free(block);
         }
     }
 
@@ -251,11 +248,10 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// The block was not lent: [`Corrupt::Return`].
     #[inline]
     pub fn reclaim(&mut self, block: Block) -> Result<(), Corrupt> {
-        if self.entry(block).is_none_or(|e| *e != LENT) {
+        if !self.free(block, LENT) {
             return Err(Corrupt::Return);
         }
         self.lent -= 1;
-        self.free(block);
         Ok(())
     }
 
@@ -263,34 +259,31 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     pub fn reclaim_all(&mut self) {
         for class in 0..self.layout.classes().len() {
             for index in 0..u32::from(self.lists[class].count) {
-                let block = Block::new(class, index);
-                if self.entry(block).is_some_and(|e| *e == LENT) {
-                    self.lent -= 1;
-                    self.free(block);
-                }
+                self.lent -= u32::from(self.free(Block::new(class, index), LENT));
             }
         }
     }
 
-    /// Internal blocks are used again last in, first out, so that they stay in a cache; others in
-    /// turn, so that a block rests as long as it can before it is written again.
+    /// Frees a block if it is what `mark` says. Internal blocks are used again last in, first out, so that
+    /// they stay in a cache; others in turn, so that a block rests as long as it can before it is written
+    /// again.
     #[inline(always)]
-    fn free(&mut self, block: Block) {
-        let Some(at) = self.number(block) else { return };
-        let list = &mut self.lists[block.class()];
-        let again = list.placement == Placement::Internal;
-        let next = if again { list.first } else { NIL };
-        if let Some(entry) = self.books.get_mut(usize::from(at)) {
-            *entry = next;
+    fn free(&mut self, block: Block, mark: u16) -> bool {
+        let Some((entry, list, at)) = self.entry(block) else { return false };
+        if *entry != mark {
+            return false;
         }
-        let alone = list.first == NIL;
-        if again || alone {
+        if list.placement == Placement::Internal {
+            *entry = core::mem::replace(&mut list.first, at);
+            return true;
+        }
+        *entry = NIL;
+        let last = core::mem::replace(&mut list.last, at);
+        if list.first == NIL {
             list.first = at;
-        } else if let Some(entry) = self.books.get_mut(usize::from(list.last)) {
+        } else if let Some(entry) = self.books.get_mut(usize::from(last)) {
             *entry = at;
         }
-        if !again || alone {
-            list.last = at;
-        }
+        true
     }
 }

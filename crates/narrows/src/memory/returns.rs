@@ -110,11 +110,12 @@ impl<Q: Memory> Reclaimer<Q> {
         if new > pool.lent() {
             return Err(Corrupt::Return);
         }
-        for _ in 0..new {
-            let name = self.ring.load(self.seen);
-            self.seen = self.seen.wrapping_add(1);
+        let first = self.seen;
+        for at in 0..new {
+            let name = self.ring.load(first.wrapping_add(at));
             pool.reclaim(Block(u16::try_from(name).map_err(|_| Corrupt::Return)?))?;
         }
+        self.seen = returned;
         Ok(new)
     }
 
