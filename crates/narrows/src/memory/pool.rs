@@ -120,16 +120,12 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         self.held
     }
 
-    /// What the books have of a block, if there is one of that name, with its class's list and its number.
     #[inline(always)]
-    fn entry(&mut self, block: Block) -> Option<(&mut u16, &mut List, u16)> {
-        let list = &mut self.lists[block.class()];
+    fn entry(&mut self, block: Block) -> Option<&mut u16> {
+        let list = &self.lists[block.class()];
         let index = block.index() as u16;
-        if index >= list.count {
-            return None;
-        }
-        let at = list.base + index;
-        Some((self.books.get_mut(usize::from(at))?, list, at))
+        let at = (index < list.count).then(|| list.base + index)?;
+        self.books.get_mut(usize::from(at))
     }
 
     /// Takes the smallest free block of `placement` that holds `len` bytes.
@@ -226,7 +222,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// Notes that a held block is now the peer's to read.
     #[inline]
     pub fn lend(&mut self, block: Block) {
-        if let Some((entry, ..)) = self.entry(block)
+        if let Some(entry) = self.entry(block)
             && *entry == HELD
         {
             *entry = LENT;
@@ -255,6 +251,24 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         Ok(())
     }
 
+    /// Takes back so many blocks that the peer returns, by their names.
+    ///
+    /// # Errors
+    /// One was not lent: [`Corrupt::Return`].
+    #[inline]
+    pub fn reclaim_some(&mut self, count: u32, name: impl Fn(u32) -> u32) -> Result<(), Corrupt> {
+        let mut done = 0;
+        while done < count {
+            let freed = self.free_some(LENT, count - done, |at| name(done + at));
+            if freed == 0 {
+                return Err(Corrupt::Return);
+            }
+            self.lent -= freed;
+            done += freed;
+        }
+        Ok(())
+    }
+
     /// Takes back everything that was lent, when the peer is gone.
     pub fn reclaim_all(&mut self) {
         for class in 0..self.layout.classes().len() {
@@ -264,26 +278,43 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         }
     }
 
-    /// Frees a block if it is what `mark` says. Internal blocks are used again last in, first out, so that
+    /// Frees a block if it is what `mark` says.
+    fn free(&mut self, block: Block, mark: u16) -> bool {
+        self.free_some(mark, 1, |_| block.0.into()) == 1
+    }
+
+    /// Frees blocks of one class, as long as they are what `mark` says, `most` at most: how many. What is
+    /// known of the class is looked up once. Internal blocks are used again last in, first out, so that
     /// they stay in a cache; others in turn, so that a block rests as long as it can before it is written
     /// again.
     #[inline(always)]
-    fn free(&mut self, block: Block, mark: u16) -> bool {
-        let Some((entry, list, at)) = self.entry(block) else { return false };
-        if *entry != mark {
-            return false;
+    fn free_some(&mut self, mark: u16, most: u32, name: impl Fn(u32) -> u32) -> u32 {
+        let class = Block(name(0) as u16).class();
+        let list = &mut self.lists[class];
+        let (zero, count) = (u32::from(Block::new(class, 0).0), u32::from(list.count));
+        let (base, again) = (list.base, list.placement == Placement::Internal);
+        let (mut first, mut last) = (list.first, list.last);
+        let mut freed = 0;
+        while freed < most {
+            let index = name(freed).wrapping_sub(zero);
+            if index >= count {
+                break;
+            }
+            let at = base + index as u16;
+            let Some(entry) = self.books.get_mut(usize::from(at)) else { break };
+            if *entry != mark {
+                break;
+            }
+            *entry = if again { first } else { NIL };
+            if again || first == NIL {
+                first = at;
+            } else if let Some(entry) = self.books.get_mut(usize::from(last)) {
+                *entry = at;
+            }
+            last = at;
+            freed += 1;
         }
-        if list.placement == Placement::Internal {
-            *entry = core::mem::replace(&mut list.first, at);
-            return true;
-        }
-        *entry = NIL;
-        let last = core::mem::replace(&mut list.last, at);
-        if list.first == NIL {
-            list.first = at;
-        } else if let Some(entry) = self.books.get_mut(usize::from(last)) {
-            *entry = at;
-        }
-        true
+        (list.first, list.last) = (first, last);
+        freed
     }
 }
