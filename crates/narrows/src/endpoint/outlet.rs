@@ -1,6 +1,6 @@
 //! Sides of channels that are taken out of their link, so that they need not be looked up each time:
-//! for who has many channels and its own table of them. What the short way cannot do is done, as with
-//! any other channel, once the side has been put back.
+//! for who has many channels and its own table of them. Credit and blocks that came back are looked for here as
+//! well; what else the short way cannot do is done, as with any other channel, once the side has been put back.
 
 use super::{Channel, Node};
 use crate::link::LinkId;
