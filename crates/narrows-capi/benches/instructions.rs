@@ -8,9 +8,9 @@ use std::ptr::{null, null_mut};
 
 use narrows_capi::mcapi::ffi::*;
 
-/// Calls of each function; `ci/instructions` divides by it. So few that no call sees to everything as
-/// well, which would take a number of instructions that depends on the time.
-const CALLS: usize = 60;
+/// Calls of each function if the program is not told how many: so few that no ring comes round and no call
+/// sees to everything as well.
+const CALLS: u64 = 60;
 const SUCCESS: u32 = 1;
 const PENDING: u32 = 2;
 
@@ -80,7 +80,8 @@ fn main() {
     let packets = (out, into);
 
     let (sent, mut got) = ([7_u8; 48], [0_u8; 48]);
-    for n in 0..CALLS as u64 {
+    let calls = std::env::args().nth(1).and_then(|calls| calls.parse().ok()).unwrap_or(CALLS);
+    for n in 0..calls {
         msg_send(sender.messages, receiver.messages, black_box(&sent));
         assert_eq!(msg_recv(receiver.messages, black_box(&mut got)), 48);
         assert_eq!(got, sent);
@@ -89,7 +90,7 @@ fn main() {
         packet_send(packets.0, black_box(&sent));
         assert_eq!(packet_recv_release(packets.1), 48);
     }
-    println!("{CALLS} calls of each function, each for 48 bytes or one scalar");
+    println!("{calls} calls of each function, each for 48 bytes or one scalar");
 }
 
 #[inline(never)]

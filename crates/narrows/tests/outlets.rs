@@ -106,6 +106,37 @@ fn words_and_packets_go_from_outlet_to_inlet_as_far_as_there_is_room() {
     assert!(take_packet(&b, &mut inlet).is_none());
 }
 
+#[test]
+fn what_came_back_is_looked_for_without_putting_an_outlet_back() {
+    let mut pair = linked();
+    let ((words, to_words), (packets, to_packets)) = (ends(&pair, 0), ends(&pair, 1));
+    let mut words = pair.a.take_outlet(words).expect("a channel");
+    let mut packets = pair.a.take_outlet(packets).expect("a channel");
+    let mut b = pair.b.borrow_mut();
+    let mut taken_words = b.take_inlet(to_words).expect("a channel");
+    let mut taken_packets = b.take_inlet(to_packets).expect("a channel");
+    let place = Placement::Internal;
+    for n in 0..4 * SLOTS {
+        assert_eq!(pair.a.post_word_anew(&mut words, n.into(), 8, 0), Some(false), "{n}");
+        assert_eq!(
+            pair.a.post_packet(&mut packets, &n.to_le_bytes(), place, 0),
+            Some(false),
+            "{n}"
+        );
+        assert!(b.take_word(&mut taken_words, 8).is_some_and(|(word, _)| word == n.into()));
+        let packet = take_packet(&b, &mut taken_packets).expect("sent");
+        b.give_block(pair.to_a, packet.block);
+        b.credit(&mut taken_words);
+        b.credit(&mut taken_packets);
+        b.give_all(pair.to_a);
+    }
+    for n in 0..SLOTS {
+        assert_eq!(pair.a.post_word_anew(&mut words, n.into(), 8, 0), Some(false));
+    }
+    assert_eq!(pair.a.post_word_anew(&mut words, 0, 8, 0), None, "nothing came back");
+    assert_eq!(pair.a.post_word_anew(&mut words, 0, 9, 0), None, "no word is that long");
+}
+
 /// A channel's number is one of each direction: that one's receiver took its side out is nothing to
 /// who waits for room in the other's.
 #[test]

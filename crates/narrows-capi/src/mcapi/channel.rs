@@ -106,23 +106,26 @@ impl Channel {
 }
 
 impl<H: Home> Node<H> {
-    /// A new end at an endpoint.
+    /// Makes an end at an endpoint; `ring` is there and `theirs` known if it receives.
+    #[inline(never)]
     fn end_at(
-        &self,
+        &mut self,
         inner: u16,
         (kind, direction): (Kind, Direction),
         other: EndpointId,
         stage: Stage,
-    ) -> Channel {
-        let attributes = self.endpoints.get(inner).map(|e| e.attributes).unwrap_or_default();
-        Channel {
+        (ring, theirs): (Option<Ring>, u32),
+    ) -> Outcome<Handle> {
+        let endpoint = self.endpoints.get_mut(inner).ok_or(Status::EndpInvalid)?;
+        let attributes = &endpoint.attributes;
+        let end = Channel {
             kind,
             direction,
             inner,
             other,
-            ring: None,
+            ring,
             stage,
-            theirs: 0,
+            theirs,
             open: false,
             closed: false,
             closed_there: false,
@@ -132,7 +135,10 @@ impl<H: Home> Node<H> {
             timeout: attributes.timeout,
             longest: attributes.max_payload,
             fails_at_limit: attributes.fails_at_limit(),
-        }
+        };
+        let handle = self.channels.insert(end).ok_or(Status::MemLimit)?;
+        endpoint.channel = Some(handle);
+        Ok(handle)
     }
 
     /// Connects an endpoint of this node's to another.
@@ -146,11 +152,7 @@ impl<H: Home> Node<H> {
         let endpoint = self.endpoints.marked(from.port, from.tag).ok_or(Status::EndpInvalid)?;
         fits(endpoint, kind, Direction::Send)?;
         let stage = Stage::Hunting(asker);
-        let end = self.end_at(from.port, (kind, Direction::Send), to, stage);
-        let handle = self.channels.insert(end).ok_or(Status::MemLimit)?;
-        if let Some(endpoint) = self.endpoints.get_mut(from.port) {
-            endpoint.channel = Some(handle);
-        }
+        self.end_at(from.port, (kind, Direction::Send), to, stage, (None, 0))?;
         self.hunting += 1;
         self.hunt_for_channels();
         Ok(())
@@ -211,14 +213,8 @@ impl<H: Home> Node<H> {
         if ring.ring >= there || self.channels.iter().any(|(_, channel)| receives(channel)) {
             return Err(Status::Transmission);
         }
-        let mut end = self.end_at(inner, (kind, Direction::Receive), from, Stage::Connected);
-        end.ring = Some(ring);
-        end.theirs = theirs;
-        let handle = self.channels.insert(end).ok_or(Status::MemLimit)?;
-        if let Some(endpoint) = self.endpoints.get_mut(inner) {
-            endpoint.channel = Some(handle);
-        }
-        Ok(handle)
+        let what = (kind, Direction::Receive);
+        self.end_at(inner, what, from, Stage::Connected, (Some(ring), theirs))
     }
 
     /// The receiver has answered an offer.
@@ -373,6 +369,7 @@ impl<H: Home> Node<H> {
 }
 
 /// Whether an endpoint can become this end of a channel.
+#[inline(never)]
 fn fits(endpoint: &Endpoint, kind: Kind, direction: Direction) -> Outcome<()> {
     if endpoint.channel.is_some() {
         return Err(Status::ChanConnected);
@@ -386,6 +383,7 @@ fn fits(endpoint: &Endpoint, kind: Kind, direction: Direction) -> Outcome<()> {
     }
 }
 
+#[inline(never)]
 fn agrees((kind, way): (Kind, Direction), wanted: Kind, direction: Direction) -> Outcome<()> {
     match () {
         () if kind != wanted => Err(Status::ChanType),

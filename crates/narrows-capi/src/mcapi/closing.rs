@@ -105,13 +105,7 @@ impl<H: Home> Node<H> {
 
     /// Ends what waits for a channel.
     fn fail_pending(&mut self, handle: Handle, status: Status) {
-        for place in 0..Handle::PLACES {
-            if let Some((request, operation)) = self.requests.pending_at(place)
-                && operation.channel() == Some(handle)
-            {
-                self.end(request, Err(status));
-            }
-        }
+        self.end_those(status, &mut |operation| operation.channel() == Some(handle));
     }
 
     /// The link of some channels has ended.

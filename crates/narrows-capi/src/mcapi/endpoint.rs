@@ -174,6 +174,7 @@ impl Endpoints {
         orphaned
     }
     /// The endpoint that others know by this port and mark.
+    #[inline(never)]
     pub fn marked(&mut self, inner: u16, tag: u16) -> Option<&mut Endpoint> {
         self.get_mut(inner).filter(|endpoint| endpoint.tag == tag)
     }

@@ -179,28 +179,23 @@ impl<H: Home> Node<H> {
             endpoint.known_to &= !(1 << place);
             endpoint.orphaned |= known && died && endpoint.known_to == 0;
         }
-        for place in 0..Handle::PLACES {
-            let Some((handle, operation)) = self.requests.pending_at(place) else { continue };
-            let over = match operation {
-                // Finalised: the node may come again.
-                Operation::Get { asked, .. } if *asked == Some(link) && !died => {
-                    *asked = None;
-                    false
-                }
-                Operation::Get { asked, .. } | Operation::Connect { asked } => *asked == Some(link),
-                Operation::Query { asked } => *asked == link,
-                _ => false,
-            };
-            if over {
-                self.end(handle, Err(Status::Transmission));
+        self.end_those(Status::Transmission, &mut |operation| match operation {
+            // Finalised: the node may come again.
+            Operation::Get { asked, .. } if *asked == Some(link) && !died => {
+                *asked = None;
+                false
             }
-        }
+            Operation::Get { asked, .. } | Operation::Connect { asked } => *asked == Some(link),
+            Operation::Query { asked } => *asked == link,
+            _ => false,
+        });
         self.lose_channels(link, reason);
         self.news = true;
     }
 }
 
 /// What a peer said that something ended with.
+#[inline(never)]
 fn told(status: u32) -> Result<(), Status> {
     match Status::of(status) {
         Some(Status::Success) => Ok(()),

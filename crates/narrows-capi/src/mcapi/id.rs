@@ -64,14 +64,21 @@ impl NodeId {
 
 /// The number that a text begins with, without leading zeros and no more than this, and what is behind
 /// it.
-fn number(text: &[u8], most: u32) -> Option<(u32, &[u8])> {
-    let digits = text.iter().take_while(|letter| letter.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at_checked(digits)?;
-    if digits.len() > 4 || (digits.len() > 1 && digits.first() == Some(&b'0')) {
-        return None;
+#[inline(never)]
+pub(super) fn number(text: &[u8], most: u32) -> Option<(u32, &[u8])> {
+    let (mut number, mut rest) = (0_u64, text);
+    while let Some((digit @ b'0'..=b'9', behind)) = rest.split_first() {
+        // What is 0 so far and has digits began with a zero.
+        if number == 0 && rest.len() < text.len() {
+            return None;
+        }
+        number = number * 10 + u64::from(digit & 0xf);
+        if number > most.into() {
+            return None;
+        }
+        rest = behind;
     }
-    let number = digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit & 0xf));
-    (!digits.is_empty() && number <= most).then_some((number, rest))
+    (rest.len() < text.len()).then_some((number as u32, rest))
 }
 
 /// An endpoint, as C has it: domain, node and port.

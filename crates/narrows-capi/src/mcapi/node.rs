@@ -85,7 +85,6 @@ impl<H: Home> Node<H> {
         wakes: &OnceLock<Bell>,
         look: u64,
     ) -> Option<Box<Node<H>>> {
-        let (peers, shorts) = (Peers::new()?, Shorts::new()?);
         let layout = layout(On::<H>::LINE)?;
         let platform = H::open(&id.name()?, layout, wakes)?;
         let limits = Limits {
@@ -99,6 +98,7 @@ impl<H: Home> Node<H> {
         let mut stack = Stack::new(platform, limits).ok()?;
         stack.open(CONTROL).ok()?;
         stack.set_strategy(Strategy { placement: PLACEMENT, ..Strategy::default() });
+        let (peers, shorts) = (Peers::new()?, Shorts::new()?);
         Some(Box::new(Node {
             id,
             hunting: 0,

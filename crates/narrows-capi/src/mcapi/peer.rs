@@ -106,10 +106,12 @@ impl<H: Home> Peers<H> {
     }
 
     /// Whether there are as many as there can be.
+    #[inline(never)]
     pub fn are_full(&self) -> bool {
         self.places.iter().all(Option::is_some)
     }
     /// Whether a node is one of them, or can become one.
+    #[inline(never)]
     pub fn have_room_for(&self, id: NodeId) -> bool {
         !self.are_full() || self.places.iter().flatten().any(|peer| peer.id == id)
     }
@@ -338,14 +340,9 @@ impl<H: Home> Node<H> {
         if endpoint.channel.is_some() {
             return Err(Status::ChanConnected);
         }
-        for place in 0..Handle::PLACES {
-            if let Some((request, Operation::ReceiveMessage { inner: of, .. })) =
-                self.requests.pending_at(place)
-                && *of == inner
-            {
-                self.end(request, Err(Status::EndpInvalid));
-            }
-        }
+        self.end_those(Status::EndpInvalid, &mut |operation| {
+            matches!(operation, Operation::ReceiveMessage { inner: of, .. } if *of == inner)
+        });
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close_port(inner);
         let place = Place { port: inner, tag: endpoint.tag };

@@ -188,6 +188,18 @@ impl<H: Home> Node<H> {
         }
     }
 
+    /// Ends all requests of which that is said.
+    #[inline(never)]
+    pub fn end_those(&mut self, status: Status, which: &mut dyn FnMut(&mut Operation) -> bool) {
+        for place in 0..Handle::PLACES {
+            if let Some((request, operation)) = self.requests.pending_at(place)
+                && which(operation)
+            {
+                self.end(request, Err(status));
+            }
+        }
+    }
+
     /// Takes a request back that somebody cancelled. False if it was not pending.
     pub fn cancel(&mut self, request: Handle) -> bool {
         let Some(operation) = self.requests.cancel(request) else { return false };

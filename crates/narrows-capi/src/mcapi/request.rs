@@ -153,6 +153,7 @@ impl Requests {
     }
 
     /// What a pending request waits for.
+    #[inline(never)]
     pub fn pending(&mut self, handle: Handle) -> Option<&mut Operation> {
         match &mut self.table.get_mut(handle)?.state {
             State::Pending(operation) => Some(operation),

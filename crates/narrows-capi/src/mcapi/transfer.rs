@@ -100,6 +100,15 @@ impl<H: Home> Node<H> {
     /// Sends something if there is room and nothing waits before it: how long it was, if that can be asked.
     #[inline(never)]
     pub fn send_entry(&mut self, handle: Handle, what: Outgoing) -> Attempt<u64> {
+        if let Outgoing::Scalar { value, len } = what
+            && let Some(outlet) = self.shorts.send_words(handle)
+            && let Some(armed) = self.stack.post_word_anew(outlet, value, len, 0)
+        {
+            if armed {
+                self.stack.ring_for(outlet);
+            }
+            return Some(Ok(0));
+        }
         self.lengthen(handle);
         match (self.channel(handle, what.kind(), Direction::Send), what) {
             (Err(status), _) => Some(Err(status)),

@@ -1,6 +1,6 @@
 //! Sides of channels that are taken out of their link, so that they need not be looked up each time:
-//! for who has many channels and its own table of them. What the short way cannot do is done, as with
-//! any other channel, once the side has been put back.
+//! for who has many channels and its own table of them. Credit and blocks that came back are looked for here as
+//! well; what else the short way cannot do is done, as with any other channel, once the side has been put back.
 
 use super::{Channel, Node};
 use crate::link::LinkId;
@@ -117,6 +117,18 @@ impl<P: Platform> Node<P> {
         Some(to.side.put_word(&self.platform, (value, len), tag))
     }
 
+    /// As [`Node::post_word`], looking for credit if no slot is known to be free.
+    #[inline(never)]
+    pub fn post_word_anew(
+        &mut self,
+        to: &mut Outlet<P>,
+        value: u64,
+        len: u32,
+        tag: u16,
+    ) -> Option<bool> {
+        to.side.has_room().then(|| self.post_word(to, value, len, tag))?
+    }
+
     /// Bytes of the longest packet that [`Node::post_short_packet`] sends.
     pub const SHORT_PACKET: usize = memory::SHORT;
 
@@ -134,7 +146,7 @@ impl<P: Platform> Node<P> {
         shared.post_packet_to::<true>(&self.platform, &mut to.side, bytes, placement, tag)
     }
 
-    /// As [`Node::post_short_packet`], of any length.
+    /// As [`Node::post_short_packet`], of any length, looking for credit and blocks if there is no room.
     #[inline(never)]
     pub fn post_packet(
         &mut self,
@@ -144,6 +156,7 @@ impl<P: Platform> Node<P> {
         tag: u16,
     ) -> Option<bool> {
         let shared = &mut self.links.up_mut(to.to.link)?.shared;
+        shared.has_room(&mut to.side).then_some(())?;
         shared.post_packet_to::<false>(&self.platform, &mut to.side, bytes, placement, tag)
     }
 

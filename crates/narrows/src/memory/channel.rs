@@ -68,6 +68,12 @@ impl<P: Platform> Outlet<P> {
         self.tx.known_room()
     }
 
+    /// Whether a slot is free, looking at the peer's credit if need be. If it gave what it cannot have, the
+    /// long way says so.
+    pub fn has_room(&mut self) -> bool {
+        self.tx.room() == Ok(true)
+    }
+
     /// Publishes a word where a slot is known to be free. True if the receiver is armed.
     #[inline(always)]
     pub fn put_word(&mut self, platform: &P, (value, len): (u64, u32), tag: u16) -> bool {
@@ -294,6 +300,12 @@ impl<P: Platform> Shared<P> {
             false => self.bring(placement, bytes)?,
         };
         Some(outlet.put(platform, &entry(bytes.len() as u32, tag, Some(block)), &[]))
+    }
+
+    /// Whether an outlet that was taken out has room for a packet, looking at the peer's credit if none is
+    /// known of, and then at the blocks that came back. If it gave what it cannot have, the long way says so.
+    pub fn has_room(&mut self, outlet: &mut Outlet<P>) -> bool {
+        outlet.known_room() || (outlet.has_room() && self.reclaim().is_ok())
     }
 
     /// Rings the peer, if that is due behind what an outlet that was taken out has sent.

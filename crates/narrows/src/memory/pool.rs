@@ -30,7 +30,7 @@ pub enum PoolError {
 #[repr(align(32))]
 struct List {
     first: u16,
-    /// Good only as long as there is a first.
+    /// Good only as long as there is a first, and only where blocks are used in turn.
     last: u16,
     base: u16,
     count: u16,
@@ -120,17 +120,11 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         self.held
     }
 
-    /// A block's number in the books, if there is one of that name.
-    #[inline(always)]
-    fn number(&self, block: Block) -> Option<u16> {
-        let list = &self.lists[block.class()];
-        let index = block.index() as u16;
-        (index < list.count).then(|| list.base + index)
-    }
-
     #[inline(always)]
     fn entry(&mut self, block: Block) -> Option<&mut u16> {
-        let at = self.number(block)?;
+        let list = &self.lists[block.class()];
+        let index = block.index() as u16;
+        let at = (index < list.count).then(|| list.base + index)?;
         self.books.get_mut(usize::from(at))
     }
 
@@ -239,9 +233,8 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
 
     /// Puts back a block that the application held and did not send.
     pub fn put_back(&mut self, block: Block) {
-        if self.entry(block).is_some_and(|e| *e == HELD) {
+        if self.free(block, HELD) {
             self.held -= 1;
-            self.free(block);
         }
     }
 
@@ -251,11 +244,28 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// The block was not lent: [`Corrupt::Return`].
     #[inline]
     pub fn reclaim(&mut self, block: Block) -> Result<(), Corrupt> {
-        if self.entry(block).is_none_or(|e| *e != LENT) {
+        if !self.free(block, LENT) {
             return Err(Corrupt::Return);
         }
         self.lent -= 1;
-        self.free(block);
+        Ok(())
+    }
+
+    /// Takes back so many blocks that the peer returns, by their names.
+    ///
+    /// # Errors
+    /// One was not lent: [`Corrupt::Return`].
+    #[inline]
+    pub fn reclaim_some(&mut self, count: u32, name: impl Fn(u32) -> u32) -> Result<(), Corrupt> {
+        let mut done = 0;
+        while done < count {
+            let freed = self.free_some(LENT, count - done, |at| name(done + at));
+            if freed == 0 {
+                return Err(Corrupt::Return);
+            }
+            self.lent -= freed;
+            done += freed;
+        }
         Ok(())
     }
 
@@ -263,34 +273,48 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     pub fn reclaim_all(&mut self) {
         for class in 0..self.layout.classes().len() {
             for index in 0..u32::from(self.lists[class].count) {
-                let block = Block::new(class, index);
-                if self.entry(block).is_some_and(|e| *e == LENT) {
-                    self.lent -= 1;
-                    self.free(block);
-                }
+                self.lent -= u32::from(self.free(Block::new(class, index), LENT));
             }
         }
     }
 
-    /// Internal blocks are used again last in, first out, so that they stay in a cache; others in
-    /// turn, so that a block rests as long as it can before it is written again.
+    /// Frees a block if it is what `mark` says.
+    fn free(&mut self, block: Block, mark: u16) -> bool {
+        self.free_some(mark, 1, |_| block.0.into()) == 1
+    }
+
+    /// Frees blocks of one class, as long as they are what `mark` says, `most` at most: how many. What is
+    /// known of the class is looked up once. Internal blocks are used again last in, first out, so that
+    /// they stay in a cache; others in turn, so that a block rests as long as it can before it is written
+    /// again.
     #[inline(always)]
-    fn free(&mut self, block: Block) {
-        let Some(at) = self.number(block) else { return };
-        let list = &mut self.lists[block.class()];
-        let again = list.placement == Placement::Internal;
-        let next = if again { list.first } else { NIL };
-        if let Some(entry) = self.books.get_mut(usize::from(at)) {
-            *entry = next;
+    fn free_some(&mut self, mark: u16, most: u32, name: impl Fn(u32) -> u32) -> u32 {
+        let class = Block(name(0) as u16).class();
+        let list = &mut self.lists[class];
+        let (zero, count) = (u32::from(Block::new(class, 0).0), u32::from(list.count));
+        let (base, again) = (list.base, list.placement == Placement::Internal);
+        let (mut first, mut last) = (list.first, list.last);
+        let mut freed = 0;
+        while freed < most {
+            let index = name(freed).wrapping_sub(zero);
+            if index >= count {
+                break;
+            }
+            let at = base + index as u16;
+            let Some(entry) = self.books.get_mut(usize::from(at)) else { break };
+            if *entry != mark {
+                break;
+            }
+            *entry = if again { first } else { NIL };
+            if again || first == NIL {
+                first = at;
+            } else if let Some(entry) = self.books.get_mut(usize::from(last)) {
+                *entry = at;
+            }
+            last = at;
+            freed += 1;
         }
-        let alone = list.first == NIL;
-        if again || alone {
-            list.first = at;
-        } else if let Some(entry) = self.books.get_mut(usize::from(list.last)) {
-            *entry = at;
-        }
-        if !again || alone {
-            list.last = at;
-        }
+        (list.first, list.last) = (first, last);
+        freed
     }
 }

@@ -110,11 +110,8 @@ impl<Q: Memory> Reclaimer<Q> {
         if new > pool.lent() {
             return Err(Corrupt::Return);
         }
-        for _ in 0..new {
-            let name = self.ring.load(self.seen);
-            self.seen = self.seen.wrapping_add(1);
-            pool.reclaim(Block(u16::try_from(name).map_err(|_| Corrupt::Return)?))?;
-        }
+        pool.reclaim_some(new, |at| self.ring.load(self.seen.wrapping_add(at)))?;
+        self.seen = returned;
         Ok(new)
     }
 
