@@ -289,7 +289,8 @@ impl<P: Platform> Node<P> {
             let link = self.links.first().ok_or(More)?;
             Some((LinkId { index: 0, life: link.life }, link))
         } else if HASTE {
-            return Err(More);
+            let several = self.clear == u32::from(port) | SEVERAL;
+            Some(self.links.seen().filter(|_| several).ok_or(More)?)
         } else {
             if self.clear != u32::from(port) | SEVERAL {
                 copied = self.check_clear(port)?;

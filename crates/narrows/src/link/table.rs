@@ -15,7 +15,7 @@ pub struct Links<P: Platform> {
     failed: Option<(Name, HuntError)>,
     /// The link that a message was taken off last, where the next is most likely.
     hot: u16,
-    /// What a look at the others needs, close together.
+    /// What a look at the others needs, close together: none for the hot one.
     heads: P::Slice<Option<Head<P>>>,
     /// The links besides that may hold credit or blocks back: from, and up to before.
     owing: (u16, u16),
@@ -25,7 +25,7 @@ pub struct Links<P: Platform> {
     pub watched: bool,
 }
 
-/// Where the next message of a link that is up comes, if it is not the hot one.
+/// Where the next message of a link comes.
 type Head<P> = Next<<<P as Platform>::Peer as Memory>::Words>;
 
 /// What the rendezvous brought.
@@ -155,8 +155,7 @@ impl<P: Platform> Links<P> {
     #[inline(always)]
     pub fn only(&mut self) -> Result<Option<(LinkId, &mut Link<P>)>, More> {
         if self.used > 1 {
-            let ready = self.is_ready(self.hot);
-            let there = (ready && self.watched) || self.sweep(ready)?;
+            let there = (self.watched && self.is_ready(self.hot)) || self.sweep()?;
             if !there {
                 return Ok(None);
             }
@@ -164,6 +163,15 @@ impl<P: Platform> Links<P> {
         let index = self.hot;
         let link = self.at_mut(index).filter(|link| link.lost.is_none());
         Ok(link.map(|link| (LinkId { index, life: link.life }, link)))
+    }
+
+    /// The likeliest link, if a wait that has just looked at all of them found a message there.
+    #[inline(always)]
+    pub fn seen(&mut self) -> Option<(LinkId, &mut Link<P>)> {
+        let index = self.hot;
+        let watched = self.watched;
+        let link = self.at_mut(index).filter(|link| watched && link.lost.is_none())?;
+        link.shared.rx.ready().then_some((LinkId { index, life: link.life }, link))
     }
 
     /// Who waited for a message often answers it: while it is taken, the line of the answer comes.
@@ -191,24 +199,20 @@ impl<P: Platform> Links<P> {
         self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())
     }
 
-    /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one.
-    /// False if none has.
+    /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one. False if none
+    /// has.
     #[inline(never)]
-    fn sweep(&mut self, hot: bool) -> Result<bool, More> {
-        let mut one = hot.then_some(self.hot);
-        let used = self.heads.get(..usize::from(self.used)).unwrap_or_default();
-        for (index, head) in (0..).zip(used) {
-            if let Some(head) = head
-                && head.ready()
-                && index != self.hot
-                && one.replace(index).is_some()
-            {
-                return Err(More);
-            }
+    fn sweep(&mut self) -> Result<bool, More> {
+        let there = |head: &Option<Head<P>>| head.as_ref().is_some_and(Next::ready);
+        let others = self.heads.get(..usize::from(self.used)).unwrap_or_default();
+        let first = others.iter().position(there);
+        let ready = self.is_ready(self.hot);
+        let Some(at) = first else { return Ok(ready) };
+        if ready || others.iter().skip(at + 1).any(there) {
+            return Err(More);
         }
-        let Some(index) = one else { return Ok(false) };
-        self.took(index);
-        Ok(self.is_ready(index))
+        self.took(at as u16);
+        Ok(self.is_ready(self.hot))
     }
 
     /// Notes that a message is taken off a link or given back: it may hold credit or blocks back.
@@ -224,9 +228,12 @@ impl<P: Platform> Links<P> {
         let old = core::mem::replace(&mut self.hot, index);
         let (from, to) = self.owing;
         self.owing = if from == to { (old, old + 1) } else { (from.min(old), to.max(old + 1)) };
-        let next = self.at(old).map(|link| link.shared.rx.next());
-        if let (Some(Some(head)), Some(next)) = (self.heads.get_mut(usize::from(old)), next) {
-            head.go_to(next);
+        let up = self.at(old).filter(|link| link.lost.is_none());
+        let head = up.and_then(|link| link.shared.head().ok());
+        for (index, head) in [(old, head), (index, None)] {
+            if let Some(place) = self.heads.get_mut(usize::from(index)) {
+                *place = head;
+            }
         }
     }
 
@@ -322,7 +329,7 @@ impl<P: Platform> Links<P> {
         let head = link.shared.head().map_err(|_| HuntError::Incompatible)?;
         if let (Some(place), Some(at)) = (self.table.get_mut(free), self.heads.get_mut(free)) {
             *place = Some(link);
-            *at = Some(head);
+            *at = (index != self.hot).then_some(head);
             self.used = self.used.max(index + 1);
         }
         Ok(id)

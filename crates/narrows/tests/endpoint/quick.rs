@@ -286,6 +286,31 @@ fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
 }
 
 #[test]
+fn of_two_links_that_brought_nothing_before_the_most_urgent_message_comes_first() {
+    inside(|| {
+        let mut pair = open();
+        let mut others = ["c", "d"].map(|node| {
+            let mut other = pair.world.node(node, Limits::default());
+            other.open(1).expect("free");
+            let link = other.hunt(&name("b"), None).expect("b is there");
+            pair.b.borrow_mut().poll();
+            (other, Address { link, port: 1 })
+        });
+        for first in [0, 1, 1, 0] {
+            let to_b = Address { link: pair.to_b, port: 1 };
+            pair.a.try_send(1, to_b, Message::new(b"likeliest")).expect("room");
+            assert_eq!(receive(&pair, true, 1, 9).expect("it came").5, b"likeliest");
+            for (at, (other, to)) in others.iter_mut().enumerate() {
+                let message = Message::new(b"x").priority(if at == first { 0 } else { 7 });
+                other.try_send(1, *to, message).expect("room");
+            }
+            let priorities = [(); 2].map(|()| receive(&pair, true, 1, 1).expect("it came").3);
+            assert_eq!(priorities, [0, 7]);
+        }
+    });
+}
+
+#[test]
 fn a_port_that_was_looked_at_in_vain_still_tells_of_an_end_and_of_being_closed() {
     inside(|| {
         let mut pair = open();

@@ -16,22 +16,18 @@ fn batch(slots: u32) -> u32 {
 /// Where the next message of a ring comes, apart from all else that a receiver knows of it: who has
 /// many rings looks at these.
 pub struct Next<W> {
-    slots: W,
-    line: u32,
-    next: u32,
+    word: W,
+    sequence: u32,
 }
 
 impl<W: Words> Next<W> {
     /// Whether the next message is there.
     #[inline(always)]
     pub fn ready(&self) -> bool {
+        // Read before: behind an acquiring load it cannot be compared where it is.
+        let sequence = self.sequence;
         // Acquire: as in `Consumer::ready`.
-        self.slots.sequence(self.next, self.line) == self.next.wrapping_add(1)
-    }
-
-    /// Follows the [`Consumer`] to its [next](Consumer::next) message.
-    pub fn go_to(&mut self, next: u32) {
-        self.next = next;
+        self.word.load_acquire(0) == sequence
     }
 }
 
@@ -64,7 +60,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn watch_next(&self, theirs: &Layout, peer: &Q) -> Result<Next<Q::Words>, OutOfRange> {
-        Ok(Next { slots: theirs.slots_in(peer, Ring::Messages)?, line: self.line, next: self.next })
+        let word = theirs.sequence_in(peer, self.next)?;
+        Ok(Next { word, sequence: self.next.wrapping_add(1) })
     }
 
     /// The ring of messages in the `peer`'s memory, with the credit, armed and taken words in `own`.
