@@ -289,8 +289,7 @@ impl<P: Platform> Node<P> {
             let link = self.links.first().ok_or(More)?;
             Some((LinkId { index: 0, life: link.life }, link))
         } else if HASTE {
-            let several = self.clear == u32::from(port) | SEVERAL;
-            Some(self.links.seen().filter(|_| several).ok_or(More)?)
+            return Err(More);
         } else {
             if self.clear != u32::from(port) | SEVERAL {
                 copied = self.check_clear(port)?;
@@ -323,6 +322,21 @@ impl<P: Platform> Node<P> {
         buffer: &mut [u8],
     ) -> Result<Option<Received>, More> {
         self.look_for::<HASTE>(port, |_, _| Some(buffer))
+    }
+
+    /// As [`Node::look`] in haste, at the one link of several where a wait has just seen a message.
+    #[inline(always)]
+    pub(super) fn look_where_seen(
+        &mut self,
+        port: Port,
+        buffer: &mut [u8],
+    ) -> Result<Option<Received>, More> {
+        if self.clear != u32::from(port) | SEVERAL || self.calm == RESTLESS {
+            return Err(More);
+        }
+        let (id, link) = self.links.seen().ok_or(More)?;
+        let mut ready = Ready { platform: &self.platform, id, link, port, copied: true };
+        ready.take::<true>(|_, _| Some(buffer))
     }
 
     #[inline(always)]

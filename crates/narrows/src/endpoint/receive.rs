@@ -281,7 +281,10 @@ impl<P: Platform> Node<P> {
             let packed = match self.look::<true>(port, buffer) {
                 Ok(None) => Packed::NONE,
                 Ok(Some(received)) => Packed::message(&received),
-                Err(More) => self.receive_in_turn(port, buffer),
+                Err(More) => match self.look_where_seen(port, buffer) {
+                    Ok(Some(received)) => Packed::message(&received),
+                    _ => self.receive_in_turn(port, buffer),
+                },
             };
             if !packed.is_none() || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
