@@ -9,7 +9,7 @@ use narrows::link::LinkId;
 use narrows::memory::Arrival;
 use narrows::platform::Lost;
 
-use super::control::{Control, Kind, Place};
+use super::control::{Kind, Place, Said};
 use super::endpoint::{Direction, Endpoint, Opening};
 use super::foreign::Output;
 use super::home::Home;
@@ -149,10 +149,10 @@ impl<H: Home> Node<H> {
         to: EndpointId,
         asker: Asker,
     ) -> Outcome<()> {
-        let endpoint = self.endpoints.marked(from.port, from.tag).ok_or(Status::EndpInvalid)?;
+        let endpoint = self.endpoints.marked(from).ok_or(Status::EndpInvalid)?;
         fits(endpoint, kind, Direction::Send)?;
         let stage = Stage::Hunting(asker);
-        self.end_at(from.port, (kind, Direction::Send), to, stage, (None, 0))?;
+        self.end_at(from.port(), (kind, Direction::Send), to, stage, (None, 0))?;
         self.hunting += 1;
         self.hunt_for_channels();
         Ok(())
@@ -187,7 +187,9 @@ impl<H: Home> Node<H> {
         let Some(endpoint) = self.endpoints.get(channel.inner) else { return };
         let (from, compared) = (endpoint.id, endpoint.attributes.compared());
         self.hunting -= 1;
-        self.say(link, Control::Offer { channel: handle.0, kind, ring, from, to, compared });
+        let [a, b, c] = compared;
+        let words = [handle.0, kind as u32, ring.into(), from.0, to.into(), a, b, c];
+        self.say(link, Said::Offer, &words);
     }
 
     /// Another node offers a ring to an endpoint of this one's.
@@ -259,7 +261,7 @@ impl<H: Home> Node<H> {
             Asker::Here(request) => self.end(request, how.map(|()| 0)),
             Asker::Peer { link, request } => {
                 let status = how.map_or_else(|status| status as u32, |()| Status::Success as u32);
-                self.say(link, Control::Connected { request, status });
+                self.say(link, Said::Connected, &[request, status]);
             }
         }
     }
@@ -352,12 +354,12 @@ impl<H: Home> Node<H> {
             remote.check()?;
             let asked = Some(remote.link);
             let request = self.requests.add(Operation::Connect { asked }, false)?;
-            let message = Control::Connect { request: request.0, kind, from: remote.place, to };
-            self.say(remote.link, message);
+            let words = [request.0, kind as u32, remote.place.0, to.0];
+            self.say(remote.link, Said::Connect, &words);
             return Ok(request);
         }
         let (inner, endpoint) = self.endpoints.own(from).ok_or(Status::EndpInvalid)?;
-        let place = Place { port: inner, tag: endpoint.tag };
+        let place = Place::new(inner, endpoint.tag);
         let request = self.requests.add(Operation::Connect { asked: None }, false)?;
         if let Err(status) = self.connect_from(place, kind, to, Asker::Here(request)) {
             self.end(request, Err(status));

@@ -19,7 +19,7 @@ impl<H: Home> Node<H> {
     pub fn target(&self, to: EndpointId) -> Outcome<(u8, Address, u16)> {
         let remote = self.peers.find(to).ok_or(Status::EndpInvalid)?;
         remote.check()?;
-        Ok((remote.peer, remote.address(), remote.place.tag))
+        Ok((remote.peer, remote.address(), remote.place.tag()))
     }
 
     /// What can be said of a message before it is sent: how long its sender may wait, and whether it

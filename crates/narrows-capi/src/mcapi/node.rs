@@ -11,7 +11,7 @@ use narrows_host::Bell;
 
 use super::attribute::{INBOX, LONGEST, SLOTS};
 use super::channel::Channel;
-use super::control::Control;
+use super::control::{Control, Said};
 use super::endpoint::{Endpoints, MAX_ENDPOINTS};
 use super::hear::Wanted;
 use super::home::{Home, On};
@@ -139,8 +139,9 @@ impl<H: Home> Node<H> {
     }
 
     /// Says something to the node behind a link.
-    pub fn say(&mut self, link: LinkId, control: Control) {
-        self.unsaid.push((link, control));
+    #[inline(never)]
+    pub fn say(&mut self, link: LinkId, said: Said, words: &[u32]) {
+        self.unsaid.push((link, Control::new(said, words)));
         self.speak();
     }
 

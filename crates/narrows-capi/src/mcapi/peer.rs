@@ -5,7 +5,7 @@ use std::sync::Arc;
 use narrows::endpoint::Address;
 use narrows::link::LinkId;
 
-use super::control::{Control, Place};
+use super::control::{Place, Said};
 use super::foreign::Output;
 use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId};
@@ -55,7 +55,7 @@ pub(super) struct Remote {
 impl Remote {
     #[inline]
     pub fn address(&self) -> Address {
-        Address { link: self.link, port: self.place.port }
+        Address { link: self.link, port: self.place.port() }
     }
     /// What sending to it comes to, if it is no more.
     #[inline]
@@ -274,7 +274,7 @@ impl<H: Home> Node<H> {
         if let Some(Operation::Get { port, asked, .. }) = self.requests.pending(request) {
             *asked = Some(link);
             let port = *port;
-            self.say(link, Control::Get { request: request.0, port });
+            self.say(link, Said::Get, &[request.0, port.into()]);
         }
     }
 
@@ -302,7 +302,7 @@ impl<H: Home> Node<H> {
             remote.end.get_or_insert(End::Deleted);
         }
         if there {
-            self.say(link, Control::Release { place });
+            self.say(link, Said::Release, &[place.0]);
         }
         Ok(())
     }
@@ -313,7 +313,7 @@ impl<H: Home> Node<H> {
         let Some(link) = self.link_to(self.id)? else { return Ok(false) };
         let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
         let tag = self.endpoints.get(inner).map_or(0, |endpoint| endpoint.tag);
-        self.peers.got(id, peer, link, Place { port: inner, tag })?;
+        self.peers.got(id, peer, link, Place::new(inner, tag))?;
         Ok(true)
     }
 
@@ -345,10 +345,10 @@ impl<H: Home> Node<H> {
         });
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close_port(inner);
-        let place = Place { port: inner, tag: endpoint.tag };
+        let place = Place::new(inner, endpoint.tag);
         for peer in (0..MAX_PEERS as u8).filter(|peer| endpoint.known_to & 1 << peer != 0) {
             if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {
-                self.say(link, Control::Deleted { place });
+                self.say(link, Said::Deleted, &[place.0]);
             }
         }
         if let Some(own) = self.peers.find_mut(id) {

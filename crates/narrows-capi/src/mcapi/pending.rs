@@ -3,7 +3,7 @@
 
 use narrows::endpoint::Channel as Ring;
 
-use super::control::Control;
+use super::control::Said;
 use super::home::Home;
 use super::id::Handle;
 use super::message::{received, take_message};
@@ -206,7 +206,7 @@ impl<H: Home> Node<H> {
         self.ended(&operation);
         match operation {
             Operation::Get { node, asked, .. } => match asked {
-                Some(link) => self.say(link, Control::GiveUp { request: request.0 }),
+                Some(link) => self.say(link, Said::GiveUp, &[request.0]),
                 None => self.give_up(node),
             },
             Operation::Open { inner, .. } => {

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::super::attribute::{self, GET_SOURCE};
-use super::super::control::Control;
+use super::super::control::Said;
 use super::super::foreign::Output;
 use super::super::home::Home;
 use super::super::id::{EndpointId, MAX_PORT};
@@ -157,8 +157,7 @@ pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
         remote.check()?;
         fits?;
         let request = node.begin(Operation::Query { asked: remote.link }, true)?;
-        let query = Control::Query { request: request.0, place: remote.place, number };
-        node.say(remote.link, query);
+        node.say(remote.link, Said::Query, &[request.0, remote.place.0, number]);
         let value = call.until_ended(request, SAID_WITHIN);
         let value = value.map_err(|status| match status {
             Status::Timeout => Status::Transmission,
