@@ -174,8 +174,14 @@ impl<H: Home> Node<H> {
         }
     }
 
+    /// How many rings a link has, to send on and to receive on.
+    #[inline(never)]
+    fn rings_of(&self, link: LinkId) -> (u16, u16) {
+        self.stack.channels(link).unwrap_or((0, 0))
+    }
+
     fn offer(&mut self, handle: Handle, link: LinkId) {
-        let there = self.stack.channels(link).map_or(0, |(send, _)| send);
+        let (there, _) = self.rings_of(link);
         let Some(ring) = self.peers.take_ring(link, there) else {
             return self.not_connected(handle, Status::MemLimit);
         };
@@ -208,11 +214,11 @@ impl<H: Home> Node<H> {
             return Err(Status::AttrIncompatible);
         }
         let ring = Ring { link, ring };
-        let there = self.stack.channels(link).map_or(0, |(_, receive)| receive);
+        let (_, there) = self.rings_of(link);
         let receives = |channel: &Channel| {
             channel.ring == Some(ring) && channel.direction == Direction::Receive
         };
-        if ring.ring >= there || self.channels.iter().any(|(_, channel)| receives(channel)) {
+        if ring.ring >= there || self.channels.iter().any(receives) {
             return Err(Status::Transmission);
         }
         let what = (kind, Direction::Receive);
@@ -220,48 +226,48 @@ impl<H: Home> Node<H> {
     }
 
     /// The receiver has answered an offer.
-    pub fn answered(&mut self, link: LinkId, handle: Handle, answer: Outcome<u32>) {
+    pub fn answered(&mut self, link: LinkId, handle: Handle, (status, theirs): (Status, u32)) {
         let Some(channel) = self.channels.get_mut(handle) else { return };
         let Stage::Offered(asker) = channel.stage else { return };
         if channel.ring.is_none_or(|ring| ring.link != link) {
             return;
         }
-        match answer {
-            Err(status) => self.not_connected(handle, status),
-            Ok(theirs) => {
-                channel.stage = Stage::Connected;
-                channel.theirs = theirs;
-                self.tell(asker, Ok(()));
-                self.opened(handle);
-            }
+        if status != Status::Success {
+            return self.not_connected(handle, status);
         }
+        channel.stage = Stage::Connected;
+        channel.theirs = theirs;
+        self.tell(asker, Status::Success);
+        self.opened(handle);
     }
 
     /// A channel has come to nothing.
     pub fn not_connected(&mut self, handle: Handle, status: Status) {
-        let Some(channel) = self.channels.remove(handle) else { return };
+        let Some(channel) = self.channels.get(handle) else { return };
         if let Some(endpoint) = self.endpoints.get_mut(channel.inner) {
             endpoint.channel = None;
         }
         if let Some(ring) = channel.ring {
             self.peers.give_ring(ring.link, ring.ring);
         }
-        match channel.stage {
+        let stage = channel.stage;
+        self.channels.remove(handle);
+        match stage {
             Stage::Hunting(asker) => {
                 self.hunting -= 1;
-                self.tell(asker, Err(status));
+                self.tell(asker, status);
             }
-            Stage::Offered(asker) => self.tell(asker, Err(status)),
+            Stage::Offered(asker) => self.tell(asker, status),
             Stage::Connected | Stage::Draining => {}
         }
     }
 
-    fn tell(&mut self, asker: Asker, how: Outcome<()>) {
+    #[inline(never)]
+    fn tell(&mut self, asker: Asker, how: Status) {
         match asker {
-            Asker::Here(request) => self.end(request, how.map(|()| 0)),
+            Asker::Here(request) => self.end(request, how.into()),
             Asker::Peer { link, request } => {
-                let status = how.map_or_else(|status| status as u32, |()| Status::Success as u32);
-                self.say(link, Said::Connected, &[request, status]);
+                self.say(link, Said::Connected, &[request, how as u32]);
             }
         }
     }
@@ -276,7 +282,7 @@ impl<H: Home> Node<H> {
         if let Some(Operation::Open { out, .. }) = self.requests.pending(opening.request) {
             out.put(handle.0);
         }
-        self.end(opening.request, Ok(0));
+        self.end(opening.request, Status::Success.into());
     }
 
     /// Opens the channel of an endpoint. Returns the request that goes on if it is not connected.
@@ -362,7 +368,7 @@ impl<H: Home> Node<H> {
         let place = Place::new(inner, endpoint.tag);
         let request = self.requests.add(Operation::Connect { asked: None }, false)?;
         if let Err(status) = self.connect_from(place, kind, to, Asker::Here(request)) {
-            self.end(request, Err(status));
+            self.end(request, status.into());
             self.requests.report(request);
             return Err(status);
         }

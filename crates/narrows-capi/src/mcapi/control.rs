@@ -36,8 +36,6 @@ impl Place {
 
 /// Words of a message, beside what it says.
 pub(super) const WORDS: usize = 9;
-/// Bytes of a message.
-pub(super) const BYTES: usize = (1 + WORDS) * 4;
 
 /// What a message says, with what its words are. `request` is the number by which its asker knows
 /// what an answer belongs to, `channel` the number that whoever gets the message gave to its end of a
@@ -74,48 +72,47 @@ pub(super) enum Said {
     Free = 13,
 }
 
-/// A message's words.
+/// A message: what it says and its words, each in the bytes that it is sent as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Control([u32; 1 + WORDS]);
+pub(super) struct Control([[u8; 4]; 1 + WORDS]);
 
 impl Control {
+    /// Room for one.
+    pub const NONE: Control = Control([[0; 4]; 1 + WORDS]);
+
     /// A message; words that are not given are 0.
     #[inline]
     pub fn new(said: Said, words: &[u32]) -> Control {
-        let mut all = [0; 1 + WORDS];
-        let [first, rest @ ..] = &mut all;
-        *first = said as u32;
+        let mut new = Control::NONE;
+        let [first, rest @ ..] = &mut new.0;
+        *first = (said as u32).to_le_bytes();
         for (to, word) in rest.iter_mut().zip(words) {
-            *to = *word;
+            *to = word.to_le_bytes();
         }
-        Control(all)
+        new
     }
 
-    /// The message in bytes.
-    #[inline]
-    pub fn encode(&self) -> [u8; BYTES] {
-        let mut bytes = [0; BYTES];
-        for (to, word) in bytes.chunks_exact_mut(4).zip(self.0) {
-            to.copy_from_slice(&word.to_le_bytes());
-        }
-        bytes
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_flattened()
+    }
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_flattened_mut()
     }
 
-    /// What bytes say, and the words that belong to it; none if they are no message.
+    /// What a message says, and its words; none if it is no message.
     #[inline]
-    pub fn decode(bytes: &[u8]) -> Option<(Said, [u32; WORDS])> {
+    pub fn read(&self) -> Option<(Said, [u32; WORDS])> {
         use Said::*;
         const ALL: [Said; 13] = [
             Get, Found, GiveUp, Release, Deleted, Query, Value, Connect, Connected, Offer, Answer,
             Close, Free,
         ];
-        let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
-        let mut all = [0; 1 + WORDS];
-        for (word, from) in all.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        let [code, bytes @ ..] = &self.0;
+        let mut words = [0; WORDS];
+        for (word, from) in words.iter_mut().zip(bytes) {
             *word = u32::from_le_bytes(*from);
         }
-        let [code, words @ ..] = all;
-        let said = *ALL.get((code as usize).wrapping_sub(1))?;
+        let said = *ALL.get((u32::from_le_bytes(*code) as usize).wrapping_sub(1))?;
         let [_, kind_or_port, ring, _, port, ..] = words;
         let (is_kind, is_port) = (kind_or_port <= Kind::Scalar as u32, |word| word <= 0xffff);
         let sound = match said {
@@ -142,25 +139,25 @@ mod tests {
             (Said::Offer, &[1, Kind::Packet as u32, 31, u32::MAX, 7, 1, 2, 3]),
             (Said::Free, &[u32::MAX]),
         ] {
-            let (what, got) = Control::decode(&Control::new(said, words).encode()).unwrap();
+            let mut there = Control::NONE;
+            there.bytes_mut().copy_from_slice(Control::new(said, words).bytes());
+            let (what, got) = there.read().unwrap();
             assert_eq!((what, &got[..words.len()]), (said, words));
             assert!(got[words.len()..].iter().all(|word| *word == 0));
         }
         for code in 1..=13 {
-            let bytes = Control([code; 1 + WORDS]).encode();
-            let sound = Control::decode(&bytes).map(|(said, _)| said as u32);
+            let sound = Control([[code, 0, 0, 0]; 1 + WORDS]).read().map(|(said, _)| said as u8);
             assert_eq!(sound, (![8, 10].contains(&code)).then_some(code));
         }
     }
 
     #[test]
     fn what_is_none_is_refused() {
-        let none = |said, words: &[u32]| Control::decode(&Control::new(said, words).encode());
-        let mut bytes = Control::new(Said::Close, &[1]).encode();
-        assert_eq!(Control::decode(&bytes[1..]), None);
+        let none = |said, words: &[u32]| Control::new(said, words).read();
         for code in [0, 14, 255] {
-            bytes[0] = code;
-            assert_eq!(Control::decode(&bytes), None);
+            let mut message = Control::new(Said::Close, &[1]);
+            message.bytes_mut()[0] = code;
+            assert_eq!(message.read(), None);
         }
         assert_eq!(none(Said::Get, &[1, 0x1_0000]), None, "a port of more than 16 bits");
         assert_eq!(none(Said::Connect, &[1, 2]), None, "no kind of a channel");

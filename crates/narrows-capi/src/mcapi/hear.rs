@@ -5,12 +5,12 @@ use narrows::link::LinkId;
 use narrows::platform::Lost;
 
 use super::channel::Asker;
-use super::control::{BYTES, Control, Kind, Place, Said, WORDS};
+use super::control::{Control, Kind, Place, Said, WORDS};
 use super::home::Home;
 use super::id::{EndpointId, Handle};
 use super::node::{CONTROL, MOST_UNSAID, Node};
 use super::peer::End;
-use super::request::Operation;
+use super::request::{Done, Operation};
 use super::status::Status;
 
 /// What nodes said that is seen to in one turn.
@@ -28,13 +28,13 @@ impl<H: Home> Node<H> {
     pub fn hear(&mut self) {
         self.unheard = false;
         for _ in 0..HEARD_AT_ONCE {
-            let mut bytes = [0; BYTES];
-            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, &mut bytes) else {
-                return;
-            };
+            let mut control = Control::NONE;
+            let room = control.bytes_mut();
+            let most = room.len();
+            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, room) else { return };
             let link = received.from.link;
             match received.what {
-                What::Message => match Control::decode(bytes.get(..received.len).unwrap_or(&[])) {
+                What::Message => match control.read().filter(|_| received.len == most) {
                     Some((said, words)) => self.obey(link, said, words),
                     None => {
                         self.stack.close(link);
@@ -67,7 +67,7 @@ impl<H: Home> Node<H> {
                 {
                     let id = node.endpoint(*port);
                     let got = self.peers.got(id, peer, link, place);
-                    self.end_get(handle, got.map(|()| id));
+                    self.end_get(handle, id, got);
                 } else {
                     // Whoever wanted it does not any more.
                     self.say(link, Said::Release, &[place.0]);
@@ -95,7 +95,7 @@ impl<H: Home> Node<H> {
                     && *asked == link
                 {
                     let value = u64::from(d) << 32 | u64::from(c);
-                    self.end(handle, told(b).map(|()| value));
+                    self.end(handle, Done { status: told(b), value });
                 }
             }
             Said::Connect => {
@@ -109,7 +109,7 @@ impl<H: Home> Node<H> {
                 if let Some(Operation::Connect { asked }) = self.requests.pending(handle)
                     && *asked == Some(link)
                 {
-                    self.end(handle, told(b).map(|()| 0));
+                    self.end(handle, told(b).into());
                 }
             }
             Said::Offer => {
@@ -124,7 +124,7 @@ impl<H: Home> Node<H> {
                     self.opened(Handle(own));
                 }
             }
-            Said::Answer => self.answered(link, handle, told(b).map(|()| c)),
+            Said::Answer => self.answered(link, handle, (told(b), c)),
             Said::Close => self.closed_there(link, handle),
             Said::Free => self.freed(link, handle),
         }
@@ -195,10 +195,6 @@ impl<H: Home> Node<H> {
 
 /// What a peer said that something ended with.
 #[inline(never)]
-fn told(status: u32) -> Result<(), Status> {
-    match Status::of(status) {
-        Some(Status::Success) => Ok(()),
-        Some(status) => Err(status),
-        None => Err(Status::Transmission),
-    }
+fn told(status: u32) -> Status {
+    Status::of(status).filter(|status| *status != Status::Pending).unwrap_or(Status::Transmission)
 }

@@ -83,7 +83,8 @@ impl<H: Home> Peers<H> {
         let remotes = vec![None; REMOTES].into_boxed_slice();
         Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
-            remotes: remotes.try_into().ok()?,
+            // There are so many: nothing is left that would have to be dropped.
+            remotes: remotes.try_into().map_err(std::mem::forget).ok()?,
             lenders: Vec::new(),
             changes: 0,
         })
@@ -229,16 +230,17 @@ impl<H: Home> Node<H> {
             return Some(known.clone());
         }
         let (region, layout) = (self.stack.peer_region(link)?, self.stack.peer_layout(link)?);
-        let lender = Arc::new(Lender::new(link, region, layout)?);
+        let lender = Lender::new(link, region, layout)?;
         self.peers.lenders.push(lender.clone());
         Some(lender)
     }
 
-    /// The stack's port of an endpoint that has to be this node's own.
-    #[inline]
-    pub fn own_endpoint(&self, id: EndpointId) -> Outcome<u16> {
-        match self.endpoints.find(id) {
-            Some(inner) => Ok(inner),
+    /// The stack's port of an endpoint that has to be this node's own, and how long who receives there
+    /// may wait.
+    #[inline(never)]
+    pub fn receiver(&self, id: EndpointId) -> Outcome<(u16, u32)> {
+        match self.endpoints.own(id) {
+            Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
             None if self.peers.has(id) => Err(Status::EndpRemote),
             None => Err(Status::EndpInvalid),
         }
@@ -279,11 +281,11 @@ impl<H: Home> Node<H> {
     }
 
     /// Ends a get.
-    pub fn end_get(&mut self, request: Handle, got: Outcome<EndpointId>) {
-        if let (Ok(id), Some(Operation::Get { out, .. })) = (got, self.requests.pending(request)) {
+    pub fn end_get(&mut self, request: Handle, id: EndpointId, got: Outcome<()>) {
+        if let (Ok(()), Some(Operation::Get { out, .. })) = (got, self.requests.pending(request)) {
             out.put(id.0);
         }
-        self.end(request, got.map(|_| 0));
+        self.end(request, got.into());
     }
 
     /// Gives a get back.
@@ -308,13 +310,19 @@ impl<H: Home> Node<H> {
     }
 
     /// Makes an endpoint of this node's one that it can send to: over a link with itself.
-    pub fn reach_own(&mut self, id: EndpointId) -> Outcome<bool> {
-        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
-        let Some(link) = self.link_to(self.id)? else { return Ok(false) };
-        let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
-        let tag = self.endpoints.get(inner).map_or(0, |endpoint| endpoint.tag);
-        self.peers.got(id, peer, link, Place::new(inner, tag))?;
-        Ok(true)
+    #[inline(never)]
+    pub fn reach_own(&mut self, id: EndpointId) -> Outcome<()> {
+        // Both ends are this node's: it takes some turns and no waiting.
+        for _ in 0..1000 {
+            self.progress();
+            let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
+            let tag = endpoint.tag;
+            if let Some(link) = self.link_to(self.id)? {
+                let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
+                return self.peers.got(id, peer, link, Place::new(inner, tag));
+            }
+        }
+        Err(Status::Transmission)
     }
 
     /// Whether an endpoint is one that can be sent to.
