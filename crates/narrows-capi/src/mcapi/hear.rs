@@ -198,3 +198,16 @@ impl<H: Home> Node<H> {
 fn told(status: u32) -> Status {
     Status::of(status).filter(|status| *status != Status::Pending).unwrap_or(Status::Transmission)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_says_is_an_end() {
+        let pending = Status::Pending as u32;
+        let said = [1, 29, pending, 0, 47, u32::MAX].map(told);
+        let none = Status::Transmission;
+        assert_eq!(said, [Status::Success, Status::ChanOpenPending, none, none, none, none]);
+    }
+}
