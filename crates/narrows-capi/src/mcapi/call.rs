@@ -80,7 +80,11 @@ impl<H: Home> Call<H> {
         let mut looks = if node.look == 0 { 1 } else { looks };
         loop {
             std::hint::spin_loop();
-            let done = node.try_once(operation, false);
+            let done = match *operation {
+                // What is waited for is looked for most.
+                Operation::Receive { channel, what } => node.receive_entry(channel, what, false),
+                _ => node.try_once(operation, false),
+            };
             looks -= 1;
             if looks == 0 || !done.is_pending() {
                 return done;
