@@ -11,8 +11,8 @@ use super::home::Home;
 use super::id::Handle;
 use super::lock::Lock;
 use super::node::Node;
-use super::request::Done;
-use super::slot::{Guard, Slot};
+use super::request::{Done, Operation};
+use super::slot::{GLANCE, Guard, Slot};
 use super::status::{Outcome, Status};
 
 /// Nanoseconds of a millisecond.
@@ -74,61 +74,75 @@ impl<H: Home> Call<H> {
 
     /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
     /// request.
-    #[inline]
-    pub fn soon<T>(
-        &mut self,
-        looks: u32,
-        mut attempt: impl FnMut(&mut Node<H>) -> Option<T>,
-    ) -> Option<T> {
+    #[inline(never)]
+    pub fn soon(&mut self, looks: u32, operation: &Operation) -> Done {
         let node = self.node();
-        let looks = if node.look == 0 { 1 } else { looks };
-        let mut look = || {
+        let mut looks = if node.look == 0 { 1 } else { looks };
+        loop {
             std::hint::spin_loop();
-            attempt(node)
-        };
-        (0..looks).find_map(|_| look())
-    }
-
-    /// Tries until there is an outcome or so many milliseconds are over, and then has `give_up`
-    /// take back what was begun. `attempt` sees to all that can be done without waiting.
-    pub fn until<T>(
-        self,
-        timeout: u32,
-        mut attempt: impl FnMut(&mut Node<H>) -> Option<Outcome<T>>,
-        mut give_up: impl FnMut(&mut Node<H>),
-    ) -> Outcome<T> {
-        let mut outcome = Err(Status::Timeout);
-        let mut over = |node: &mut Node<H>| match attempt(node) {
-            Some(done) => {
-                outcome = done;
-                true
+            let done = match *operation {
+                // What is waited for is looked for most.
+                Operation::Receive { channel, what } => node.receive_entry(channel, what, false),
+                _ => node.try_once(operation, false),
+            };
+            looks -= 1;
+            if looks == 0 || !done.is_pending() {
+                return done;
             }
-            None => false,
-        };
-        self.wait(timeout, &mut over, &mut give_up)?;
-        outcome
+        }
     }
 
-    /// Waits until `over` says that it is, or so many milliseconds are over, and then has `give_up`
-    /// take back what was begun.
-    fn wait(
+    /// Sends or receives something, or has a request to do so if that has to wait.
+    #[inline(never)]
+    pub fn transfer(&mut self, operation: &Operation, fails: bool, of_call: bool) -> Outcome<Done> {
+        let receives =
+            matches!(operation, Operation::ReceiveMessage { .. } | Operation::Receive { .. });
+        let done = self.soon(if receives && of_call { H::LOOKS } else { 1 }, operation);
+        let node = self.node();
+        if let Operation::SendMessage { to, .. } = *operation
+            && done.status == Status::EndpInvalid
+            && to.node() == node.id
+            && node.endpoints.find(to).is_some()
+        {
+            // A node is linked with itself when it first sends to itself.
+            node.reach_own(to)?;
+            return Ok(Done::goes_on(node.begin(*operation, of_call)?));
+        }
+        if !done.is_pending() {
+            node.turn();
+            return Ok(done);
+        }
+        if fails {
+            return Err(Status::MemLimit);
+        }
+        Ok(Done::goes_on(node.begin(*operation, of_call)?))
+    }
+
+    /// Tries until what is tried has ended or so many milliseconds are over, and then has what was begun
+    /// taken back, by a last attempt that is told so. An attempt sees to all that can be done without
+    /// waiting.
+    #[inline(never)]
+    pub fn until(
         mut self,
         timeout: u32,
-        over: &mut dyn FnMut(&mut Node<H>) -> bool,
-        give_up: &mut dyn FnMut(&mut Node<H>),
-    ) -> Outcome<()> {
+        attempt: &mut dyn FnMut(&mut Node<H>, bool) -> Done,
+    ) -> Done {
         let (slot, life, look) = (self.slot, self.node().life, self.node().look);
-        if over(self.node()) {
-            return Ok(());
+        let done = attempt(self.node(), false);
+        if !done.is_pending() {
+            return done;
         }
         let start = H::now();
-        let until = (timeout != INFINITE).then(|| start + u64::from(timeout) * MILLISECOND);
+        let until = match timeout {
+            INFINITE => u64::MAX,
+            _ => start + u64::from(timeout) * MILLISECOND,
+        };
         let mut leads = false;
-        let outcome = loop {
+        let done = loop {
             let (node, now) = (self.node(), H::now());
-            if until.is_some_and(|until| now >= until) {
-                give_up(node);
-                break Err(Status::Timeout);
+            if now >= until {
+                attempt(node, true);
+                break Status::Timeout.into();
             }
             if !leads && !node.led {
                 leads = true;
@@ -138,17 +152,22 @@ impl<H: Home> Call<H> {
                 slot.tell();
             }
             let guard = self.into_guard();
-            let left = until.map(|until| Duration::from_nanos(until - now));
+            let left = until - now;
+            let look = leads && now.saturating_sub(start) < look;
+            let left = if look { left.min(GLANCE) } else { left };
+            let left = (until != u64::MAX || look).then(|| Duration::from_nanos(left));
             let guard = match leads {
-                true => slot.lead(guard, left, now.saturating_sub(start) < look),
+                true => slot.lead(guard, left, look),
                 false => slot.follow(guard, left),
             };
-            self = Call::of(slot, guard).ok_or(Status::NodeNotInit)?;
+            let Some(call) = Call::of(slot, guard) else { return Status::NodeNotInit.into() };
+            self = call;
             if self.node().life != life {
-                return Err(Status::NodeNotInit);
+                return Status::NodeNotInit.into();
             }
-            if over(self.node()) {
-                break Ok(());
+            let done = attempt(self.node(), false);
+            if !done.is_pending() {
+                break done;
             }
         };
         if leads {
@@ -157,15 +176,7 @@ impl<H: Home> Call<H> {
             // Another has to lead.
             node.news = true;
         }
-        outcome
-    }
-
-    /// Waits for a request of the call's own.
-    pub fn until_ended(self, request: Handle, timeout: u32) -> Done {
-        let attempt = |node: &mut Node<H>| node.ended_by_now(request);
-        self.until(timeout, attempt, |node| {
-            node.cancel(request);
-        })
+        done
     }
 }
 

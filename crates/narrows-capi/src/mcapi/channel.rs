@@ -9,7 +9,7 @@ use narrows::link::LinkId;
 use narrows::memory::Arrival;
 use narrows::platform::Lost;
 
-use super::control::{Control, Kind, Place};
+use super::control::{Kind, Place, Said};
 use super::endpoint::{Direction, Endpoint, Opening};
 use super::foreign::Output;
 use super::home::Home;
@@ -149,10 +149,10 @@ impl<H: Home> Node<H> {
         to: EndpointId,
         asker: Asker,
     ) -> Outcome<()> {
-        let endpoint = self.endpoints.marked(from.port, from.tag).ok_or(Status::EndpInvalid)?;
+        let endpoint = self.endpoints.marked(from).ok_or(Status::EndpInvalid)?;
         fits(endpoint, kind, Direction::Send)?;
         let stage = Stage::Hunting(asker);
-        self.end_at(from.port, (kind, Direction::Send), to, stage, (None, 0))?;
+        self.end_at(from.port(), (kind, Direction::Send), to, stage, (None, 0))?;
         self.hunting += 1;
         self.hunt_for_channels();
         Ok(())
@@ -174,8 +174,14 @@ impl<H: Home> Node<H> {
         }
     }
 
+    /// How many rings a link has, to send on and to receive on.
+    #[inline(never)]
+    fn rings_of(&self, link: LinkId) -> (u16, u16) {
+        self.stack.channels(link).unwrap_or((0, 0))
+    }
+
     fn offer(&mut self, handle: Handle, link: LinkId) {
-        let there = self.stack.channels(link).map_or(0, |(send, _)| send);
+        let (there, _) = self.rings_of(link);
         let Some(ring) = self.peers.take_ring(link, there) else {
             return self.not_connected(handle, Status::MemLimit);
         };
@@ -187,7 +193,9 @@ impl<H: Home> Node<H> {
         let Some(endpoint) = self.endpoints.get(channel.inner) else { return };
         let (from, compared) = (endpoint.id, endpoint.attributes.compared());
         self.hunting -= 1;
-        self.say(link, Control::Offer { channel: handle.0, kind, ring, from, to, compared });
+        let [a, b, c] = compared;
+        let words = [handle.0, kind as u32, ring.into(), from.0, to.into(), a, b, c];
+        self.say(link, Said::Offer, &words);
     }
 
     /// Another node offers a ring to an endpoint of this one's.
@@ -206,11 +214,11 @@ impl<H: Home> Node<H> {
             return Err(Status::AttrIncompatible);
         }
         let ring = Ring { link, ring };
-        let there = self.stack.channels(link).map_or(0, |(_, receive)| receive);
+        let (_, there) = self.rings_of(link);
         let receives = |channel: &Channel| {
             channel.ring == Some(ring) && channel.direction == Direction::Receive
         };
-        if ring.ring >= there || self.channels.iter().any(|(_, channel)| receives(channel)) {
+        if ring.ring >= there || self.channels.iter().any(receives) {
             return Err(Status::Transmission);
         }
         let what = (kind, Direction::Receive);
@@ -218,48 +226,48 @@ impl<H: Home> Node<H> {
     }
 
     /// The receiver has answered an offer.
-    pub fn answered(&mut self, link: LinkId, handle: Handle, answer: Outcome<u32>) {
+    pub fn answered(&mut self, link: LinkId, handle: Handle, (status, theirs): (Status, u32)) {
         let Some(channel) = self.channels.get_mut(handle) else { return };
         let Stage::Offered(asker) = channel.stage else { return };
         if channel.ring.is_none_or(|ring| ring.link != link) {
             return;
         }
-        match answer {
-            Err(status) => self.not_connected(handle, status),
-            Ok(theirs) => {
-                channel.stage = Stage::Connected;
-                channel.theirs = theirs;
-                self.tell(asker, Ok(()));
-                self.opened(handle);
-            }
+        if status != Status::Success {
+            return self.not_connected(handle, status);
         }
+        channel.stage = Stage::Connected;
+        channel.theirs = theirs;
+        self.tell(asker, Status::Success);
+        self.opened(handle);
     }
 
     /// A channel has come to nothing.
     pub fn not_connected(&mut self, handle: Handle, status: Status) {
-        let Some(channel) = self.channels.remove(handle) else { return };
+        let Some(channel) = self.channels.get(handle) else { return };
         if let Some(endpoint) = self.endpoints.get_mut(channel.inner) {
             endpoint.channel = None;
         }
         if let Some(ring) = channel.ring {
             self.peers.give_ring(ring.link, ring.ring);
         }
-        match channel.stage {
+        let stage = channel.stage;
+        self.channels.remove(handle);
+        match stage {
             Stage::Hunting(asker) => {
                 self.hunting -= 1;
-                self.tell(asker, Err(status));
+                self.tell(asker, status);
             }
-            Stage::Offered(asker) => self.tell(asker, Err(status)),
+            Stage::Offered(asker) => self.tell(asker, status),
             Stage::Connected | Stage::Draining => {}
         }
     }
 
-    fn tell(&mut self, asker: Asker, how: Outcome<()>) {
+    #[inline(never)]
+    fn tell(&mut self, asker: Asker, how: Status) {
         match asker {
-            Asker::Here(request) => self.end(request, how.map(|()| 0)),
+            Asker::Here(request) => self.end(request, how.into()),
             Asker::Peer { link, request } => {
-                let status = how.map_or_else(|status| status as u32, |()| Status::Success as u32);
-                self.say(link, Control::Connected { request, status });
+                self.say(link, Said::Connected, &[request, how as u32]);
             }
         }
     }
@@ -274,7 +282,7 @@ impl<H: Home> Node<H> {
         if let Some(Operation::Open { out, .. }) = self.requests.pending(opening.request) {
             out.put(handle.0);
         }
-        self.end(opening.request, Ok(0));
+        self.end(opening.request, Status::Success.into());
     }
 
     /// Opens the channel of an endpoint. Returns the request that goes on if it is not connected.
@@ -352,15 +360,15 @@ impl<H: Home> Node<H> {
             remote.check()?;
             let asked = Some(remote.link);
             let request = self.requests.add(Operation::Connect { asked }, false)?;
-            let message = Control::Connect { request: request.0, kind, from: remote.place, to };
-            self.say(remote.link, message);
+            let words = [request.0, kind as u32, remote.place.0, to.0];
+            self.say(remote.link, Said::Connect, &words);
             return Ok(request);
         }
         let (inner, endpoint) = self.endpoints.own(from).ok_or(Status::EndpInvalid)?;
-        let place = Place { port: inner, tag: endpoint.tag };
+        let place = Place::new(inner, endpoint.tag);
         let request = self.requests.add(Operation::Connect { asked: None }, false)?;
         if let Err(status) = self.connect_from(place, kind, to, Asker::Here(request)) {
-            self.end(request, Err(status));
+            self.end(request, status.into());
             self.requests.report(request);
             return Err(status);
         }

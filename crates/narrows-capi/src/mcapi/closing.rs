@@ -4,7 +4,7 @@ use narrows::link::LinkId;
 use narrows::platform::Lost;
 
 use super::channel::{Channel, Stage};
-use super::control::{Control, Kind};
+use super::control::{Kind, Said};
 use super::endpoint::Direction;
 use super::home::Home;
 use super::id::Handle;
@@ -31,7 +31,7 @@ impl<H: Home> Node<H> {
             self.discard(handle);
         }
         if let (Some(ring), None) = (ring, lost) {
-            self.say(ring.link, Control::Close { channel: theirs });
+            self.say(ring.link, Said::Close, &[theirs]);
         }
         if both {
             self.disconnect(handle);
@@ -83,7 +83,7 @@ impl<H: Home> Node<H> {
             (None, Direction::Send, _) => {}
             (None, Direction::Receive, Some(ring)) => {
                 self.channels.remove(handle);
-                self.say(ring.link, Control::Free { channel: theirs });
+                self.say(ring.link, Said::Free, &[theirs]);
             }
             _ => {
                 self.channels.remove(handle);

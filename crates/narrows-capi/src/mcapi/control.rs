@@ -1,160 +1,127 @@
 //! What nodes of MCAPI say to each other: messages of the stack from port 0 to port 0, each of which
 //! fits a slot.
 
-use super::id::EndpointId;
-
 /// The type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Packet,
-    Scalar,
+    Packet = 0,
+    Scalar = 1,
 }
 
 impl Kind {
-    fn code(self) -> u32 {
-        match self {
-            Kind::Packet => 0,
-            Kind::Scalar => 1,
-        }
-    }
-    fn from_code(code: u32) -> Option<Kind> {
-        match code {
-            0 => Some(Kind::Packet),
-            1 => Some(Kind::Scalar),
-            _ => None,
-        }
+    /// The kind that a message has as this word.
+    pub fn of(word: u32) -> Kind {
+        if word == Kind::Packet as u32 { Kind::Packet } else { Kind::Scalar }
     }
 }
 
-/// An endpoint as its node knows it: the stack's port, and the mark of this life of it.
+/// An endpoint as its node knows it: the stack's port in the upper half, and the mark of this life of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub port: u16,
-    pub tag: u16,
-}
+pub(super) struct Place(pub u32);
 
 impl Place {
-    fn code(self) -> u32 {
-        u32::from(self.port) << 16 | u32::from(self.tag)
+    #[inline]
+    pub fn new(port: u16, tag: u16) -> Place {
+        Place(u32::from(port) << 16 | u32::from(tag))
     }
-    fn from_code(code: u32) -> Place {
-        Place { port: (code >> 16) as u16, tag: code as u16 }
+    #[inline]
+    pub fn port(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+    #[inline]
+    pub fn tag(self) -> u16 {
+        self.0 as u16
     }
 }
 
-/// Words of a message.
-const WORDS: usize = 10;
-/// Bytes of a message.
-pub(super) const BYTES: usize = WORDS * 4;
+/// Words of a message, beside what it says.
+pub(super) const WORDS: usize = 9;
 
-/// A message. `request` is the number by which its asker knows what an answer belongs to, `channel`
-/// the number that whoever gets the message gave to its end of a channel, `status` one of
-/// `mcapi.h`'s.
+/// What a message says, with what its words are. `request` is the number by which its asker knows
+/// what an answer belongs to, `channel` the number that whoever gets the message gave to its end of a
+/// channel, `place` a [`Place`], `status` one of `mcapi.h`'s, `kind` a [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Control {
-    /// Where is this port? Answered when there is one.
-    Get { request: u32, port: u16 },
-    /// There it is.
-    Found { request: u32, place: Place },
-    /// The answer to a get is not wanted any more.
-    GiveUp { request: u32 },
-    /// Gives a get back.
-    Release { place: Place },
-    /// An endpoint that the other had got is no more.
-    Deleted { place: Place },
-    /// What is this attribute?
-    Query { request: u32, place: Place, number: u32 },
-    /// That is what it is.
-    Value { request: u32, status: u32, value: [u32; 2] },
-    /// Connect your endpoint to this one, to send to it.
-    Connect { request: u32, kind: Kind, from: Place, to: EndpointId },
-    /// How that ended.
-    Connected { request: u32, status: u32 },
+#[repr(u32)]
+pub(super) enum Said {
+    /// Where is this port? Answered when there is one. `request, port`
+    Get = 1,
+    /// There it is. `request, place`
+    Found = 2,
+    /// The answer to a get is not wanted any more. `request`
+    GiveUp = 3,
+    /// Gives a get back. `place`
+    Release = 4,
+    /// An endpoint that the other had got is no more. `place`
+    Deleted = 5,
+    /// What is this attribute? `request, place, number`
+    Query = 6,
+    /// That is what it is. `request, status, low, high`
+    Value = 7,
+    /// Connect your endpoint to this one, to send to it. `request, kind, place, to`
+    Connect = 8,
+    /// How that ended. `request, status`
+    Connected = 9,
     /// I will send on this ring, from one endpoint to another, whose attributes should be these.
-    Offer { channel: u32, kind: Kind, ring: u16, from: EndpointId, to: u16, compared: [u32; 3] },
-    /// Whether that is well; `own` is how the receiver calls its end.
-    Answer { channel: u32, status: u32, own: u32 },
-    /// I have closed my end.
-    Close { channel: u32 },
-    /// Both ends are closed and there is nothing on the ring any more.
-    Free { channel: u32 },
+    /// `channel, kind, ring, from, port`, and three to compare
+    Offer = 10,
+    /// Whether that is well; `own` is how the receiver calls its end. `channel, status, own`
+    Answer = 11,
+    /// I have closed my end. `channel`
+    Close = 12,
+    /// Both ends are closed and there is nothing on the ring any more. `channel`
+    Free = 13,
 }
+
+/// A message: what it says and its words, each in the bytes that it is sent as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Control([[u8; 4]; 1 + WORDS]);
 
 impl Control {
-    /// The message in bytes.
-    #[inline(never)]
-    pub fn encode(&self) -> [u8; BYTES] {
-        let word = u32::from;
-        let words: [u32; WORDS] = match *self {
-            Control::Get { request, port } => [1, request, word(port), 0, 0, 0, 0, 0, 0, 0],
-            Control::Found { request, place } => [2, request, place.code(), 0, 0, 0, 0, 0, 0, 0],
-            Control::GiveUp { request } => [3, request, 0, 0, 0, 0, 0, 0, 0, 0],
-            Control::Release { place } => [4, place.code(), 0, 0, 0, 0, 0, 0, 0, 0],
-            Control::Deleted { place } => [5, place.code(), 0, 0, 0, 0, 0, 0, 0, 0],
-            Control::Query { request, place, number } => {
-                [6, request, place.code(), number, 0, 0, 0, 0, 0, 0]
-            }
-            Control::Value { request, status, value: [low, high] } => {
-                [7, request, status, low, high, 0, 0, 0, 0, 0]
-            }
-            Control::Connect { request, kind, from, to } => {
-                [8, request, kind.code(), from.code(), to.0, 0, 0, 0, 0, 0]
-            }
-            Control::Connected { request, status } => [9, request, status, 0, 0, 0, 0, 0, 0, 0],
-            Control::Offer { channel, kind, ring, from, to, compared: [a, b, c] } => {
-                [10, channel, kind.code(), word(ring), from.0, word(to), a, b, c, 0]
-            }
-            Control::Answer { channel, status, own } => {
-                [11, channel, status, own, 0, 0, 0, 0, 0, 0]
-            }
-            Control::Close { channel } => [12, channel, 0, 0, 0, 0, 0, 0, 0, 0],
-            Control::Free { channel } => [13, channel, 0, 0, 0, 0, 0, 0, 0, 0],
-        };
-        let mut bytes = [0; BYTES];
-        for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
-            to.copy_from_slice(&word.to_le_bytes());
+    /// Room for one.
+    pub const NONE: Control = Control([[0; 4]; 1 + WORDS]);
+
+    /// A message; words that are not given are 0.
+    #[inline]
+    pub fn new(said: Said, words: &[u32]) -> Control {
+        let mut new = Control::NONE;
+        let [first, rest @ ..] = &mut new.0;
+        *first = (said as u32).to_le_bytes();
+        for (to, word) in rest.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
         }
-        bytes
+        new
     }
 
-    /// The message that bytes are; none if they are no message.
-    #[inline(never)]
-    pub fn decode(bytes: &[u8]) -> Option<Control> {
-        let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_flattened()
+    }
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_flattened_mut()
+    }
+
+    /// What a message says, and its words; none if it is no message.
+    #[inline]
+    pub fn read(&self) -> Option<(Said, [u32; WORDS])> {
+        use Said::*;
+        const ALL: [Said; 13] = [
+            Get, Found, GiveUp, Release, Deleted, Query, Value, Connect, Connected, Offer, Answer,
+            Close, Free,
+        ];
+        let [code, bytes @ ..] = &self.0;
         let mut words = [0; WORDS];
-        for (word, from) in words.iter_mut().zip(bytes.chunks_exact(4)) {
-            *word = u32::from_le_bytes(from.try_into().ok()?);
+        for (word, from) in words.iter_mut().zip(bytes) {
+            *word = u32::from_le_bytes(*from);
         }
-        let [code, a, b, c, d, e, f, g, h, _] = words;
-        let place = Place::from_code;
-        Some(match code {
-            1 => Control::Get { request: a, port: u16::try_from(b).ok()? },
-            2 => Control::Found { request: a, place: place(b) },
-            3 => Control::GiveUp { request: a },
-            4 => Control::Release { place: place(a) },
-            5 => Control::Deleted { place: place(a) },
-            6 => Control::Query { request: a, place: place(b), number: c },
-            7 => Control::Value { request: a, status: b, value: [c, d] },
-            8 => Control::Connect {
-                request: a,
-                kind: Kind::from_code(b)?,
-                from: place(c),
-                to: EndpointId(d),
-            },
-            9 => Control::Connected { request: a, status: b },
-            10 => Control::Offer {
-                channel: a,
-                kind: Kind::from_code(b)?,
-                ring: u16::try_from(c).ok()?,
-                from: EndpointId(d),
-                to: u16::try_from(e).ok()?,
-                compared: [f, g, h],
-            },
-            11 => Control::Answer { channel: a, status: b, own: c },
-            12 => Control::Close { channel: a },
-            13 => Control::Free { channel: a },
-            _ => return None,
-        })
+        let said = *ALL.get((u32::from_le_bytes(*code) as usize).wrapping_sub(1))?;
+        let [_, kind_or_port, ring, _, port, ..] = words;
+        let (is_kind, is_port) = (kind_or_port <= Kind::Scalar as u32, |word| word <= 0xffff);
+        let sound = match said {
+            Get => is_port(kind_or_port),
+            Connect => is_kind,
+            Offer => is_kind && is_port(ring) && is_port(port),
+            _ => true,
+        };
+        sound.then_some((said, words))
     }
 }
 
@@ -164,43 +131,44 @@ mod tests {
 
     #[test]
     fn every_message_comes_out_as_it_went_in() {
-        let place = Place { port: 0x1234, tag: 0xfedc };
-        let (request, channel, status) = (0x3fff_ffff, 0x1234_5678, 29);
-        let (from, to) = (EndpointId(u32::MAX), EndpointId(0x0102_0304));
-        for message in [
-            Control::Get { request, port: 4095 },
-            Control::Found { request, place },
-            Control::GiveUp { request },
-            Control::Release { place },
-            Control::Deleted { place },
-            Control::Query { request, place, number: 11 },
-            Control::Value { request, status, value: [1, u32::MAX] },
-            Control::Connect { request, kind: Kind::Scalar, from: place, to },
-            Control::Connected { request, status },
-            Control::Offer {
-                channel,
-                kind: Kind::Packet,
-                ring: 31,
-                from,
-                to: 7,
-                compared: [1, 2, 3],
-            },
-            Control::Answer { channel, status, own: 9 },
-            Control::Close { channel },
-            Control::Free { channel },
+        for (said, words) in [
+            (Said::Get, &[0x3fff_ffff, 4095][..]),
+            (Said::Found, &[1, Place::new(0x1234, 0xfedc).0]),
+            (Said::Value, &[1, 29, 1, u32::MAX]),
+            (Said::Connect, &[1, Kind::Scalar as u32, 0x1234_fedc, u32::MAX]),
+            (Said::Offer, &[1, Kind::Packet as u32, 31, u32::MAX, 7, 1, 2, 3]),
+            (Said::Free, &[u32::MAX]),
         ] {
-            assert_eq!(Control::decode(&message.encode()), Some(message));
+            let mut there = Control::NONE;
+            there.bytes_mut().copy_from_slice(Control::new(said, words).bytes());
+            let (what, got) = there.read().unwrap();
+            assert_eq!((what, &got[..words.len()]), (said, words));
+            assert!(got[words.len()..].iter().all(|word| *word == 0));
+        }
+        for code in 1..=13 {
+            let sound = Control([[code, 0, 0, 0]; 1 + WORDS]).read().map(|(said, _)| said as u8);
+            assert_eq!(sound, (![8, 10].contains(&code)).then_some(code));
         }
     }
 
     #[test]
     fn what_is_none_is_refused() {
-        let mut bytes = Control::Close { channel: 1 }.encode();
-        assert_eq!(Control::decode(&bytes[1..]), None);
-        bytes[0] = 14;
-        assert_eq!(Control::decode(&bytes), None);
-        let mut bytes = Control::Get { request: 1, port: 2 }.encode();
-        bytes[10] = 1;
-        assert_eq!(Control::decode(&bytes), None, "a port of more than 16 bits");
+        let none = |said, words: &[u32]| Control::new(said, words).read();
+        for code in [0, 14, 255] {
+            let mut message = Control::new(Said::Close, &[1]);
+            message.bytes_mut()[0] = code;
+            assert_eq!(message.read(), None);
+        }
+        assert_eq!(none(Said::Get, &[1, 0x1_0000]), None, "a port of more than 16 bits");
+        assert_eq!(none(Said::Connect, &[1, 2]), None, "no kind of a channel");
+        for words in [[1, 2, 3, 4, 5], [1, 1, 0x1_0000, 4, 5], [1, 1, 3, 4, 0x1_0000]] {
+            assert_eq!(none(Said::Offer, &words), None, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_has_both_its_halves() {
+        let place = Place::new(0x1234, 0xfedc);
+        assert_eq!((place.port(), place.tag(), place.0), (0x1234, 0xfedc, 0x1234_fedc));
     }
 }

@@ -1,7 +1,7 @@
 //! A node's own endpoints.
 
 use super::attribute::Attributes;
-use super::control::Kind;
+use super::control::{Kind, Place};
 use super::id::{EndpointId, Handle, MAX_PORT, NodeId};
 use super::status::{Outcome, Status};
 
@@ -175,8 +175,8 @@ impl Endpoints {
     }
     /// The endpoint that others know by this port and mark.
     #[inline(never)]
-    pub fn marked(&mut self, inner: u16, tag: u16) -> Option<&mut Endpoint> {
-        self.get_mut(inner).filter(|endpoint| endpoint.tag == tag)
+    pub fn marked(&mut self, place: Place) -> Option<&mut Endpoint> {
+        self.get_mut(place.port()).filter(|endpoint| endpoint.tag == place.tag())
     }
     pub fn remove(&mut self, inner: u16) -> Option<Endpoint> {
         self.changes += 1;
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(all.find(node.endpoint(0)), None);
         let again = all.create(0).unwrap();
         assert_ne!(again, zero);
-        assert!(all.marked(again, tag).is_none() && all.get(again).is_some());
+        assert!(all.marked(Place::new(again, tag)).is_none() && all.get(again).is_some());
         for _ in 2..MAX_ENDPOINTS {
             all.create(ANY).unwrap();
         }

@@ -2,7 +2,7 @@
 //! and nobody else's for as long as the call, or the request that it makes, lasts.
 #![allow(unsafe_code)]
 
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A place for a result; null if the caller does not want it.
@@ -29,6 +29,11 @@ impl<T> Output<T> {
 
     pub fn is_null(&self) -> bool {
         self.0.is_none()
+    }
+
+    #[inline(always)]
+    pub fn address(&self) -> *mut T {
+        self.0.map_or(null_mut(), NonNull::as_ptr)
     }
 
     /// Writes the result.
@@ -59,6 +64,15 @@ impl Bytes {
         Bytes { from: NonNull::new(from.cast_mut()), len }
     }
 
+    #[inline(always)]
+    pub fn address(&self) -> *mut u8 {
+        self.from.map_or(null_mut(), NonNull::as_ptr)
+    }
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
     /// Whether there should be bytes and are none.
     #[inline]
     pub fn missing(&self) -> bool {
@@ -83,7 +97,7 @@ impl Bytes {
 }
 
 /// Room of the caller's for what it receives.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Buffer {
     to: Option<NonNull<u8>>,
     len: usize,
@@ -106,6 +120,10 @@ impl Buffer {
         self.to.is_none() && self.len > 0
     }
 
+    #[inline(always)]
+    pub fn address(&self) -> *mut u8 {
+        self.to.map_or(null_mut(), NonNull::as_ptr)
+    }
     pub fn room(&self) -> usize {
         self.len
     }

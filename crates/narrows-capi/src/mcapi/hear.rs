@@ -5,12 +5,12 @@ use narrows::link::LinkId;
 use narrows::platform::Lost;
 
 use super::channel::Asker;
-use super::control::{BYTES, Control, Place};
+use super::control::{Control, Kind, Place, Said, WORDS};
 use super::home::Home;
 use super::id::{EndpointId, Handle};
 use super::node::{CONTROL, MOST_UNSAID, Node};
 use super::peer::End;
-use super::request::Operation;
+use super::request::{Done, Operation};
 use super::status::Status;
 
 /// What nodes said that is seen to in one turn.
@@ -28,21 +28,21 @@ impl<H: Home> Node<H> {
     pub fn hear(&mut self) {
         self.unheard = false;
         for _ in 0..HEARD_AT_ONCE {
-            let mut bytes = [0; BYTES];
-            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, &mut bytes) else {
-                return;
-            };
+            let mut control = Control::NONE;
+            let room = control.bytes_mut();
+            let most = room.len();
+            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, room) else { return };
             let link = received.from.link;
             match received.what {
-                What::Message => match Control::decode(bytes.get(..received.len).unwrap_or(&[])) {
-                    Some(control) => self.obey(link, control),
+                What::Message => match control.read().filter(|_| received.len == most) {
+                    Some((said, words)) => self.obey(link, said, words),
                     None => {
                         self.stack.close(link);
                         self.lost(link, Lost::Closed);
                     }
                 },
                 What::Refused => {
-                    let place = Place { port: received.from.port, tag: received.tag };
+                    let place = Place::new(received.from.port, received.tag);
                     self.peers.deleted(link, place);
                 }
                 What::PeerGone(reason) => self.lost(link, reason),
@@ -51,83 +51,82 @@ impl<H: Home> Node<H> {
         self.unheard = true;
     }
 
-    fn obey(&mut self, link: LinkId, control: Control) {
+    fn obey(&mut self, link: LinkId, said: Said, words: [u32; WORDS]) {
         let Some(peer) = self.met(link) else { return };
-        match control {
-            Control::Get { request, port } => self.wanted(link, peer, request, port),
-            Control::GiveUp { request } => {
-                self.wanted.retain(|wanted| wanted.link != link || wanted.request != request);
+        let [a, b, c, d, e, f, g, h, _] = words;
+        let (handle, place) = (Handle(a), Place(b));
+        match said {
+            Said::Get => self.wanted(link, peer, a, b as u16),
+            Said::GiveUp => {
+                self.wanted.retain(|wanted| wanted.link != link || wanted.request != a);
             }
-            Control::Found { request, place } => {
-                let handle = Handle(request);
+            Said::Found => {
                 if let Some(Operation::Get { node, port, asked, .. }) =
                     self.requests.pending(handle)
                     && *asked == Some(link)
                 {
                     let id = node.endpoint(*port);
                     let got = self.peers.got(id, peer, link, place);
-                    self.end_get(handle, got.map(|()| id));
+                    self.end_get(handle, id, got);
                 } else {
                     // Whoever wanted it does not any more.
-                    self.say(link, Control::Release { place });
+                    self.say(link, Said::Release, &[place.0]);
                 }
             }
-            Control::Release { place } => {
+            Said::Release => {
                 let own = self.peers.get(peer).is_some_and(|peer| peer.id == self.id);
-                if let Some(endpoint) = self.endpoints.marked(place.port, place.tag) {
+                if let Some(endpoint) = self.endpoints.marked(Place(a)) {
                     endpoint.given_back(own);
                 }
             }
-            Control::Deleted { place } => self.peers.deleted(link, place),
-            Control::Query { request, place, number } => {
-                let value = self.endpoints.marked(place.port, place.tag).map(|e| e.id);
-                let value = value.ok_or(Status::EndpInvalid);
-                let value = value.and_then(|id| self.attribute(id, number));
-                let (status, value) = match value {
+            Said::Deleted => self.peers.deleted(link, Place(a)),
+            Said::Query => {
+                let id = self.endpoints.marked(place).map(|endpoint| endpoint.id);
+                let value = id.ok_or(Status::EndpInvalid);
+                let value = value.and_then(|id| self.attribute(id, c));
+                let (status, [low, high]) = match value {
                     Ok(value) => (Status::Success, value),
                     Err(status) => (status, [0; 2]),
                 };
-                self.say(link, Control::Value { request, status: status as u32, value });
+                self.say(link, Said::Value, &[a, status as u32, low, high]);
             }
-            Control::Value { request, status, value: [low, high] } => {
-                let handle = Handle(request);
+            Said::Value => {
                 if let Some(Operation::Query { asked }) = self.requests.pending(handle)
                     && *asked == link
                 {
-                    let value = u64::from(high) << 32 | u64::from(low);
-                    self.end(handle, told(status).map(|()| value));
+                    let value = u64::from(d) << 32 | u64::from(c);
+                    self.end(handle, Done { status: told(b), value });
                 }
             }
-            Control::Connect { request, kind, from, to } => {
-                let begun = self.connect_from(from, kind, to, Asker::Peer { link, request });
+            Said::Connect => {
+                let asker = Asker::Peer { link, request: a };
+                let begun = self.connect_from(Place(c), Kind::of(b), EndpointId(d), asker);
                 if let Err(status) = begun {
-                    self.say(link, Control::Connected { request, status: status as u32 });
+                    self.say(link, Said::Connected, &[a, status as u32]);
                 }
             }
-            Control::Connected { request, status } => {
-                let handle = Handle(request);
+            Said::Connected => {
                 if let Some(Operation::Connect { asked }) = self.requests.pending(handle)
                     && *asked == Some(link)
                 {
-                    self.end(handle, told(status).map(|()| 0));
+                    self.end(handle, told(b).into());
                 }
             }
-            Control::Offer { channel, kind, ring, from, to, compared } => {
-                let taken = self.take_offer(link, (kind, ring), from, to, (channel, compared));
+            Said::Offer => {
+                let (what, from) = ((Kind::of(b), c as u16), EndpointId(d));
+                let taken = self.take_offer(link, what, from, e as u16, (a, [f, g, h]));
                 let (status, own) = match taken {
                     Ok(own) => (Status::Success, own.0),
                     Err(status) => (status, 0),
                 };
-                self.say(link, Control::Answer { channel, status: status as u32, own });
+                self.say(link, Said::Answer, &[a, status as u32, own]);
                 if taken.is_ok() {
                     self.opened(Handle(own));
                 }
             }
-            Control::Answer { channel, status, own } => {
-                self.answered(link, Handle(channel), told(status).map(|()| own));
-            }
-            Control::Close { channel } => self.closed_there(link, Handle(channel)),
-            Control::Free { channel } => self.freed(link, Handle(channel)),
+            Said::Answer => self.answered(link, handle, (told(b), c)),
+            Said::Close => self.closed_there(link, handle),
+            Said::Free => self.freed(link, handle),
         }
     }
 
@@ -147,8 +146,8 @@ impl<H: Home> Node<H> {
         endpoint.source = source;
         endpoint.known_to |= 1 << peer;
         endpoint.orphaned = false;
-        let place = Place { port: inner, tag: endpoint.tag };
-        self.say(link, Control::Found { request, place });
+        let place = Place::new(inner, endpoint.tag);
+        self.say(link, Said::Found, &[request, place.0]);
         true
     }
 
@@ -196,10 +195,19 @@ impl<H: Home> Node<H> {
 
 /// What a peer said that something ended with.
 #[inline(never)]
-fn told(status: u32) -> Result<(), Status> {
-    match Status::of(status) {
-        Some(Status::Success) => Ok(()),
-        Some(status) => Err(status),
-        None => Err(Status::Transmission),
+fn told(status: u32) -> Status {
+    Status::of(status).filter(|status| *status != Status::Pending).unwrap_or(Status::Transmission)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_peer_says_is_an_end() {
+        let pending = Status::Pending as u32;
+        let said = [1, 29, pending, 0, 47, u32::MAX].map(told);
+        let none = Status::Transmission;
+        assert_eq!(said, [Status::Success, Status::ChanOpenPending, none, none, none, none]);
     }
 }

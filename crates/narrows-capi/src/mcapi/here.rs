@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{LazyLock, Once, OnceLock};
 use std::time::Instant;
@@ -76,8 +77,9 @@ impl Home for Here {
         let new = Box::into_raw(Box::new(NEW));
         // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was first.
         if PROCESS.compare_exchange(nothing, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: made just now, and nobody has seen it.
-            drop(unsafe { Box::from_raw(new) });
+            // SAFETY: made just now, and nobody has seen it; what is in it has nothing yet that has to be
+            // dropped.
+            drop(unsafe { Box::from_raw(new.cast::<MaybeUninit<Process<Here>>>()) });
         }
         Here::process()
     }

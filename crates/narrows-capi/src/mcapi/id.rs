@@ -1,7 +1,5 @@
 //! Numbers of nodes, endpoints and handles.
 
-use std::collections::VecDeque;
-
 use narrows::link::Name;
 
 pub(super) const MAX_DOMAIN: u32 = 255;
@@ -125,73 +123,137 @@ impl Handle {
     }
 }
 
+/// The places of a table: whose turn it is, and which handle leads to one.
+struct Places {
+    /// The life of each and, while it is free, the place that became free after it, if one has.
+    all: Box<[(u16, u16)]>,
+    slot: u32,
+    /// The life that all began with.
+    first: u16,
+    /// How many lives they have had, of whichever it was most.
+    lives: u16,
+    /// Free places: the one that has been so for longest, or what is no place, and the last.
+    oldest: u16,
+    newest: u16,
+}
+
+impl Places {
+    #[inline(never)]
+    fn new(slot: u32, first: u16, count: u16) -> Places {
+        let all = (0..count).map(|at| (first, at + 1)).collect();
+        Places { all, slot, first, lives: 0, oldest: 0, newest: count.wrapping_sub(1) }
+    }
+
+    /// The place that a handle leads to, if it is of its life.
+    #[inline(never)]
+    fn find(&self, handle: Handle) -> Option<usize> {
+        let (life, _) = self.all.get(handle.place())?;
+        (*life == handle.life()).then_some(handle.place())
+    }
+
+    /// The handle of the place that is used next.
+    #[inline(never)]
+    fn take(&mut self) -> Option<Handle> {
+        let at = usize::from(self.oldest);
+        let (life, next) = *self.all.get(at)?;
+        self.oldest = next;
+        self.lives = self.lives.max(life.wrapping_sub(self.first).saturating_add(1));
+        Some(Handle::new(self.slot, life, at))
+    }
+
+    /// Makes a place free.
+    #[inline(never)]
+    fn free(&mut self, at: usize) {
+        let none = self.all.len() as u16;
+        if let Some((life, next)) = self.all.get_mut(at) {
+            *life = life.wrapping_add(1);
+            *next = none;
+        }
+        // Used next is the place that has been free for longest: a handle comes again late.
+        if self.oldest == none {
+            self.oldest = at as u16;
+        } else if let Some((_, next)) = self.all.get_mut(usize::from(self.newest)) {
+            *next = at as u16;
+        }
+        self.newest = at as u16;
+    }
+}
+
 /// Things that have a [`Handle`].
 pub(super) struct Table<T> {
-    slot: u32,
-    /// The life that all places began with.
-    first: u16,
-    places: Box<[(u16, Option<T>)]>,
-    free: VecDeque<u16>,
+    places: Places,
+    entries: Box<[Option<T>]>,
 }
 
 impl<T> Table<T> {
     /// A table of `count` places for the node in `slot`, whose handles have this life or later ones.
     pub fn new(slot: u32, first: u16, count: usize) -> Table<T> {
         let count = count.min(Handle::PLACES);
-        Table {
-            slot,
-            first,
-            places: (0..count).map(|_| (first, None)).collect(),
-            free: (0..count as u16).collect(),
-        }
+        let entries = (0..count).map(|_| None).collect();
+        Table { places: Places::new(slot, first, count as u16), entries }
     }
     /// How many lives its places have had, of whichever it was most.
     pub fn lives(&self) -> u16 {
-        let lives = |(life, entry): &(u16, Option<T>)| {
-            life.wrapping_sub(self.first).saturating_add(u16::from(entry.is_some()))
-        };
-        self.places.iter().map(lives).max().unwrap_or(0)
+        self.places.lives
     }
     pub fn insert(&mut self, value: T) -> Option<Handle> {
-        let place = self.free.pop_front()?;
-        let (life, entry) = self.places.get_mut(usize::from(place))?;
-        *entry = Some(value);
-        Some(Handle::new(self.slot, *life, usize::from(place)))
+        let handle = self.places.take()?;
+        *self.entries.get_mut(handle.place())? = Some(value);
+        Some(handle)
     }
     #[inline(never)]
     pub fn get(&self, handle: Handle) -> Option<&T> {
-        let (life, entry) = self.places.get(handle.place())?;
-        entry.as_ref().filter(|_| *life == handle.life())
+        self.entries.get(self.places.find(handle)?)?.as_ref()
     }
     #[inline(never)]
     pub fn get_mut(&mut self, handle: Handle) -> Option<&mut T> {
-        let (life, entry) = self.places.get_mut(handle.place())?;
-        entry.as_mut().filter(|_| *life == handle.life())
+        self.entries.get_mut(self.places.find(handle)?)?.as_mut()
     }
-    pub fn remove(&mut self, handle: Handle) -> Option<T> {
-        self.get(handle)?;
-        let (life, entry) = self.places.get_mut(handle.place())?;
-        *life = life.wrapping_add(1);
-        // Used next is the place that has been free for longest: a handle comes again late.
-        self.free.push_back(handle.place() as u16);
-        entry.take()
+    #[inline(never)]
+    pub fn remove(&mut self, handle: Handle) {
+        let Some(at) = self.places.find(handle) else { return };
+        if let Some(entry @ Some(_)) = self.entries.get_mut(at) {
+            *entry = None;
+            self.places.free(at);
+        }
     }
     /// The handle of what is at a place.
-    pub fn at(&self, place: usize) -> Option<Handle> {
-        let (life, entry) = self.places.get(place)?;
-        entry.as_ref().map(|_| Handle::new(self.slot, *life, place))
+    #[inline(never)]
+    pub fn at(&self, at: usize) -> Option<Handle> {
+        self.entries.get(at)?.as_ref()?;
+        let (life, _) = self.places.all.get(at)?;
+        Some(Handle::new(self.places.slot, *life, at))
     }
-    pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
-        let slot = self.slot;
-        self.places.iter().enumerate().filter_map(move |(place, (life, entry))| {
-            Some((Handle::new(slot, *life, place), entry.as_ref()?))
-        })
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().flatten()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_used_in_turn_and_a_handle_is_of_one_life() {
+        let mut table = Table::new(3, 7, 3);
+        let [a, b, c] = [10, 11, 12].map(|value| table.insert(value).unwrap());
+        assert_eq!((table.insert(13), table.lives()), (None, 1));
+        assert_eq!([a, b, c].map(|handle| table.get(handle).copied()), [10, 11, 12].map(Some));
+        // The only free place is taken again; then two are free, the later first.
+        table.remove(b);
+        table.remove(b);
+        let d = table.insert(13).unwrap();
+        assert_eq!((d.place(), table.get(b)), (1, None));
+        assert_eq!(table.get_mut(d), Some(&mut 13));
+        table.remove(c);
+        table.remove(a);
+        let places = [14, 15].map(|value| table.insert(value).unwrap().place());
+        assert_eq!((places, table.insert(16), table.lives()), ([2, 0], None, 2));
+        assert_eq!(table.iter().copied().collect::<Vec<_>>(), [15, 13, 14]);
+        assert_eq!((table.at(1), table.at(3)), (Some(d), None));
+        table.remove(d);
+        assert_eq!((table.at(1), Table::<u8>::new(0, 0, 0).insert(1)), (None, None));
+    }
 
     #[test]
     fn a_node_has_one_name() {

@@ -31,7 +31,8 @@ struct Lines {
 impl Lines {
     fn new(base: usize) -> Option<Lines> {
         let blocks: Arc<[AtomicU16]> = (0..LINES).map(|_| AtomicU16::new(NOTHING)).collect();
-        Some(Lines { base, blocks: blocks.try_into().ok()? })
+        // There are so many: nothing is left that would have to be dropped.
+        Some(Lines { base, blocks: blocks.try_into().map_err(std::mem::forget).ok()? })
     }
 
     /// Notes that the application has a block: where it is, which `keep` has before.
@@ -96,14 +97,14 @@ pub(super) struct Lender<H: Home> {
 
 impl<H: Home> Lender<H> {
     /// None if it is more than a node of MCAPI's has.
-    pub fn new(link: LinkId, region: &Peer<H>, layout: &Layout) -> Option<Lender<H>> {
+    pub fn new(link: LinkId, region: &Peer<H>, layout: &Layout) -> Option<Arc<Lender<H>>> {
         const { assert!(On::<H>::LINE == LINE) };
         if region.size() > LINE * LINES as u32 {
             return None;
         }
         let (lent, base) = H::lend(region, layout)?;
         let lines = Lines::new(base)?;
-        Some(Lender { link, layout: *layout, region: region.clone(), lent, lines })
+        Some(Arc::new(Lender { link, layout: *layout, region: region.clone(), lent, lines }))
     }
 
     /// The link that it came over.

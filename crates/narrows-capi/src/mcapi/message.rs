@@ -1,17 +1,15 @@
 //! Messages: sent and received if that can be done now.
 
-use narrows::endpoint::{Address, Message, Node as Stack, SendError, What};
-use narrows::platform::Platform;
+use narrows::endpoint::{Address, Message, SendError, What};
 
 use super::attribute::PRIORITIES;
-use super::endpoint::Endpoints;
-use super::foreign::Bytes;
+use super::foreign::{Buffer, Bytes};
 use super::home::Home;
 use super::id::EndpointId;
 use super::node::{CONTROL, Node};
-use super::request::{Done, TRUNCATED};
+use super::request::Done;
 use super::status::{Outcome, Status};
-use super::transfer::{Attempt, Quick, sent};
+use super::transfer::{Quick, sent};
 
 impl<H: Home> Node<H> {
     /// Where a message goes: the peer's place, address and mark.
@@ -19,7 +17,7 @@ impl<H: Home> Node<H> {
     pub fn target(&self, to: EndpointId) -> Outcome<(u8, Address, u16)> {
         let remote = self.peers.find(to).ok_or(Status::EndpInvalid)?;
         remote.check()?;
-        Ok((remote.peer, remote.address(), remote.place.tag))
+        Ok((remote.peer, remote.address(), remote.place.tag()))
     }
 
     /// What can be said of a message before it is sent: how long its sender may wait, and whether it
@@ -60,18 +58,43 @@ impl<H: Home> Node<H> {
         (received.what == What::Message && received.tag == tag).then_some(received.len)
     }
 
-    /// Sends a message if there is room and nothing waits before it.
+    /// Sends a message if there is room, and nothing waits before it or it is its turn.
     #[inline(never)]
-    pub fn send_message(&mut self, to: EndpointId, bytes: &[u8], priority: u8) -> Attempt<()> {
+    pub fn send_message(
+        &mut self,
+        to: EndpointId,
+        bytes: &[u8],
+        priority: u8,
+        in_turn: bool,
+    ) -> Done {
         let (peer, address, tag) = match self.target(to) {
             Ok(target) => target,
-            Err(status) => return Some(Err(status)),
+            Err(status) => return status.into(),
         };
-        if self.peers.get(peer).is_some_and(|peer| peer.queued > 0) {
-            return None;
+        if !in_turn && self.peers.get(peer).is_some_and(|peer| peer.queued > 0) {
+            return Status::Pending.into();
         }
         // From the control port, which sees to refusals: a receiver of MCAPI's is not told who sent.
-        sent(self.try_send(address, bytes, (priority, tag)))
+        sent(self.try_send(address, bytes, (priority, tag)), bytes.len())
+    }
+
+    /// Sends a message if that can be done at once, and remembers its way for those after it.
+    #[inline(never)]
+    pub fn send_anew(
+        &mut self,
+        ends: (EndpointId, EndpointId),
+        bytes: &Bytes,
+        priority: u32,
+    ) -> bool {
+        let can = self.sender(ends.0, bytes, priority).is_ok();
+        let send = |node: &mut Node<H>| {
+            node.send_message(ends.1, bytes.get(), priority as u8, false).status == Status::Success
+        };
+        let sent = can && send(self);
+        if sent {
+            self.remember(ends);
+        }
+        sent
     }
 
     /// Sends bytes if there is room.
@@ -86,43 +109,34 @@ impl<H: Home> Node<H> {
         self.stack.try_send(CONTROL, to, message)
     }
 
-    /// Receives a message if one is there and nobody waits for it: how long it was.
+    /// Receives a message if one is there, and nobody waits for it or it is its turn: how long it was,
+    /// or that nobody is left who would send one.
     #[inline(never)]
-    pub fn receive_message(&mut self, inner: u16, buffer: &mut [u8]) -> Attempt<usize> {
-        let endpoint = self.endpoints.get(inner)?;
-        if endpoint.receiving > 0 {
-            return None;
-        }
-        let tag = endpoint.tag;
-        take_message((&mut self.stack, &mut self.endpoints), inner, tag, buffer)
-    }
-}
-
-/// Takes a message out of an endpoint: how long it was, or that nobody is left who would send one.
-#[inline]
-pub(super) fn take_message<P: Platform>(
-    (stack, endpoints): (&mut Stack<P>, &mut Endpoints),
-    inner: u16,
-    tag: u16,
-    buffer: &mut [u8],
-) -> Attempt<usize> {
-    loop {
-        match stack.try_receive_into(inner, buffer) {
-            Ok(None) => {
-                return endpoints.tell_orphaned(inner).then_some(Err(Status::Transmission));
+    pub fn receive_message(&mut self, inner: u16, mut buffer: Buffer, in_turn: bool) -> Done {
+        let endpoint = self.endpoints.get(inner);
+        let Some(endpoint) = endpoint.filter(|endpoint| in_turn || endpoint.receiving == 0) else {
+            return Status::Pending.into();
+        };
+        let (tag, buffer) = (endpoint.tag, buffer.get());
+        loop {
+            match self.stack.try_receive_into(inner, buffer) {
+                Ok(None) if self.endpoints.tell_orphaned(inner) => {
+                    return Status::Transmission.into();
+                }
+                Ok(None) => return Status::Pending.into(),
+                Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
+                    return match received.len.checked_sub(buffer.len()) {
+                        None | Some(0) => Done::well(received.len as u64),
+                        Some(_) => {
+                            let value = buffer.len() as u64;
+                            Done { status: Status::MsgTruncated, value }
+                        }
+                    };
+                }
+                // For an endpoint that had this place before.
+                Ok(Some(_)) => {}
+                Err(_) => return Status::EndpInvalid.into(),
             }
-            Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
-                return Some(Ok(received.len));
-            }
-            // For an endpoint that had this place before.
-            Ok(Some(_)) => {}
-            Err(_) => return Some(Err(Status::EndpInvalid)),
         }
     }
-}
-
-/// What a message came to that was so long, for a buffer of so much room.
-#[inline]
-pub(super) fn received(len: usize, room: usize) -> Done {
-    Ok(if len > room { TRUNCATED | room as u64 } else { len as u64 })
 }

@@ -1,6 +1,6 @@
 //! MCAPI 2.015.
 //!
-//! From the outside in: [`ffi`] is the C functions, which look at their arguments and no more;
+//! From the outside in: [`ffi`] is the C functions, which are short ways and a few words for the rest, and what sees to that;
 //! `process` finds the node that a call is for, `call` locks it, in a `slot`, and waits; `home` is what
 //! they ask of where they are, and `here` this machine's answer; `node` is a node's state, and what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
 //! their endpoints), `channel` and `closing`, `request` and `pending`, `message`, `packet`, `scalar` and what

@@ -11,7 +11,7 @@ use narrows_host::Bell;
 
 use super::attribute::{INBOX, LONGEST, SLOTS};
 use super::channel::Channel;
-use super::control::Control;
+use super::control::{Control, Said};
 use super::endpoint::{Endpoints, MAX_ENDPOINTS};
 use super::hear::Wanted;
 use super::home::{Home, On};
@@ -139,8 +139,9 @@ impl<H: Home> Node<H> {
     }
 
     /// Says something to the node behind a link.
-    pub fn say(&mut self, link: LinkId, control: Control) {
-        self.unsaid.push((link, control));
+    #[inline(never)]
+    pub fn say(&mut self, link: LinkId, said: Said, words: &[u32]) {
+        self.unsaid.push((link, Control::new(said, words)));
         self.speak();
     }
 
@@ -148,16 +149,14 @@ impl<H: Home> Node<H> {
     fn speak(&mut self) {
         let mut full = 0u64;
         let mut at = 0;
-        while let Some((link, control)) = self.unsaid.get(at) {
-            let link = *link;
+        while let Some((link, control)) = self.unsaid.get(at).copied() {
             let peer = self.peers.of(link).map_or(0, |place| 1 << place);
             if full & peer != 0 {
                 at += 1;
                 continue;
             }
             let to = Address { link, port: CONTROL };
-            let bytes = control.encode();
-            match self.try_send(to, &bytes, (0, 0)) {
+            match self.try_send(to, control.bytes(), (0, 0)) {
                 Err(SendError::RingFull | SendError::PoolEmpty) => {
                     let _ = self.stack.want_room_for_messages(link, true);
                     full |= peer;
@@ -232,9 +231,9 @@ impl<H: Home> Node<H> {
     pub fn give_up(&mut self, id: NodeId) {
         let wanted =
             |operation: &Operation| matches!(operation, Operation::Get { node, .. } if *node == id);
-        let hunted = self.channels.iter().any(|(_, channel)| channel.hunts(id));
+        let hunted = self.channels.iter().any(|channel| channel.hunts(id));
         if !hunted
-            && !self.requests.all_pending().any(|(_, operation)| wanted(operation))
+            && !self.requests.all_pending().any(wanted)
             && let Some(name) = id.name()
         {
             self.stack.give_up(&name);

@@ -88,13 +88,11 @@ impl<H: Home> Node<H> {
         self.likely = likely;
     }
 
-    /// Gives a received packet back, if it is one.
-    pub fn release_packet(&mut self, at: usize) -> Option<()> {
-        let likely = self.peers.lenders.iter().find(|lender| lender.has(at))?.likely();
+    /// Gives a received packet back, which is in this memory.
+    pub fn release_packet(&mut self, at: usize, likely: Likely) {
         self.give_back_to(likely);
         if let Quick::More(()) = self.put_back(at) {
             self.give_all();
         }
-        Some(())
     }
 }

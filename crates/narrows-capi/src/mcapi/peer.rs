@@ -5,7 +5,7 @@ use std::sync::Arc;
 use narrows::endpoint::Address;
 use narrows::link::LinkId;
 
-use super::control::{Control, Place};
+use super::control::{Place, Said};
 use super::foreign::Output;
 use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId};
@@ -55,7 +55,7 @@ pub(super) struct Remote {
 impl Remote {
     #[inline]
     pub fn address(&self) -> Address {
-        Address { link: self.link, port: self.place.port }
+        Address { link: self.link, port: self.place.port() }
     }
     /// What sending to it comes to, if it is no more.
     #[inline]
@@ -83,7 +83,8 @@ impl<H: Home> Peers<H> {
         let remotes = vec![None; REMOTES].into_boxed_slice();
         Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
-            remotes: remotes.try_into().ok()?,
+            // There are so many: nothing is left that would have to be dropped.
+            remotes: remotes.try_into().map_err(std::mem::forget).ok()?,
             lenders: Vec::new(),
             changes: 0,
         })
@@ -229,16 +230,17 @@ impl<H: Home> Node<H> {
             return Some(known.clone());
         }
         let (region, layout) = (self.stack.peer_region(link)?, self.stack.peer_layout(link)?);
-        let lender = Arc::new(Lender::new(link, region, layout)?);
+        let lender = Lender::new(link, region, layout)?;
         self.peers.lenders.push(lender.clone());
         Some(lender)
     }
 
-    /// The stack's port of an endpoint that has to be this node's own.
-    #[inline]
-    pub fn own_endpoint(&self, id: EndpointId) -> Outcome<u16> {
-        match self.endpoints.find(id) {
-            Some(inner) => Ok(inner),
+    /// The stack's port of an endpoint that has to be this node's own, and how long who receives there
+    /// may wait.
+    #[inline(never)]
+    pub fn receiver(&self, id: EndpointId) -> Outcome<(u16, u32)> {
+        match self.endpoints.own(id) {
+            Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
             None if self.peers.has(id) => Err(Status::EndpRemote),
             None => Err(Status::EndpInvalid),
         }
@@ -274,16 +276,16 @@ impl<H: Home> Node<H> {
         if let Some(Operation::Get { port, asked, .. }) = self.requests.pending(request) {
             *asked = Some(link);
             let port = *port;
-            self.say(link, Control::Get { request: request.0, port });
+            self.say(link, Said::Get, &[request.0, port.into()]);
         }
     }
 
     /// Ends a get.
-    pub fn end_get(&mut self, request: Handle, got: Outcome<EndpointId>) {
-        if let (Ok(id), Some(Operation::Get { out, .. })) = (got, self.requests.pending(request)) {
+    pub fn end_get(&mut self, request: Handle, id: EndpointId, got: Outcome<()>) {
+        if let (Ok(()), Some(Operation::Get { out, .. })) = (got, self.requests.pending(request)) {
             out.put(id.0);
         }
-        self.end(request, got.map(|_| 0));
+        self.end(request, got.into());
     }
 
     /// Gives a get back.
@@ -302,19 +304,25 @@ impl<H: Home> Node<H> {
             remote.end.get_or_insert(End::Deleted);
         }
         if there {
-            self.say(link, Control::Release { place });
+            self.say(link, Said::Release, &[place.0]);
         }
         Ok(())
     }
 
     /// Makes an endpoint of this node's one that it can send to: over a link with itself.
-    pub fn reach_own(&mut self, id: EndpointId) -> Outcome<bool> {
-        let inner = self.endpoints.find(id).ok_or(Status::EndpInvalid)?;
-        let Some(link) = self.link_to(self.id)? else { return Ok(false) };
-        let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
-        let tag = self.endpoints.get(inner).map_or(0, |endpoint| endpoint.tag);
-        self.peers.got(id, peer, link, Place { port: inner, tag })?;
-        Ok(true)
+    #[inline(never)]
+    pub fn reach_own(&mut self, id: EndpointId) -> Outcome<()> {
+        // Both ends are this node's: it takes some turns and no waiting.
+        for _ in 0..1000 {
+            self.progress();
+            let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
+            let tag = endpoint.tag;
+            if let Some(link) = self.link_to(self.id)? {
+                let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
+                return self.peers.got(id, peer, link, Place::new(inner, tag));
+            }
+        }
+        Err(Status::Transmission)
     }
 
     /// Whether an endpoint is one that can be sent to.
@@ -345,10 +353,10 @@ impl<H: Home> Node<H> {
         });
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close_port(inner);
-        let place = Place { port: inner, tag: endpoint.tag };
+        let place = Place::new(inner, endpoint.tag);
         for peer in (0..MAX_PEERS as u8).filter(|peer| endpoint.known_to & 1 << peer != 0) {
             if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {
-                self.say(link, Control::Deleted { place });
+                self.say(link, Said::Deleted, &[place.0]);
             }
         }
         if let Some(own) = self.peers.find_mut(id) {

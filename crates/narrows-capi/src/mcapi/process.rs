@@ -9,6 +9,7 @@ use super::call::{Call, Quickly};
 use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId, number};
 use super::node::Node;
+use super::request::Done;
 use super::slot::{NOBODY, Slot};
 use super::status::{Outcome, Status};
 
@@ -100,17 +101,26 @@ pub(super) fn quickly_releasing<H: Home>() -> Option<Quickly<H>> {
     Quickly::new(H::releasing()?)
 }
 
-/// Has a node give a packet back that it may have.
-pub(super) fn release<H: Home>(
-    mut give_back: impl FnMut(&mut Node<H>) -> Option<()>,
-) -> Option<()> {
-    let slot = H::process().used().iter().find(|slot| {
-        let Some(mut call) = Call::new(slot) else { return false };
-        let given = give_back(call.node());
-        given.is_some()
-    })?;
-    H::released_by(slot);
-    Some(())
+/// Whether a received packet was given back, or gives it back.
+#[inline(never)]
+pub(super) fn packet<H: Home>(at: usize, give_back: bool) -> Done {
+    for slot in H::process().used() {
+        let Some(mut call) = Call::new(slot) else { continue };
+        let node = call.node();
+        let lender = node.peers.lenders.iter().find(|lender| lender.contains(at));
+        let Some(lender) = lender else { continue };
+        let held = lender.has(at);
+        if !give_back {
+            return if held { Status::Pending.into() } else { Done::well(1) };
+        }
+        if held {
+            let likely = lender.likely();
+            node.release_packet(at, likely);
+            H::released_by(slot);
+            return Done::well(0);
+        }
+    }
+    Status::BufInvalid.into()
 }
 
 /// Whether the process has no node at all.
@@ -126,49 +136,32 @@ fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
     H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
-/// A call for the node of an endpoint if that is of this process, else for the thread's.
-#[inline(always)]
-pub(super) fn of_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
-    near_endpoint(id).ok_or(Status::NodeNotInit)
-}
-
 // What finds a call tells no more than whether it did, which takes two registers and no memory.
+/// A call for the node of an endpoint if that is of this process, else for the thread's.
 #[inline(never)]
-fn near_endpoint<H: Home>(id: EndpointId) -> Option<Call<H>> {
+pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Option<Call<H>> {
     match slot_of::<H>(id.node()) {
         Some(slot) => Call::new(slot),
         None => of_thread(),
     }
 }
 
-/// A call for the node that a handle belongs to; `otherwise` if it belongs to none.
-#[inline(always)]
-pub(super) fn of_handle<H: Home>(handle: Handle, otherwise: Status) -> Outcome<Call<H>> {
-    with_handle(handle).ok_or_else(|| none_of::<H>(otherwise))
-}
-
-#[inline(never)]
-fn with_handle<H: Home>(handle: Handle) -> Option<Call<H>> {
-    if is_empty::<H>() {
-        // In a child that was forked, `NOTHING` may be as another thread of its parent left it.
-        return None;
+/// A call for the node that connects two endpoints.
+#[inline]
+pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Option<Call<H>> {
+    let mut call = near_endpoint(from)?;
+    if call.node().id == from.node() {
+        return Some(call);
     }
-    Call::new(H::process().slots.get(handle.slot()?)?)
+    // Neither is the sender's node this process's: whoever's node the receiver is may ask.
+    drop(call);
+    near_endpoint(to)
 }
 
-/// What there is none of: if there is no node, that.
-#[cold]
+/// A call for the node that a handle belongs to.
 #[inline(never)]
-fn none_of<H: Home>(otherwise: Status) -> Status {
-    if is_empty::<H>() { Status::NodeNotInit } else { otherwise }
-}
-
-/// A call for each node of the process in turn, until one has an answer.
-pub(super) fn any<H: Home, T>(mut ask: impl FnMut(&mut Node<H>) -> Option<T>) -> Option<T> {
-    H::process().used().iter().find_map(|slot| {
-        let mut call = Call::new(slot)?;
-        ask(call.node())
-    })
+pub(super) fn with_handle<H: Home>(handle: Handle) -> Option<Call<H>> {
+    Call::new(H::process().slots.get(handle.slot()?)?)
 }
 
 /// A call for the node that this thread initialised, if it has not ended.
@@ -183,13 +176,8 @@ fn bound<H: Home>() -> Option<Call<H>> {
 }
 
 /// A call for the node that this thread initialised, or for the only one there is.
-#[inline(always)]
-pub(super) fn current<H: Home>() -> Outcome<Call<H>> {
-    of_thread().ok_or(Status::NodeNotInit)
-}
-
 #[inline(never)]
-fn of_thread<H: Home>() -> Option<Call<H>> {
+pub(super) fn of_thread<H: Home>() -> Option<Call<H>> {
     if let Some(call) = bound() {
         return Some(call);
     }
@@ -230,8 +218,8 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
 }
 
 /// Ends a node.
-pub(super) fn finalize<H: Home>() -> Outcome<()> {
-    let mut call = current::<H>()?;
+#[inline]
+pub(super) fn finalize<H: Home>(mut call: Call<H>) -> Done {
     let lives = call.node().lives();
     call.slot.first.fetch_add(lives, Ordering::Relaxed);
     // Release: who takes the slot next takes the handles from where they are now.
@@ -244,7 +232,7 @@ pub(super) fn finalize<H: Home>() -> Outcome<()> {
     drop(guard);
     slot.tell();
     drop(node);
-    Ok(())
+    Done::well(0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Operations that are not finished, and how they ended.
 
-use std::collections::VecDeque;
-
 use narrows::link::LinkId;
 
 use super::foreign::{Buffer, Bytes, Output};
@@ -15,7 +13,7 @@ pub(super) const MAX_REQUESTS: usize = 1000;
 const OF_CALLS: usize = Handle::PLACES - MAX_REQUESTS;
 
 /// What a request waits for.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Operation {
     /// An endpoint of another node.
     Get { node: NodeId, port: u16, out: Output<u32>, asked: Option<LinkId> },
@@ -53,11 +51,87 @@ impl Operation {
     }
 }
 
-/// What a request came to: a size in bytes, or a value.
-pub(super) type Done = Outcome<u64>;
+/// What an operation came to: how it ended, and a size or a value with that. [`Status::Pending`] if it
+/// has not ended, with the request that goes on, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub status: Status,
+    pub value: u64,
+}
 
-/// In a size: that it is the buffer's, and the message was longer.
-pub(super) const TRUNCATED: u64 = 1 << 29;
+impl From<Status> for Done {
+    #[inline]
+    fn from(status: Status) -> Done {
+        Done { status, value: 0 }
+    }
+}
+
+impl From<Outcome<()>> for Done {
+    #[inline]
+    fn from(how: Outcome<()>) -> Done {
+        how.err().unwrap_or(Status::Success).into()
+    }
+}
+
+impl Done {
+    /// What C has instead of a request.
+    pub const NONE: u32 = u32::MAX;
+    /// The upper bits of what C has instead of the number of a request that is finished as soon as it is
+    /// made: nothing has to be kept for it. Those of a request that is kept are 0.
+    const ENDED_WELL: u32 = 0b10 << 30;
+    const ENDED_BADLY: u32 = 0b11 << 30;
+    /// In a size: that it is the buffer's, and the message was longer.
+    const TRUNCATED: u32 = 1 << 29;
+
+    #[inline]
+    pub fn well(value: u64) -> Done {
+        Done { status: Status::Success, value }
+    }
+
+    /// A request that goes on.
+    #[inline]
+    pub fn goes_on(request: Handle) -> Done {
+        Done { status: Status::Pending, value: request.0.into() }
+    }
+
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.status == Status::Pending
+    }
+
+    /// Whether there is a size.
+    #[inline]
+    pub fn has_size(&self) -> bool {
+        matches!(self.status, Status::Success | Status::MsgTruncated)
+    }
+
+    /// What C has to find out about it.
+    pub fn number(self) -> u32 {
+        let value = self.value as u32;
+        match self.status {
+            Status::Pending => value,
+            Status::Success => Done::ENDED_WELL | value & !(0b111 << 29),
+            Status::MsgTruncated => Done::ENDED_WELL | Done::TRUNCATED | value & !(0b111 << 29),
+            status => Done::ENDED_BADLY | status as u32,
+        }
+    }
+
+    /// What such a number stands for.
+    #[inline(never)]
+    pub fn of(number: u32) -> Done {
+        let rest = number & !(0b11 << 30);
+        match number >> 30 {
+            0b00 => Done::goes_on(Handle(number)),
+            0b10 if rest & Done::TRUNCATED != 0 => {
+                let value = (rest & !Done::TRUNCATED).into();
+                Done { status: Status::MsgTruncated, value }
+            }
+            0b10 => Done::well(rest.into()),
+            0b11 => Status::of(rest).unwrap_or(Status::RequestInvalid).into(),
+            _ => Status::RequestInvalid.into(),
+        }
+    }
+}
 
 enum State {
     Pending(Operation),
@@ -71,54 +145,11 @@ struct Request {
     of_call: bool,
 }
 
-/// What can be said of a request.
-pub(super) enum Report {
-    Pending,
-    Done(Done),
-    Unknown,
-}
-
-/// What C has instead of the number of a request that is finished as soon as it is made: nothing has
-/// to be kept for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
-    /// A request that is kept.
-    Kept(Handle),
-    /// One that ended with a size, or an error.
-    Ended(Outcome<u64>),
-    /// None.
-    None,
-}
-
-impl Named {
-    /// What C has instead of a request.
-    pub const NONE: u32 = u32::MAX;
-    const ENDED_WELL: u32 = 0b10 << 30;
-    const ENDED_BADLY: u32 = 0b11 << 30;
-
-    pub fn of(number: u32) -> Named {
-        let rest = number & !(0b11 << 30);
-        match number >> 30 {
-            0b00 => Named::Kept(Handle(number)),
-            0b10 => Named::Ended(Ok(u64::from(rest))),
-            0b11 => Status::of(rest).map_or(Named::None, |status| Named::Ended(Err(status))),
-            _ => Named::None,
-        }
-    }
-
-    pub fn ended(how: Done) -> u32 {
-        match how {
-            Ok(size) => Named::ENDED_WELL | size as u32 & 0x3fff_ffff,
-            Err(status) => Named::ENDED_BADLY | status as u32,
-        }
-    }
-}
-
 /// The requests of a node.
 pub(super) struct Requests {
     table: Table<Request>,
     /// Those that have to be tried, in the order they were made.
-    pub tried: VecDeque<Handle>,
+    pub tried: Vec<Handle>,
     kept: usize,
 }
 
@@ -126,7 +157,7 @@ impl Requests {
     pub fn new(slot: u32, life: u16) -> Requests {
         Requests {
             table: Table::new(slot, life, Handle::PLACES),
-            tried: VecDeque::with_capacity(Handle::PLACES),
+            tried: Vec::with_capacity(Handle::PLACES),
             kept: 0,
         }
     }
@@ -147,7 +178,7 @@ impl Requests {
         let handle = self.table.insert(request).ok_or(Status::RequestLimit)?;
         self.kept += usize::from(!of_call);
         if tried {
-            self.tried.push_back(handle);
+            self.tried.push(handle);
         }
         Ok(handle)
     }
@@ -180,26 +211,28 @@ impl Requests {
     }
 
     /// Says how a request is, and forgets it if it is finished.
-    pub fn report(&mut self, handle: Handle) -> Report {
+    #[inline(never)]
+    pub fn report(&mut self, handle: Handle) -> Done {
         let done = match self.table.get(handle).map(|request| &request.state) {
-            None => return Report::Unknown,
-            Some(State::Pending(_)) => return Report::Pending,
+            None => return Status::RequestInvalid.into(),
+            Some(State::Pending(_)) => return Done::goes_on(handle),
             Some(State::Done(done)) => *done,
         };
         self.forget(handle);
-        Report::Done(done)
+        done
     }
 
     fn forget(&mut self, handle: Handle) {
-        if let Some(request) = self.table.remove(handle) {
+        if let Some(request) = self.table.get(handle) {
             self.kept -= usize::from(!request.of_call);
+            self.table.remove(handle);
         }
     }
 
     /// Forgets a request that is pending; returns what it was. Who waits for it finds that it is none
     /// any more.
     pub fn cancel(&mut self, handle: Handle) -> Option<Operation> {
-        let operation = self.end(handle, Err(Status::RequestCancelled))?;
+        let operation = self.end(handle, Status::RequestCancelled.into())?;
         self.forget(handle);
         Some(operation)
     }
@@ -227,9 +260,9 @@ impl Requests {
     }
 
     /// Every request that is pending.
-    pub fn all_pending(&self) -> impl Iterator<Item = (Handle, &Operation)> {
-        self.table.iter().filter_map(|(handle, request)| match &request.state {
-            State::Pending(operation) => Some((handle, operation)),
+    pub fn all_pending(&self) -> impl Iterator<Item = &Operation> {
+        self.table.iter().filter_map(|request| match &request.state {
+            State::Pending(operation) => Some(operation),
             _ => None,
         })
     }
@@ -245,12 +278,20 @@ mod tests {
 
     #[test]
     fn what_ended_at_once_is_told_from_what_is_kept() {
-        assert_eq!(Named::of(Named::ended(Ok(65536))), Named::Ended(Ok(65536)));
-        let error = Status::RequestCancelled;
-        assert_eq!(Named::of(Named::ended(Err(error))), Named::Ended(Err(error)));
-        assert_eq!(Named::of(Named::NONE), Named::None);
-        assert_eq!(Named::of(1 << 30), Named::None);
-        assert_eq!(Named::of(0), Named::Kept(Handle(0)), "zero is a request as any other");
+        for done in [
+            Done::well(0),
+            Done::well(65536),
+            Done { status: Status::MsgTruncated, value: 65536 },
+            Status::RequestCancelled.into(),
+            Done::goes_on(Handle(0x3fff_ffff)),
+            // Zero is a request as any other.
+            Done::goes_on(Handle(0)),
+        ] {
+            assert_eq!(Done::of(done.number()), done);
+        }
+        for none in [Done::NONE, 1 << 30, 0b11 << 30] {
+            assert_eq!(Done::of(none), Status::RequestInvalid.into(), "{none:#x}");
+        }
     }
 
     #[test]
@@ -259,11 +300,12 @@ mod tests {
         let some: Vec<_> = (0..MAX_REQUESTS).map(|_| all.add(scalar(), false).unwrap()).collect();
         assert!(matches!(all.add(scalar(), false), Err(Status::RequestLimit)));
         assert!(all.add(scalar(), true).is_ok(), "a call still has one");
-        assert!(matches!(all.report(some[7]), Report::Pending));
-        assert!(all.end(some[7], Ok(8)).is_some() && all.end(some[7], Ok(9)).is_none());
+        assert!(all.report(some[7]).is_pending());
+        let (eight, nine) = (Done::well(8), Done::well(9));
+        assert!(all.end(some[7], eight).is_some() && all.end(some[7], nine).is_none());
         assert!(!all.tried.contains(&some[7]) && all.cancel(some[7]).is_none());
-        assert!(matches!(all.report(some[7]), Report::Done(Ok(8))));
-        assert!(matches!(all.report(some[7]), Report::Unknown));
+        assert_eq!(all.report(some[7]), eight);
+        assert_eq!(all.report(some[7]), Status::RequestInvalid.into());
         assert!(all.add(scalar(), false).is_ok());
     }
 
@@ -273,7 +315,7 @@ mod tests {
         let one = all.add(scalar(), false).unwrap();
         assert_eq!((all.wait(one), all.wait(one)), (Ok(()), Err(Status::WaitPending)));
         assert!(all.cancel(one).is_some() && all.cancel(one).is_none());
-        assert!(matches!(all.report(one), Report::Unknown));
+        assert_eq!(all.report(one), Status::RequestInvalid.into());
         assert_eq!(all.wait(one), Err(Status::RequestInvalid));
         let two = all.add(scalar(), false).unwrap();
         assert_eq!(all.wait(two), Ok(()));

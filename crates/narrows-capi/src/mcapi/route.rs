@@ -96,7 +96,7 @@ impl<H: Home> Node<H> {
         if queued || (own.attributes.max_payload as usize) < Stack::<On<H>>::SHORT {
             return;
         }
-        let to = self.stack.prepare_short(CONTROL, remote.address(), remote.place.tag);
+        let to = self.stack.prepare_short(CONTROL, remote.address(), remote.place.tag());
         let changes = self.changes();
         if let (Some(to), Some(way)) = (to, self.routes.0.get_mut(Routes::at(ends.1))) {
             *way = Way { ends, changes, to };

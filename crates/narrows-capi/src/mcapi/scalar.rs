@@ -16,6 +16,14 @@ impl<H: Home> Node<H> {
         done(sent)
     }
 
+    /// Sends a scalar the short way, where the sender has to look for room first.
+    #[inline]
+    pub fn put_word_anew(&mut self, handle: Handle, value: u64, len: u32) -> Quick<()> {
+        let Some(outlet) = self.shorts.send_words(handle) else { return Quick::Not };
+        let sent = self.stack.post_word_anew(outlet, value, len, 0);
+        done(sent)
+    }
+
     /// Receives a scalar the short way.
     #[inline(always)]
     pub fn take_word(&mut self, handle: Handle, len: u32) -> Quick<u64> {

@@ -18,8 +18,8 @@ use super::node::Node;
 
 /// A slot without a node.
 pub(super) const NOBODY: u32 = u32::MAX;
-/// How long a thread that looks does so before it sees whether somebody wants the lock.
-const GLANCE: Duration = Duration::from_micros(2);
+/// How many nanoseconds a thread that looks does so before it sees whether somebody wants the lock.
+pub(super) const GLANCE: u64 = 2000;
 
 /// A place for a node, in lines of its own: the locks of two do not share one. The lock is first,
 /// so that the slot's address is the lock's.
@@ -131,15 +131,15 @@ impl<H: Home> Slot<H> {
         let wanted = || self.wanting.load(Ordering::SeqCst) > 0;
         if let Some(node) = guard.as_mut().filter(|node| !wanted() && !node.unheard) {
             node.credit_shorts();
-            if look {
-                let glance = left.map_or(GLANCE, |left| left.min(GLANCE));
-                node.stack.wait_by(Notification::Spin, Some(glance));
-            } else {
+            let how = if look { Notification::Spin } else { Notification::Interrupt };
+            if !look {
                 self.asleep.store(true, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
-                if !wanted() {
-                    node.stack.wait_by(Notification::Interrupt, left);
-                }
+            }
+            if look || !wanted() {
+                node.stack.wait_by(how, left);
+            }
+            if !look {
                 self.asleep.store(false, Ordering::SeqCst);
             }
         }

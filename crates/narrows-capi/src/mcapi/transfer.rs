@@ -7,8 +7,7 @@
 use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;
 
-use narrows::endpoint::{LinkError, SendError};
-use narrows::memory::Arrival;
+use narrows::endpoint::SendError;
 
 use super::channel::Channel;
 use super::control::Kind;
@@ -18,6 +17,7 @@ use super::home::{Home, On};
 use super::id::Handle;
 use super::lender::Lender;
 use super::node::{Node, PLACEMENT};
+use super::request::Done;
 use super::status::{Outcome, Status};
 
 /// The receiver's side of a channel.
@@ -69,9 +69,6 @@ pub(super) enum Quick<T> {
     Not,
 }
 
-/// What an attempt came to: none if it has to wait.
-pub(super) type Attempt<T> = Option<Outcome<T>>;
-
 impl<T> Quick<T> {
     /// What became of something, and whether there is something else to do.
     #[inline(always)]
@@ -97,61 +94,47 @@ impl<H: Home> Node<H> {
         channel.ok_or(Status::ChanInvalid)
     }
 
-    /// Sends something if there is room and nothing waits before it: how long it was, if that can be asked.
+    /// Sends something if there is room, and nothing waits before it or it is its turn: how long it
+    /// was, if that can be asked.
     #[inline(never)]
-    pub fn send_entry(&mut self, handle: Handle, what: Outgoing) -> Attempt<u64> {
-        if let Outgoing::Scalar { value, len } = what
-            && let Some(outlet) = self.shorts.send_words(handle)
-            && let Some(armed) = self.stack.post_word_anew(outlet, value, len, 0)
-        {
-            if armed {
-                self.stack.ring_for(outlet);
-            }
-            return Some(Ok(0));
-        }
+    pub fn send_entry(&mut self, handle: Handle, what: Outgoing, in_turn: bool) -> Done {
         self.lengthen(handle);
-        match (self.channel(handle, what.kind(), Direction::Send), what) {
-            (Err(status), _) => Some(Err(status)),
-            (Ok(channel), Outgoing::Packet(bytes))
-                if bytes.get().len() > channel.longest as usize =>
-            {
-                Some(Err(Status::PktSize))
-            }
-            (Ok(channel), _) if channel.pending > 0 => None,
-            (Ok(_), _) => {
-                let sent = self.put_entry(handle, what)?;
-                self.shorten(handle);
-                Some(sent)
-            }
-        }
-    }
-
-    /// Sends something if there is room.
-    #[inline(never)]
-    pub fn put_entry(&mut self, handle: Handle, what: Outgoing) -> Attempt<u64> {
         let channel = match self.channel(handle, what.kind(), Direction::Send) {
             Ok(channel) => channel,
-            Err(status) => return Some(Err(status)),
+            Err(status) => return status.into(),
         };
-        if let Err(status) = channel.check() {
-            return Some(Err(status));
+        if let Outgoing::Packet(bytes) = what
+            && bytes.get().len() > channel.longest as usize
+        {
+            return Status::PktSize.into();
         }
-        let ring = channel.ring?;
+        if channel.pending > 0 && !in_turn {
+            return Status::Pending.into();
+        }
+        if let Err(status) = channel.check() {
+            return status.into();
+        }
+        let Some(ring) = channel.ring else { return Status::Pending.into() };
         let (how, len) = match what {
             Outgoing::Packet(bytes) => {
                 let bytes = bytes.get();
-                (self.stack.try_send_packet(ring, bytes, PLACEMENT, 0), bytes.len() as u64)
+                (self.stack.try_send_packet(ring, bytes, PLACEMENT, 0), bytes.len())
             }
             Outgoing::Scalar { value, len } => (self.stack.try_send_word(ring, value, len, 0), 0),
         };
-        sent(how).map(|sent| sent.map(|()| len))
+        let done = sent(how, len);
+        if !done.is_pending() {
+            self.shorten(handle);
+        }
+        done
     }
 
-    /// Receives something if it is there and nobody waits for it: a packet's size or a scalar.
+    /// Receives something if it is there, and nobody waits for it or it is its turn: a packet's size or
+    /// a scalar.
     #[inline(never)]
-    pub fn receive_entry(&mut self, handle: Handle, what: Incoming) -> Attempt<u64> {
+    pub fn receive_entry(&mut self, handle: Handle, what: Incoming, in_turn: bool) -> Done {
         let there = match (self.shorts.receiving(handle), what) {
-            (Some((inlet, _)), _) if inlet.is_empty() => return None,
+            (Some((inlet, _)), _) if inlet.is_empty() => return Status::Pending.into(),
             (Some((inlet, Some(lender))), Incoming::Packet(out)) => {
                 let mut size = 0;
                 let taken = Lender::take(lender, inlet, |at, len| {
@@ -170,87 +153,92 @@ impl<H: Home> Node<H> {
             if due {
                 self.stack.credit(inlet);
             }
-            return Some(Ok(what));
+            return Done::well(what);
         }
         self.lengthen(handle);
-        match self.channel(handle, what.kind(), Direction::Receive) {
-            Err(status) => Some(Err(status)),
-            Ok(channel) if channel.pending > 0 => None,
-            Ok(_) => {
-                let received = self.take_entry(handle, what)?;
-                self.shorten(handle);
-                Some(received)
-            }
-        }
-    }
-
-    /// Receives something if it is there: a packet's size or a scalar.
-    #[inline(never)]
-    pub fn take_entry(&mut self, handle: Handle, what: Incoming) -> Attempt<u64> {
         let channel = match self.channel(handle, what.kind(), Direction::Receive) {
             Ok(channel) => channel,
-            Err(status) => return Some(Err(status)),
+            Err(status) => return status.into(),
         };
-        let ring = channel.ring?;
+        if channel.pending > 0 && !in_turn {
+            return Status::Pending.into();
+        }
+        let done = self.take_entry(handle, what);
+        if !done.is_pending() {
+            self.shorten(handle);
+        }
+        done
+    }
+
+    /// Takes the next off a channel.
+    fn take_entry(&mut self, handle: Handle, what: Incoming) -> Done {
+        let Some(channel) = self.channels.get_mut(handle) else {
+            return Status::ChanInvalid.into();
+        };
+        let Some(ring) = channel.ring else { return Status::Pending.into() };
         let arrival = match channel.stash.take() {
             Some(arrival) => arrival,
             None => match self.stack.take_from_channel(ring) {
                 Ok(Some(arrival)) => arrival,
-                nothing => return self.nothing(handle, nothing).map(Err),
+                nothing => return self.nothing(handle, nothing.is_err()).into(),
             },
         };
-        Some(match what {
+        match what {
             Incoming::Packet(out) => match self.hold(ring, &arrival) {
                 Some((at, size)) => {
                     out.put(at);
-                    Ok(size as u64)
+                    Done::well(size as u64)
                 }
-                None => Err(Status::Transmission),
+                None => Status::Transmission.into(),
             },
             Incoming::Scalar { len } if arrival.len == len && arrival.block.is_none() => {
-                Ok(arrival.word)
+                Done::well(arrival.word)
             }
             Incoming::Scalar { .. } => {
                 self.wrong_scalar(handle, arrival);
-                Err(Status::SclSize)
+                Status::SclSize.into()
             }
-        })
+        }
     }
 
-    /// Nothing was there to be taken: whether anything can come.
+    /// How many entries of a channel can be received without waiting.
+    #[inline]
+    pub fn entries_available(&mut self, handle: Handle, kind: Kind) -> Outcome<u32> {
+        let channel = self.channel(handle, kind, Direction::Receive)?;
+        let (kept, ring) = (u32::from(channel.stash.is_some()), channel.ring);
+        self.lengthen(handle);
+        let ring = ring.map_or(0, |ring| self.stack.channel_available(ring));
+        self.shorten(handle);
+        self.turn();
+        Ok(kept + ring)
+    }
+
+    /// Nothing was there to be taken, or the link has `failed`: whether anything can come.
     #[cold]
-    fn nothing(
-        &mut self,
-        handle: Handle,
-        taken: Result<Option<Arrival>, LinkError>,
-    ) -> Option<Status> {
-        let channel = self.channels.get(handle)?;
-        match (taken, channel.check()) {
-            (Ok(_), Err(status @ Status::ChanClosePending)) => {
-                // What was sent before the other side closed was there before it said so.
-                let ring = channel.ring?;
-                (!self.stack.channel_ready(ring)).then_some(status)
+    fn nothing(&mut self, handle: Handle, failed: bool) -> Status {
+        let Some(channel) = self.channels.get(handle) else { return Status::Pending };
+        let (checked, ring) = (channel.check(), channel.ring);
+        match checked {
+            Ok(()) if failed => Status::Transmission,
+            Ok(()) => Status::Pending,
+            // What was sent before the other side closed was there before it said so.
+            Err(Status::ChanClosePending)
+                if !failed && ring.is_none_or(|ring| self.stack.channel_ready(ring)) =>
+            {
+                Status::Pending
             }
-            (Ok(_), Err(status)) => Some(status),
-            (Ok(_), Ok(())) => None,
-            (Err(_), checked) => Some(checked.err().unwrap_or(Status::Transmission)),
+            Err(status) => status,
         }
     }
 }
 
+/// What sending something came to that was so long.
 #[inline]
-pub(super) fn sent(how: Result<(), SendError>) -> Attempt<()> {
+pub(super) fn sent(how: Result<(), SendError>, len: usize) -> Done {
     match how {
-        Ok(()) => Some(Ok(())),
-        Err(error) => not_sent(error),
-    }
-}
-
-#[cold]
-fn not_sent(error: SendError) -> Attempt<()> {
-    match error {
-        SendError::RingFull | SendError::PoolEmpty => None,
-        SendError::TooLong { .. } => Some(Err(Status::MsgSize)),
-        _ => Some(Err(Status::Transmission)),
+        Ok(()) => Done::well(len as u64),
+        Err(SendError::RingFull | SendError::PoolEmpty) => Status::Pending.into(),
+        Err(SendError::TooLong { .. }) => Status::MsgSize.into(),
+        Err(_) => Status::Transmission.into(),
     }
 }

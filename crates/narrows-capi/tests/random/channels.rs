@@ -278,10 +278,11 @@ impl Case<'_> {
                 return self.model.channels[at].receiving.push_back(request);
             }
         };
-        // One that ends when it is tried first may be pending until then.
+        // One that ends when it is tried first may be pending until then, and is gone with its node.
         let allowed = [ended.allowed[0], Status::Pending];
         self.came_to("begin_packet", &allowed, status);
-        self.model.add(begun, What::Other, State::Ended(ended));
+        let what = if status == Status::Pending { What::Packet(at) } else { What::Other };
+        self.model.add(begun, what, State::Ended(ended));
     }
 
     fn release_packet(&mut self) {

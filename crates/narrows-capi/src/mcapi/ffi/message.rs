@@ -1,68 +1,18 @@
 //! Messages.
 
 use std::ffi::c_void;
+use std::ptr::null_mut;
 
-use super::super::call::{Call, Quickly};
+use super::super::call::Quickly;
 use super::super::foreign::{Buffer, Bytes, Output};
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
-use super::super::message::received;
-use super::super::node::Node;
 use super::super::process;
-use super::super::request::Operation;
-use super::super::status::{Outcome, Status};
+use super::super::status::Status;
 use super::super::transfer::Quick;
-use super::{Begun, For, Verdict, begin, sent_more, size_of};
-
-/// Sends at once if that can be done; what was said of the sender if not.
-#[inline(never)]
-fn send_now<H: Home>(
-    call: &mut Call<H>,
-    (from, to): (EndpointId, EndpointId),
-    bytes: &Bytes,
-    priority: u32,
-) -> Outcome<Option<(u32, bool)>> {
-    let node = call.node();
-    let said = match node.sender(from, bytes, priority) {
-        // The receiver is looked at before what is sent to it.
-        Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
-            return Err(Status::EndpInvalid);
-        }
-        said => said?,
-    };
-    match node.send_message(to, bytes.get(), priority as u8) {
-        Some(Ok(())) => {
-            node.remember((from, to));
-            node.turn();
-            Ok(None)
-        }
-        Some(Err(Status::EndpInvalid)) if to.node() == node.id => {
-            node.endpoints.find(to).ok_or(Status::EndpInvalid)?;
-            Ok(Some(said))
-        }
-        Some(Err(status)) => Err(status),
-        None if said.1 => Err(Status::MemLimit),
-        None => Ok(Some(said)),
-    }
-}
-
-/// Makes the way to an own endpoint: the node is linked with itself when it first sends to itself.
-#[inline(never)]
-fn reach_own<H: Home>(mut call: Call<H>, to: EndpointId) -> Outcome<Call<H>> {
-    let node = call.node();
-    if to.node() != node.id || node.peers.has(to) {
-        return Ok(call);
-    }
-    // Both ends are this node's: it takes some turns and no waiting.
-    for _ in 0..1000 {
-        let node = call.node();
-        node.progress();
-        if node.reach_own(to)? {
-            return Ok(call);
-        }
-    }
-    Err(Status::Transmission)
-}
+use super::entry::{Args, Argument, Entry, Of, What};
+use super::perform::{enter, perform};
+use super::{Verdict, sent_more};
 
 /// Sends a message, waiting for room.
 #[inline(always)]
@@ -112,62 +62,25 @@ extern "C" fn rung_for<H: Home>(
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(
-    ends: (EndpointId, EndpointId),
+    (from, to): (EndpointId, EndpointId),
     quickly: Option<Quickly<H>>,
     bytes: Bytes,
     priority: u32,
     verdict: Verdict,
 ) {
-    drop(quickly);
-    verdict.of(send::<H>(ends, bytes, priority, For::Call).map(|_| ()), ());
-}
-
-/// Sends, or has a request to do so.
-#[inline(never)]
-fn send<H: Home>(
-    (from, to): (EndpointId, EndpointId),
-    bytes: Bytes,
-    priority: u32,
-    whom: For,
-) -> Outcome<Begun> {
-    let size = bytes.get().len() as u64;
-    let mut call = process::of_endpoint::<H>(from)?;
-    let Some((timeout, _)) = send_now(&mut call, (from, to), &bytes, priority)? else {
-        return Ok(Begun::Done(size));
-    };
-    let (call, priority) = (reach_own(call, to)?, priority as u8);
-    whom.begin(call, Operation::SendMessage { to, bytes, priority }, timeout)
-}
-
-/// Sends a message, without waiting.
-#[inline(always)]
-pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
-    send_endpoint: u32,
-    receive_endpoint: u32,
-    buffer: *const c_void,
-    buffer_size: usize,
-    priority: u32,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let send = || {
-        // SAFETY: as was promised.
-        let bytes = unsafe { Bytes::new(buffer.cast(), buffer_size) };
-        send::<H>(ends, bytes, priority, For::Request)
-    };
-    // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &send) };
-}
-
-/// The stack's port of an endpoint that receives, and how long it may wait.
-#[inline(never)]
-fn receiver<H: Home>(node: &Node<H>, id: EndpointId) -> Outcome<(u16, u32)> {
-    match node.endpoints.own(id) {
-        Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
-        None if node.peers.has(id) => Err(Status::EndpRemote),
-        None => Err(Status::EndpInvalid),
+    const ENTRY: &Entry = &Entry::new(What::SendMessage, Of::Endpoint, 5);
+    if let Some(mut quickly) = quickly
+        && let Some(node) = quickly.node()
+        && node.send_anew((from, to), &bytes, priority)
+    {
+        return sent_more(Handle::NONE.0, quickly, verdict);
     }
+    let (buffer, size) = (bytes.address().word(), bytes.len().word());
+    let (from, to, priority) = (from.0.word(), to.0.word(), priority.word());
+    let none = null_mut();
+    let args = Args([from, to, buffer, size, priority, verdict.word(), none, none]);
+    // SAFETY: as was promised.
+    unsafe { perform::<H>(&args, ENTRY) };
 }
 
 /// Receives a message, waiting for it.
@@ -226,68 +139,9 @@ extern "C" fn receive_long<H: Home>(
     verdict: Verdict,
     quickly: Option<Quickly<H>>,
 ) {
+    const ENTRY: &Entry = &Entry::new(What::ReceiveMessage, Of::Endpoint, 4).needs(3, 3);
     drop(quickly);
-    let wanted = !buffer.missing() && !size.is_null();
-    let done = receive::<H>(id, buffer, wanted, For::Call).map(Begun::done);
-    let (status, len) = size_of(done);
-    if done.is_ok() {
-        size.put(len);
-    }
-    verdict.say(status);
-}
-
-/// Receives, or has a request to do so.
-#[inline(never)]
-fn receive<H: Home>(id: EndpointId, mut buffer: Buffer, wanted: bool, whom: For) -> Outcome<Begun> {
-    let mut call = process::of_endpoint::<H>(id)?;
-    if !wanted {
-        return Err(Status::Parameter);
-    }
-    let (inner, timeout) = receiver(call.node(), id)?;
-    let (looks, room) = (whom.looks::<H>(), buffer.room());
-    if let Some(taken) = call.soon(looks, |node| node.receive_message(inner, buffer.get())) {
-        call.node().turn();
-        let done = taken.and_then(|len| received(len, room));
-        return done.map(Begun::Done);
-    }
-    whom.begin(call, Operation::ReceiveMessage { inner, buffer }, timeout)
-}
-
-/// Receives a message, without waiting.
-#[inline(always)]
-pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
-    receive_endpoint: u32,
-    buffer: *mut c_void,
-    buffer_size: usize,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    let id = EndpointId(receive_endpoint);
-    let receive = || {
-        // SAFETY: as was promised.
-        let buffer = unsafe { Buffer::new(buffer.cast(), buffer_size) };
-        let wanted = !buffer.missing();
-        receive::<H>(id, buffer, wanted, For::Request)
-    };
+    let (to, room) = (buffer.address().word(), buffer.room().word());
     // SAFETY: as was promised.
-    unsafe { begin::<H>(status, request, &receive) };
-}
-
-/// How many messages an endpoint can receive without waiting.
-#[inline(always)]
-pub(super) unsafe extern "C" fn msg_available<H: Home>(
-    receive_endpoint: u32,
-    status: *mut u32,
-) -> u32 {
-    // SAFETY: as was promised.
-    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
-    let id = EndpointId(receive_endpoint);
-    let count = || {
-        let mut call = process::of_endpoint::<H>(id)?;
-        let node = call.node();
-        let (inner, _) = receiver(node, id)?;
-        node.progress();
-        node.stack.available(inner).map_err(|_| Status::EndpInvalid)
-    };
-    verdict.of(count(), 0)
+    unsafe { enter::<H>(id.0.word(), to, room, size.address().word(), verdict.word(), ENTRY) };
 }

@@ -5,22 +5,18 @@ use std::ffi::{c_char, c_void};
 use super::super::endpoint::MAX_ENDPOINTS;
 use super::super::foreign::Output;
 use super::super::home::Home;
-use super::super::id::{MAX_DOMAIN, MAX_NODE, MAX_PORT, NodeId};
+use super::super::id::{MAX_DOMAIN, MAX_NODE, NodeId};
 use super::super::peer::{MAX_CHANNELS, MAX_PEERS};
 use super::super::process;
 use super::super::request::MAX_REQUESTS;
 use super::super::status::{Outcome, Status};
 use super::Verdict;
 
-/// What is returned instead of a number.
-const INVALID: u32 = u32::MAX;
 /// In attributes of nodes that this library made.
 const MARK: u32 = 0x6e61_7272;
 /// The one attribute of a node, and the one value that it has.
 const TYPE: u32 = 0;
-const REGULAR: u32 = 0;
-/// How long another node has to be found, in milliseconds.
-const FOUND_WITHIN: u32 = 100;
+pub(super) const REGULAR: u32 = 0;
 
 /// `mcapi_node_attributes_t`.
 #[repr(C)]
@@ -80,9 +76,10 @@ pub(super) unsafe extern "C" fn initialize<H: Home>(
         });
         Ok(())
     };
-    verdict.of(initialize(), ());
+    verdict.of(initialize());
 }
 
+#[inline(never)]
 pub(super) fn in_range(domain: u32, node: u32) -> Outcome<NodeId> {
     if domain > MAX_DOMAIN {
         return Err(Status::DomainInvalid);
@@ -91,39 +88,6 @@ pub(super) fn in_range(domain: u32, node: u32) -> Outcome<NodeId> {
         return Err(Status::NodeInvalid);
     }
     Ok(NodeId::new(domain, node))
-}
-
-pub(super) fn port_in_range(port: u32) -> Outcome<u16> {
-    u16::try_from(port).ok().filter(|port| u32::from(*port) <= MAX_PORT).ok_or(Status::PortInvalid)
-}
-
-/// Ends the thread's node.
-#[inline(always)]
-pub(super) unsafe extern "C" fn finalize<H: Home>(status: *mut u32) {
-    // SAFETY: as was promised.
-    if let Some(verdict) = unsafe { Verdict::new(status) } {
-        verdict.of(process::finalize::<H>(), ());
-    }
-}
-
-fn own<H: Home>() -> Outcome<NodeId> {
-    Ok(process::current::<H>()?.node().id)
-}
-
-/// The domain of the thread's node.
-#[inline(always)]
-pub(super) unsafe extern "C" fn domain_id_get<H: Home>(status: *mut u32) -> u32 {
-    // SAFETY: as was promised.
-    let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(INVALID, |verdict| verdict.of(own::<H>().map(NodeId::domain), INVALID))
-}
-
-/// The number of the thread's node.
-#[inline(always)]
-pub(super) unsafe extern "C" fn node_id_get<H: Home>(status: *mut u32) -> u32 {
-    // SAFETY: as was promised.
-    let verdict = unsafe { Verdict::new(status) };
-    verdict.map_or(INVALID, |verdict| verdict.of(own::<H>().map(NodeId::node), INVALID))
 }
 
 /// Gives attributes of a node their defaults.
@@ -166,55 +130,17 @@ pub(super) unsafe extern "C" fn node_set_attribute<H: Home>(
         attributes.kind = value;
         Ok(())
     };
-    verdict.of(set(), ());
+    verdict.of(set());
 }
 
-fn attribute_size(number: u32, size: usize) -> Outcome<()> {
+/// Whether a node has an attribute of this size.
+#[inline(never)]
+pub(super) fn attribute_size(number: u32, size: usize) -> Outcome<()> {
     match (number, size) {
         (TYPE, 4) => Ok(()),
         (TYPE, _) => Err(Status::AttrSize),
         _ => Err(Status::AttrNum),
     }
-}
-
-/// An attribute of a node.
-#[inline(always)]
-pub(super) unsafe extern "C" fn node_get_attribute<H: Home>(
-    domain_id: u32,
-    node_id: u32,
-    number: u32,
-    value: *mut c_void,
-    size: usize,
-    status: *mut u32,
-) {
-    // SAFETY: as was promised.
-    let (verdict, value) = unsafe { (Verdict::new(status), Output::new(value.cast::<u32>())) };
-    let Some(verdict) = verdict else { return };
-    let get = || {
-        let mut call = process::current::<H>()?;
-        if value.is_null() {
-            return Err(Status::Parameter);
-        }
-        let id = in_range(domain_id, node_id)?;
-        attribute_size(number, size)?;
-        if id != call.node().id {
-            let there = call.until(
-                FOUND_WITHIN,
-                |node| match node.link_to(id) {
-                    Ok(link) => link.map(|_| Ok(())),
-                    Err(status) => Some(Err(status)),
-                },
-                |node| node.give_up(id),
-            );
-            there.map_err(|status| match status {
-                Status::NodeNotInit => status,
-                _ => Status::NodeInvalid,
-            })?;
-        }
-        value.put(REGULAR);
-        Ok(())
-    };
-    verdict.of(get(), ());
 }
 
 /// The name of a status.

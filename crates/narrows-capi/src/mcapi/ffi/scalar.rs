@@ -1,53 +1,16 @@
 //! Scalar channels.
 
+use std::ptr::null_mut;
+
 use super::super::call::Quickly;
-use super::super::control::Kind;
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
 use super::super::status::Status;
-use super::super::transfer::{Incoming, Outgoing, Quick};
-use super::{
-    Begun, Direction, For, Verdict, available, channel, close_i, connect_i, open_i, sent_more,
-};
-
-/// Connects two endpoints by a scalar channel.
-#[inline(always)]
-pub(super) unsafe extern "C" fn sclchan_connect_i<H: Home>(
-    send_endpoint: u32,
-    receive_endpoint: u32,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    // SAFETY: as was promised.
-    unsafe { connect_i::<H>(send_endpoint, receive_endpoint, request, status, Kind::Scalar) };
-}
-
-/// Opens the receiving side of a scalar channel.
-#[inline(always)]
-pub(super) unsafe extern "C" fn sclchan_recv_open_i<H: Home>(
-    receive_handle: *mut u32,
-    receive_endpoint: u32,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    let what = (Kind::Scalar, Direction::Receive);
-    // SAFETY: as was promised.
-    unsafe { open_i::<H>(receive_handle, receive_endpoint, request, status, what) };
-}
-
-/// Opens the sending side of a scalar channel.
-#[inline(always)]
-pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Home>(
-    send_handle: *mut u32,
-    send_endpoint: u32,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    let what = (Kind::Scalar, Direction::Send);
-    // SAFETY: as was promised.
-    unsafe { open_i::<H>(send_handle, send_endpoint, request, status, what) };
-}
+use super::super::transfer::Quick;
+use super::entry::{Argument, Entry, Of, What};
+use super::perform::enter;
+use super::{Verdict, sent_more};
 
 #[inline(always)]
 unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
@@ -79,9 +42,22 @@ extern "C" fn send_long<H: Home>(
     quickly: Option<Quickly<H>>,
     len: u32,
 ) {
-    drop(quickly);
-    let sent = channel::send::<H>(handle, Outgoing::Scalar { value, len }, For::Call);
-    verdict.of(sent.map(|_| ()), ());
+    const ENTRY: &Entry = &Entry::new(What::SendScalar, Of::Handle, 3);
+    if let Some(mut quickly) = quickly
+        && let Some(node) = quickly.node()
+    {
+        match node.put_word_anew(Handle(handle), value, len) {
+            Quick::Not => {}
+            Quick::Done(()) => {
+                verdict.say(Status::Success);
+                return quickly.end();
+            }
+            Quick::More(()) => return sent_more(handle, quickly, verdict),
+        }
+    }
+    let (handle, value, len) = (handle.word(), (&raw const value).word(), len.word());
+    // SAFETY: as was promised.
+    unsafe { enter::<H>(handle, value, len, verdict.word(), null_mut(), ENTRY) };
 }
 
 #[inline(always)]
@@ -127,9 +103,11 @@ extern "C" fn receive_long<H: Home>(
     quickly: Option<Quickly<H>>,
     len: u32,
 ) -> u64 {
+    const ENTRY: &Entry = &Entry::new(What::ReceiveScalar, Of::Handle, 2);
     drop(quickly);
-    let received = channel::receive::<H>(handle, Incoming::Scalar { len }, For::Call);
-    verdict.of(received.map(Begun::done), 0)
+    let none = null_mut();
+    // SAFETY: as was promised.
+    unsafe { enter::<H>(handle.word(), len.word(), verdict.word(), none, none, ENTRY) }
 }
 
 /// As [`send`], once for all sizes but the largest.
@@ -172,38 +150,4 @@ scalars! {
     sclchan_send_uint32 by send_short, sclchan_recv_uint32 by receive_short: u32, "32";
     sclchan_send_uint16 by send_short, sclchan_recv_uint16 by receive_short: u16, "16";
     sclchan_send_uint8 by send_short, sclchan_recv_uint8 by receive_short: u8, "8";
-}
-
-/// How many scalars can be received without waiting.
-#[inline(always)]
-pub(super) unsafe extern "C" fn sclchan_available<H: Home>(
-    receive_handle: u32,
-    status: *mut u32,
-) -> u32 {
-    // SAFETY: as was promised.
-    unsafe { available::<H>(receive_handle, Kind::Scalar, status) }
-}
-
-/// Closes the receiving side of a scalar channel.
-#[inline(always)]
-pub(super) unsafe extern "C" fn sclchan_recv_close_i<H: Home>(
-    receive_handle: u32,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    let what = (Kind::Scalar, Direction::Receive);
-    // SAFETY: as was promised.
-    unsafe { close_i::<H>(receive_handle, request, status, what) };
-}
-
-/// Closes the sending side of a scalar channel.
-#[inline(always)]
-pub(super) unsafe extern "C" fn sclchan_send_close_i<H: Home>(
-    send_handle: u32,
-    request: *mut u32,
-    status: *mut u32,
-) {
-    let what = (Kind::Scalar, Direction::Send);
-    // SAFETY: as was promised.
-    unsafe { close_i::<H>(send_handle, request, status, what) };
 }

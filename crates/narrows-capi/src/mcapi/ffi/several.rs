@@ -1,0 +1,160 @@
+//! Waiting for any of several requests.
+
+use super::super::attribute::INFINITE;
+use super::super::call::{Call, MILLISECOND};
+use super::super::foreign::Variables;
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::super::node::Node;
+use super::super::process;
+use super::super::request::Done;
+use super::super::status::Status;
+
+/// No index.
+const NONE: u32 = u32::MAX;
+/// How long one node is waited for where requests of several are waited for, in milliseconds.
+const TURN: u32 = 1;
+
+/// What is done with each of several requests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Those that are over without a look at their node are found.
+    Find,
+    /// The call waits for them; those that it cannot wait for are found.
+    Wait,
+    /// Those that have ended are found; those that somebody cancelled are noted.
+    Report,
+    /// The call waits for them no more.
+    Leave,
+}
+
+/// Requests that are waited for together.
+pub(super) struct Several {
+    all: Variables,
+    /// The index of the one that was found, or none, and what that one or the call came to.
+    pub index: u32,
+    pub done: Done,
+    /// The slots of those that are pending, a bit each.
+    slots: u32,
+}
+
+impl Several {
+    pub fn new(all: Variables) -> Several {
+        Several { all, index: NONE, done: Status::Pending.into(), slots: 0 }
+    }
+
+    /// Nothing is to be said of any one of them.
+    fn none(&mut self, status: Status) {
+        (self.index, self.done) = (NONE, status.into());
+    }
+
+    /// Goes over those before an index, for all steps but the first those of one slot, whose node this is,
+    /// until one is found. Those that were cancelled are left out.
+    #[inline(never)]
+    fn go_over<H: Home>(
+        &mut self,
+        step: Step,
+        before: u32,
+        slot: usize,
+        mut node: Option<&mut Node<H>>,
+    ) {
+        if step != Step::Leave {
+            self.none(Status::Pending);
+            self.slots = 0;
+        }
+        for (index, variable) in (0..before).zip(self.all.iter()) {
+            let mut done = Done::of(variable.get());
+            let handle = Handle(done.value as u32);
+            let at = handle.slot().unwrap_or(0);
+            if step != Step::Find {
+                if !done.is_pending() || at != slot {
+                    continue;
+                }
+                done = match (step, &mut node) {
+                    (Step::Report, Some(node)) => node.requests.report(handle),
+                    (Step::Wait, Some(node)) => node.requests.wait(handle).into(),
+                    (_, Some(node)) => {
+                        node.requests.wait_no_more(handle);
+                        continue;
+                    }
+                    (_, None) => Status::RequestInvalid.into(),
+                };
+            }
+            match (step, done.status) {
+                (_, Status::Pending) => self.slots |= 1 << at,
+                (Step::Wait, Status::Success) | (Step::Find, Status::RequestCancelled) => {}
+                (Step::Report, Status::RequestInvalid) => {
+                    variable.put(Done::from(Status::RequestCancelled).number());
+                }
+                _ => {
+                    (self.index, self.done) = (index, done);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for the first of one node's, at most so long: pending if none ended, or all were cancelled.
+    #[inline(never)]
+    fn wait_in<H: Home>(&mut self, slot: usize, timeout: u32) {
+        if process::is_empty::<H>() {
+            return self.none(Status::NodeNotInit);
+        }
+        let mut call = H::process().slots.get(slot).and_then(Call::<H>::new);
+        self.go_over(Step::Wait, NONE, slot, call.as_mut().map(Call::node));
+        let Some(mut call) = call else { return };
+        if !self.done.is_pending() {
+            self.go_over(Step::Leave, self.index, slot, Some(call.node()));
+            if self.done.status != Status::RequestInvalid {
+                self.index = NONE;
+            }
+            return;
+        }
+        let done = call.until(timeout, &mut |node, over| {
+            if !over {
+                self.go_over(Step::Report, NONE, slot, Some(node));
+                if self.done.is_pending() {
+                    node.progress();
+                    self.go_over(Step::Report, NONE, slot, Some(node));
+                }
+            }
+            let over = over || !self.done.is_pending() || self.slots == 0;
+            if over {
+                self.go_over(Step::Leave, NONE, slot, Some(node));
+            }
+            Done::from(if over { Status::Success } else { Status::Pending })
+        });
+        if done.status == Status::NodeNotInit {
+            self.none(Status::NodeNotInit);
+        }
+    }
+
+    /// Waits for the first.
+    pub fn wait<H: Home>(&mut self, timeout: u32) {
+        let start = H::now();
+        let mut late = false;
+        loop {
+            self.go_over::<H>(Step::Find, NONE, 0, None);
+            let slots = self.slots;
+            if !self.done.is_pending() {
+                return;
+            }
+            if slots == 0 {
+                self.all.iter().for_each(|variable| variable.put(Done::NONE));
+                return self.none(Status::RequestCancelled);
+            }
+            if late {
+                return self.none(Status::Timeout);
+            }
+            let turn = if slots.is_power_of_two() { timeout } else { timeout.min(TURN) };
+            for slot in (0..Handle::SLOTS).filter(|slot| slots & 1 << slot != 0) {
+                self.wait_in::<H>(slot as usize, turn);
+                if !self.done.is_pending() {
+                    return;
+                }
+            }
+            let passed = H::now().saturating_sub(start);
+            late = timeout != INFINITE && passed >= u64::from(timeout) * MILLISECOND;
+        }
+    }
+}
