@@ -141,12 +141,13 @@ fn every_bound_stands_beside_its_ratio() {
     let bound = |name: &str| -> Vec<&Value> {
         named(&rows, name).into_iter().map(|row| &row["bound"]).collect()
     };
-    assert_eq!(rows.len(), 14);
+    assert_eq!(rows.len(), 16);
     assert_eq!(bound("spinning"), [&json!({"most": 1.15}); 2]);
     assert_eq!(bound("line, read-only"), [&Value::Null]);
+    assert_eq!(bound("memcpy, read-only"), [&Value::Null]);
     assert_eq!(bound("line both write"), [&Value::Null]);
     assert_eq!(bound("slots by hand"), [&Value::Null]);
-    assert_eq!(bound("thinking"), [&json!({"most": 1.1})]);
+    assert_eq!(bound("thinking"), [&json!({"most": 1.1}), &Value::Null]);
     assert_eq!(bound("one way"), [&json!({"least": 0.95}); 3]);
     assert_eq!(bound("batches"), [&json!({"least": 0.95}); 2]);
     assert_eq!(bound("asleep"), [&json!({"most": 1.05})]);

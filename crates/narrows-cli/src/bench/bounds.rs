@@ -27,6 +27,8 @@ enum Figure {
     Thinking,
     /// A limit beside a line each way.
     Floor(Kind),
+    /// A limit in bytes one way, in GiB a second, beside a copy.
+    Pages(Kind),
     /// Messages one way, in millions a second, beside a limit.
     Rate(Kind),
     /// The same, many at a time.
@@ -60,7 +62,10 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let large = LARGE.min(asked.longest(Placement::External));
     let mut plans = plans(large)?;
     // A chip's memory has no pages.
-    plans.retain(|plan| asked.chip.is_none() || plan.figure != Figure::Floor(Kind::LineReadOnly));
+    plans.retain(|plan| match plan.figure {
+        Figure::Floor(kind) | Figure::Pages(kind) => asked.chip.is_none() || !kind.is_read_only(),
+        _ => true,
+    });
     let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, large)).collect();
     let steps = usize::from(rounds(asked.args, ROUNDS));
     make(asked, &Needs { steps, ..Needs::of(&trials, 0) }, Bounds { plans })
@@ -114,11 +119,13 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         row("line both write", Figure::Floor(Kind::SharedLine), spin, 0, None),
         row("slots by hand", Figure::Floor(Kind::SlotEachWay), spin, SHORT, None),
         row("thinking", Figure::Thinking, spin, SHORT, most(1.1)),
+        row("thinking, read-only", Figure::Floor(Kind::ThinkingReadOnly), spin, 0, None),
         row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
         row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, large, least(0.95)),
+        row("memcpy, read-only", Figure::Pages(Kind::CopyRateReadOnly), spin, large, None),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
         row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
         row("hybrid, late", Figure::Load(sleep), hybrid, SHORT, most(1.5)),
@@ -136,7 +143,7 @@ impl Plan {
             }
             Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
             Figure::RateAll(_) => pair.stream_all(self.strategy, self.bytes, TRIAL)?,
-            Figure::Floor(_) | Figure::Load(_) => return Ok(()),
+            Figure::Floor(_) | Figure::Pages(_) | Figure::Load(_) => return Ok(()),
         };
         self.count = iterations(ns);
         Ok(())
@@ -156,8 +163,16 @@ impl Plan {
                 (pair.thinking(strategy, bytes, count)?, limit)
             }
             Figure::Floor(kind) => {
-                let limit = pair.allowed(Kind::LineEachWay, bytes, place)?;
+                let limit = match kind {
+                    Kind::ThinkingReadOnly => Kind::LineThinking,
+                    _ => Kind::LineEachWay,
+                };
+                let limit = pair.allowed(limit, bytes, place)?;
                 (pair.allowed(kind, bytes, place)?, limit)
+            }
+            Figure::Pages(kind) => {
+                let limit = pair.allowed(Kind::CopyRate, bytes, place)?;
+                (self.rate(pair.allowed(kind, bytes, place)?), self.rate(limit))
             }
             Figure::Rate(floor) | Figure::Volume(floor) => {
                 let limit = pair.allowed(floor, bytes, place)?;
@@ -185,8 +200,8 @@ impl Plan {
         let per_second = 1e9 / ns.max(f64::MIN_POSITIVE);
         let bytes = per_second * self.bytes as f64;
         match (self.figure, self.slow) {
-            (Figure::Volume(_), false) => bytes / f64::from(1 << 30),
-            (Figure::Volume(_), true) => bytes / f64::from(1 << 20),
+            (Figure::Volume(_) | Figure::Pages(_), false) => bytes / f64::from(1 << 30),
+            (Figure::Volume(_) | Figure::Pages(_), true) => bytes / f64::from(1 << 20),
             (_, false) => per_second / 1e6,
             (_, true) => per_second,
         }
@@ -196,8 +211,8 @@ impl Plan {
         let unit = match (self.figure, self.slow) {
             (Figure::Rate(_) | Figure::RateAll(_), false) => "Mmsg/s",
             (Figure::Rate(_) | Figure::RateAll(_), true) => "msg/s",
-            (Figure::Volume(_), false) => "GiB/s",
-            (Figure::Volume(_), true) => "MiB/s",
+            (Figure::Volume(_) | Figure::Pages(_), false) => "GiB/s",
+            (Figure::Volume(_) | Figure::Pages(_), true) => "MiB/s",
             (Figure::Load(_), _) => "%",
             _ => NS,
         };

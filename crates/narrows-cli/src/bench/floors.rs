@@ -21,11 +21,17 @@ const DOORBELL: &str = "doorbell";
 /// The other side is gone.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let host = asked.chip.is_none();
-    let lines = [Kind::LineEachWay, Kind::LineReadOnly, Kind::LineThinking, Kind::SharedLine];
+    let lines = [
+        Kind::LineEachWay,
+        Kind::LineReadOnly,
+        Kind::LineThinking,
+        Kind::ThinkingReadOnly,
+        Kind::SharedLine,
+    ];
     let mut floors: Vec<Floor> = lines
         .into_iter()
         // A chip's memory has no pages.
-        .filter(|kind| host || *kind != Kind::LineReadOnly)
+        .filter(|kind| host || !kind.is_read_only())
         .map(|kind| Floor { kind, bytes: 0, placement: Placement::External })
         .collect();
     // A machine has one kind of memory. A chip's may differ, and then the rows say which.
@@ -33,7 +39,8 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
         None => vec![Placement::External],
         Some(_) => vec![Placement::Internal, Placement::External],
     };
-    for kind in [Kind::Copy, Kind::CopyBothWays, Kind::CopyRate] {
+    let copies = [Kind::Copy, Kind::CopyBothWays, Kind::CopyRate, Kind::CopyRateReadOnly];
+    for kind in copies.into_iter().filter(|kind| host || !kind.is_read_only()) {
         for placement in &placements {
             let sizes = asked.sizes(*placement, &BYTES)?;
             let fits = sizes.into_iter().filter(|bytes| *bytes <= asked.longest(*placement));

@@ -70,6 +70,8 @@ pub enum Kind {
     LineReadOnly,
     /// As `LineEachWay`, with a random time to [think](Laps::think) between, which is not counted.
     LineThinking,
+    /// As `LineThinking`, read as by `LineReadOnly`.
+    ThinkingReadOnly,
     /// Round trip; each side writes the slots of a ring of its own in turn. Takes no size.
     SlotEachWay,
     /// Round trip; both sides write the same line in turn.
@@ -84,6 +86,8 @@ pub enum Kind {
     CopyIn,
     /// One way; the payload is copied in and, on the other core, out, several being under way.
     CopyRate,
+    /// As `CopyRate`, where the callee reads the payload in memory that it may not write.
+    CopyRateReadOnly,
     /// One way; [`SLOT_PAYLOAD`] bytes in a slot of one line, through a ring. Takes no size.
     SlotRate,
     /// Round trip of bare blocking reads and writes of two eventfds.
@@ -92,10 +96,11 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::LineEachWay,
         Self::LineReadOnly,
         Self::LineThinking,
+        Self::ThinkingReadOnly,
         Self::SlotEachWay,
         Self::SharedLine,
         Self::Copy,
@@ -103,6 +108,7 @@ impl Kind {
         Self::CopyInTurn,
         Self::CopyIn,
         Self::CopyRate,
+        Self::CopyRateReadOnly,
         Self::SlotRate,
         Self::Eventfd,
     ];
@@ -113,6 +119,7 @@ impl Kind {
             Self::LineEachWay => "line each way",
             Self::LineReadOnly => "line each way, read-only",
             Self::LineThinking => "line each way, thinking",
+            Self::ThinkingReadOnly => "line each way, read-only, thinking",
             Self::SlotEachWay => "slot ring each way",
             Self::SharedLine => "line both write",
             Self::Copy => "copy, answered by a line",
@@ -120,6 +127,7 @@ impl Kind {
             Self::CopyInTurn => "copy both ways, by buffers in turn",
             Self::CopyIn => "copying in, by buffers in turn",
             Self::CopyRate => "copy, one way",
+            Self::CopyRateReadOnly => "copy, one way, read-only",
             Self::SlotRate => "slot ring, one way",
             Self::Eventfd => "eventfd",
         }
@@ -130,11 +138,21 @@ impl Kind {
         matches!(self, Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn)
     }
 
+    /// Whether it is of memory that a side reads and may not write.
+    pub(crate) fn is_read_only(self) -> bool {
+        matches!(self, Self::LineReadOnly | Self::ThinkingReadOnly | Self::CopyRateReadOnly)
+    }
+
     /// Whether the number of bytes matters.
     pub fn has_payload(self) -> bool {
         matches!(
             self,
-            Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn | Self::CopyRate
+            Self::Copy
+                | Self::CopyBothWays
+                | Self::CopyInTurn
+                | Self::CopyIn
+                | Self::CopyRate
+                | Self::CopyRateReadOnly
         )
     }
 
@@ -145,10 +163,13 @@ impl Kind {
             Self::LineEachWay
             | Self::LineReadOnly
             | Self::LineThinking
+            | Self::ThinkingReadOnly
             | Self::SlotEachWay
             | Self::SharedLine => 1_000,
-            Self::CopyRate if bytes <= 64 => 16_384,
-            Self::CopyRate => ((8 << 20) / (bytes as u64)).clamp(32, 1_000),
+            Self::CopyRate | Self::CopyRateReadOnly if bytes <= 64 => 16_384,
+            Self::CopyRate | Self::CopyRateReadOnly => {
+                ((8 << 20) / (bytes as u64)).clamp(32, 1_000)
+            }
             Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn => {
                 ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
             }

@@ -70,11 +70,11 @@ pub enum Area {
     Back,
 }
 
-/// A writable mapping of [`LENGTH`] bytes, shared with the other side, and one of the lines that cannot
-/// be written through.
+/// A writable mapping of [`LENGTH`] bytes, shared with the other side, and one of the same that cannot be
+/// written through.
 pub struct Mapping {
     base: NonNull<u8>,
-    lines: NonNull<u8>,
+    seen: NonNull<u8>,
 }
 
 // SAFETY: the mapping belongs to the process, not to a thread; it goes away in `drop` only.
@@ -87,8 +87,8 @@ impl Mapping {
     /// What the system says of the mapping.
     pub fn new(memory: impl AsFd) -> io::Result<Self> {
         let base = map(&memory, LENGTH, ProtFlags::READ | ProtFlags::WRITE)?;
-        match map(&memory, SLOTS_AT, ProtFlags::READ) {
-            Ok(lines) => Ok(Self { base, lines }),
+        match map(&memory, LENGTH, ProtFlags::READ) {
+            Ok(seen) => Ok(Self { base, seen }),
             Err(error) => {
                 // SAFETY: the whole mapping made above, which nothing refers to.
                 let _ = unsafe { munmap(base.as_ptr().cast(), LENGTH) };
@@ -101,9 +101,8 @@ impl Mapping {
     #[inline(always)]
     pub fn seen(&self, line: Line) -> &AtomicU64 {
         let at = line as usize * LINE_STRIDE;
-        // SAFETY: as in `word`, of the other mapping, which is as long as the lines; a word of it is
-        // loaded alone.
-        unsafe { &*self.lines.as_ptr().add(at).cast::<AtomicU64>() }
+        // SAFETY: as in `word`, of the other mapping, which is as long; a word of it is loaded alone.
+        unsafe { &*self.seen.as_ptr().add(at).cast::<AtomicU64>() }
     }
 
     /// The first word of a line.
@@ -197,10 +196,10 @@ impl Mapping {
 
     /// `count` buffers a `stride` apart, which the caller has seen to fit behind `at`.
     fn divided(&self, at: usize, bytes: usize, stride: usize, count: u64) -> Buffers<'_> {
-        // SAFETY: `at` is where one of both areas begins, inside the mapping.
-        let base = unsafe { self.base.as_ptr().add(at) };
+        // SAFETY: `at` is where one of both areas begins, inside either mapping.
+        let (base, seen) = unsafe { (self.base.as_ptr().add(at), self.seen.as_ptr().add(at)) };
         let mask = if count.is_power_of_two() { count - 1 } else { u64::MAX };
-        Buffers { base, bytes, stride, count, mask, mapping: PhantomData }
+        Buffers { base, from: base, seen, bytes, stride, count, mask, mapping: PhantomData }
     }
 }
 
@@ -218,7 +217,7 @@ impl Drop for Mapping {
         // `self`. Failure would leave them mapped, which harms nobody.
         unsafe {
             let _ = munmap(self.base.as_ptr().cast(), LENGTH);
-            let _ = munmap(self.lines.as_ptr().cast(), SLOTS_AT);
+            let _ = munmap(self.seen.as_ptr().cast(), LENGTH);
         }
     }
 }
@@ -226,6 +225,10 @@ impl Drop for Mapping {
 /// Equal buffers of shared memory, used round and round.
 pub struct Buffers<'a> {
     base: *mut u8,
+    /// Where they are read: as `base`, or as `seen`.
+    from: *const u8,
+    /// The same memory, where it cannot be written.
+    seen: *const u8,
     bytes: usize,
     stride: usize,
     count: u64,
@@ -240,14 +243,24 @@ impl Buffers<'_> {
         self.count
     }
 
+    /// The same buffers, read where this side cannot write them.
+    pub fn seen(self) -> Self {
+        Self { from: self.seen, ..self }
+    }
+
     #[inline(always)]
-    fn at(&self, index: u64) -> *mut u8 {
+    fn offset(&self, index: u64) -> usize {
         let index = match self.mask {
             u64::MAX => index % self.count,
             mask => index & mask,
         };
+        index as usize * self.stride
+    }
+
+    #[inline(always)]
+    fn at(&self, index: u64) -> *mut u8 {
         // SAFETY: `count` buffers of `stride` bytes fit the area, checked when divided.
-        unsafe { self.base.add(index as usize * self.stride) }
+        unsafe { self.base.add(self.offset(index)) }
     }
 
     /// Asks for the first line of message `index`'s buffer, to be written soon.
@@ -269,8 +282,8 @@ impl Buffers<'_> {
     #[inline(always)]
     pub fn read(&self, index: u64, to: &mut [u8]) {
         let length = to.len().min(self.bytes);
-        // SAFETY: as in `write`, the other way.
-        unsafe { copy(self.at(index), to.as_mut_ptr(), length) }
+        // SAFETY: as in `at`, in either mapping, and as in `write`, the other way.
+        unsafe { copy(self.from.add(self.offset(index)), to.as_mut_ptr(), length) }
     }
 }
 

@@ -88,9 +88,15 @@ pub trait Shared: Copy {
 }
 
 /// Equal buffers that both sides reach, used round and round.
-pub trait Buffers {
+pub trait Buffers: Sized {
     /// How many there are.
     fn count(&self) -> u64;
+
+    /// The same, read in memory that this side may not write where there is a difference.
+    #[must_use]
+    fn seen(self) -> Self {
+        self
+    }
 
     /// Asks for the buffer of message `turn`, to be written soon.
     fn prefetch(&self, _: u64) {}
@@ -218,6 +224,10 @@ impl Buffers for raw::Buffers<'_> {
     #[inline(always)]
     fn count(&self) -> u64 {
         raw::Buffers::count(self)
+    }
+
+    fn seen(self) -> Self {
+        raw::Buffers::seen(self)
     }
 
     #[inline(always)]

@@ -58,14 +58,17 @@ impl<S: Shared> Turns<'_, S> {
                 let back = self.shared.seen(Line::Back);
                 each(turns, laps, |turns| self.line_each_way_caller(turns, back))
             }
-            Kind::LineThinking => self.thinking_caller(turns, laps),
+            Kind::LineThinking => self.thinking_caller(turns, laps, self.line(Line::Back)),
+            Kind::ThinkingReadOnly => {
+                self.thinking_caller(turns, laps, self.shared.seen(Line::Back))
+            }
             Kind::SlotEachWay => each(turns, laps, |turns| self.slot_each_way_caller(turns)),
             Kind::SharedLine => each(turns, laps, |turns| self.shared_line_caller(turns)),
             Kind::Copy => each(turns, laps, |turns| self.copy_caller(turns, false)),
             Kind::CopyBothWays => each(turns, laps, |turns| self.copy_caller(turns, true)),
             Kind::CopyInTurn => each(turns, laps, |turns| self.copy_in_turn_caller(turns)),
             Kind::CopyIn => self.copy_in_caller(turns, laps),
-            Kind::CopyRate => self.copy_sender(turns, laps),
+            Kind::CopyRate | Kind::CopyRateReadOnly => self.copy_sender(turns, laps),
             Kind::SlotRate => self.slot_sender(turns, laps),
             Kind::Eventfd => self.eventfd_caller(turns, laps),
         }
@@ -80,13 +83,16 @@ impl<S: Shared> Turns<'_, S> {
             Kind::LineEachWay | Kind::LineThinking => {
                 self.line_each_way_callee(turns, self.line(Line::There))
             }
-            Kind::LineReadOnly => self.line_each_way_callee(turns, self.shared.seen(Line::There)),
+            Kind::LineReadOnly | Kind::ThinkingReadOnly => {
+                self.line_each_way_callee(turns, self.shared.seen(Line::There))
+            }
             Kind::SlotEachWay => self.slot_each_way_callee(turns),
             Kind::SharedLine => self.shared_line_callee(turns),
             Kind::Copy => self.copy_callee(turns, false),
             Kind::CopyBothWays => self.copy_callee(turns, true),
             Kind::CopyInTurn | Kind::CopyIn => self.copy_in_turn_callee(turns),
-            Kind::CopyRate => self.copy_receiver(turns),
+            Kind::CopyRate => self.copy_receiver(turns, self.stream()?),
+            Kind::CopyRateReadOnly => self.copy_receiver(turns, self.stream()?.seen()),
             Kind::SlotRate => self.slot_receiver(turns),
             Kind::Eventfd => self.eventfd_callee(turns),
         }
@@ -102,10 +108,15 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn thinking_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
+    fn thinking_caller<T: Timer>(
+        &self,
+        turns: Range<u64>,
+        laps: &mut Laps<T>,
+        back: S::Word,
+    ) -> io::Result<()> {
         for turn in turns {
             laps.think();
-            self.line_each_way_caller(turn..turn + 1, self.line(Line::Back))?;
+            self.line_each_way_caller(turn..turn + 1, back)?;
             laps.end(1);
         }
         Ok(())
@@ -204,8 +215,7 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn copy_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let there = self.stream()?;
+    fn copy_receiver(&mut self, turns: Range<u64>, there: S::Buffers) -> io::Result<()> {
         let share = (there.count() / 4).clamp(1, CREDITS);
         let credit = self.line(Line::Credit);
         let mut given = turns.start;
