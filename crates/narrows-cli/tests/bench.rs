@@ -76,11 +76,12 @@ fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
 #[test]
 fn limits_are_figures_on_their_own() {
     let rows = rows(&["limit", "--bytes", "64"]);
-    assert_eq!(rows.len(), 10);
+    assert_eq!(rows.len(), 12);
     for row in &rows {
         assert!(row["limit"].is_null() && row["value"].as_f64().unwrap() > 0.0, "{row}");
     }
-    assert_eq!(named(&rows, "line each way").len(), 4);
+    assert_eq!(named(&rows, "line each way").len(), 5);
+    assert_eq!(named(&rows, "copy, one way").len(), 2);
     assert_eq!(named(&rows, "eventfd").len(), 1);
 }
 
