@@ -174,6 +174,13 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         Some(taken)
     }
 
+    /// Whether the blocks of the smallest size that will do are all in use. Larger ones will do as well, but
+    /// whoever has not seen yet what came back would take all of them, one after the other, for what is short.
+    pub(super) fn is_short_of(&self, placement: Placement, len: u32) -> bool {
+        let will_do = |list: &&List| list.placement == placement && list.size >= len;
+        self.lists.iter().find(will_do).is_some_and(|list| list.first == NIL)
+    }
+
     /// Takes a block of the class of which one was taken last, if it is the smallest that will do.
     #[inline(always)]
     fn take_again(&mut self, mark: u16, placement: Placement, len: u32) -> Option<(Block, u32)> {

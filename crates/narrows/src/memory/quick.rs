@@ -1,7 +1,7 @@
 //! The short way over the memory: what fits a slot or a block that is free, and a message that can
 //! be taken straight to where it is used. What it cannot do it leaves as it was, for the long way.
 
-use super::{Ack, Block, Descriptor, PoolError, Shared};
+use super::{Ack, Block, Descriptor, Shared};
 use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
@@ -117,14 +117,14 @@ impl<P: Platform> Shared<P> {
         Some(block)
     }
 
-    /// Takes a block to lend, whatever was taken last, and looks for returned ones if none is free.
+    /// Takes a block to lend, whatever was taken last, and looks for returned ones if none of the smallest
+    /// that will do is free.
     #[inline(never)]
     fn find_block(&mut self, pool: Placement, len: u32) -> Option<(Block, u32)> {
-        let mut taken = self.pool.take_to_lend(pool, len);
-        if taken == Err(PoolError::Empty) && self.reclaim().is_ok() {
-            taken = self.pool.take_to_lend(pool, len);
+        if self.pool.is_short_of(pool, len) {
+            self.reclaim().ok()?;
         }
-        taken.ok()
+        self.pool.take_to_lend(pool, len).ok()
     }
 
     /// Takes the next message straight to where it is used, if it is one whose credit may gather, it is

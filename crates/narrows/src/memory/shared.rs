@@ -112,7 +112,7 @@ impl<P: Platform> Shared<P> {
         self.rx.watch_next(&self.theirs, &self.peer)
     }
 
-    /// Takes a block of the own pool, fetching returned ones if none is free.
+    /// Takes a block of the own pool, fetching returned ones if none of the smallest that will do is free.
     ///
     /// # Errors
     /// No block; or the peer returned what it did not have.
@@ -122,17 +122,15 @@ impl<P: Platform> Shared<P> {
         placement: Placement,
         len: u32,
     ) -> Result<Result<Block, PoolError>, Corrupt> {
-        let first = self.pool.take(placement, len);
-        if first != Err(PoolError::Empty) {
-            return Ok(first);
+        if self.pool.is_short_of(placement, len) {
+            self.reclaim()?;
         }
-        self.reclaim()?;
-        let second = self.pool.take(placement, len);
-        if second == Err(PoolError::Empty) {
+        let taken = self.pool.take(placement, len);
+        if taken == Err(PoolError::Empty) {
             // Whoever waits now watches credit too: what came before is no news.
             self.tx.refresh()?;
         }
-        Ok(second)
+        Ok(taken)
     }
 
     /// Takes back the blocks that the peer has returned.

@@ -1,9 +1,10 @@
 use super::{Core, Heap, Pair, class, formatted, message, pair};
 use crate::memory::{
-    Ack, Block, Corrupt, Descriptor, Kind, Layout, Placed, PoolError, SetUpError, Shared,
+    Ack, Block, Corrupt, Descriptor, Kind, Layout, Placed, PoolError, SetUpError, Shared, Way,
 };
 use crate::platform::Watch;
-use crate::strategy::Placement;
+use crate::strategy::{Placement, Strategy};
+use std::vec::Vec;
 
 const FIRST_SLOT: u32 = 1024;
 const TAKEN: u32 = 768;
@@ -43,6 +44,39 @@ fn a_block_travels_and_comes_back() {
     assert_eq!(pair.a.take_block(Placement::External, 1), Ok(Err(PoolError::Empty)));
     let long = pair.a.take_block(Placement::External, 101);
     assert_eq!(long, Ok(Err(PoolError::TooLong { limit: 100 })));
+}
+
+#[test]
+fn what_is_short_takes_no_longer_block_while_a_short_one_has_come_back() {
+    let external = |size, count| class(Placement::External, size, count);
+    let layout = Layout::new(64, 8, &[external(64, 2), external(4096, 2)]).expect("possible");
+    let way = Way::from(&Strategy { placement: Placement::External, ..Strategy::default() });
+    for quick in [false, true] {
+        let mut pair = pair(&layout, &layout);
+        let mut classes = Vec::new();
+        let mut send = |pair: &mut Pair| {
+            if quick {
+                assert_eq!(pair.a.room(true), Ok(true));
+                assert!(pair.a.post_in_block(message(1), way, &[7; 64]));
+            } else {
+                send_block(pair, &[7; 64], Ack::Lazy);
+            }
+        };
+        let mut take = |pair: &mut Pair| {
+            let taken = pair.b.take().expect("honest").expect("sent");
+            pair.b.release(&Core, &taken.descriptor);
+            pair.b.flush(&Core);
+            classes.push(taken.descriptor.block.expect("in a block").class());
+        };
+        for _ in 0..3 {
+            (0..2).for_each(|_| send(&mut pair));
+            (0..2).for_each(|_| take(&mut pair));
+        }
+        // All that is short is on its way: what is longer will do.
+        (0..3).for_each(|_| send(&mut pair));
+        (0..3).for_each(|_| take(&mut pair));
+        assert_eq!(classes, [0, 0, 0, 0, 0, 0, 0, 0, 1], "quick: {quick}");
+    }
 }
 
 #[test]
