@@ -46,6 +46,7 @@ mod aio;
 pub mod area;
 mod bell;
 mod clock;
+mod copy;
 mod directory;
 mod engine;
 mod error;

@@ -1,15 +1,17 @@
-//! Memory mapped from a descriptor, words in it, and the copying in and out.
+//! Memory mapped from a descriptor, and words in it.
 #![allow(unsafe_code)]
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use narrows::memory::IN_SLOT;
 use narrows::platform::{OutOfRange, Words, WordsMut};
 use rustix::fd::BorrowedFd;
 use rustix::io;
 use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::copy::{copy_in, copy_out, copy_to_slot};
 
 /// Memory that stays mapped while anything points into it.
 pub(crate) struct Mapping {
@@ -57,125 +59,6 @@ impl Drop for Mapping {
         // that is gone now.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len as usize) };
     }
-}
-
-/// `memcpy` moves so many bytes and more by one instruction, by which some processors (Zen 4) take what
-/// another core has written at a third of the speed, in most processes and not in others, and which others
-/// (Zen 3) execute twenty times slower where the target lies less than a line behind the source within
-/// their pages. In shorter pieces bytes are moved by vectors.
-const LONG: usize = 2048;
-
-/// Copies `len` bytes.
-///
-/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call to `memcpy` costs as
-/// much as moving a slot.
-///
-/// # Safety
-/// Both ranges are valid for `len` bytes and do not overlap. Another process may write the source
-/// meanwhile: the bytes are then of either state, and nothing may be concluded from a second look.
-#[inline(always)]
-pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    /// # Safety
-    /// As for `copy`, with `N <= len <= 2 * N`.
-    #[inline(always)]
-    unsafe fn ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
-        // SAFETY: both the first and the last `N` bytes are within `len`.
-        unsafe {
-            ptr::copy_nonoverlapping(from, to, N);
-            ptr::copy_nonoverlapping(from.add(len - N), to.add(len - N), N);
-        }
-    }
-    // SAFETY: each call is made with a length between its size and twice that, as the branches say,
-    // on ranges that the caller vouches for.
-    unsafe {
-        match len {
-            LONG.. => {
-                for at in (0..len).step_by(LONG / 2) {
-                    ptr::copy_nonoverlapping(from.add(at), to.add(at), (len - at).min(LONG / 2));
-                }
-            }
-            65.. => ptr::copy_nonoverlapping(from, to, len),
-            49..=64 => ends::<32>(from, to, len),
-            32..=48 => {
-                ptr::copy_nonoverlapping(from, to, 32);
-                ptr::copy_nonoverlapping(from.add(len - 16), to.add(len - 16), 16);
-            }
-            16..32 => ends::<16>(from, to, len),
-            8..16 => ends::<8>(from, to, len),
-            4..8 => ends::<4>(from, to, len),
-            2..4 => ends::<2>(from, to, len),
-            1 => to.write(from.read()),
-            0 => {}
-        }
-    }
-}
-
-/// Copies out of memory that a peer can write.
-///
-/// # Safety
-/// `from` is valid for `to.len()` bytes.
-#[inline(always)]
-pub(crate) unsafe fn copy_out(from: NonNull<u8>, to: &mut [u8]) {
-    // SAFETY: the caller vouches for `from`; `to` is a borrowed slice, and no slice overlaps a
-    // region, which is only reached through raw pointers.
-    unsafe { copy(from.as_ptr(), to.as_mut_ptr(), to.len()) };
-    // The compiler must not read the region again where the copy is used.
-    compiler_fence(Ordering::SeqCst);
-}
-
-/// Copies into memory that a peer can read.
-///
-/// # Safety
-/// `to` is valid for writing `from.len()` bytes.
-#[inline(always)]
-pub(crate) unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
-    // SAFETY: as in `copy_out`, the other way round.
-    unsafe { copy(from.as_ptr(), to.as_ptr(), from.len()) };
-}
-
-/// Copies a payload to its slot, word by word. Who made it a moment ago did so by stores no longer than
-/// a word, and a vector that is loaded from several of these has to wait until they have left the store
-/// buffer, behind the stores to the slot before, whose line the other core has to let go of first.
-///
-/// # Safety
-/// `to` is valid for writing `from.len()` bytes, of which there are at most [`IN_SLOT`].
-#[inline(always)]
-unsafe fn copy_to_slot(from: &[u8], to: NonNull<u8>) {
-    let (bytes, to_bytes, len) = (from.as_ptr(), to.as_ptr(), from.len());
-    // SAFETY: as in `copy_in`; each call of `words` is made with a length between that of its words and
-    // twice that, as the branches say.
-    unsafe {
-        match len {
-            25.. => words::<3>(bytes, to_bytes, len),
-            16..=24 => words::<2>(bytes, to_bytes, len),
-            _ => copy_in(from, to),
-        }
-    }
-}
-
-/// Copies `len` bytes as the first and the last `N` words of them, of 8 bytes, two or three.
-///
-/// # Safety
-/// As for [`copy`], with `8 * N <= len <= 16 * N`.
-#[inline(always)]
-unsafe fn words<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
-    #[derive(Clone, Copy)]
-    #[repr(C, packed)]
-    struct Word(u64);
-    let word = |at: usize| {
-        // SAFETY: the caller vouches for `len` bytes, which each `at` below is 8 and more short of, and
-        // the type has no alignment. Volatile: the compiler would make vectors of them.
-        unsafe { to.add(at).cast::<Word>().write(from.add(at).cast::<Word>().read_volatile()) }
-    };
-    // Not in a loop: one that is not unrolled costs more than it copies.
-    word(0);
-    word(8);
-    if N > 2 {
-        word(16);
-        word(len - 24);
-    }
-    word(len - 16);
-    word(len - 8);
 }
 
 /// A checked range of words and what keeps it mapped.

@@ -11,7 +11,8 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
 use rustix::mm::ProtFlags;
 
-use crate::mapping::{self, Mapping, OwnWords, PeerWords, Range, copy_in, copy_out};
+use crate::copy::{copy, copy_in, copy_out};
+use crate::mapping::{Mapping, OwnWords, PeerWords, Range};
 use crate::packet::Refusal;
 
 /// The largest region that is mapped, in bytes: what the layout allows.
@@ -62,7 +63,7 @@ impl Region {
         let (to, from) = (self.0.range(to, len)?, self.0.range(from, len)?);
         // SAFETY: `range` found that many bytes at both, which are further apart than that, and the
         // own mapping is writable.
-        unsafe { mapping::copy(from.as_ptr(), to.as_ptr(), len) };
+        unsafe { copy(from.as_ptr(), to.as_ptr(), len) };
         Ok(())
     }
 
@@ -77,7 +78,7 @@ impl Region {
         let (to, from) = (self.0.range(to, len)?, peer.0.range(from, len)?);
         // SAFETY: `range` found that many bytes at both, which are of two mappings and so do not
         // overlap, and the own mapping is writable.
-        unsafe { mapping::copy(from.as_ptr(), to.as_ptr(), len) };
+        unsafe { copy(from.as_ptr(), to.as_ptr(), len) };
         Ok(())
     }
 }

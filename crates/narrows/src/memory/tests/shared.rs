@@ -54,7 +54,7 @@ fn what_is_short_takes_no_longer_block_while_a_short_one_has_come_back() {
     for quick in [false, true] {
         let mut pair = pair(&layout, &layout);
         let mut classes = Vec::new();
-        let mut send = |pair: &mut Pair| {
+        let send = |pair: &mut Pair| {
             if quick {
                 assert_eq!(pair.a.room(true), Ok(true));
                 assert!(pair.a.post_in_block(message(1), way, &[7; 64]));
