@@ -197,7 +197,8 @@ impl Memory for PeerRegion {
     fn words(&self, offset: u32, count: u32) -> Result<PeerWords, OutOfRange> {
         Range::new(&self.0, offset, count).map(PeerWords)
     }
-    #[inline]
+    // Not beside the short way's other code: that would take more registers, and save and restore them.
+    #[inline(never)]
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
         let from = self.0.range(offset, to.len())?;
         // SAFETY: `range` found that many bytes there.
