@@ -141,6 +141,10 @@ impl Plan {
             Figure::Trip(_) | Figure::Thinking | Figure::Beside(_) => {
                 pair.messages(self.strategy, self.bytes, TRIAL)?
             }
+            Figure::Volume(floor) if !self.slow => {
+                self.count = floor.iterations(self.bytes);
+                return Ok(());
+            }
             Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
             Figure::RateAll(_) => pair.stream_all(self.strategy, self.bytes, TRIAL)?,
             Figure::Floor(_) | Figure::Pages(_) | Figure::Load(_) => return Ok(()),

@@ -9,13 +9,15 @@ use crate::statistics::median;
 pub const LAP: u64 = 16;
 /// Messages of a lap one way, where they are short: several rings full, so that most of a lap is
 /// at the pace of the slower side.
-const STREAM_LAP: u64 = 1024;
+const SHORT_LAP: u64 = 1024;
+/// The same, where there are fewer blocks for them than slots.
+const LONG_LAP: u64 = 160;
 /// The longest time to think, in nanoseconds.
 const THOUGHT: u64 = 2_000;
 
-/// Messages of a lap one way. Long ones are in one lap, with the time until the last was read.
+/// Messages of a lap one way: several times as many as can be under way.
 pub fn stream_lap(bytes: usize) -> u64 {
-    if bytes <= 64 { STREAM_LAP } else { u64::MAX }
+    if bytes <= 1024 { SHORT_LAP } else { LONG_LAP }
 }
 
 /// The laps of a batch.

@@ -167,9 +167,8 @@ impl Kind {
             | Self::SlotEachWay
             | Self::SharedLine => 1_000,
             Self::CopyRate | Self::CopyRateReadOnly if bytes <= 64 => 16_384,
-            Self::CopyRate | Self::CopyRateReadOnly => {
-                ((8 << 20) / (bytes as u64)).clamp(32, 1_000)
-            }
+            // The first lap is slower: buffers that have not been used for a while are not in a cache.
+            Self::CopyRate | Self::CopyRateReadOnly => 4 * stream_lap(bytes),
             Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn => {
                 ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
             }

@@ -24,10 +24,8 @@ impl<W: Words> Next<W> {
     /// Whether the next message is there.
     #[inline(always)]
     pub fn ready(&self) -> bool {
-        // Read before: behind an acquiring load it cannot be compared where it is.
-        let sequence = self.sequence;
         // Acquire: as in `Consumer::ready`.
-        self.word.load_acquire(0) == sequence
+        self.word.load_acquire(0) == self.sequence
     }
 }
 

@@ -5,13 +5,14 @@
 //! earlier one is never mistaken for a new one.
 
 mod copies;
+mod streams;
 
 use std::hint::black_box;
 use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::laps::{LAP, Laps, stream_lap};
+use super::laps::{LAP, Laps};
 use super::raw::{Area, Line, MAX_BYTES, SLOT_PAYLOAD};
 use super::shared::{Buffers, Shared};
 use super::{Kind, Pace};
@@ -19,11 +20,6 @@ use crate::place::Timer;
 
 /// Slots that the sender asks for ahead of the one it fills.
 const AHEAD: u64 = 8;
-/// Messages after which the receiver gives their slots back.
-const CREDITS: u64 = 32;
-/// Buffers of a stream, where they fit: of up to a line, one for each slot.
-const STREAM_BUFFERS: usize = 64;
-const SMALL: usize = 64;
 
 /// One side while it runs a batch.
 pub struct Turns<'a, S: Shared> {
@@ -193,85 +189,6 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    fn copy_sender<T: Timer>(&mut self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
-        let there = self.stream()?;
-        let credit = self.line(Line::Credit);
-        let mut taken = turns.start;
-        let lap = stream_lap(self.out.len());
-        laps.begin();
-        for turn in turns.clone() {
-            laps.iteration(lap);
-            if turn - taken >= there.count() {
-                taken = self.wait(credit, |word| turn.wrapping_sub(word) < there.count())?;
-            }
-            stamp(self.out, turn);
-            there.write(turn, self.out);
-            self.shared.store(self.shared.sequence(Area::There, turn), turn + 1, false);
-            self.shared.prefetch_slot(Area::There, turn + AHEAD);
-            there.prefetch(turn + AHEAD);
-        }
-        self.wait(credit, |word| word == turns.end)?;
-        laps.finish();
-        Ok(())
-    }
-
-    fn copy_receiver(&mut self, turns: Range<u64>, there: S::Buffers) -> io::Result<()> {
-        let share = (there.count() / 4).clamp(1, CREDITS);
-        let credit = self.line(Line::Credit);
-        let mut given = turns.start;
-        for turn in turns.clone() {
-            self.wait(self.shared.sequence(Area::There, turn), |word| word == turn + 1)?;
-            there.read(turn, self.into);
-            if turn + 1 - given >= share {
-                given = turn + 1;
-                self.shared.store(credit, given, false);
-            }
-        }
-        self.shared.store(credit, turns.end, false);
-        Ok(())
-    }
-
-    fn slot_sender<T: Timer>(&mut self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
-        let (credit, slots) = (self.line(Line::Credit), self.shared.slots());
-        let mut taken = turns.start;
-        let mut payload = self.slot_payload()?;
-        let lap = stream_lap(payload.len());
-        laps.begin();
-        for turn in turns.clone() {
-            laps.iteration(lap);
-            if turn - taken >= slots {
-                taken = self.wait(credit, |word| turn.wrapping_sub(word) < slots)?;
-            }
-            stamp(&mut payload, turn);
-            self.shared.fill_slot(Area::There, turn, &payload);
-            self.shared.store(self.shared.sequence(Area::There, turn), turn + 1, false);
-            self.shared.prefetch_slot(Area::There, turn + AHEAD);
-        }
-        self.wait(credit, |word| word == turns.end)?;
-        laps.finish();
-        Ok(())
-    }
-
-    fn slot_receiver(&mut self, turns: Range<u64>) -> io::Result<()> {
-        let credit = self.line(Line::Credit);
-        let share = CREDITS.min(self.shared.slots() / 2);
-        let mut given = turns.start;
-        let mut payload = self.slot_payload()?;
-        for turn in turns.clone() {
-            self.wait(self.shared.sequence(Area::There, turn), |word| word == turn + 1)?;
-            self.shared.drain_slot(Area::There, turn, &mut payload);
-            // Only the last is looked at, but every one is to be copied.
-            black_box(&mut payload);
-            if turn + 1 - given >= share {
-                given = turn + 1;
-                self.shared.store(credit, given, false);
-            }
-        }
-        self.shared.store(credit, turns.end, false);
-        self.into.copy_from_slice(&payload);
-        Ok(())
-    }
-
     fn eventfd_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
         self.shared.guarded(self.left()?, || {
             for _ in turns {
@@ -301,12 +218,6 @@ impl<S: Shared> Turns<'_, S> {
 
     fn buffers(&self, area: Area, most: usize) -> io::Result<S::Buffers> {
         self.shared.buffers(area, self.out.len(), most).ok_or_else(|| too_long(self.out.len()))
-    }
-
-    fn stream(&self) -> io::Result<S::Buffers> {
-        let slots = usize::try_from(self.shared.slots()).unwrap_or(STREAM_BUFFERS);
-        let small = self.out.len() <= SMALL;
-        self.buffers(Area::There, if small { slots } else { slots.min(STREAM_BUFFERS) })
     }
 
     fn slot_payload(&self) -> io::Result<[u8; SLOT_PAYLOAD]> {
