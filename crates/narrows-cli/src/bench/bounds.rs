@@ -25,7 +25,7 @@ enum Figure {
     Trip(Kind),
     /// The same, with time to think in between.
     Thinking,
-    /// A limit beside a line each way.
+    /// A limit beside the simplest of its like.
     Floor(Kind),
     /// A limit in bytes one way, in GiB a second, beside a copy.
     Pages(Kind),
@@ -61,9 +61,8 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     choice::fixed(asked.args, false)?;
     let large = LARGE.min(asked.longest(Placement::External));
     let mut plans = plans(large)?;
-    // A chip's memory has no pages.
     plans.retain(|plan| match plan.figure {
-        Figure::Floor(kind) | Figure::Pages(kind) => asked.chip.is_none() || !kind.is_read_only(),
+        Figure::Floor(kind) | Figure::Pages(kind) => asked.chip.is_none() || !kind.is_of_hosts(),
         _ => true,
     });
     let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, large)).collect();
@@ -127,6 +126,7 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, large, least(0.95)),
         row("memcpy, read-only", Figure::Pages(Kind::CopyRateReadOnly), spin, large, None),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
+        row("asleep, watched", Figure::Floor(Kind::EventfdWatched), sleep, 0, None),
         row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
         row("hybrid, late", Figure::Load(sleep), hybrid, SHORT, most(1.5)),
     ])
@@ -169,6 +169,7 @@ impl Plan {
             Figure::Floor(kind) => {
                 let limit = match kind {
                     Kind::ThinkingReadOnly => Kind::LineThinking,
+                    Kind::EventfdWatched => Kind::Eventfd,
                     _ => Kind::LineEachWay,
                 };
                 let limit = pair.allowed(limit, bytes, place)?;

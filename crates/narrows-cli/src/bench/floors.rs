@@ -30,8 +30,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     ];
     let mut floors: Vec<Floor> = lines
         .into_iter()
-        // A chip's memory has no pages.
-        .filter(|kind| host || !kind.is_read_only())
+        .filter(|kind| host || !kind.is_of_hosts())
         .map(|kind| Floor { kind, bytes: 0, placement: Placement::External })
         .collect();
     // A machine has one kind of memory. A chip's may differ, and then the rows say which.
@@ -40,7 +39,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
         Some(_) => vec![Placement::Internal, Placement::External],
     };
     let copies = [Kind::Copy, Kind::CopyBothWays, Kind::CopyRate, Kind::CopyRateReadOnly];
-    for kind in copies.into_iter().filter(|kind| host || !kind.is_read_only()) {
+    for kind in copies.into_iter().filter(|kind| host || !kind.is_of_hosts()) {
         for placement in &placements {
             let sizes = asked.sizes(*placement, &BYTES)?;
             let fits = sizes.into_iter().filter(|bytes| *bytes <= asked.longest(*placement));
@@ -52,7 +51,8 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
         let text = format!("no memory carries {bytes} bytes here, but up to {most}: name fewer");
         return Err(Failure::new(Failed::Usage, text));
     }
-    let last = [Kind::SlotRate, Kind::Eventfd];
+    let last = [Kind::SlotRate, Kind::Eventfd, Kind::EventfdWatched];
+    let last = last.into_iter().filter(|kind| host || !kind.is_of_hosts());
     floors.extend(last.map(|kind| Floor { kind, bytes: 0, placement: Placement::External }));
     let longest = floors.iter().map(|floor| floor.bytes).max().unwrap_or(0);
     let needs = Needs { trials: &[], longest, steps: floors.len() + 1 };

@@ -1,14 +1,16 @@
 //! The two eventfds, and the guard that wakes a reader whose counterpart has gone.
 //!
-//! The limit for a blocked round trip is a bare blocking read, so the read itself can have no
-//! deadline. A second thread, asleep meanwhile, supplies it.
+//! The limit for a blocked round trip is a bare blocking read, or a bare wait on a set, so it can have
+//! no deadline itself. A second thread, asleep meanwhile, supplies it.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 
 /// What the guard adds to a counter: a count that no honest ring leaves.
 const ALARM: u64 = 2;
@@ -20,12 +22,21 @@ pub struct Bells {
     pub mine: OwnedFd,
     /// Rung by this side.
     pub theirs: OwnedFd,
+    /// Has `mine` in it while that is watched, and is empty otherwise: being watched makes rings dearer.
+    set: OwnedFd,
+    /// The guard has sounded the alarm.
+    alarmed: AtomicBool,
 }
 
 impl Bells {
     pub fn create() -> io::Result<Self> {
         let bell = || eventfd(0, EventfdFlags::CLOEXEC);
-        Ok(Self { mine: bell()?, theirs: bell()? })
+        Self::new(bell()?, bell()?)
+    }
+
+    pub fn new(mine: OwnedFd, theirs: OwnedFd) -> io::Result<Self> {
+        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self { mine, theirs, set, alarmed: AtomicBool::new(false) })
     }
 
     /// Rings the other side.
@@ -42,16 +53,33 @@ impl Bells {
     /// has sounded the alarm.
     #[inline(always)]
     pub fn listen(&self) -> io::Result<()> {
+        self.take(1)
+    }
+
+    /// Takes the rings since the last time; blocks if there are none.
+    ///
+    /// # Errors
+    /// There are not exactly so many, as for `listen`.
+    #[inline(always)]
+    pub fn take(&self, rings: u64) -> io::Result<()> {
         let mut count = [0; 8];
         rustix::io::read(&self.mine, &mut count)?;
-        match u64::from_ne_bytes(count) {
-            1 => Ok(()),
-            _ => Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "the other process did not ring in time, or rang out of turn: it has ended or is \
-                 stopped; see whether it still runs, and start both afresh",
-            )),
-        }
+        if u64::from_ne_bytes(count) == rings { Ok(()) } else { Err(out_of_turn()) }
+    }
+
+    /// Blocks until rung, in a wait on the set, and leaves the ring to be taken later.
+    ///
+    /// # Errors
+    /// The guard has sounded the alarm.
+    #[inline(always)]
+    pub fn sleep(&self) -> io::Result<()> {
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        let mut events = [none];
+        // A read goes on by itself after a stop of the process, a wait on a set does not.
+        rustix::io::retry_on_intr(|| epoll::wait(&self.set, &mut events[..], None))?;
+        // Its partner is the store in `alarm`.
+        if self.alarmed.load(Acquire) { Err(out_of_turn()) } else { Ok(()) }
     }
 
     /// Sleeps until rung or until `wait` has passed, and says which; takes the ring.
@@ -87,9 +115,25 @@ impl Bells {
         })
     }
 
-    /// Wakes this side: from a read, by a count that `listen` refuses; from a write that found
-    /// the counter full, by emptying it.
+    /// As `guarded`, with the bell in the set meanwhile, as the stack has its own: each ring is told of
+    /// once, and need not be taken for that.
+    pub fn watched<R>(
+        &self,
+        patience: Duration,
+        work: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&self.set, &self.mine, epoll::EventData::new_u64(0), flags)?;
+        let result = self.guarded(patience, work);
+        epoll::delete(&self.set, &self.mine)?;
+        result
+    }
+
+    /// Wakes this side: from a read, by a count that `listen` refuses; from a wait on the set, by the
+    /// same; from a write that found the counter full, by emptying it.
     fn alarm(&self) {
+        // Before the ring that wakes. Its partner is the load in `sleep`.
+        self.alarmed.store(true, Release);
         let now = Duration::ZERO;
         if matches!(ready(&self.mine, PollFlags::OUT, now), Ok(true)) {
             let _ = rustix::io::write(&self.mine, &ALARM.to_ne_bytes());
@@ -98,6 +142,14 @@ impl Bells {
             let _ = rustix::io::read(&self.theirs, &mut [0; 8]);
         }
     }
+}
+
+fn out_of_turn() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the other process did not ring in time, or rang out of turn: it has ended or is stopped; \
+         see whether it still runs, and start both afresh",
+    )
 }
 
 fn ready(bell: impl AsFd, what: PollFlags, wait: Duration) -> io::Result<bool> {

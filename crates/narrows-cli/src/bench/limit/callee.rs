@@ -50,7 +50,7 @@ impl Callee {
             Ok::<_, io::Error>(descriptor)
         };
         let memory = own(memory)?;
-        let bells = Bells { mine: own(mine)?, theirs: own(theirs)? };
+        let bells = Bells::new(own(mine)?, own(theirs)?)?;
         if !is_our_memory(&memory) {
             return Err(not_ours(argument, "the first is not the memory of a bench"));
         }

@@ -92,11 +92,13 @@ pub enum Kind {
     SlotRate,
     /// Round trip of bare blocking reads and writes of two eventfds.
     Eventfd,
+    /// As `Eventfd`, each side asleep in a wait on a set that has its eventfd, edge-triggered, unread.
+    EventfdWatched,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::LineEachWay,
         Self::LineReadOnly,
         Self::LineThinking,
@@ -111,6 +113,7 @@ impl Kind {
         Self::CopyRateReadOnly,
         Self::SlotRate,
         Self::Eventfd,
+        Self::EventfdWatched,
     ];
 
     /// The name in reports.
@@ -130,6 +133,7 @@ impl Kind {
             Self::CopyRateReadOnly => "copy, one way, read-only",
             Self::SlotRate => "slot ring, one way",
             Self::Eventfd => "eventfd",
+            Self::EventfdWatched => "eventfd, watched",
         }
     }
 
@@ -138,9 +142,15 @@ impl Kind {
         matches!(self, Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn)
     }
 
-    /// Whether it is of memory that a side reads and may not write.
-    pub(crate) fn is_read_only(self) -> bool {
-        matches!(self, Self::LineReadOnly | Self::ThinkingReadOnly | Self::CopyRateReadOnly)
+    /// Whether a chip cannot have it: its memory has no pages, and its bells are in no set.
+    pub(crate) fn is_of_hosts(self) -> bool {
+        matches!(
+            self,
+            Self::LineReadOnly
+                | Self::ThinkingReadOnly
+                | Self::CopyRateReadOnly
+                | Self::EventfdWatched
+        )
     }
 
     /// Whether the number of bytes matters.
@@ -173,7 +183,7 @@ impl Kind {
                 ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
             }
             Self::SlotRate => 16_384,
-            Self::Eventfd => 100,
+            Self::Eventfd | Self::EventfdWatched => 100,
         }
     }
 

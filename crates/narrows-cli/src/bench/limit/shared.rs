@@ -80,11 +80,35 @@ pub trait Shared: Copy {
     /// Anything but exactly one ring came.
     fn listen(self) -> io::Result<()>;
 
+    /// Sleeps until rung, on all that is watched where there is a difference; then the ring is left.
+    ///
+    /// # Errors
+    /// No ring came.
+    fn sleep(self) -> io::Result<()> {
+        self.listen()
+    }
+
+    /// Takes so many rings that were left.
+    ///
+    /// # Errors
+    /// Another number came.
+    fn take(self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Does `work`, in which a wait for a bell ends when `patience` does.
     ///
     /// # Errors
     /// What `work` says.
     fn guarded<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
+
+    /// As [`Shared::guarded`], and this side can [sleep](Shared::sleep) meanwhile.
+    ///
+    /// # Errors
+    /// As there.
+    fn watched<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        self.guarded(patience, work)
+    }
 }
 
 /// Equal buffers that both sides reach, used round and round.
@@ -215,8 +239,21 @@ impl<'a> Shared for Processes<'a> {
         self.bells.listen()
     }
 
+    #[inline(always)]
+    fn sleep(self) -> io::Result<()> {
+        self.bells.sleep()
+    }
+
+    fn take(self, rings: u64) -> io::Result<()> {
+        self.bells.take(rings)
+    }
+
     fn guarded<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.bells.guarded(patience, work)
+    }
+
+    fn watched<R>(self, patience: Duration, work: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        self.bells.watched(patience, work)
     }
 }
 

@@ -151,6 +151,36 @@ fn a_caller_that_dies_within_a_batch_ends_it() {
 }
 
 #[test]
+fn a_sleep_that_the_guard_ends_is_no_ring() {
+    let (limits, callee) = pair();
+    let (mine, theirs) = (&limits.side.bells, &callee.side.bells);
+    let failure = mine.watched(SHORT, || {
+        theirs.ring().unwrap();
+        mine.sleep().unwrap();
+        // That ring is still there, and wakes nobody twice.
+        mine.sleep()
+    });
+    assert_eq!(failure.unwrap_err().kind(), ErrorKind::TimedOut);
+}
+
+#[test]
+fn rings_left_by_sleeps_are_counted_when_taken() {
+    let (limits, callee) = pair();
+    let (mine, theirs) = (&limits.side.bells, &callee.side.bells);
+    for (rings, kind) in [(3, None), (4, Some(ErrorKind::TimedOut))] {
+        let taken = mine.watched(SOON, || {
+            for _ in 0..3 {
+                theirs.ring().unwrap();
+                mine.sleep().unwrap();
+            }
+            (3..rings).for_each(|_| theirs.ring().unwrap());
+            mine.take(3)
+        });
+        assert_eq!(taken.err().map(|failure| failure.kind()), kind);
+    }
+}
+
+#[test]
 fn waiting_for_a_batch_gives_way() {
     let (limits, mut callee) = pair();
     assert_eq!(callee.serve_one(Duration::ZERO).unwrap(), Served::Nothing);

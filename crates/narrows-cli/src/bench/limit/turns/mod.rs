@@ -4,6 +4,7 @@
 //! while they live. So no line is ever reset between batches, and a value left over from an
 //! earlier one is never mistaken for a new one.
 
+mod bells;
 mod copies;
 mod streams;
 
@@ -67,6 +68,7 @@ impl<S: Shared> Turns<'_, S> {
             Kind::CopyRate | Kind::CopyRateReadOnly => self.copy_sender(turns, laps),
             Kind::SlotRate => self.slot_sender(turns, laps),
             Kind::Eventfd => self.eventfd_caller(turns, laps),
+            Kind::EventfdWatched => self.watched_caller(turns, laps),
         }
     }
 
@@ -91,6 +93,7 @@ impl<S: Shared> Turns<'_, S> {
             Kind::CopyRateReadOnly => self.copy_receiver(turns, self.stream()?.seen()),
             Kind::SlotRate => self.slot_receiver(turns),
             Kind::Eventfd => self.eventfd_callee(turns),
+            Kind::EventfdWatched => self.watched_callee(turns),
         }
     }
 
@@ -187,28 +190,6 @@ impl<S: Shared> Turns<'_, S> {
             self.publish(both, 2 * turn + 2);
         }
         Ok(())
-    }
-
-    fn eventfd_caller<T: Timer>(&self, turns: Range<u64>, laps: &mut Laps<T>) -> io::Result<()> {
-        self.shared.guarded(self.left()?, || {
-            for _ in turns {
-                laps.begin();
-                self.shared.ring()?;
-                self.shared.listen()?;
-                laps.end(1);
-            }
-            Ok(())
-        })
-    }
-
-    fn eventfd_callee(&self, turns: Range<u64>) -> io::Result<()> {
-        self.shared.guarded(self.left()?, || {
-            for _ in turns {
-                self.shared.listen()?;
-                self.shared.ring()?;
-            }
-            Ok(())
-        })
     }
 
     #[inline(always)]
