@@ -8,7 +8,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 /// from 2 KiB on takes one instruction, by how source and target lie within their pages. What another core has
 /// written comes at 3 to 30 GiB/s then, by alignment and by process (Zen 4, near cores), and at 30 by vectors
 /// from the front to the end.
-const LONG: usize = 256;
+pub(crate) const LONG: usize = 256;
 
 /// Copies bytes from the front to the end.
 ///
@@ -36,6 +36,10 @@ unsafe fn by_pieces(from: *const u8, to: *mut u8, len: usize) {
         unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), (len - at).min(PIECE)) };
     }
 }
+
+/// Bytes of a vector.
+#[cfg(target_arch = "x86_64")]
+const VECTOR: usize = 32;
 
 /// # Safety
 /// As for [`copy_long`], on a processor that has these vectors.
@@ -124,6 +128,42 @@ pub(crate) unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
     unsafe { copy(from.as_ptr(), to.as_ptr(), from.len()) };
 }
 
+/// As [`copy_in`], around the caches. False if nothing was copied: the processor or where it goes to does not allow
+/// it.
+///
+/// # Safety
+/// As for [`copy_in`].
+pub(crate) unsafe fn copy_around(from: &[u8], to: NonNull<u8>) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if to.addr().get().is_multiple_of(VECTOR) && std::arch::is_x86_feature_detected!("avx") {
+        // SAFETY: the processor has it, the target is aligned, and the caller vouches for the rest.
+        unsafe { stream(from, to.as_ptr()) };
+        return true;
+    }
+    let _ = (from, to);
+    false
+}
+
+/// # Safety
+/// As for [`copy_in`], to where a vector is aligned, on a processor that has them.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+unsafe fn stream(from: &[u8], to: *mut u8) {
+    use std::arch::x86_64::{_mm_sfence, _mm256_loadu_si256, _mm256_stream_si256};
+    let whole = from.len() / VECTOR * VECTOR;
+    for at in (0..whole).step_by(VECTOR) {
+        // SAFETY: a vector that begins at `at` ends within `whole`.
+        unsafe {
+            let vector = _mm256_loadu_si256(from.as_ptr().add(at).cast());
+            _mm256_stream_si256(to.add(at).cast(), vector);
+        }
+    }
+    // SAFETY: what is left behind `whole`, less than a vector.
+    unsafe { copy(from.as_ptr().add(whole), to.add(whole), from.len() - whole) };
+    // Such stores are not ordered by what publishes them.
+    _mm_sfence();
+}
+
 /// Copies a payload to its slot, word by word. Who made it a moment ago did so by stores no longer than
 /// a word, and a vector that is loaded from several of these has to wait until they have left the store
 /// buffer, behind the stores to the slot before, whose line the other core has to let go of first.
@@ -181,7 +221,7 @@ mod tests {
         let source: Vec<u8> = (0..LONGEST + 64).map(|at| (at * 7 % 251) as u8 | 1).collect();
         let lengths = (0..600).chain(LONGEST - 300..=LONGEST);
         for len in lengths.filter(|len| (least..=most).contains(len)) {
-            for (from, at) in [(0, 0), (1, 0), (0, 1), (17, 40), (63, 33)] {
+            for (from, at) in [(0, 0), (1, 0), (0, 1), (17, 40), (63, 33), (3, 16), (7, 48)] {
                 let mut target = vec![0; LONGEST + 64];
                 // SAFETY: both vectors are 64 bytes longer than the longest, and apart.
                 unsafe { way(source.as_ptr().add(from), target.as_mut_ptr().add(at), len) };
@@ -199,6 +239,25 @@ mod tests {
         copies(|from, to, len| unsafe { copy(from, to, len) }, 0, LONGEST);
         copies(by_pieces, 0, LONGEST);
         copies(copy_long, LONG, LONGEST);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn every_length_is_copied_around_the_caches_where_a_vector_is_aligned() {
+        let way = |from, to: *mut u8, len| {
+            // SAFETY: what `copies` vouches for; the source is private.
+            unsafe {
+                let (from, to) =
+                    (std::slice::from_raw_parts(from, len), NonNull::new_unchecked(to));
+                let possible = to.addr().get().is_multiple_of(VECTOR)
+                    && std::arch::is_x86_feature_detected!("avx");
+                assert_eq!(copy_around(from, to), possible);
+                if !possible {
+                    copy_in(from, to);
+                }
+            }
+        };
+        copies(way, 0, LONGEST);
     }
 
     #[test]

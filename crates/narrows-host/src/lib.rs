@@ -45,6 +45,7 @@
 mod aio;
 pub mod area;
 mod bell;
+mod caches;
 mod clock;
 mod copy;
 mod directory;

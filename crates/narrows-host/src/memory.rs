@@ -11,7 +11,8 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
 use rustix::mm::ProtFlags;
 
-use crate::copy::{copy, copy_in, copy_out};
+use crate::caches::Caches;
+use crate::copy::{LONG, copy, copy_around, copy_in, copy_out};
 use crate::mapping::{Mapping, OwnWords, PeerWords, Range};
 use crate::packet::Refusal;
 
@@ -29,7 +30,7 @@ fn seals() -> SealFlags {
 }
 
 /// A region that this node owns: one per link, written by nobody else.
-pub struct Region(Arc<Mapping>);
+pub struct Region(Arc<Mapping>, Caches);
 
 impl Region {
     /// Makes a region of this layout, formatted and sealed, and the descriptor to send to the peer.
@@ -38,7 +39,8 @@ impl Region {
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&memory, u64::from(layout.size()))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable, true)?);
+        let region =
+            Region(Mapping::new(memory.as_fd(), layout.size(), writable, true)?, Caches::new());
         layout.format(&region).map_err(|_| io::Errno::INVAL)?;
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
@@ -52,7 +54,25 @@ impl Region {
 
     /// The same region once more.
     pub(crate) fn share(&self) -> Region {
-        Region(Arc::clone(&self.0))
+        Region(Arc::clone(&self.0), Caches::new())
+    }
+
+    /// As [`OwnMemory::write`], of what is long.
+    ///
+    /// # Safety
+    /// `to` is where that many bytes of the region begin.
+    #[inline(never)]
+    unsafe fn write_long(&self, from: &[u8], to: NonNull<u8>) {
+        self.1.written(from.len(), |around| {
+            // SAFETY: the caller vouches for it, and the own mapping is writable.
+            unsafe {
+                let around = around && copy_around(from, to);
+                if !around {
+                    copy_in(from, to);
+                }
+                around
+            }
+        });
     }
 
     /// Copies bytes of the region to others of it.
@@ -106,7 +126,7 @@ impl OwnMemory for Region {
     fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
         let to = self.0.range(offset, from.len())?;
         // SAFETY: `range` found that many bytes there, and the own mapping is writable.
-        unsafe { copy_in(from, to) };
+        unsafe { if from.len() < LONG { copy_in(from, to) } else { self.write_long(from, to) } }
         Ok(())
     }
     #[inline(always)]
