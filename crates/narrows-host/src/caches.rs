@@ -7,7 +7,7 @@ use std::cell::Cell;
 use crate::clock::ticks;
 
 /// Bytes of the shortest payload that is timed.
-const LONG: usize = 4096;
+const SHORTEST: usize = 4096;
 /// Writes of a size for one that goes the other way.
 const OFTEN: u16 = 1024;
 /// Writes before the first of these.
@@ -65,7 +65,7 @@ impl Caches {
     }
 
     fn of(&self, len: usize) -> Option<&Cell<Size>> {
-        self.0.get((len / LONG).checked_ilog2()? as usize)
+        self.0.get((len / SHORTEST).checked_ilog2()? as usize)
     }
 
     /// Has so many bytes written, in a way that `write` is told and may go: it says whether it went around the
@@ -138,22 +138,22 @@ mod tests {
         let caches = Caches::new();
         let mut asked = [0; 2];
         for _ in 0..10_000 {
-            caches.written(LONG, |around| {
+            caches.written(SHORTEST, |around| {
                 asked[usize::from(around)] += 1;
                 false
             });
         }
         assert!(asked[AROUND] > 0 && asked[AROUND] < 20, "{asked:?}");
-        assert_eq!(caches.of(LONG).expect("long").get().took[AROUND], 0);
+        assert_eq!(caches.of(SHORTEST).expect("long").get().took[AROUND], 0);
     }
 
     #[test]
     fn sizes_are_apart_and_what_is_longer_than_any_goes_through() {
         let caches = Caches::new();
-        assert!(caches.of(LONG - 1).is_none());
+        assert!(caches.of(SHORTEST - 1).is_none());
         let at = |len| caches.of(len).map(std::ptr::from_ref);
-        assert_eq!(at(LONG), at(2 * LONG - 1));
-        assert_ne!(at(LONG), at(2 * LONG));
+        assert_eq!(at(SHORTEST), at(2 * SHORTEST - 1));
+        assert_ne!(at(SHORTEST), at(2 * SHORTEST));
         assert!(at(16 << 20).is_some() && at(32 << 20).is_none());
     }
 }
