@@ -226,10 +226,13 @@ impl<P: Platform> Node<P> {
 
     /// Links that are up, with their peers' names.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, Name)> + '_ {
-        (0..self.links.places()).filter_map(|index| {
-            let link = self.links.at(index)?;
-            Some((self.links.id(index)?, link.name)).filter(|_| link.lost.is_none())
-        })
+        (0..self.links.places()).filter_map(|index| self.link_at(index))
+    }
+
+    #[inline(never)]
+    fn link_at(&self, index: u16) -> Option<(LinkId, Name)> {
+        let link = self.links.at(index).filter(|link| link.lost.is_none())?;
+        Some((self.links.id(index)?, link.name))
     }
 
     /// The peer's name and which life of it this is.

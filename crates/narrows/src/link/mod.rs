@@ -2,6 +2,7 @@
 
 pub mod handler;
 mod inbox;
+mod places;
 mod table;
 
 pub use crate::name::{Name, NameError};

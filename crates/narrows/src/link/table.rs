@@ -1,12 +1,13 @@
 //! The table of a node's links: who is up, who was lost, who is hunted.
 
+use super::places::Places;
 use super::{Entry, Inbox, Link, LinkId, Name, Served};
 use crate::memory::{More, Next, SetUpError, Shared};
 use crate::platform::{Connected, Event, HuntError, Lost, Memory, NoStorage, Platform};
 
 /// All links of a node.
 pub struct Links<P: Platform> {
-    table: P::Slice<Option<Link<P>>>,
+    table: Places<P>,
     /// Places up to the last that is taken: a table with room for many costs what its links do.
     used: u16,
     lives: u32,
@@ -45,11 +46,10 @@ impl<P: Platform> Links<P> {
     /// No storage.
     pub fn new(platform: &P, links: usize, inbox: usize, flows: usize) -> Result<Self, NoStorage> {
         let inbox = inbox.clamp(1, usize::from(u16::MAX));
-        let table = platform.storage(links.clamp(1, usize::from(u16::MAX)), |_| None)?;
-        let heads = platform.storage(table.len(), |_| None)?;
+        let links = links.clamp(1, usize::from(u16::MAX));
         Ok(Links {
-            table,
-            heads,
+            table: Places::new(platform, links)?,
+            heads: platform.storage(links, |_| None)?,
             used: 0,
             lives: 0,
             inbox,
@@ -63,7 +63,7 @@ impl<P: Platform> Links<P> {
     }
 
     /// The link of this name, up or lost.
-    #[inline]
+    #[inline(never)]
     pub fn get(&self, id: LinkId) -> Option<&Link<P>> {
         self.at(id.index).filter(|link| link.life == id.life)
     }
@@ -90,18 +90,18 @@ impl<P: Platform> Links<P> {
     /// The link at a place of the table.
     #[inline]
     pub fn at(&self, index: u16) -> Option<&Link<P>> {
-        self.table.get(usize::from(index))?.as_ref()
+        self.table.get(index)
     }
 
     /// The link at a place of the table, to change.
     #[inline]
     pub fn at_mut(&mut self, index: u16) -> Option<&mut Link<P>> {
-        self.table.get_mut(usize::from(index))?.as_mut()
+        self.table.get_mut(index)
     }
 
     /// Links that the table has room for.
     pub fn capacity(&self) -> u16 {
-        self.table.len() as u16
+        self.heads.len() as u16
     }
 
     /// Places of the table that have to be looked at: behind them there is no link.
@@ -137,14 +137,12 @@ impl<P: Platform> Links<P> {
     /// The first link of the table.
     #[inline(always)]
     pub fn first(&mut self) -> Option<&mut Link<P>> {
-        self.table.first_mut()?.as_mut()
+        self.table.get_mut(0)
     }
 
     /// No message may take the shortest way over any link.
     pub fn unsettle(&mut self) {
-        for link in self.table.iter_mut().take(usize::from(self.used)).flatten() {
-            link.shared.tx.unsettle();
-        }
+        self.table.links_mut().for_each(|link| link.shared.tx.unsettle());
     }
 
     /// The only link on whose ring a message may be, and its name; none if there is no message. Behind a
@@ -327,10 +325,10 @@ impl<P: Platform> Links<P> {
         };
         let id = LinkId { index, life: link.life };
         let head = link.shared.head().map_err(|_| HuntError::Incompatible)?;
-        if let (Some(place), Some(at)) = (self.table.get_mut(free), self.heads.get_mut(free)) {
-            *place = Some(link);
+        self.table.set(index, Some(link));
+        self.used = self.used.max(index + 1);
+        if let Some(at) = self.heads.get_mut(free) {
             *at = (index != self.hot).then_some(head);
-            self.used = self.used.max(index + 1);
         }
         Ok(id)
     }
@@ -381,12 +379,10 @@ impl<P: Platform> Links<P> {
     /// Forgets a link.
     pub fn remove(&mut self, platform: &P, id: LinkId) {
         self.end(platform, id, Lost::Closed);
-        if self.get(id).is_some()
-            && let Some(place) = self.table.get_mut(usize::from(id.index))
-        {
-            *place = None;
-            let last = self.table.iter().rposition(Option::is_some);
-            self.used = last.map_or(0, |at| at as u16 + 1);
+        if self.get(id).is_some() {
+            self.table.set(id.index, None);
+            let last = (0..self.capacity()).rfind(|at| self.at(*at).is_some());
+            self.used = last.map_or(0, |at| at + 1);
             if self.hot >= self.used {
                 // The only one that is left must be the hot one.
                 self.took(0);
