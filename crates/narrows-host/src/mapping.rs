@@ -113,7 +113,28 @@ impl Range {
 }
 
 /// Words of a peer's region.
-pub struct PeerWords(pub(crate) Range);
+pub struct PeerWords {
+    pub(crate) range: Range,
+    /// The slot that a reader turned to, one of the range: where that is was found when it did.
+    next: NonNull<[AtomicU32; SLOT]>,
+}
+
+// SAFETY: as for `Range`, which keeps the memory mapped.
+unsafe impl Send for PeerWords {}
+
+impl PeerWords {
+    pub(crate) fn new(range: Range) -> PeerWords {
+        let next = NonNull::from(range.slot(0));
+        PeerWords { range, next }
+    }
+
+    /// The words of the next slot.
+    #[inline(always)]
+    fn next(&self) -> &[AtomicU32; SLOT] {
+        // SAFETY: a slot of `range`, which keeps it mapped.
+        unsafe { self.next.as_ref() }
+    }
+}
 
 /// Words of a slot of this platform's line.
 const SLOT: usize = 16;
@@ -134,41 +155,41 @@ impl Range {
         // `new` has seen to it that a slot is inside the mapping from there.
         unsafe { self.first.add(start as usize).cast().as_ref() }
     }
+}
 
-    /// Where the payload in a slot is.
-    #[inline(always)]
-    fn payload(&self, slot: u32) -> NonNull<u8> {
-        let start = NonNull::from(self.slot(slot)).cast::<u8>();
-        // SAFETY: the `IN_SLOT` bytes behind the first four words of a slot.
-        unsafe { start.add(SLOT * 4 - IN_SLOT) }
-    }
+/// Where the payload in a slot is.
+#[inline(always)]
+fn payload_of(slot: &[AtomicU32; SLOT]) -> NonNull<u8> {
+    let start = NonNull::from(slot).cast::<u8>();
+    // SAFETY: the `IN_SLOT` bytes behind the first four words of a slot.
+    unsafe { start.add(SLOT * 4 - IN_SLOT) }
 }
 
 impl Words for PeerWords {
     #[inline(always)]
     fn load(&self, index: u32) -> u32 {
-        self.0.word(index).load(Ordering::Relaxed)
+        self.range.word(index).load(Ordering::Relaxed)
     }
     #[inline(always)]
     fn load_acquire(&self, index: u32) -> u32 {
         // Only a relaxed load is sure to work on read-only memory; the fence makes it an acquire.
-        let value = self.0.word(index).load(Ordering::Relaxed);
+        let value = self.range.word(index).load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         value
     }
     #[inline(always)]
     fn read_bytes(&self, index: u32, to: &mut [u8]) {
-        self.0.read_bytes(index, to);
+        self.range.read_bytes(index, to);
     }
     #[inline(always)]
-    fn sequence(&self, slot: u32, _line: u32) -> u32 {
-        let value = self.0.slot(slot)[0].load(Ordering::Relaxed);
+    fn sequence(&self, _slot: u32, _line: u32) -> u32 {
+        let value = self.next()[0].load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         value
     }
     #[inline(always)]
-    fn load_slot(&self, slot: u32, _line: u32, sequence: u32) -> Option<[u32; 3]> {
-        let words = self.0.slot(slot);
+    fn load_slot(&self, _slot: u32, _line: u32, sequence: u32) -> Option<[u32; 3]> {
+        let words = self.next();
         let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
         if load(&words[0]) != sequence {
             return None;
@@ -179,12 +200,12 @@ impl Words for PeerWords {
     #[inline(always)]
     fn slot_of(
         &self,
-        slot: u32,
+        _slot: u32,
         _line: u32,
         sequence: u32,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], [u8; 8])> {
-        let words = self.0.slot(slot);
+        let words = self.next();
         if words[0].load(Ordering::Relaxed) != sequence {
             return None;
         }
@@ -199,10 +220,14 @@ impl Words for PeerWords {
         Some(([word, words[3].load(Ordering::Relaxed)], first))
     }
     #[inline(always)]
-    fn read_slot(&self, slot: u32, _line: u32, to: &mut [u8]) {
+    fn turn_to(&mut self, slot: u32, _line: u32) {
+        self.next = NonNull::from(self.range.slot(slot));
+    }
+    #[inline(always)]
+    fn read_slot(&self, _slot: u32, _line: u32, to: &mut [u8]) {
         let len = to.len().min(IN_SLOT);
         // SAFETY: no more than the payload of a slot.
-        unsafe { copy_out(self.0.payload(slot), &mut to[..len]) };
+        unsafe { copy_out(payload_of(self.next()), &mut to[..len]) };
     }
     #[cfg(target_arch = "x86_64")]
     const READ_AHEAD: u32 = 8;
@@ -210,7 +235,7 @@ impl Words for PeerWords {
     #[inline(always)]
     fn prefetch_to_read(&self, slot: u32, _line: u32) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let line = NonNull::from(self.0.slot(slot));
+        let line = NonNull::from(self.range.slot(slot));
         // SAFETY: a hint without effect on memory, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
@@ -256,7 +281,7 @@ impl WordsMut for OwnWords {
     fn write_slot(&self, slot: u32, _line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
         let len = payload.len().min(IN_SLOT);
         // SAFETY: no more than the payload of a slot, and the own mapping is writable.
-        unsafe { copy_to_slot(&payload[..len], self.0.payload(slot)) };
+        unsafe { copy_to_slot(&payload[..len], payload_of(self.0.slot(slot))) };
         let slot = self.0.slot(slot);
         slot[1].store(words[0], Ordering::Relaxed);
         slot[2].store(words[1], Ordering::Relaxed);

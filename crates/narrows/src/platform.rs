@@ -60,6 +60,11 @@ pub trait Words {
         wanted(first).then(|| self.read_slot(slot, line, &mut bytes))?;
         Some(([first, last], bytes))
     }
+    /// Notes which slot is the next, so that where it is need not be found for each look. From then on
+    /// [`Words::sequence`], [`Words::load_slot`], [`Words::slot_of`] and [`Words::read_slot`] are asked for
+    /// that slot alone.
+    #[inline(always)]
+    fn turn_to(&mut self, _slot: u32, _line: u32) {}
     /// Copies the payload in a slot.
     #[inline]
     fn read_slot(&self, slot: u32, line: u32, to: &mut [u8]) {
@@ -362,7 +367,8 @@ pub trait Platform: Sized {
     /// The time.
     fn now(&self) -> Instant;
 
-    /// Whether stamps are kept: while they are not, the stack may leave some out.
+    /// Whether stamps are kept: while they are not, the stack may leave some out. It changes behind
+    /// [`Node::platform_mut`](crate::endpoint::Node::platform_mut) alone.
     fn tracing(&self) -> bool {
         true
     }

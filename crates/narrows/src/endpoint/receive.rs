@@ -242,7 +242,7 @@ impl<P: Platform> Node<P> {
         if received.what == What::Message {
             return Packed::message(&received);
         }
-        self.aside = Ok(Some(received));
+        self.aside = Ok(received);
         Packed::ASIDE
     }
 
@@ -250,7 +250,7 @@ impl<P: Platform> Node<P> {
     // take its place.
     #[inline(always)]
     fn unpack(&self, packed: Packed) -> Result<Option<Received>, PortError> {
-        packed.unpack().map_or(self.aside, Ok)
+        packed.unpack().map_or_else(|| self.aside.map(Some), Ok)
     }
 
     /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that

@@ -98,14 +98,14 @@ impl<P: Platform> Inlet<P> {
     /// credit has gathered comes with it.
     #[inline(always)]
     pub fn take_word(&mut self, len: u32) -> Option<(u64, bool)> {
-        let slot = self.rx.next();
         let wanted = |first| len <= WORD && Descriptor::is_usual(first, len);
-        let ([_, last], word) = self.rx.behind(slot, wanted)?;
+        let ([_, last], word) = self.rx.behind(wanted)?;
         if !Descriptor::is_bare(last) {
             return None;
         }
-        self.rx.pass(slot);
-        Some((word, self.rx.is_due(slot.wrapping_add(1))))
+        let number = self.rx.next();
+        self.rx.pass(number);
+        Some((word, self.rx.is_due(number)))
     }
 
     /// Takes the next entry if one is there and it is a packet, in a block of the sender's region and
@@ -121,8 +121,7 @@ impl<P: Platform> Inlet<P> {
     where
         P: 'a,
     {
-        let slot = self.rx.next();
-        let ([first, last], _) = self.rx.behind(slot, |_| true)?;
+        let ([first, last], _) = self.rx.behind(|_| true)?;
         let (len, block) = Descriptor::packet(first, last)?;
         let (peer, theirs) = peer();
         let (offset, limit) = theirs.block(block)?;
@@ -377,10 +376,10 @@ impl<P: Platform> Shared<P> {
     #[inline(always)]
     pub fn take_quickly<const PACKETS: bool>(&mut self, ring: u16) -> Option<Option<Arrival>> {
         let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
-        let slot = inlet.rx.next();
-        let Some(words) = inlet.rx.words_of(slot) else { return Some(None) };
+        let Some(words) = inlet.rx.words() else { return Some(None) };
+        let number = inlet.rx.next();
         let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
-        if block.is_some() != PACKETS || inlet.rx.is_due(slot) {
+        if block.is_some() != PACKETS || inlet.rx.is_due(number.wrapping_sub(1)) {
             return None;
         }
         let (offset, limit) = if PACKETS { self.theirs.block(block?)? } else { (0, WORD) };
@@ -392,9 +391,9 @@ impl<P: Platform> Shared<P> {
             self.peer.invalidate(offset, len);
             self.channels.held += 1;
         } else {
-            word = inlet.rx.first_bytes(slot);
+            word = inlet.rx.first_bytes(number);
         }
-        inlet.rx.pass(slot);
+        inlet.rx.pass(number);
         self.channels.owing |= bit(ring);
         Some(Some(Arrival { len, tag, block, word }))
     }
@@ -411,7 +410,7 @@ impl<P: Platform> Shared<P> {
 
     /// What is wrong with the next entry of a channel.
     pub fn fault(&self, ring: u16) -> Corrupt {
-        let words = self.channels.inlet(ring).and_then(|inlet| inlet.rx.words_of(inlet.rx.next()));
+        let words = self.channels.inlet(ring).and_then(|inlet| inlet.rx.words());
         let Some(descriptor) = words.and_then(Descriptor::usual) else { return Corrupt::Kind };
         let nowhere = |block| self.theirs.block(block).is_none();
         if descriptor.block.is_some_and(nowhere) { Corrupt::Block } else { Corrupt::Length }

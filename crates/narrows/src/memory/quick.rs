@@ -144,14 +144,14 @@ impl<P: Platform> Shared<P> {
         copied: bool,
         place: impl FnOnce(&Descriptor) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Descriptor>, More> {
+        let Some(words) = self.rx.words() else { return Ok(None) };
         // Read once: the compiler would read it again behind every look at the peer's memory.
-        let slot = self.rx.next();
-        let Some(words) = self.rx.words_of(slot) else { return Ok(None) };
+        let number = self.rx.next();
         let descriptor = Descriptor::usual(words).ok_or(More)?;
-        if descriptor.target != port || self.rx.overtaken(slot) {
+        if descriptor.target != port || self.rx.overtaken(number) {
             return Err(More);
         }
-        let mut batch = self.rx.is_due(slot.wrapping_add(1));
+        let mut batch = self.rx.is_due(number);
         if SHORT && (batch || descriptor.block.is_some()) {
             return Err(More);
         }
@@ -168,9 +168,9 @@ impl<P: Platform> Shared<P> {
             if descriptor.len as usize > Self::IN_SLOT {
                 return Err(More);
             }
-            self.rx.payload_of(slot, to);
+            self.rx.payload_of(number, to);
         }
-        self.rx.take(slot, words[0]);
+        self.rx.take(number, words[0]);
         if batch {
             let taken = self.rx.owed();
             self.flush(platform);

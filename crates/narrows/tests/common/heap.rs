@@ -20,13 +20,13 @@ std::thread_local! {
     /// Looks at memory until [`meanwhile`]'s act; 0: there is none.
     static LEFT: Cell<u32> = const { Cell::new(0) };
     static ACT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-    static ASKED: Cell<u32> = const { Cell::new(0) };
+    static ASKED: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// The number of the slot that this thread has asked for last.
+/// The slot that this thread has asked for since the last time, if any.
 #[allow(dead_code, reason = "the unit tests alone have a use for it")]
-pub fn asked() -> u32 {
-    ASKED.get()
+pub fn asked() -> Option<u32> {
+    ASKED.take()
 }
 
 /// Has `act` run right before this thread looks at memory for the `looks`-th time from now: what
@@ -54,6 +54,8 @@ pub struct HeapWords {
     bytes: Rc<[Cell<u8>]>,
     base: usize,
     count: u32,
+    /// The slot that a reader turned to.
+    next: Option<u32>,
 }
 
 impl Heap {
@@ -101,9 +103,16 @@ impl Words for HeapWords {
         look();
         to.iter_mut().zip(self.rest(index)).for_each(|(to, from)| *to = from.get());
     }
+    fn sequence(&self, slot: u32, line: u32) -> u32 {
+        assert!(self.next.is_none_or(|next| next == slot), "another slot than the one turned to");
+        self.load_acquire(slot.wrapping_mul(line))
+    }
+    fn turn_to(&mut self, slot: u32, _line: u32) {
+        self.next = Some(slot);
+    }
     const READ_AHEAD: u32 = 4;
     fn prefetch_to_read(&self, slot: u32, _line: u32) {
-        ASKED.set(slot);
+        ASKED.set(Some(slot));
     }
 }
 
@@ -129,7 +138,7 @@ impl Memory for Heap {
             return Err(OutOfRange);
         }
         self.range(offset, count as usize * 4)?;
-        Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count })
+        Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count, next: None })
     }
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
         look();

@@ -41,14 +41,16 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     line: u32,
     count: u32,
     start: u32,
+    /// The number of the next message, which its slot has when it is there.
     next: u32,
     credited: u32,
-    /// The `next` at which credit is held back no longer.
+    /// The last message taken at which credit is held back no longer.
     due: u32,
     /// The first word of the last message taken, of which the priority is wanted.
     last: u32,
-    /// Slots ahead of the one it takes that it asks for. None unless messages have gathered: the
-    /// line of a slot that is not written yet would have to come back to the sender.
+    /// How far behind the next slot the one is that it asks for as it takes a message. None unless
+    /// messages have gathered: the line of a slot that is not written yet would have to come back to the
+    /// sender.
     ahead: u32,
 }
 
@@ -58,8 +60,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn watch_next(&self, theirs: &Layout, peer: &Q) -> Result<Next<Q::Words>, OutOfRange> {
-        let word = theirs.sequence_in(peer, self.next)?;
-        Ok(Next { word, sequence: self.next.wrapping_add(1) })
+        let word = theirs.sequence_in(peer, self.last())?;
+        Ok(Next { word, sequence: self.next })
     }
 
     /// The ring of messages in the `peer`'s memory, with the credit, armed and taken words in `own`.
@@ -82,17 +84,20 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         peer: &Q,
     ) -> Result<Self, OutOfRange> {
         let (start, count) = (theirs.start(ring), theirs.slots_of(ring));
+        let line = theirs.line() / 4;
+        let mut slots = theirs.slots_in(peer, ring)?;
+        slots.turn_to(start, line);
         Ok(Consumer {
-            slots: theirs.slots_in(peer, ring)?,
+            slots,
             want: theirs.want_in(peer)?,
             urgent: theirs.urgent_in(peer)?,
             credit: mine.credit_in(own, ring)?,
             armed: mine.armed_in(own, ring)?,
             taken: mine.taken_in(own, ring)?,
-            line: theirs.line() / 4,
+            line,
             count,
             start,
-            next: start,
+            next: start.wrapping_add(1),
             credited: start,
             due: start.wrapping_add(batch(count)),
             last: 0,
@@ -105,7 +110,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     pub fn ready(&self) -> bool {
         // Acquire: pairs with the release in `Producer::publish`. What the number announces is
         // there.
-        self.slots.sequence(self.next, self.line) == self.next.wrapping_add(1)
+        self.slots.sequence(self.last(), self.line) == self.next
     }
 
     /// Messages that are there. It looks at the slot of each.
@@ -119,18 +124,25 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.count
     }
 
-    /// The number before that of the next message.
+    /// The number of the next message.
+    #[inline(always)]
     pub fn next(&self) -> u32 {
         self.next
     }
 
-    /// Whether a message behind the next one, behind number `slot`, may be more urgent than one before
+    /// The number of the last message taken, and the place of the next: numbers begin with 1.
+    #[inline(always)]
+    fn last(&self) -> u32 {
+        self.next.wrapping_sub(1)
+    }
+
+    /// Whether a message behind the next one, whose `number` this is, may be more urgent than one before
     /// it.
     #[inline(always)]
-    pub(in crate::memory) fn overtaken(&self, slot: u32) -> bool {
+    pub(in crate::memory) fn overtaken(&self, number: u32) -> bool {
         // Relaxed: it comes too late for a message that is only just being published.
         let urgent = self.urgent.load(0);
-        urgent.wrapping_sub(slot).wrapping_sub(2) < self.count
+        urgent.wrapping_sub(number).wrapping_sub(1) < self.count
     }
 
     /// Whether some message on the ring may be more urgent than this priority.
@@ -138,7 +150,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         // Relaxed: as in `overtaken`. No mark from the next message on: none of them is more urgent
         // than the last that was taken.
         let urgent = self.urgent.load(0);
-        let marked = urgent.wrapping_sub(self.next).wrapping_sub(1) < self.count;
+        let marked = urgent.wrapping_sub(self.next) < self.count;
         self.ready() && (marked || Descriptor::urgency(self.last) < priority)
     }
 
@@ -148,7 +160,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// [`Corrupt::Kind`].
     #[inline(always)]
     pub fn head(&self) -> Result<Option<Descriptor>, Corrupt> {
-        self.words_of(self.next).map(Descriptor::unpack).transpose()
+        self.words().map(Descriptor::unpack).transpose()
     }
 
     /// Copies the payload that travels in the slot of [`Consumer::head`].
@@ -166,72 +178,74 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// As [`Consumer::advance`], with the message's first word and the number that was read before it
     /// was looked at.
     #[inline(always)]
-    pub(in crate::memory) fn take(&mut self, slot: u32, first: u32) {
+    pub(in crate::memory) fn take(&mut self, number: u32, first: u32) {
         self.last = first;
-        self.slots.prefetch_to_read(slot.wrapping_add(self.ahead), self.line);
-        self.pass(slot);
+        if self.ahead != 0 {
+            self.slots.prefetch_to_read(number.wrapping_add(self.ahead), self.line);
+        }
+        self.pass(number);
     }
 
     /// Takes the next message, which is there and whose words are these, on a ring where all are
     /// equally urgent. With a number that was read before the message was looked at: the compiler
     /// would read it again behind that.
     #[inline(always)]
-    pub(in crate::memory) fn pass(&mut self, slot: u32) {
-        let next = slot.wrapping_add(1);
-        self.next = next;
+    pub(in crate::memory) fn pass(&mut self, number: u32) {
+        self.next = number.wrapping_add(1);
+        self.slots.turn_to(number, self.line);
         // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
-        self.taken.store_release(0, next.wrapping_sub(self.start));
+        self.taken.store_release(0, number.wrapping_sub(self.start));
     }
 
-    /// Copies the payload that travels in the slot of a message that is there.
+    /// Copies the payload that travels in the slot of the next message, whose `number` this is and which is
+    /// there.
     #[inline(always)]
-    pub(in crate::memory) fn payload_of(&self, slot: u32, to: &mut [u8]) {
-        self.slots.read_slot(slot, self.line, to);
+    pub(in crate::memory) fn payload_of(&self, number: u32, to: &mut [u8]) {
+        self.slots.read_slot(number.wrapping_sub(1), self.line, to);
     }
 
-    /// The first bytes of the slot of a message that is there.
+    /// As [`Consumer::payload_of`], the first bytes.
     #[inline(always)]
-    pub(in crate::memory) fn first_bytes(&self, slot: u32) -> u64 {
+    pub(in crate::memory) fn first_bytes(&self, number: u32) -> u64 {
         let mut bytes = [0; 8];
-        self.slots.read_slot(slot, self.line, &mut bytes);
+        self.payload_of(number, &mut bytes);
         u64::from_le_bytes(bytes)
     }
 
-    /// The words of the message behind number `slot`, the next, if it is there.
+    /// The words of the next message, if it is there.
     #[inline(always)]
-    pub(in crate::memory) fn words_of(&self, slot: u32) -> Option<[u32; 3]> {
+    pub(in crate::memory) fn words(&self) -> Option<[u32; 3]> {
         // Acquire: as in `Consumer::ready`.
-        self.slots.load_slot(slot, self.line, slot.wrapping_add(1))
+        self.slots.load_slot(self.last(), self.line, self.next)
     }
 
-    /// First and last word and the first bytes of the message behind number `slot`, if it is there
-    /// and the first is `wanted`.
+    /// First and last word and the first bytes of the next message, if it is there and the first word is
+    /// `wanted`.
     #[inline(always)]
     pub(in crate::memory) fn behind(
         &self,
-        slot: u32,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], u64)> {
-        let (words, first) = self.slots.slot_of(slot, self.line, slot.wrapping_add(1), wanted)?;
+        let (words, first) = self.slots.slot_of(self.last(), self.line, self.next, wanted)?;
         Some((words, u64::from_le_bytes(first)))
     }
 
     /// Whether a batch of credit has gathered.
     #[inline(always)]
     pub fn holds_batch(&self) -> bool {
-        self.is_due(self.next)
+        self.is_due(self.last())
     }
 
-    /// Whether a batch of credit has gathered when number `slot` was the last that was taken.
+    /// Whether a batch of credit has gathered when this `number` was the last that was taken.
     #[inline(always)]
-    pub(in crate::memory) fn is_due(&self, slot: u32) -> bool {
-        slot.wrapping_sub(self.due) as i32 >= 0
+    pub(in crate::memory) fn is_due(&self, number: u32) -> bool {
+        number.wrapping_sub(self.due) as i32 >= 0
     }
 
     /// Messages taken whose credit the sender has not been given.
     #[inline]
     pub fn owed(&self) -> u32 {
-        self.next.wrapping_sub(self.credited)
+        self.last().wrapping_sub(self.credited)
     }
 
     /// Gives credit for everything taken.
@@ -240,10 +254,10 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         if self.owed() != 0 {
             // Release: pairs with the acquire in `Producer::refresh`. This core's reads of the
             // slots come before the credit to write them again.
-            self.credit.store_release(0, self.next.wrapping_sub(self.start));
+            self.credit.store_release(0, self.taken());
             self.ahead = 0;
-            self.credited = self.next;
-            self.due = self.next.wrapping_add(batch(self.count));
+            self.credited = self.last();
+            self.due = self.credited.wrapping_add(batch(self.count));
         }
     }
 
@@ -259,7 +273,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         let pauses = if may_pause && !enough(self) { PAUSES } else { 0 };
         (0..pauses).for_each(|_| core::hint::spin_loop());
         if enough(self) {
-            self.ahead = Q::Words::READ_AHEAD;
+            self.ahead = Q::Words::READ_AHEAD - 1;
         }
     }
 
@@ -274,7 +288,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// Asks to be rung when `messages` more are there. Before a full fence, behind which
     /// [`Consumer::watched`] is looked at once more.
     pub fn arm(&self, messages: u32) {
-        let threshold = self.next.wrapping_add(messages);
+        let threshold = self.last().wrapping_add(messages);
         self.armed.store(0, if threshold == 0 { u32::MAX } else { threshold });
     }
 
@@ -287,13 +301,13 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// watch until it is there.
     #[inline]
     pub fn watched(&self, ahead: u32) -> Watch<'_, Q::Words> {
-        let value = self.next.wrapping_add(ahead);
+        let value = self.last().wrapping_add(ahead);
         let index = value.wrapping_sub(1).wrapping_mul(self.line);
         Watch { words: &self.slots, index, value, until: true }
     }
 
     /// Messages taken from this ring.
     pub fn taken(&self) -> u32 {
-        self.next.wrapping_sub(self.start)
+        self.last().wrapping_sub(self.start)
     }
 }

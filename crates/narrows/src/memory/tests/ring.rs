@@ -116,18 +116,18 @@ fn slots_ahead_are_asked_for_only_where_so_many_messages_have_gathered() {
         rx.give_credit();
         rx.gather(taken, may_pause);
         for _ in 0..there {
-            let next = rx.next();
+            let slot = rx.next().wrapping_sub(1);
             rx.advance(0);
-            assert_eq!(heap::asked().wrapping_sub(next), ahead, "{taken} taken, {there} there");
+            let asked = heap::asked().map_or(0, |asked| asked.wrapping_sub(slot));
+            assert_eq!(asked, ahead, "{taken} taken, {there} there");
         }
         // As before a wait.
         rx.give_credit();
     }
     assert_eq!(tx.room(), Ok(true));
     tx.publish(&message(0), &[]);
-    let next = rx.next();
     rx.advance(0);
-    assert_eq!(heap::asked(), next, "nothing ahead behind a wait");
+    assert_eq!(heap::asked(), None, "nothing ahead behind a wait");
 }
 
 #[test]
