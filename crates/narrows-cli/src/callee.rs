@@ -106,17 +106,17 @@ struct Desk {
 }
 
 impl Desk {
-    fn apply<P: Place>(&self, node: &Node<P>, mode: &mut Mode) {
+    fn apply<P: Place>(&self, node: &mut Node<P>, mode: &mut Mode) {
         if let Some(new) = self.mode.take() {
             *mode = new;
         }
         match self.tracing.take() {
             Some(true) => {
                 node.platform().take_trace();
-                node.platform().set_tracing(true);
+                node.platform_mut().set_tracing(true);
             }
             Some(false) => {
-                node.platform().set_tracing(false);
+                node.platform_mut().set_tracing(false);
                 self.trace.replace(node.platform().take_trace());
             }
             None => {}

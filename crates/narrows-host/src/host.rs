@@ -77,7 +77,7 @@ impl Host {
     }
 
     /// Turns stamping on or off. Off, a stamp costs one load and one branch.
-    pub fn set_tracing(&self, on: bool) {
+    pub fn set_tracing(&mut self, on: bool) {
         self.stamps.set(on);
     }
 

@@ -206,9 +206,9 @@ impl<'scope> Threads<'scope> {
         if spans == Spans::None {
             return ask(bare, count);
         }
-        host.platform().set_tracing(spans == Spans::On);
+        host.platform_mut().set_tracing(spans == Spans::On);
         let ns = ask(host, count);
-        host.platform().set_tracing(false);
+        host.platform_mut().set_tracing(false);
         ns
     }
 
@@ -237,9 +237,9 @@ impl Side {
             let answered = match spans {
                 Spans::None => echo(&mut self.bare),
                 spans => {
-                    self.host.platform().set_tracing(spans == Spans::On);
+                    self.host.platform_mut().set_tracing(spans == Spans::On);
                     let answered = echo(&mut self.host);
-                    self.host.platform().set_tracing(false);
+                    self.host.platform_mut().set_tracing(false);
                     answered
                 }
             };

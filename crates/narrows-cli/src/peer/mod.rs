@@ -307,7 +307,7 @@ impl<P: Place> Peer<P> {
     pub fn trace(&mut self) -> Result<(), Failure> {
         self.ask(service::TRACE, &TraceOrder::On.to_bytes())?;
         self.node.platform().take_trace();
-        self.node.platform().set_tracing(true);
+        self.node.platform_mut().set_tracing(true);
         Ok(())
     }
 
@@ -316,7 +316,7 @@ impl<P: Place> Peer<P> {
     /// # Errors
     /// The other side is gone or silent.
     pub fn take_trace(&mut self) -> Result<(Trace, Trace), Failure> {
-        self.node.platform().set_tracing(false);
+        self.node.platform_mut().set_tracing(false);
         let own = self.node.platform().take_trace();
         self.ask(service::TRACE, &TraceOrder::Off.to_bytes())?;
         let mut theirs = Trace::default();

@@ -26,7 +26,7 @@ impl Place for Host {
         Clock::get()
     }
 
-    fn set_tracing(&self, on: bool) {
+    fn set_tracing(&mut self, on: bool) {
         Host::set_tracing(self, on);
     }
 

@@ -41,7 +41,7 @@ pub trait Place: Platform {
     }
 
     /// Turns stamps on or off.
-    fn set_tracing(&self, on: bool);
+    fn set_tracing(&mut self, on: bool);
 
     /// The stamps since the last time, and forgets them.
     fn take_trace(&self) -> Trace;

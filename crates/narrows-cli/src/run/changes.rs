@@ -234,7 +234,7 @@ impl<P: Place> Round<'_, '_, P> {
     fn learn(&mut self, ran: Duration) {
         let Some(pilot) = &mut self.pilot else { return };
         let wanted = (0..self.lanes.len()).any(|lane| pilot.wants(lane));
-        let platform = self.peer.node.platform();
+        let platform = self.peer.node.platform_mut();
         if wanted != self.learning {
             platform.take_trace();
             platform.set_tracing(wanted);

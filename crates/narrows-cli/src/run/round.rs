@@ -170,7 +170,7 @@ pub(super) fn run<P: Place>(
             lane.end(&mut round.peer.node, PATIENCE);
         }
     }
-    round.peer.node.platform().set_tracing(false);
+    round.peer.node.platform_mut().set_tracing(false);
     let (mut switches, mut decisions) = (vec![0; round.lanes.len()], Vec::new());
     if let Some(pilot) = &mut round.pilot {
         switches = (0..switches.len()).map(|lane| pilot.switches(lane)).collect();

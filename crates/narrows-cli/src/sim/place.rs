@@ -34,7 +34,7 @@ impl Place for Cpu {
         Instant(Cpu::time(self).as_nanos())
     }
 
-    fn set_tracing(&self, on: bool) {
+    fn set_tracing(&mut self, on: bool) {
         Cpu::set_tracing(self, on);
     }
 

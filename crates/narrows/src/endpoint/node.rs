@@ -100,7 +100,7 @@ pub struct Node<P: Platform> {
     /// message fitted a slot; or [`NO_PORT`].
     pub(super) clear: u32,
     /// What [`Packed::ASIDE`](super::packed::Packed::ASIDE) stands for.
-    pub(super) aside: Result<Option<super::Received>, super::PortError>,
+    pub(super) aside: Result<super::Received, super::PortError>,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,
     /// The link on which the last turn of serving had no room for a response.
@@ -142,7 +142,7 @@ impl<P: Platform> Node<P> {
             news: false,
             calm: RESTLESS,
             clear: NO_PORT,
-            aside: Ok(None),
+            aside: Err(super::PortError::Closed),
             starving: false,
             blocked: None,
             platform,
@@ -152,6 +152,13 @@ impl<P: Platform> Node<P> {
     /// The platform this node runs on.
     pub fn platform(&self) -> &P {
         &self.platform
+    }
+
+    /// The platform this node runs on, to change what it does. No message takes the shortest way before it is
+    /// known anew that it may.
+    pub fn platform_mut(&mut self) -> &mut P {
+        self.links.unsettle();
+        &mut self.platform
     }
 
     /// How this node waits when nothing else was agreed for what it waits for; hybrid at first.

@@ -133,7 +133,7 @@ impl<P: Platform> Node<P> {
     fn usual(&mut self, message: &Descriptor, to: LinkId) -> Option<(&P, &mut Link<P>)> {
         let link = self.links.first().filter(|link| link.life == to.life)?;
         let usual = link.shared.tx.is_usual(message.source, message.priority);
-        (usual && !self.platform.tracing()).then_some((&self.platform, link))
+        usual.then_some((&self.platform, link))
     }
 
     /// As [`Node::post_usual`], of bytes that do not fit a slot.
@@ -203,6 +203,7 @@ impl<P: Platform> Node<P> {
         let payload = Payload::Bytes(bytes);
         self.attempt(from, to, &mut Message { priority, tag, payload })?;
         if self.strategy.acknowledgement.wanted() == Ack::Batched
+            && !self.platform.tracing()
             && let Some(link) = self.links.up_mut(to.link)
         {
             link.shared.tx.settle(from);

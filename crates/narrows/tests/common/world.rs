@@ -127,6 +127,11 @@ impl Side {
     pub fn off_wait(&self) {
         *self.state.hook.borrow_mut() = None;
     }
+    /// Turns stamps on or off, of all nodes of this world.
+    #[allow(dead_code, reason = "most tests keep no stamps")]
+    pub fn set_tracing(&mut self, on: bool) {
+        self.world.tracing.set(on);
+    }
     /// How often this node's bell was rung.
     pub fn rings(&self) -> u32 {
         self.state.bell.get()

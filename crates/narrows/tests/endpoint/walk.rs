@@ -40,6 +40,25 @@ fn a_message_passes_every_layer_in_order() {
 }
 
 #[test]
+fn each_message_is_stamped_while_stamps_are_kept_and_none_before_and_behind() {
+    inside(|| {
+        let mut pair = pair();
+        pair.a.open(1).expect("free");
+        pair.b.borrow_mut().open(2).expect("free");
+        let to = Address { link: pair.to_b, port: 2 };
+        for tracing in [false, true, false] {
+            pair.a.platform_mut().set_tracing(tracing);
+            pair.world.stamps.borrow_mut().clear();
+            for _ in 0..3 {
+                pair.a.try_send(1, to, b"short").expect("room");
+            }
+            let messages = if tracing { 3 } else { 0 };
+            assert_eq!(pair.world.stamps.borrow().len(), messages * nested().len());
+        }
+    });
+}
+
+#[test]
 fn a_message_that_cannot_be_sent_leaves_the_layers_it_entered() {
     inside(|| {
         let mut pair = pair();
