@@ -47,6 +47,12 @@ struct List {
 }
 
 impl List {
+    /// Whether blocks of this size are the smallest of `placement` that hold `len` bytes.
+    #[inline(always)]
+    fn is_smallest_for(&self, placement: Placement, len: u32) -> bool {
+        self.placement == placement && (self.shortest..=self.size).contains(&len)
+    }
+
     const NONE: List = List {
         first: NIL,
         last: NIL,
@@ -178,15 +184,21 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     /// whoever has not seen yet what came back would take all of them, one after the other, for what is short.
     pub(super) fn is_short_of(&self, placement: Placement, len: u32) -> bool {
         let will_do = |list: &&List| list.placement == placement && list.size >= len;
-        self.lists.iter().find(will_do).is_some_and(|list| list.first == NIL)
+        let recent = Some(self.recent()).filter(|list| list.is_smallest_for(placement, len));
+        let list = recent.or_else(|| self.lists.iter().find(will_do));
+        list.is_some_and(|list| list.first == NIL)
+    }
+
+    /// The class of which a block was taken last.
+    #[inline(always)]
+    fn recent(&self) -> &List {
+        &self.lists[usize::from(self.recent) % MAX_CLASSES]
     }
 
     /// Takes a block of the class of which one was taken last, if it is the smallest that will do.
     #[inline(always)]
     fn take_again(&mut self, mark: u16, placement: Placement, len: u32) -> Option<(Block, u32)> {
-        let list = &self.lists[usize::from(self.recent) % MAX_CLASSES];
-        let fits = (list.shortest..=list.size).contains(&len);
-        if list.placement != placement || !fits {
+        if !self.recent().is_smallest_for(placement, len) {
             return None;
         }
         self.take_of(self.recent.into(), mark)
