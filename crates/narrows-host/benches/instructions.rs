@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use narrows::endpoint::{Address, Channel, Message};
+use narrows::endpoint::{Address, Channel, Message, SendError};
 use narrows::memory::Layout;
 use narrows::strategy::Placement;
 use narrows_host::linx::{self, Endpoint, Select, Signal, Spid};
@@ -20,8 +20,8 @@ const PORT: u16 = 1;
 const TOGETHER: usize = 30;
 
 #[inline(never)]
-fn send(node: &mut Node, to: Address, bytes: &[u8; 48]) -> bool {
-    node.try_send(PORT, to, bytes).is_ok()
+fn send(node: &mut Node, to: Address, bytes: &[u8; 48]) -> Result<(), SendError> {
+    node.try_send(PORT, to, bytes)
 }
 
 #[inline(never)]
@@ -31,7 +31,7 @@ fn receive(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
 
 #[inline(never)]
 fn poll_empty(node: &mut Node, bytes: &mut [u8; 48]) -> bool {
-    matches!(node.try_receive_into(PORT, bytes), Ok(None))
+    node.try_receive_into(PORT, bytes) == Ok(None)
 }
 
 /// A message that does not fit a slot.
@@ -179,7 +179,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for n in 0..MESSAGES {
         let sent = black_box([n as u8; 48]);
         assert!(poll_empty(black_box(&mut receiver), black_box(&mut got)), "nothing was sent");
-        assert!(send(black_box(&mut sender), black_box(to), &sent), "there is room");
+        assert_eq!(send(black_box(&mut sender), black_box(to), &sent), Ok(()), "there is room");
         assert!(receive(black_box(&mut receiver), black_box(&mut got)), "a message was sent");
         assert_eq!(sent, got);
     }
