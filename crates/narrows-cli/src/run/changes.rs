@@ -234,10 +234,10 @@ impl<P: Place> Round<'_, '_, P> {
     fn learn(&mut self, ran: Duration) {
         let Some(pilot) = &mut self.pilot else { return };
         let wanted = (0..self.lanes.len()).any(|lane| pilot.wants(lane));
-        let platform = self.peer.node.platform_mut();
+        let node = &mut self.peer.node;
         if wanted != self.learning {
-            platform.take_trace();
-            platform.set_tracing(wanted);
+            node.platform().take_trace();
+            node.platform_mut().set_tracing(wanted);
             self.learning = wanted;
             self.since = 0;
         }
@@ -245,7 +245,7 @@ impl<P: Place> Round<'_, '_, P> {
             return;
         }
         self.since = 0;
-        let trace = platform.take_trace();
+        let trace = node.platform().take_trace();
         for (id, away) in phases::away(&trace.records, self.plan.scale) {
             let place =
                 |lane: &Lane<'_>| lane.id.is_some_and(|own| u32::from(own.place()) == id >> 16);
