@@ -239,7 +239,7 @@ impl<P: Platform> Node<P> {
     #[inline(never)]
     fn link_at(&self, index: u16) -> Option<(LinkId, Name)> {
         let link = self.links.at(index).filter(|link| link.lost.is_none())?;
-        Some((self.links.id(index)?, link.name))
+        Some((LinkId { index, life: link.life }, link.name))
     }
 
     /// The peer's name and which life of it this is.

@@ -40,12 +40,9 @@ impl<P: Platform> Places<P> {
 
     /// Puts a link at a place, or leaves that empty.
     pub fn set(&mut self, index: u16, link: Option<Link<P>>) {
-        let others = &mut self.others;
-        let place = match index {
-            0 => Some(&mut self.first),
-            _ => others.get_mut(usize::from(index) - 1),
-        };
-        if let Some(place) = place {
+        if index == 0 {
+            self.first = link;
+        } else if let Some(place) = self.others.get_mut(usize::from(index) - 1) {
             *place = link;
         }
     }

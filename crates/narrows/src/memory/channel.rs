@@ -391,7 +391,7 @@ impl<P: Platform> Shared<P> {
             self.peer.invalidate(offset, len);
             self.channels.held += 1;
         } else {
-            word = inlet.rx.first_bytes(number);
+            word = inlet.rx.first_bytes();
         }
         inlet.rx.pass(number);
         self.channels.owing |= bit(ring);

@@ -47,12 +47,6 @@ struct List {
 }
 
 impl List {
-    /// Whether blocks of this size are the smallest of `placement` that hold `len` bytes.
-    #[inline(always)]
-    fn is_smallest_for(&self, placement: Placement, len: u32) -> bool {
-        self.placement == placement && (self.shortest..=self.size).contains(&len)
-    }
-
     const NONE: List = List {
         first: NIL,
         last: NIL,
@@ -65,6 +59,12 @@ impl List {
         stride: 0,
         start: 0,
     };
+
+    /// Whether blocks of this size are the smallest of `placement` that hold `len` bytes.
+    #[inline(always)]
+    fn is_smallest_for(&self, placement: Placement, len: u32) -> bool {
+        self.placement == placement && (self.shortest..=self.size).contains(&len)
+    }
 }
 
 /// The books over one region's blocks. `B` holds one entry a block.

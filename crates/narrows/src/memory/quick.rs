@@ -168,7 +168,7 @@ impl<P: Platform> Shared<P> {
             if descriptor.len as usize > Self::IN_SLOT {
                 return Err(More);
             }
-            self.rx.payload_of(number, to);
+            self.rx.payload(to);
         }
         self.rx.take(number, words[0]);
         if batch {

@@ -60,7 +60,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// # Errors
     /// The region is smaller than its layout.
     pub fn watch_next(&self, theirs: &Layout, peer: &Q) -> Result<Next<Q::Words>, OutOfRange> {
-        let word = theirs.sequence_in(peer, self.last())?;
+        let word = theirs.sequence_in(peer, self.before())?;
         Ok(Next { word, sequence: self.next })
     }
 
@@ -110,7 +110,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     pub fn ready(&self) -> bool {
         // Acquire: pairs with the release in `Producer::publish`. What the number announces is
         // there.
-        self.slots.sequence(self.last(), self.line) == self.next
+        self.slots.sequence(self.before(), self.line) == self.next
     }
 
     /// Messages that are there. It looks at the slot of each.
@@ -132,7 +132,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
 
     /// The number of the last message taken, and the place of the next: numbers begin with 1.
     #[inline(always)]
-    fn last(&self) -> u32 {
+    fn before(&self) -> u32 {
         self.next.wrapping_sub(1)
     }
 
@@ -163,10 +163,10 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.words().map(Descriptor::unpack).transpose()
     }
 
-    /// Copies the payload that travels in the slot of [`Consumer::head`].
+    /// Copies the payload that travels in the slot of the next message, which is there.
     #[inline(always)]
     pub fn payload(&self, to: &mut [u8]) {
-        self.payload_of(self.next, to);
+        self.slots.read_slot(self.before(), self.line, to);
     }
 
     /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
@@ -197,18 +197,11 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.taken.store_release(0, number.wrapping_sub(self.start));
     }
 
-    /// Copies the payload that travels in the slot of the next message, whose `number` this is and which is
-    /// there.
+    /// As [`Consumer::payload`], the first bytes.
     #[inline(always)]
-    pub(in crate::memory) fn payload_of(&self, number: u32, to: &mut [u8]) {
-        self.slots.read_slot(number.wrapping_sub(1), self.line, to);
-    }
-
-    /// As [`Consumer::payload_of`], the first bytes.
-    #[inline(always)]
-    pub(in crate::memory) fn first_bytes(&self, number: u32) -> u64 {
+    pub(in crate::memory) fn first_bytes(&self) -> u64 {
         let mut bytes = [0; 8];
-        self.payload_of(number, &mut bytes);
+        self.payload(&mut bytes);
         u64::from_le_bytes(bytes)
     }
 
@@ -216,7 +209,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     #[inline(always)]
     pub(in crate::memory) fn words(&self) -> Option<[u32; 3]> {
         // Acquire: as in `Consumer::ready`.
-        self.slots.load_slot(self.last(), self.line, self.next)
+        self.slots.load_slot(self.before(), self.line, self.next)
     }
 
     /// First and last word and the first bytes of the next message, if it is there and the first word is
@@ -226,14 +219,14 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         &self,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], u64)> {
-        let (words, first) = self.slots.slot_of(self.last(), self.line, self.next, wanted)?;
+        let (words, first) = self.slots.slot_of(self.before(), self.line, self.next, wanted)?;
         Some((words, u64::from_le_bytes(first)))
     }
 
     /// Whether a batch of credit has gathered.
     #[inline(always)]
     pub fn holds_batch(&self) -> bool {
-        self.is_due(self.last())
+        self.is_due(self.before())
     }
 
     /// Whether a batch of credit has gathered when this `number` was the last that was taken.
@@ -245,7 +238,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// Messages taken whose credit the sender has not been given.
     #[inline]
     pub fn owed(&self) -> u32 {
-        self.last().wrapping_sub(self.credited)
+        self.before().wrapping_sub(self.credited)
     }
 
     /// Gives credit for everything taken.
@@ -256,7 +249,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             // slots come before the credit to write them again.
             self.credit.store_release(0, self.taken());
             self.ahead = 0;
-            self.credited = self.last();
+            self.credited = self.before();
             self.due = self.credited.wrapping_add(batch(self.count));
         }
     }
@@ -288,7 +281,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// Asks to be rung when `messages` more are there. Before a full fence, behind which
     /// [`Consumer::watched`] is looked at once more.
     pub fn arm(&self, messages: u32) {
-        let threshold = self.last().wrapping_add(messages);
+        let threshold = self.before().wrapping_add(messages);
         self.armed.store(0, if threshold == 0 { u32::MAX } else { threshold });
     }
 
@@ -301,13 +294,13 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// watch until it is there.
     #[inline]
     pub fn watched(&self, ahead: u32) -> Watch<'_, Q::Words> {
-        let value = self.last().wrapping_add(ahead);
+        let value = self.before().wrapping_add(ahead);
         let index = value.wrapping_sub(1).wrapping_mul(self.line);
         Watch { words: &self.slots, index, value, until: true }
     }
 
     /// Messages taken from this ring.
     pub fn taken(&self) -> u32 {
-        self.last().wrapping_sub(self.start)
+        self.before().wrapping_sub(self.start)
     }
 }
