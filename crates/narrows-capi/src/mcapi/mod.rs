@@ -13,6 +13,7 @@ mod attribute;
 mod call;
 mod channel;
 mod closing;
+mod connect;
 mod control;
 mod endpoint;
 mod foreign;

@@ -1,5 +1,6 @@
 //! Endpoints: messages between ports, and calls of functions on the other core.
 
+mod answer;
 mod batch;
 mod call;
 mod channel;

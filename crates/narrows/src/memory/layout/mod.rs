@@ -1,27 +1,18 @@
 //! Where things lie in a region. docs/WIRE.md specifies the bytes; a test holds the two together.
 
-use super::{Block, Corrupt};
-use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
+mod header;
+mod words;
+
+use super::Block;
 use crate::strategy::Placement;
 
 /// Up to eight block sizes of each of the two kinds of memory.
 pub const MAX_CLASSES: usize = 16;
 
-const MAGIC: u32 = 0x4e52_5731;
-const VERSION: u32 = 2;
 const HEADER_WORDS: u32 = 128;
-const CLASS_WORDS: u32 = 16;
-const ARMED: u32 = 512;
-const CREDIT: u32 = 640;
-const TAKEN: u32 = 768;
-const WANT: u32 = 896;
-const URGENT: u32 = 900;
 const SLOTS: u32 = 1024;
 const MAX_SLOTS: u32 = 4096;
-/// Where a channel's control words are in its lines, and the bytes of these.
-const CHANNEL_ARMED: u32 = 0;
-const CHANNEL_CREDIT: u32 = 128;
-const CHANNEL_TAKEN: u32 = 256;
+/// Bytes of a channel's control lines.
 const CHANNEL_LINES: u32 = 384;
 
 /// The most channels that a layout has.
@@ -334,23 +325,6 @@ impl Layout {
     fn channel_slots_offset(&self) -> u32 {
         self.channels_offset() + u32::from(self.channels) * CHANNEL_LINES
     }
-    /// Control words of a ring, by where they are for messages and in the lines of a channel.
-    fn control_in<M: Memory>(
-        &self,
-        memory: &M,
-        ring: Ring,
-        (messages, channel): (u32, u32),
-        count: u32,
-    ) -> Result<M::Words, OutOfRange> {
-        match ring {
-            Ring::Messages => memory.words(messages, count),
-            Ring::Channel(number) if number < self.channels => {
-                let lines = self.channels_offset() + u32::from(number) * CHANNEL_LINES;
-                memory.words(lines + channel, count)
-            }
-            Ring::Channel(_) => Err(OutOfRange),
-        }
-    }
     /// Where a block lies, if there is one of that name.
     #[inline(always)]
     pub(crate) fn block(&self, block: Block) -> Option<(u32, u32)> {
@@ -360,155 +334,5 @@ impl Layout {
             return None;
         }
         Some((offsets[class] + index * strides[class], sizes[class]))
-    }
-
-    pub(crate) fn slots_in<M: Memory>(
-        &self,
-        memory: &M,
-        ring: Ring,
-    ) -> Result<M::Words, OutOfRange> {
-        let bytes = self.slots_of(ring) * self.line;
-        let at = match ring {
-            Ring::Messages => SLOTS,
-            Ring::Channel(number) if number < self.channels => {
-                self.channel_slots_offset() + u32::from(number) * bytes
-            }
-            Ring::Channel(_) => return Err(OutOfRange),
-        };
-        memory.words(at, bytes / 4)
-    }
-    /// One word: the sequence number of a slot of the ring of messages.
-    pub(crate) fn sequence_in<M: Memory>(
-        &self,
-        memory: &M,
-        slot: u32,
-    ) -> Result<M::Words, OutOfRange> {
-        memory.words(SLOTS + slot % self.slots * self.line, 1)
-    }
-    pub(crate) fn returns_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(self.returns_offset(), self.returns())
-    }
-    /// One word: the sequence number whose message the sleeping receiver wants to be rung for.
-    pub(crate) fn armed_in<M: Memory>(
-        &self,
-        memory: &M,
-        ring: Ring,
-    ) -> Result<M::Words, OutOfRange> {
-        self.control_in(memory, ring, (ARMED, CHANNEL_ARMED), 1)
-    }
-    /// Two words: messages taken and given credit for; blocks returned, which is one count for all
-    /// rings and beside that of messages.
-    pub(crate) fn credit_in<M: Memory>(
-        &self,
-        memory: &M,
-        ring: Ring,
-    ) -> Result<M::Words, OutOfRange> {
-        self.control_in(memory, ring, (CREDIT, CHANNEL_CREDIT), 2)
-    }
-    /// One word: messages taken, exact at any moment; read when its writer is dead.
-    pub(crate) fn taken_in<M: Memory>(
-        &self,
-        memory: &M,
-        ring: Ring,
-    ) -> Result<M::Words, OutOfRange> {
-        self.control_in(memory, ring, (TAKEN, CHANNEL_TAKEN), 1)
-    }
-    /// One word: set while the sender sleeps until it has credit or blocks again.
-    pub(crate) fn want_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(WANT, 1)
-    }
-    /// One word: the sequence number of the sender's last message that is more urgent than the one
-    /// before it.
-    pub(crate) fn urgent_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
-        memory.words(URGENT, 1)
-    }
-
-    /// Writes the header and clears everything a peer looks at first. Done before the peer can see
-    /// the region.
-    ///
-    /// # Errors
-    /// The region is smaller than the layout.
-    pub fn format<M: OwnMemory>(&self, own: &M) -> Result<(), OutOfRange> {
-        if own.size() < self.size {
-            return Err(OutOfRange);
-        }
-        let header = own.words(0, HEADER_WORDS)?;
-        let fixed = [
-            MAGIC,
-            VERSION,
-            self.line,
-            self.slots,
-            self.start,
-            self.used as u32,
-            self.size,
-            u32::from(self.channels),
-            self.channel_slots,
-        ];
-        for (i, value) in fixed.into_iter().enumerate() {
-            header.store(i as u32, value);
-        }
-        for (i, class) in self.classes().iter().enumerate() {
-            let at = CLASS_WORDS + 4 * i as u32;
-            header.store(at, class.placement.code());
-            header.store(at + 1, class.size);
-            header.store(at + 2, class.count);
-            header.store(at + 3, self.lots.offsets[i]);
-        }
-        self.want_in(own)?.store(0, 0);
-        self.urgent_in(own)?.store(0, self.start);
-        self.format_ring(own, Ring::Messages)?;
-        (0..self.channels).try_for_each(|number| self.format_ring(own, Ring::Channel(number)))
-    }
-
-    fn format_ring<M: OwnMemory>(&self, own: &M, ring: Ring) -> Result<(), OutOfRange> {
-        self.armed_in(own, ring)?.store(0, 0);
-        let credit = self.credit_in(own, ring)?;
-        credit.store(0, 0);
-        credit.store(1, 0);
-        self.taken_in(own, ring)?.store(0, 0);
-        let slots = self.slots_in(own, ring)?;
-        for slot in 0..self.slots_of(ring) {
-            // A slot that was never written must not look like the one waited for: the number
-            // before the first is the one number that no slot waits for in the first round.
-            slots.store(slot * self.line / 4, self.start(ring));
-        }
-        Ok(())
-    }
-
-    /// Reads a peer's header: every figure is checked, and the layout is computed again from the
-    /// block sizes rather than believed.
-    ///
-    /// # Errors
-    /// [`Corrupt::Header`].
-    pub fn read<M: Memory>(peer: &M, line: u32) -> Result<Layout, Corrupt> {
-        let bad = |_| Corrupt::Header;
-        let header = peer.words(0, HEADER_WORDS).map_err(bad)?;
-        let word = |i| header.load(i);
-        if word(0) != MAGIC || word(1) != VERSION || word(2) != line {
-            return Err(Corrupt::Header);
-        }
-        let used = word(5) as usize;
-        if used > MAX_CLASSES {
-            return Err(Corrupt::Header);
-        }
-        let mut classes = [UNUSED; MAX_CLASSES];
-        for (i, class) in classes[..used].iter_mut().enumerate() {
-            let at = CLASS_WORDS + 4 * i as u32;
-            let placement = Placement::from_code(word(at)).ok_or(Corrupt::Header)?;
-            *class = Class { placement, size: word(at + 1), count: word(at + 2) };
-        }
-        let mut layout = Layout::new(line, word(3), &classes[..used])
-            .map_err(|_| Corrupt::Header)?
-            .starting_at(word(4));
-        let (channels, slots) = (word(7), word(8));
-        if (channels, slots) != (0, 0) {
-            let channels = u16::try_from(channels).ok().filter(|n| *n > 0);
-            let channels = channels.ok_or(Corrupt::Header)?;
-            layout = layout.with_channels(channels, slots).map_err(|_| Corrupt::Header)?;
-        }
-        if word(6) != layout.size || peer.size() < layout.size {
-            return Err(Corrupt::Header);
-        }
-        Ok(layout)
     }
 }

@@ -1,0 +1,126 @@
+//! Memory that cores share: words and payload.
+
+/// An access outside the region, or a region too small for what it should hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfRange;
+
+/// A range of 32-bit words, resolved and checked once.
+///
+/// The number of words is a power of two and an index wraps round at it, so that no access can
+/// leave the range and none needs a check.
+pub trait Words {
+    /// Loads a word; orders nothing.
+    fn load(&self, index: u32) -> u32;
+    /// Loads a word; what its writer stored before the matching release is visible afterwards.
+    fn load_acquire(&self, index: u32) -> u32;
+    /// Copies bytes that start at word `index`; what does not fit before the range's end is left.
+    fn read_bytes(&self, index: u32, to: &mut [u8]);
+    /// Loads the sequence number of a slot; what its writer stored before it is visible afterwards.
+    #[inline]
+    fn sequence(&self, slot: u32, line: u32) -> u32 {
+        self.load_acquire(slot.wrapping_mul(line))
+    }
+    /// Loads the words behind the sequence number of slot `slot`, where slots of `line` words fill
+    /// the range, if that number is `sequence`; the slot's wraps round.
+    #[inline]
+    fn load_slot(&self, slot: u32, line: u32, sequence: u32) -> Option<[u32; 3]> {
+        let at = slot.wrapping_mul(line);
+        let there = self.sequence(slot, line) == sequence;
+        there.then(|| [1, 2, 3].map(|i| self.load(at.wrapping_add(i))))
+    }
+    /// The first and the last of the words behind the sequence number of a slot, and the first bytes
+    /// of its payload, if that number is `sequence` and the first word is `wanted`.
+    #[inline]
+    fn slot_of(
+        &self,
+        slot: u32,
+        line: u32,
+        sequence: u32,
+        wanted: impl FnOnce(u32) -> bool,
+    ) -> Option<([u32; 2], [u8; 8])> {
+        let [first, _, last] = self.load_slot(slot, line, sequence)?;
+        let mut bytes = [0; 8];
+        wanted(first).then(|| self.read_slot(slot, line, &mut bytes))?;
+        Some(([first, last], bytes))
+    }
+    /// Notes which slot is the next, so that where it is need not be found for each look. From then on
+    /// [`Words::sequence`], [`Words::load_slot`], [`Words::slot_of`] and [`Words::read_slot`] are asked for
+    /// that slot alone.
+    #[inline(always)]
+    fn turn_to(&mut self, _slot: u32, _line: u32) {}
+    /// Copies the payload in a slot.
+    #[inline]
+    fn read_slot(&self, slot: u32, line: u32, to: &mut [u8]) {
+        self.read_bytes(slot.wrapping_mul(line).wrapping_add(4), to);
+    }
+    /// Slots ahead of the one it reads that a reader asks for where messages have gathered; 0 where
+    /// [`Words::prefetch_to_read`] does nothing.
+    const READ_AHEAD: u32 = 0;
+    /// Hints that a slot will be read soon.
+    #[inline(always)]
+    fn prefetch_to_read(&self, _slot: u32, _line: u32) {}
+}
+
+/// Words of this node's own memory: the only ones it may store to.
+pub trait WordsMut: Words {
+    /// Stores a word; orders nothing.
+    fn store(&self, index: u32, value: u32);
+    /// Stores a word after everything this core stored or loaded before it.
+    fn store_release(&self, index: u32, value: u32);
+    /// Copies bytes to where word `index` starts; what does not fit before the range's end is left.
+    fn write_bytes(&self, index: u32, from: &[u8]);
+    /// Stores a slot: payload and words first, and behind them, released, its sequence number.
+    #[inline]
+    fn write_slot(&self, slot: u32, line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
+        let at = slot.wrapping_mul(line);
+        if !payload.is_empty() {
+            self.write_bytes(at.wrapping_add(4), payload);
+        }
+        for (i, word) in (1..).zip(words) {
+            self.store(at.wrapping_add(i), word);
+        }
+        self.store_release(at, sequence);
+    }
+    /// Hints that a slot will be stored to soon.
+    fn prefetch(&self, _slot: u32, _line: u32) {}
+}
+
+/// A view of one region. Addresses are offsets in bytes from its start, never pointers.
+pub trait Memory {
+    /// Resolved words of this region.
+    type Words: Words;
+    /// The region's size in bytes.
+    fn size(&self) -> u32;
+    /// Resolves `count` words (a power of two) at `offset` (a multiple of four).
+    ///
+    /// # Errors
+    /// The range is not inside the region, or not of that form.
+    fn words(&self, offset: u32, count: u32) -> Result<Self::Words, OutOfRange>;
+    /// Copies payload out of the region.
+    ///
+    /// # Errors
+    /// The range is not inside the region.
+    fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange>;
+    /// Forgets cached copies of a range before it is read. Nothing to do on coherent machines.
+    fn invalidate(&self, _offset: u32, _len: u32) {}
+}
+
+/// A region that this node owns and alone may write.
+pub trait OwnMemory: Memory<Words: WordsMut> {
+    /// Copies payload into the region.
+    ///
+    /// # Errors
+    /// The range is not inside the region.
+    fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange>;
+    /// As [`OwnMemory::write`], of at most 64 bytes.
+    ///
+    /// # Errors
+    /// The range is not inside the region.
+    #[inline(always)]
+    fn write_short(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
+        self.write(offset, from)
+    }
+    /// Writes cached changes of a range back before a peer reads it. Nothing to do on coherent
+    /// machines.
+    fn clean(&self, _offset: u32, _len: u32) {}
+}
