@@ -233,15 +233,16 @@ impl Host {
                 }
                 continue;
             }
-            let is_supervision = |event: &epoll::Event| {
+            let mut supervision = false;
+            for event in events.iter().take(heard) {
                 let data = event.data;
-                !bell || data.u64() == SUPERVISION
-            };
-            let of_supervision = events.iter().take(heard).filter(|e| is_supervision(e)).count();
-            if of_supervision < heard {
-                self.rung.set(true);
+                if !bell || data.u64() == SUPERVISION {
+                    supervision = true;
+                } else {
+                    self.rung.set(true);
+                }
             }
-            if of_supervision > 0 {
+            if supervision {
                 self.with(Rendezvous::turn);
             }
         }

@@ -122,11 +122,12 @@ impl<P: Platform> Links<P> {
 
     /// Every link that is up, the one that a message was taken off last before the others.
     pub fn up(&self) -> impl Iterator<Item = &Link<P>> + Clone {
-        let hot = usize::from(self.hot);
-        let used = self.table.iter().take(usize::from(self.used));
-        let others = used.enumerate().filter(move |(at, _)| *at != hot);
-        let all = self.at(self.hot).into_iter().chain(others.filter_map(|(_, link)| link.as_ref()));
-        all.filter(|link| link.lost.is_none())
+        let up = |at| self.at(at).filter(|link| link.lost.is_none());
+        let mut hot = up(self.hot);
+        let mut others = 0..self.used;
+        let other = move |at| if at == self.hot { None } else { up(at) };
+        // Plainer than a chain for the one link that most nodes have.
+        core::iter::from_fn(move || hot.take().or_else(|| others.find_map(other)))
     }
 
     /// Whether there is one link, and it is up.
