@@ -57,6 +57,8 @@ pub struct Host {
     /// When, in ticks, the rendezvous is looked at next by who does not sleep.
     next_look: Cell<u64>,
     look_ticks: u64,
+    /// The last sleep ended with nothing to do at the rendezvous: the next look would find out the same.
+    looked: Cell<bool>,
     sets: Arc<Sets>,
     stamps: Stamps,
     engine: Option<Engine>,
@@ -70,6 +72,7 @@ impl Host {
             rung: Cell::new(false),
             next_look: Cell::new(clock::ticks()),
             look_ticks: clock::ticks_in(LOOK_EVERY),
+            looked: Cell::new(false),
             sets,
             stamps: Stamps::default(),
             engine,
@@ -161,7 +164,9 @@ impl Host {
     fn look(&self, ticks: u64) {
         if ticks.wrapping_sub(self.next_look.get()) as i64 >= 0 {
             self.next_look.set(ticks.wrapping_add(self.look_ticks));
-            self.with(Rendezvous::turn);
+            if !self.looked.take() {
+                self.with(Rendezvous::turn);
+            }
         }
     }
 
@@ -242,6 +247,7 @@ impl Host {
                     self.rung.set(true);
                 }
             }
+            self.looked.set(!supervision);
             if supervision {
                 self.with(Rendezvous::turn);
             }

@@ -11,7 +11,7 @@ use common::{PATIENCE, name};
 use narrows::endpoint::{Address, Limits, LinkError, Message, Select, SendError, What};
 use narrows::link::LinkId;
 use narrows::platform::Lost;
-use narrows::strategy::{Placement, Strategy};
+use narrows::strategy::{Notification, Placement, Strategy};
 use narrows_host::{Node, OpenError, Options};
 
 const WORK: u16 = 1;
@@ -278,6 +278,35 @@ fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
             assert_eq!((got.len, &bytes[..3]), (3, &b"one"[..]));
             assert!(!here.glance(), "it has been taken");
             here.send(WORK, got.from, b"", Some(PATIENCE)).unwrap();
+        }
+    });
+}
+
+#[test]
+fn who_was_rung_awake_and_only_looks_from_then_on_hears_of_an_end() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let mut here = node(directory.path(), "here");
+    here.open(WORK).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut there = node(directory.path(), "there");
+            there.open(WORK).unwrap();
+            let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
+            let to = Address { link, port: WORK };
+            there.send(WORK, to, b"one", Some(PATIENCE)).unwrap();
+            // Long enough for the other to be asleep.
+            std::thread::sleep(Duration::from_millis(50));
+            there.send(WORK, to, b"two", Some(PATIENCE)).unwrap();
+        });
+        let (mut here, mut bytes) = (here, [0; 8]);
+        here.set_notification(Notification::Interrupt);
+        let one = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
+        here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
+        let end = Instant::now() + PATIENCE;
+        while here.check(one.from.link).is_ok() {
+            assert!(Instant::now() < end, "it has ended");
+            here.poll();
         }
     });
 }

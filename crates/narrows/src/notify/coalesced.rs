@@ -27,6 +27,8 @@ where
     } else {
         platform.wait(watches(awaited), Wait::Bell, Some(sooner(platform, deadline, within)))
     };
-    awaited.clone().for_each(Awaited::disarm);
+    for on in awaited.clone() {
+        on.disarm();
+    }
     woken
 }

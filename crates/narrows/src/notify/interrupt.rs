@@ -17,6 +17,8 @@ where
     } else {
         platform.wait(watches(awaited), Wait::Bell, deadline)
     };
-    awaited.clone().for_each(Awaited::disarm);
+    for on in awaited.clone() {
+        on.disarm();
+    }
     woken
 }
