@@ -238,19 +238,20 @@ impl Host {
                 }
                 continue;
             }
-            let mut supervision = false;
-            for event in events.iter().take(heard) {
+            let of_supervision = |event: &epoll::Event| {
                 let data = event.data;
-                if !bell || data.u64() == SUPERVISION {
-                    supervision = true;
-                } else {
-                    self.rung.set(true);
-                }
+                !bell || data.u64() == SUPERVISION
+            };
+            let heard = events.get(..heard).unwrap_or(&events);
+            let news = heard.iter().any(of_supervision);
+            self.looked.set(!news);
+            if !news {
+                return Woken::Bell;
             }
-            self.looked.set(!supervision);
-            if supervision {
-                self.with(Rendezvous::turn);
+            if !heard.iter().all(of_supervision) {
+                self.rung.set(true);
             }
+            self.with(Rendezvous::turn);
         }
     }
 }

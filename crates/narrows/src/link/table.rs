@@ -124,7 +124,7 @@ impl<P: Platform> Links<P> {
     pub fn up(&self) -> impl Iterator<Item = &Link<P>> + Clone {
         let up = |at| self.at(at).filter(|link| link.lost.is_none());
         let mut hot = up(self.hot);
-        let mut others = 0..self.used;
+        let mut others = if self.used > 1 { 0..self.used } else { 0..0 };
         let other = move |at| if at == self.hot { None } else { up(at) };
         // Plainer than a chain for the one link that most nodes have.
         core::iter::from_fn(move || hot.take().or_else(|| others.find_map(other)))
