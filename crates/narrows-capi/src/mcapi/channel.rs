@@ -1,7 +1,7 @@
 //! Channels: the ends of each, and how they are opened.
 //!
-//! A ring is used again when both ends are closed and the receiver has taken
-//! everything off it and said so.
+//! A ring is used again when both ends are closed and the receiver has taken everything off it and
+//! said so.
 
 use narrows::endpoint::Channel as Ring;
 use narrows::link::LinkId;
