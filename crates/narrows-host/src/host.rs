@@ -140,6 +140,7 @@ impl Host {
                 self.with(Rendezvous::turn);
             }
         }
+        self.sets.idle.begins();
     }
 
     /// What this node sleeps on, for who waits without having the node.
@@ -208,7 +209,6 @@ impl Host {
     }
 
     fn sleep(&self, bell: bool, deadline: Option<Instant>) -> Woken {
-        let set = if bell { &self.sets.bells } else { &self.sets.supervision };
         let none =
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
         let mut events = [none; 16];
@@ -224,7 +224,11 @@ impl Host {
                 tv_sec: left.as_secs().min(LONGEST_SLEEP) as i64,
                 tv_nsec: i64::from(left.subsec_nanos()),
             });
-            let heard = match wait_for(set, &mut events, timeout) {
+            let heard = match bell {
+                true => self.sets.sleep(&mut events, timeout),
+                false => wait_for(&self.sets.supervision, &mut events, timeout),
+            };
+            let heard = match heard {
                 Ok(heard) => heard,
                 Err(Errno::INTR) => continue,
                 // Cannot be: the set is this node's own. Never a busy loop, if it is.

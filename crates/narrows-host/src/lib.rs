@@ -52,6 +52,7 @@ mod directory;
 mod engine;
 mod error;
 mod host;
+mod idle;
 pub mod linx;
 mod mapping;
 mod memory;

@@ -15,6 +15,7 @@ use crate::directory::Directory;
 use crate::engine::Engine;
 use crate::error::OpenError;
 use crate::host::Host;
+use crate::idle::Idle;
 use crate::rendezvous::{Identity, Rendezvous, Sets};
 use crate::watch::Ticker;
 use crate::{clock, system};
@@ -125,8 +126,10 @@ impl Options {
             epoll::create(epoll::CreateFlags::CLOEXEC)
                 .map_err(|e| OpenError::system("make an epoll set", e))
         };
-        let sets = Arc::new(Sets { supervision: new_set()?, bells: new_set()? });
-        let ticker = Ticker::new().map_err(|e| OpenError::system("make a timer", e))?;
+        let no_timer = |e| OpenError::system("make a timer", e);
+        let idle = Idle::new().map_err(no_timer)?;
+        let sets = Arc::new(Sets { supervision: new_set()?, bells: new_set()?, idle });
+        let ticker = Ticker::new().map_err(no_timer)?;
         let mut incarnation = [0; 8];
         getrandom(&mut incarnation, GetRandomFlags::empty())
             .map_err(|e| OpenError::system("get a random number", e))?;

@@ -127,6 +127,7 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         row("memcpy, read-only", Figure::Pages(Kind::CopyRateReadOnly), spin, large, None),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
         row("asleep, watched", Figure::Floor(Kind::EventfdWatched), sleep, 0, None),
+        row("asleep, ticking", Figure::Floor(Kind::EventfdTicking), sleep, 0, None),
         row("hybrid, prompt", Figure::Beside(spin), hybrid, SHORT, most(1.1)),
         row("hybrid, late", Figure::Load(sleep), hybrid, SHORT, most(1.5)),
     ])
@@ -169,7 +170,7 @@ impl Plan {
             Figure::Floor(kind) => {
                 let limit = match kind {
                     Kind::ThinkingReadOnly => Kind::LineThinking,
-                    Kind::EventfdWatched => Kind::Eventfd,
+                    Kind::EventfdWatched | Kind::EventfdTicking => Kind::Eventfd,
                     _ => Kind::LineEachWay,
                 };
                 let limit = pair.allowed(limit, bytes, place)?;

@@ -51,7 +51,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
         let text = format!("no memory carries {bytes} bytes here, but up to {most}: name fewer");
         return Err(Failure::new(Failed::Usage, text));
     }
-    let last = [Kind::SlotRate, Kind::Eventfd, Kind::EventfdWatched];
+    let last = [Kind::SlotRate, Kind::Eventfd, Kind::EventfdWatched, Kind::EventfdTicking];
     let last = last.into_iter().filter(|kind| host || !kind.is_of_hosts());
     floors.extend(last.map(|kind| Floor { kind, bytes: 0, placement: Placement::External }));
     let longest = floors.iter().map(|floor| floor.bytes).max().unwrap_or(0);

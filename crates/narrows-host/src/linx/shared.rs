@@ -12,7 +12,7 @@ use super::Stack;
 use super::core::Core;
 use super::lock::{self, Led, Lock};
 use super::waits::{Awaited, Waits};
-use crate::rendezvous::{SUPERVISION, Sets, wait_for};
+use crate::rendezvous::{SUPERVISION, Sets};
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);
@@ -128,7 +128,7 @@ impl Shared {
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
         let mut events = [none; 16];
         // What fails here ends the sleep, as an interruption does.
-        let heard = wait_for(&self.sets.bells, &mut events, within).unwrap_or(0);
+        let heard = self.sets.sleep(&mut events, within).unwrap_or(0);
         events.iter().take(heard).any(|event| {
             let data = event.data;
             data.u64() == SUPERVISION

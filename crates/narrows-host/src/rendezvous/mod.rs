@@ -20,6 +20,7 @@ use rustix::time::Timespec;
 use crate::Host;
 use crate::bell::Bell;
 use crate::directory::{Bound, Directory};
+use crate::idle::Idle;
 use crate::memory::Region;
 use crate::packet::{self, Hello};
 use crate::system::peer_user;
@@ -103,6 +104,20 @@ pub(crate) struct Sets {
     pub supervision: OwnedFd,
     /// All bells, and `supervision`.
     pub bells: OwnedFd,
+    /// The core under whoever sleeps on them.
+    pub idle: Idle,
+}
+
+impl Sets {
+    /// Sleeps until a bell rings or there is something to do at the rendezvous, as [`wait_for`] does.
+    pub(crate) fn sleep(
+        &self,
+        events: &mut [epoll::Event],
+        timeout: Option<Timespec>,
+    ) -> io::Result<usize> {
+        self.idle.begins();
+        wait_for(&self.bells, events, timeout)
+    }
 }
 
 /// This node's place among the others of its domain.

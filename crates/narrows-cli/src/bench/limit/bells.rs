@@ -1,20 +1,28 @@
-//! The two eventfds, and the guard that wakes a reader whose counterpart has gone.
+//! The two eventfds, and what wakes a reader whose counterpart has gone.
 //!
 //! The limit for a blocked round trip is a bare blocking read, or a bare wait on a set, so it can have
-//! no deadline itself. A second thread, asleep meanwhile, supplies it.
+//! no deadline itself. A [`Guard`] supplies it.
 
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+
+use super::guard::Guard;
 
 /// What the guard adds to a counter: a count that no honest ring leaves.
 const ALARM: u64 = 2;
-const ALARM_AGAIN: Duration = Duration::from_millis(10);
+/// How long a timer that holds the tick runs, and after which part of that it is set again.
+const HELD: Duration = Duration::from_micros(250);
+const SET_AGAIN: Duration = Duration::from_micros(190);
 
 /// One side's view of the two eventfds.
 pub struct Bells {
@@ -25,7 +33,11 @@ pub struct Bells {
     /// Has `mine` in it while that is watched, and is empty otherwise: being watched makes rings dearer.
     set: OwnedFd,
     /// The guard has sounded the alarm.
-    alarmed: AtomicBool,
+    alarmed: Arc<AtomicBool>,
+    guard: OnceCell<Guard>,
+    /// Holds the tick, and when it was set.
+    timer: OwnedFd,
+    set_at: Cell<Option<Instant>>,
 }
 
 impl Bells {
@@ -36,7 +48,9 @@ impl Bells {
 
     pub fn new(mine: OwnedFd, theirs: OwnedFd) -> io::Result<Self> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self { mine, theirs, set, alarmed: AtomicBool::new(false) })
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+        let (guard, set_at) = (OnceCell::new(), Cell::new(None));
+        Ok(Self { mine, theirs, set, alarmed: Arc::default(), guard, timer, set_at })
     }
 
     /// Rings the other side.
@@ -91,28 +105,42 @@ impl Bells {
         Ok(true)
     }
 
+    /// Has this core keep its timer tick while it sleeps, as the stack does: where a timer is about to
+    /// expire the tick is not stopped.
+    #[inline(always)]
+    pub fn hold_tick(&self) -> io::Result<()> {
+        let now = Instant::now();
+        if self.set_at.get().is_none_or(|set| now.duration_since(set) >= SET_AGAIN) {
+            self.set_at.set(Some(now));
+            let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let held = Timespec { tv_sec: 0, tv_nsec: HELD.subsec_nanos().into() };
+            let times = Itimerspec { it_interval: none, it_value: held };
+            timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &times)?;
+        }
+        Ok(())
+    }
+
     /// Does `work`; from `patience` on, keeps waking it from any wait for a bell.
     pub fn guarded<R>(
         &self,
         patience: Duration,
         work: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let (finished, guard) = mpsc::channel::<()>();
-        std::thread::scope(|scope| {
-            std::thread::Builder::new().name("limit guard".into()).spawn_scoped(
-                scope,
-                move || {
-                    let mut wait = patience;
-                    while guard.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                        self.alarm();
-                        wait = ALARM_AGAIN;
-                    }
-                },
-            )?;
-            let result = work();
-            drop(finished);
-            result
-        })
+        let _watch = self.guard()?.watch(patience);
+        work()
+    }
+
+    fn guard(&self) -> io::Result<&Guard> {
+        if let Some(guard) = self.guard.get() {
+            return Ok(guard);
+        }
+        let alarm = Alarm {
+            mine: self.mine.try_clone()?,
+            theirs: self.theirs.try_clone()?,
+            alarmed: Arc::clone(&self.alarmed),
+        };
+        let guard = Guard::start(move || alarm.sound())?;
+        Ok(self.guard.get_or_init(|| guard))
     }
 
     /// As `guarded`, with the bell in the set meanwhile, as the stack has its own: each ring is told of
@@ -128,10 +156,19 @@ impl Bells {
         epoll::delete(&self.set, &self.mine)?;
         result
     }
+}
 
+/// What the guard has of both eventfds.
+struct Alarm {
+    mine: OwnedFd,
+    theirs: OwnedFd,
+    alarmed: Arc<AtomicBool>,
+}
+
+impl Alarm {
     /// Wakes this side: from a read, by a count that `listen` refuses; from a wait on the set, by the
     /// same; from a write that found the counter full, by emptying it.
-    fn alarm(&self) {
+    fn sound(&self) {
         // Before the ring that wakes. Its partner is the load in `sleep`.
         self.alarmed.store(true, Release);
         let now = Duration::ZERO;

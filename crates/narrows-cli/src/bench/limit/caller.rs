@@ -154,7 +154,7 @@ impl Limits {
     /// # Errors
     /// As [`Limits::caller_batch`].
     pub fn settle(&mut self, kind: Kind, bytes: usize) -> io::Result<Pace> {
-        if matches!(kind, Kind::Eventfd | Kind::EventfdWatched) {
+        if matches!(kind, Kind::Eventfd | Kind::EventfdWatched | Kind::EventfdTicking) {
             return Ok(Pace::default());
         }
         let bytes = if kind.has_payload() { bytes } else { 0 };

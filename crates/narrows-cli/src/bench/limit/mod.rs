@@ -35,6 +35,7 @@ mod bells;
 mod callee;
 mod caller;
 mod clock;
+mod guard;
 mod laps;
 mod raw;
 pub(crate) mod shared;
@@ -94,11 +95,13 @@ pub enum Kind {
     Eventfd,
     /// As `Eventfd`, each side asleep in a wait on a set that has its eventfd, edge-triggered, unread.
     EventfdWatched,
+    /// As `Eventfd`, where each core keeps its timer tick while it sleeps.
+    EventfdTicking,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::LineEachWay,
         Self::LineReadOnly,
         Self::LineThinking,
@@ -114,6 +117,7 @@ impl Kind {
         Self::SlotRate,
         Self::Eventfd,
         Self::EventfdWatched,
+        Self::EventfdTicking,
     ];
 
     /// The name in reports.
@@ -134,6 +138,7 @@ impl Kind {
             Self::SlotRate => "slot ring, one way",
             Self::Eventfd => "eventfd",
             Self::EventfdWatched => "eventfd, watched",
+            Self::EventfdTicking => "eventfd, ticking",
         }
     }
 
@@ -142,7 +147,8 @@ impl Kind {
         matches!(self, Self::SlotEachWay | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn)
     }
 
-    /// Whether a chip cannot have it: its memory has no pages, and its bells are in no set.
+    /// Whether a chip cannot have it: its memory has no pages, its bells are in no set and its
+    /// cores have no tick.
     pub(crate) fn is_of_hosts(self) -> bool {
         matches!(
             self,
@@ -150,6 +156,7 @@ impl Kind {
                 | Self::ThinkingReadOnly
                 | Self::CopyRateReadOnly
                 | Self::EventfdWatched
+                | Self::EventfdTicking
         )
     }
 
@@ -183,7 +190,7 @@ impl Kind {
                 ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
             }
             Self::SlotRate => 16_384,
-            Self::Eventfd | Self::EventfdWatched => 100,
+            Self::Eventfd | Self::EventfdWatched | Self::EventfdTicking => 100,
         }
     }
 

@@ -88,6 +88,14 @@ pub trait Shared: Copy {
         self.listen()
     }
 
+    /// Has this core keep its timer tick while it sleeps, if it has one.
+    ///
+    /// # Errors
+    /// The system has no timer for that.
+    fn hold_tick(self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Takes so many rings that were left.
     ///
     /// # Errors
@@ -242,6 +250,11 @@ impl<'a> Shared for Processes<'a> {
     #[inline(always)]
     fn sleep(self) -> io::Result<()> {
         self.bells.sleep()
+    }
+
+    #[inline(always)]
+    fn hold_tick(self) -> io::Result<()> {
+        self.bells.hold_tick()
     }
 
     fn take(self, rings: u64) -> io::Result<()> {

@@ -13,11 +13,15 @@ impl<S: Shared> Turns<'_, S> {
         &self,
         turns: Range<u64>,
         laps: &mut Laps<T>,
+        ticking: bool,
     ) -> io::Result<()> {
         self.shared.guarded(self.left()?, || {
             for _ in turns {
                 laps.begin();
                 self.shared.ring()?;
+                if ticking {
+                    self.shared.hold_tick()?;
+                }
                 self.shared.listen()?;
                 laps.end(1);
             }
@@ -25,9 +29,12 @@ impl<S: Shared> Turns<'_, S> {
         })
     }
 
-    pub(super) fn eventfd_callee(&self, turns: Range<u64>) -> io::Result<()> {
+    pub(super) fn eventfd_callee(&self, turns: Range<u64>, ticking: bool) -> io::Result<()> {
         self.shared.guarded(self.left()?, || {
             for _ in turns {
+                if ticking {
+                    self.shared.hold_tick()?;
+                }
                 self.shared.listen()?;
                 self.shared.ring()?;
             }

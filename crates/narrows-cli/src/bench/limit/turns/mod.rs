@@ -67,7 +67,8 @@ impl<S: Shared> Turns<'_, S> {
             Kind::CopyIn => self.copy_in_caller(turns, laps),
             Kind::CopyRate | Kind::CopyRateReadOnly => self.copy_sender(turns, laps),
             Kind::SlotRate => self.slot_sender(turns, laps),
-            Kind::Eventfd => self.eventfd_caller(turns, laps),
+            Kind::Eventfd => self.eventfd_caller(turns, laps, false),
+            Kind::EventfdTicking => self.eventfd_caller(turns, laps, true),
             Kind::EventfdWatched => self.watched_caller(turns, laps),
         }
     }
@@ -92,7 +93,8 @@ impl<S: Shared> Turns<'_, S> {
             Kind::CopyRate => self.copy_receiver(turns, self.stream()?),
             Kind::CopyRateReadOnly => self.copy_receiver(turns, self.stream()?.seen()),
             Kind::SlotRate => self.slot_receiver(turns),
-            Kind::Eventfd => self.eventfd_callee(turns),
+            Kind::Eventfd => self.eventfd_callee(turns, false),
+            Kind::EventfdTicking => self.eventfd_callee(turns, true),
             Kind::EventfdWatched => self.watched_callee(turns),
         }
     }
