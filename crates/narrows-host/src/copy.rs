@@ -199,15 +199,16 @@ unsafe fn words<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
         // the type has no alignment. Volatile: the compiler would make vectors of them.
         unsafe { to.add(at).cast::<Word>().write(from.add(at).cast::<Word>().read_volatile()) }
     };
-    // Not in a loop: one that is not unrolled costs more than it copies.
-    word(0);
-    word(8);
-    if N > 2 {
-        word(16);
-        word(len - 24);
-    }
-    word(len - 16);
+    // Not in a loop: one that is not unrolled costs more than it copies. The last first: a stream of
+    // slots that are each stored forwards takes 1.4 times as long on a Zen 4, whatever the words' size.
     word(len - 8);
+    word(len - 16);
+    if N > 2 {
+        word(len - 24);
+        word(16);
+    }
+    word(8);
+    word(0);
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub(super) fn items() -> Vec<Item> {
         Item::Limit(Kind::SlotEachWay, 0),
         Item::Limit(Kind::CopyInTurn, LONG),
         Item::Limit(Kind::CopyIn, LONG),
-        Item::Limit(Kind::Eventfd, 0),
+        Item::Limit(Kind::EventfdTicking, 0),
         Item::Messages(batched(), SLOT),
         Item::Messages(copy(), SHORT),
         Item::Stamp,
@@ -79,7 +79,7 @@ pub(super) struct Parts {
     pub copies: Figure,
     /// Of these, the caller's copying in.
     pub copy_in: Figure,
-    /// Eventfds there and back, each side asleep until it comes.
+    /// Eventfds there and back, each side asleep until it comes, as a node sleeps: with its core's tick kept.
     pub eventfd: Figure,
     /// A round trip of messages in slots.
     pub slot: Figure,
@@ -196,7 +196,7 @@ impl Parts {
             slots: figure(Item::Limit(Kind::SlotEachWay, 0))?,
             copies: figure(Item::Limit(Kind::CopyInTurn, LONG))?,
             copy_in: figure(Item::Limit(Kind::CopyIn, LONG))?,
-            eventfd: figure(Item::Limit(Kind::Eventfd, 0))?,
+            eventfd: figure(Item::Limit(Kind::EventfdTicking, 0))?,
             slot: figure(Item::Messages(batched(), SLOT))?,
             rung: figure(Item::Messages(copy(), SHORT))?,
             calls: calls.into_iter().collect::<Option<_>>()?,

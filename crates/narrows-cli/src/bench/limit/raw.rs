@@ -143,8 +143,13 @@ impl Mapping {
     /// Copies a payload into the slot of message `index`.
     #[inline(always)]
     pub fn fill_slot(&self, ring: Area, index: u64, payload: &[u8; SLOT_PAYLOAD]) {
-        // SAFETY: 8 + 48 bytes fit a slot, asserted above; `payload` is private memory.
-        unsafe { ptr::copy_nonoverlapping(payload.as_ptr(), self.slot(ring, index).add(8), 48) }
+        let (from, to) = (payload.as_ptr().cast::<u64>(), self.slot(ring, index).cast::<u64>());
+        // The last first, as the stack stores them. Volatile: as they are written here.
+        for at in (0..SLOT_PAYLOAD / 8).rev() {
+            // SAFETY: 8 + 48 bytes fit a slot, asserted above, which is aligned to its size; `payload` is
+            // private memory, of bytes.
+            unsafe { to.add(1 + at).write_volatile(from.add(at).read_unaligned()) }
+        }
     }
 
     /// Copies the payload of message `index` out of its slot.
