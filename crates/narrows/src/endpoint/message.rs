@@ -194,7 +194,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         match payload {
-            Payload::Bytes(bytes) => self.try_send_bytes(from, to, [priority.into(), tag], bytes),
+            Payload::Bytes(bytes) => self.try_send_bytes(from, &to, [priority.into(), tag], bytes),
             payload => self.attempt(from, to, &mut Message { priority, tag, payload }),
         }
     }
@@ -214,7 +214,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.try_send_bytes(from, to, [priority.into(), tag], bytes).is_ok()
+            && self.try_send_bytes(from, &to, [priority.into(), tag], bytes).is_ok()
         {
             return Ok(());
         }

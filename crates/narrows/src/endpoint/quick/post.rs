@@ -8,19 +8,20 @@ use crate::memory::{Ack, Descriptor, Shared, Way};
 use crate::platform::Platform;
 
 impl<P: Platform> Node<P> {
-    /// As [`Node::try_send`].
+    /// As [`Node::try_send`]. The address by reference: one that was made a moment ago would be copied in
+    /// other pieces than it was stored in (DESIGN, "The short way").
     #[inline]
     pub(in crate::endpoint) fn try_send_bytes(
         &mut self,
         from: Port,
-        to: Address,
+        to: &Address,
         [priority, tag]: [u16; 2],
         bytes: &[u8],
     ) -> Result<(), SendError> {
         if self.post_usual(from, to, [priority, tag], bytes) {
             return Ok(());
         }
-        self.try_send_further(&to, bytes, from, [priority, tag])
+        self.try_send_further(to, bytes, from, [priority, tag])
     }
 
     /// Sends a message of no flow that fits a slot which is known to be free, over the first link, from
@@ -29,7 +30,7 @@ impl<P: Platform> Node<P> {
     fn post_usual(
         &mut self,
         from: Port,
-        to: Address,
+        to: &Address,
         [priority, tag]: [u16; 2],
         bytes: &[u8],
     ) -> bool {
