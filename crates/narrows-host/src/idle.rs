@@ -76,9 +76,11 @@ fn ends_too_soon(since: u64, apart: u64, held: u64) -> bool {
 mod tests {
     use std::time::Duration;
 
+    use narrows::platform::{Platform as _, Wait};
     use rustix::time::timerfd_gettime;
 
     use super::*;
+    use crate::{Host, Options};
 
     fn runs(idle: &Idle) -> bool {
         timerfd_gettime(&idle.timer).unwrap().it_value.tv_nsec > 0
@@ -111,5 +113,27 @@ mod tests {
             runs(&idle)
         });
         assert!(often, "a million sleeps in a row set no timer");
+    }
+
+    #[test]
+    fn nodes_that_sleep_often_keep_the_tick_and_loops_around_nodes_too() {
+        type Act<'a> = (&'a str, &'a dyn Fn(&Host), bool);
+        let sleep = |host: &Host| {
+            host.wait(std::iter::empty(), Wait::Bell, Some(clock::now()));
+        };
+        let timer = |host: &Host| {
+            host.wait(std::iter::empty(), Wait::Timer, Some(clock::now()));
+        };
+        let acts: [Act<'_>; 3] =
+            [("a sleep", &sleep, true), ("hearing", &Host::hear, true), ("a timer", &timer, false)];
+        for (what, act, keeps) in acts {
+            let directory = tempfile::tempdir().unwrap();
+            let host = Options::new("a").directory(directory.path()).open().unwrap();
+            let kept = (0..if keeps { 1_000_000 } else { 100 }).any(|_| {
+                act(&host);
+                runs(&host.sets().idle)
+            });
+            assert_eq!(kept, keeps, "{what}");
+        }
     }
 }
