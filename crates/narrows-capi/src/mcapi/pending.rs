@@ -108,7 +108,8 @@ impl<H: Home> Node<H> {
             Some(first) if *first == request => self.attempt(request, &mut Stuck::default()),
             _ => done,
         };
-        if done.is_pending() {
+        // Where there is no room for a node's peer, another may have left since the last look.
+        if done.is_pending() || done.status == Status::EndpGetLimit {
             self.progress();
         } else {
             self.end(request, done);
