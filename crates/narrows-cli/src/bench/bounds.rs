@@ -27,6 +27,8 @@ enum Figure {
     Thinking,
     /// A limit beside the simplest of its like.
     Floor(Kind),
+    /// A limit in messages one way, in millions a second, beside the simplest of its like.
+    FloorRate(Kind),
     /// A limit in bytes one way, in GiB a second, beside a copy.
     Pages(Kind),
     /// Messages one way, in millions a second, beside a limit.
@@ -62,7 +64,9 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let large = LARGE.min(asked.longest(Placement::External));
     let mut plans = plans(large)?;
     plans.retain(|plan| match plan.figure {
-        Figure::Floor(kind) | Figure::Pages(kind) => asked.chip.is_none() || !kind.is_of_hosts(),
+        Figure::Floor(kind) | Figure::FloorRate(kind) | Figure::Pages(kind) => {
+            asked.chip.is_none() || !kind.is_of_hosts()
+        }
         _ => true,
     });
     let trials: Vec<Trial> = plans.iter().map(|plan| (plan.strategy, large)).collect();
@@ -121,6 +125,7 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         row("thinking, read-only", Figure::Floor(Kind::ThinkingReadOnly), spin, 0, None),
         row("one way, slot", Figure::Rate(Kind::SlotRate), spin, SHORT, least(0.95)),
         row("batches, slot", Figure::RateAll(Kind::SlotRate), spin, SHORT, least(0.95)),
+        row("slots, fenced", Figure::FloorRate(Kind::SlotRateFenced), spin, SHORT, None),
         row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
         row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, large, least(0.95)),
@@ -148,7 +153,9 @@ impl Plan {
             }
             Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
             Figure::RateAll(_) => pair.stream_all(self.strategy, self.bytes, TRIAL)?,
-            Figure::Floor(_) | Figure::Pages(_) | Figure::Load(_) => return Ok(()),
+            Figure::Floor(_) | Figure::FloorRate(_) | Figure::Pages(_) | Figure::Load(_) => {
+                return Ok(());
+            }
         };
         self.count = iterations(ns);
         Ok(())
@@ -175,6 +182,10 @@ impl Plan {
                 };
                 let limit = pair.allowed(limit, bytes, place)?;
                 (pair.allowed(kind, bytes, place)?, limit)
+            }
+            Figure::FloorRate(kind) => {
+                let limit = pair.allowed(Kind::SlotRate, bytes, place)?;
+                (self.rate(pair.allowed(kind, bytes, place)?), self.rate(limit))
             }
             Figure::Pages(kind) => {
                 let limit = pair.allowed(Kind::CopyRate, bytes, place)?;
@@ -215,7 +226,7 @@ impl Plan {
 
     fn row(&self, series: &Series) -> Option<BenchRow> {
         let unit = match (self.figure, self.slow) {
-            (Figure::Rate(_) | Figure::RateAll(_), false) => "Mmsg/s",
+            (Figure::Rate(_) | Figure::RateAll(_) | Figure::FloorRate(_), false) => "Mmsg/s",
             (Figure::Rate(_) | Figure::RateAll(_), true) => "msg/s",
             (Figure::Volume(_) | Figure::Pages(_), false) => "GiB/s",
             (Figure::Volume(_) | Figure::Pages(_), true) => "MiB/s",

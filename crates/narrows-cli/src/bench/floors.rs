@@ -10,6 +10,8 @@ use crate::failure::{Failure, Kind as Failed};
 use crate::place::Place;
 use crate::report::BenchRow;
 
+/// Rings of slots by hand.
+const SLOTS: [Kind; 2] = [Kind::SlotRate, Kind::SlotRateFenced];
 const BYTES: [usize; 4] = [64, 1024, 4096, 65536];
 const ROUNDS: u16 = 31;
 /// What an eventfd stands in for.
@@ -51,8 +53,9 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
         let text = format!("no memory carries {bytes} bytes here, but up to {most}: name fewer");
         return Err(Failure::new(Failed::Usage, text));
     }
-    let last = [Kind::SlotRate, Kind::Eventfd, Kind::EventfdWatched, Kind::EventfdTicking];
-    let last = last.into_iter().filter(|kind| host || !kind.is_of_hosts());
+    let bells = [Kind::Eventfd, Kind::EventfdWatched, Kind::EventfdTicking];
+    let last = SLOTS.into_iter().chain(bells);
+    let last = last.filter(|kind| host || !kind.is_of_hosts());
     floors.extend(last.map(|kind| Floor { kind, bytes: 0, placement: Placement::External }));
     let longest = floors.iter().map(|floor| floor.bytes).max().unwrap_or(0);
     let needs = Needs { trials: &[], longest, steps: floors.len() + 1 };
@@ -98,7 +101,7 @@ impl Measure for Floors {
             for _ in 0..task.rounds(ROUNDS) {
                 series.push_alone(task.pair.allowed(kind, bytes, placement)?);
             }
-            let bytes = if kind == Kind::SlotRate { super::limit::SLOT_PAYLOAD } else { bytes };
+            let bytes = if SLOTS.contains(&kind) { super::limit::SLOT_PAYLOAD } else { bytes };
             rows.extend(series.row(name, bytes, NS));
             task.step();
         }

@@ -91,6 +91,8 @@ pub enum Kind {
     CopyRateReadOnly,
     /// One way; [`SLOT_PAYLOAD`] bytes in a slot of one line, through a ring. Takes no size.
     SlotRate,
+    /// As `SlotRate`, with a full fence behind each message, as a receiver that may sleep needs.
+    SlotRateFenced,
     /// Round trip of bare blocking reads and writes of two eventfds.
     Eventfd,
     /// As `Eventfd`, each side asleep in a wait on a set that has its eventfd, edge-triggered, unread.
@@ -101,7 +103,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::LineEachWay,
         Self::LineReadOnly,
         Self::LineThinking,
@@ -115,6 +117,7 @@ impl Kind {
         Self::CopyRate,
         Self::CopyRateReadOnly,
         Self::SlotRate,
+        Self::SlotRateFenced,
         Self::Eventfd,
         Self::EventfdWatched,
         Self::EventfdTicking,
@@ -136,6 +139,7 @@ impl Kind {
             Self::CopyRate => "copy, one way",
             Self::CopyRateReadOnly => "copy, one way, read-only",
             Self::SlotRate => "slot ring, one way",
+            Self::SlotRateFenced => "slot ring, one way, fenced",
             Self::Eventfd => "eventfd",
             Self::EventfdWatched => "eventfd, watched",
             Self::EventfdTicking => "eventfd, ticking",
@@ -148,13 +152,14 @@ impl Kind {
     }
 
     /// Whether a chip cannot have it: its memory has no pages, its bells are in no set and its
-    /// cores have no tick.
+    /// cores have neither a store buffer nor a tick.
     pub(crate) fn is_of_hosts(self) -> bool {
         matches!(
             self,
             Self::LineReadOnly
                 | Self::ThinkingReadOnly
                 | Self::CopyRateReadOnly
+                | Self::SlotRateFenced
                 | Self::EventfdWatched
                 | Self::EventfdTicking
         )
@@ -189,7 +194,7 @@ impl Kind {
             Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn => {
                 ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)
             }
-            Self::SlotRate => 16_384,
+            Self::SlotRate | Self::SlotRateFenced => 16_384,
             Self::Eventfd | Self::EventfdWatched | Self::EventfdTicking => 100,
         }
     }
@@ -197,7 +202,7 @@ impl Kind {
     /// Bytes of private memory that an iteration reads or fills.
     pub(crate) fn bytes(self, asked: usize) -> io::Result<usize> {
         match self {
-            Self::SlotRate | Self::SlotEachWay => Ok(SLOT_PAYLOAD),
+            Self::SlotRate | Self::SlotRateFenced | Self::SlotEachWay => Ok(SLOT_PAYLOAD),
             _ if !self.has_payload() => Ok(0),
             _ if asked <= MAX_BYTES => Ok(asked),
             _ => Err(turns::too_long(asked)),

@@ -65,7 +65,7 @@ impl<S: Shared> Turns<'_, S> {
         Ok(())
     }
 
-    pub(super) fn slot_sender<T: Timer>(
+    pub(super) fn slot_sender<T: Timer, const FENCE: bool>(
         &mut self,
         turns: Range<u64>,
         laps: &mut Laps<T>,
@@ -82,7 +82,7 @@ impl<S: Shared> Turns<'_, S> {
             }
             stamp(&mut payload, turn);
             self.shared.fill_slot(Area::There, turn, &payload);
-            self.shared.store(self.shared.sequence(Area::There, turn), turn + 1, false);
+            self.shared.store(self.shared.sequence(Area::There, turn), turn + 1, FENCE);
             self.shared.prefetch_slot(Area::There, turn + AHEAD);
         }
         self.wait(credit, |word| word == turns.end)?;
