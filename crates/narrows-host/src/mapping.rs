@@ -155,6 +155,16 @@ impl Range {
         // `new` has seen to it that a slot is inside the mapping from there.
         unsafe { self.first.add(start as usize).cast().as_ref() }
     }
+
+    /// The words of the `N` slots, a power of two, among which a slot is. None if the range has fewer.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn slots<const N: usize>(&self, slot: u32) -> Option<&[[AtomicU32; SLOT]; N]> {
+        let words = (N * SLOT) as u32;
+        let start = self.slot_start(slot) & !(words - 1);
+        // SAFETY: a multiple of `words` that is below the number of words, which is one too.
+        (self.mask >= words - 1).then(|| unsafe { self.first.add(start as usize).cast().as_ref() })
+    }
 }
 
 /// Where the payload in a slot is.
@@ -292,6 +302,29 @@ impl WordsMut for OwnWords {
     #[inline(always)]
     fn prefetch(&self, slot: u32, _line: u32) {
         prefetch_to_write(self.0.first, self.0.slot_start(slot));
+    }
+    #[cfg(target_arch = "x86_64")]
+    const TOGETHER: u32 = 8;
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn fetch_to_write(&self, slot: u32, _line: u32) {
+        let Some(slots) = self.0.slots::<8>(slot) else { return };
+        // Written out: it is to be no loop where code is made short.
+        // SAFETY: each is a byte of the last word of one of the slots, in a mapping that may be written.
+        unsafe {
+            std::arch::asm!(
+                "mov byte ptr [{slots} + 0x3c], 0",
+                "mov byte ptr [{slots} + 0x7c], 0",
+                "mov byte ptr [{slots} + 0xbc], 0",
+                "mov byte ptr [{slots} + 0xfc], 0",
+                "mov byte ptr [{slots} + 0x13c], 0",
+                "mov byte ptr [{slots} + 0x17c], 0",
+                "mov byte ptr [{slots} + 0x1bc], 0",
+                "mov byte ptr [{slots} + 0x1fc], 0",
+                slots = in(reg) slots,
+                options(nostack, preserves_flags)
+            );
+        }
     }
 }
 

@@ -142,8 +142,11 @@ impl<P: Platform> Node<P> {
         if self.calm == RESTLESS {
             return false;
         }
-        self.links.flush(&self.platform);
-        self.links.glance(P::LOOKS)
+        let seen = self.links.glance(P::LOOKS);
+        if !seen {
+            self.links.flush(&self.platform);
+        }
+        seen
     }
 
     /// Looks at everything and then waits for room on a link, unless it was found to have ended: nothing

@@ -195,6 +195,18 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         &self.lists[usize::from(self.recent) % MAX_CLASSES]
     }
 
+    /// Where the free blocks of the class of which one was taken last lie, in the order in which they are
+    /// taken.
+    pub(super) fn coming(&self) -> impl Iterator<Item = u32> {
+        let list = self.recent();
+        let mut at = list.first;
+        core::iter::from_fn(move || {
+            let here = at;
+            at = *self.books.get(usize::from(here))?;
+            Some(list.start.wrapping_add(u32::from(here).wrapping_mul(list.stride)))
+        })
+    }
+
     /// Takes a block of the class of which one was taken last, if it is the smallest that will do.
     #[inline(always)]
     fn take_again(&mut self, mark: u16, placement: Placement, len: u32) -> Option<(Block, u32)> {

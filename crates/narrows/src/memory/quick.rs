@@ -1,7 +1,7 @@
 //! The short way over the memory: what fits a slot or a block that is free, and a message that can
 //! be taken straight to where it is used. What it cannot do it leaves as it was, for the long way.
 
-use super::{Ack, Block, Descriptor, Shared};
+use super::{Ack, Block, Descriptor, Producer, Shared};
 use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
@@ -49,6 +49,7 @@ impl<P: Platform> Shared<P> {
         let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
         if fits {
             let words = Descriptor::completed(words, payload.len() as u32, priority);
+            self.tx.fetch();
             self.tx.announce(priority);
             self.tx.put_words(words, payload);
         }
@@ -70,6 +71,9 @@ impl<P: Platform> Shared<P> {
     pub fn post_in_block(&mut self, mut descriptor: Descriptor, way: Way, payload: &[u8]) -> bool {
         if !self.tx.known_room() {
             return false;
+        }
+        if payload.len() <= SHORT && self.tx.fetches() {
+            self.fetch_blocks();
         }
         let block = way.pool.and_then(|pool| self.bring(pool, payload));
         let Some(block) = block else { return false };
@@ -115,6 +119,17 @@ impl<P: Platform> Shared<P> {
         }
         self.own.clean(offset, len);
         Some(block)
+    }
+
+    /// Fetches the first lines of the blocks that are taken next, of one for each slot whose line is.
+    #[cold]
+    #[inline(never)]
+    fn fetch_blocks(&self) {
+        let blocks = self.pool.coming().take(Producer::<P::Own, P::Peer>::TOGETHER as usize);
+        for offset in blocks {
+            // It cannot fail: the layout was seen to be inside the region.
+            let _ = self.own.write_short(offset, &[0]);
+        }
     }
 
     /// Takes a block to lend, whatever was taken last, and looks for returned ones if none of the smallest

@@ -83,6 +83,18 @@ pub trait WordsMut: Words {
     }
     /// Hints that a slot will be stored to soon.
     fn prefetch(&self, _slot: u32, _line: u32) {}
+    /// Slots whose lines a writer fetches together before it fills them, a power of two; 0 where that is of
+    /// no use. The lines that a reader has looked at since come at the first store alone, and one by one each
+    /// would hold up the fence behind its message.
+    const TOGETHER: u32 = 0;
+    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots from `slot` on, a multiple of that:
+    /// their lines come at the same time. All of them are free, so nobody reads what it is.
+    #[inline(always)]
+    fn fetch_to_write(&self, slot: u32, line: u32) {
+        for ahead in 1..=Self::TOGETHER {
+            self.store(slot.wrapping_add(ahead).wrapping_mul(line).wrapping_sub(1), 0);
+        }
+    }
 }
 
 /// A view of one region. Addresses are offsets in bytes from its start, never pointers.

@@ -117,6 +117,7 @@ impl Words for HeapWords {
 }
 
 impl WordsMut for HeapWords {
+    const TOGETHER: u32 = 4;
     fn store(&self, index: u32, value: u32) {
         self.write_bytes(index, &value.to_le_bytes());
     }

@@ -101,6 +101,7 @@ impl Words for Range {
 }
 
 impl WordsMut for Range {
+    const TOGETHER: u32 = 2;
     fn store(&self, index: u32, value: u32) {
         self.store_as(index, value, Relaxed);
     }

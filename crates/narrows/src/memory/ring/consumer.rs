@@ -262,7 +262,9 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         if Q::Words::READ_AHEAD == 0 || taken < Q::Words::READ_AHEAD {
             return;
         }
-        let enough = |rx: &Self| rx.watched(Q::Words::READ_AHEAD).changed();
+        // As many as are taken until this is asked again: a slot that is asked for too early would have
+        // to come back to the sender.
+        let enough = |rx: &Self| rx.watched(batch(rx.count)).changed();
         let pauses = if may_pause && !enough(self) { PAUSES } else { 0 };
         (0..pauses).for_each(|_| core::hint::spin_loop());
         if enough(self) {

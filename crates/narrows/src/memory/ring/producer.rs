@@ -3,9 +3,6 @@
 use crate::memory::{Corrupt, Descriptor, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 
-/// Slots ahead that the sender asks for while it writes one.
-const AHEAD: u32 = 8;
-
 /// The number of no port, where [`Producer`] has that of one.
 const NOBODY: u32 = 0xffff << 16;
 
@@ -115,6 +112,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
+        self.fetch();
         self.announce(descriptor.priority);
         self.put(descriptor, payload);
     }
@@ -172,8 +170,27 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     fn claim(&mut self) -> u32 {
         let slot = self.head;
         self.head = slot.wrapping_add(1);
-        self.slots.prefetch(slot.wrapping_add(AHEAD), self.line);
         slot
+    }
+
+    /// Slots whose lines are fetched together, or 0.
+    pub(in crate::memory) const TOGETHER: u32 = O::Words::TOGETHER;
+
+    /// Whether the next message is the first that goes to slots whose lines are fetched together.
+    #[inline(always)]
+    pub(in crate::memory) fn fetches(&self) -> bool {
+        Self::TOGETHER != 0 && self.head.is_multiple_of(Self::TOGETHER)
+    }
+
+    /// Fetches the lines of the next slots together, if it is time to and they are known to be free.
+    #[inline(always)]
+    pub(in crate::memory) fn fetch(&self) {
+        if self.fetches() {
+            core::hint::cold_path();
+            if self.full.wrapping_sub(self.head) >= Self::TOGETHER {
+                self.slots.fetch_to_write(self.head, self.line);
+            }
+        }
     }
 
     /// The next slot is going to be written: its line comes meanwhile.

@@ -157,3 +157,19 @@ fn internal_blocks_come_back_last_in_first_out_and_others_in_turn() {
         assert_eq!(pool.take(placement, size).map(Block::index), Ok(next));
     }
 }
+
+#[test]
+fn it_is_known_where_the_next_blocks_come() {
+    for placement in [Placement::Internal, Placement::External] {
+        let mut pool = Pool::new(layout(), vec![0; layout().blocks() as usize]);
+        let taken = [(); 3].map(|()| pool.take_to_lend(placement, 8).expect("free").0);
+        for block in [taken[1], taken[0]] {
+            pool.reclaim(block).expect("lent");
+        }
+        let coming: Vec<u32> = pool.coming().collect();
+        let next = |_| pool.take_quickly(placement, 8).map(|(_, offset)| offset);
+        let followed: Vec<u32> = (0..9).map_while(next).collect();
+        assert_eq!(coming, followed);
+        assert!(coming.len() >= 2 && pool.coming().next().is_none());
+    }
+}

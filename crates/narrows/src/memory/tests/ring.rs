@@ -102,8 +102,9 @@ fn slots_ahead_are_asked_for_only_where_so_many_messages_have_gathered() {
     // So many are there when credit for `taken` is given, so far ahead are slots asked for then.
     for (taken, there, may_pause, ahead) in [
         (8, 0, true, 0),
-        (8, 3, false, 0),
-        (8, 4, true, 4),
+        (8, 7, false, 0),
+        (8, 7, true, 0),
+        (8, 8, true, 4),
         (8, 20, false, 4),
         (3, 20, true, 0),
         (4, 20, true, 4),
@@ -128,6 +129,35 @@ fn slots_ahead_are_asked_for_only_where_so_many_messages_have_gathered() {
     tx.publish(&message(0), &[]);
     rx.advance(0);
     assert_eq!(heap::asked(), None, "nothing ahead behind a wait");
+}
+
+#[test]
+fn lines_are_fetched_together_of_free_slots_alone() {
+    const PAYLOAD: [u8; 48] = [0xff; 48];
+    let of_a = layout(8, 4);
+    let (mine, theirs) = (formatted(&of_a), formatted(&layout(8, 0)));
+    let mut tx = Producer::new(&of_a, &mine, &layout(8, 0), &theirs).expect("fits");
+    let mut rx = Consumer::new(&layout(8, 0), &theirs, &of_a, &mine).expect("fits");
+    let last_words = || [0, 1, 2, 3, 4, 5, 6, 7].map(|slot| mine.word(1024 + slot * 64 + 60));
+    for number in 0..128u32 {
+        let unread = number / 8 % 8;
+        while tx.sent() - rx.taken() > unread {
+            let mut payload = [0; 48];
+            rx.payload(&mut payload);
+            assert_eq!(payload, PAYLOAD, "message {} with {unread} behind it", rx.taken());
+            rx.advance(0);
+        }
+        rx.give_credit();
+        tx.catch_up().expect("credit");
+        let (slot, free) = (number as usize + 4, 8 - (tx.sent() - rx.taken()));
+        let mut expected = last_words();
+        tx.publish(&message(0), &PAYLOAD);
+        if slot.is_multiple_of(4) && free >= 4 {
+            [1, 2, 3].iter().for_each(|ahead| expected[(slot + ahead) % 8] = 0);
+        }
+        expected[slot % 8] = u32::MAX;
+        assert_eq!(last_words(), expected, "message {number}, {free} slots free");
+    }
 }
 
 #[test]

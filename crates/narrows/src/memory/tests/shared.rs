@@ -47,6 +47,35 @@ fn a_block_travels_and_comes_back() {
 }
 
 #[test]
+fn lines_of_the_blocks_that_come_next_are_fetched_together() {
+    let layout = Layout::new(64, 8, &[class(Placement::External, 64, 8)]).expect("possible");
+    let way = Way::from(&Strategy { placement: Placement::External, ..Strategy::default() });
+    let mut pair = pair(&layout, &layout);
+    let first_bytes = |pair: &Pair| {
+        let bytes = pair.of_a.bytes();
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|index| {
+            let (offset, _) = pair.a.own_block(Block::new(0, index)).expect("there");
+            bytes[offset as usize]
+        })
+    };
+    let rest = first_bytes(&pair)[7];
+    assert_ne!(rest, 0, "what a test would see of a block that was fetched");
+    for (sent, fetched) in [(1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (6, 8)] {
+        assert!(pair.a.post_in_block(message(1), way, &[7; 64]));
+        let expected = |at| {
+            if at < sent {
+                7
+            } else if at < fetched {
+                0
+            } else {
+                rest
+            }
+        };
+        assert_eq!(first_bytes(&pair), [0, 1, 2, 3, 4, 5, 6, 7].map(expected), "{sent} sent");
+    }
+}
+
+#[test]
 fn what_is_short_takes_no_longer_block_while_a_short_one_has_come_back() {
     let external = |size, count| class(Placement::External, size, count);
     let layout = Layout::new(64, 8, &[external(64, 2), external(4096, 2)]).expect("possible");
