@@ -19,7 +19,8 @@ use crate::clock;
 use crate::engine::Engine;
 use crate::mapping::{self, PeerWords};
 use crate::memory::{PeerRegion, Region};
-use crate::rendezvous::{News, Rendezvous, SUPERVISION, Sets, WAKER, listen_to, wait_for};
+use crate::rendezvous::{News, Rendezvous};
+use crate::sets::{Sets, WAKER, is_supervision, listen_to, no_events, wait_for};
 use crate::trace::{Stamps, Trace};
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
@@ -122,9 +123,7 @@ impl Host {
     /// [`Node::poll`](narrows::endpoint::Node::poll); where such a wait reports changes only (tokio,
     /// mio), its readiness is cleared before this call, not after it.
     pub fn hear(&self) {
-        let none =
-            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let mut events = [none; 16];
+        let mut events = no_events::<16>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         for _ in 0..HEARD_AT_ONCE {
             let heard = epoll::wait(&self.sets.bells, &mut events[..], Some(&at_once));
@@ -132,10 +131,6 @@ impl Host {
             if heard == 0 {
                 break;
             }
-            let is_supervision = |event: &epoll::Event| {
-                let data = event.data;
-                data.u64() == SUPERVISION
-            };
             if events.iter().take(heard).any(is_supervision) {
                 self.with(Rendezvous::turn);
             }
@@ -209,9 +204,7 @@ impl Host {
     }
 
     fn sleep(&self, bell: bool, deadline: Option<Instant>) -> Woken {
-        let none =
-            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let mut events = [none; 16];
+        let mut events = no_events::<16>();
         loop {
             if self.news.get() {
                 return Woken::Event;
@@ -242,10 +235,7 @@ impl Host {
                 }
                 continue;
             }
-            let of_supervision = |event: &epoll::Event| {
-                let data = event.data;
-                !bell || data.u64() == SUPERVISION
-            };
+            let of_supervision = |event: &epoll::Event| !bell || is_supervision(event);
             let heard = events.get(..heard).unwrap_or(&events);
             let news = heard.iter().any(of_supervision);
             self.looked.set(!news);

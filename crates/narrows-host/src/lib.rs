@@ -59,6 +59,7 @@ mod memory;
 mod options;
 mod packet;
 mod rendezvous;
+mod sets;
 pub mod system;
 mod trace;
 mod watch;

@@ -16,7 +16,8 @@ use crate::engine::Engine;
 use crate::error::OpenError;
 use crate::host::Host;
 use crate::idle::Idle;
-use crate::rendezvous::{Identity, Rendezvous, Sets};
+use crate::rendezvous::{Identity, Rendezvous};
+use crate::sets::Sets;
 use crate::watch::Ticker;
 use crate::{clock, system};
 

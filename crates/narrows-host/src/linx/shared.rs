@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use narrows::platform::{Platform, Woken};
 use narrows::strategy::Notification;
-use rustix::event::{Timespec, epoll};
+use rustix::event::Timespec;
 
 use super::Stack;
 use super::core::Core;
 use super::lock::{self, Led, Lock};
 use super::waits::{Awaited, Waits};
-use crate::rendezvous::{SUPERVISION, Sets};
+use crate::sets::{Sets, is_supervision, no_events};
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);
@@ -124,15 +124,10 @@ impl Shared {
             tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(within.subsec_nanos()),
         });
-        let none =
-            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let mut events = [none; 16];
+        let mut events = no_events::<16>();
         // What fails here ends the sleep, as an interruption does.
         let heard = self.sets.sleep(&mut events, within).unwrap_or(0);
-        events.iter().take(heard).any(|event| {
-            let data = event.data;
-            data.u64() == SUPERVISION
-        })
+        events.iter().take(heard).any(is_supervision)
     }
 
     /// Sleeps as the leader, after it has looked for so long.

@@ -9,12 +9,13 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use super::{Connection, Rendezvous, Stage, hunt_error, listen_to};
+use super::{Connection, Rendezvous, Stage, hunt_error};
 use crate::Host;
 use crate::aio;
 use crate::bell::Bell;
 use crate::memory::{PeerRegion, Region};
 use crate::packet::{self, Hello, Received, Refusal};
+use crate::sets::listen_to;
 use crate::system::peer_user;
 
 /// Connections that have not said who they are.

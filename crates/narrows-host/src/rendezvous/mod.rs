@@ -12,22 +12,19 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Event, HuntError, Platform};
-use rustix::event::{PollFd, PollFlags, epoll, poll};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::event::epoll;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
 use crate::directory::{Bound, Directory};
-use crate::idle::Idle;
 use crate::memory::Region;
 use crate::packet::{self, Hello};
+use crate::sets::{SUPERVISION, Sets, listen_to, no_events};
 use crate::system::peer_user;
 use crate::watch::Ticker;
-
-/// In nanoseconds.
-const MILLISECOND: i64 = 1_000_000;
 
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
@@ -43,12 +40,6 @@ const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
 /// Keys of connections start behind these.
 const FIRST_KEY: u32 = 8;
-/// What the set of all bells says of the supervision set inside it.
-pub(crate) const SUPERVISION: u64 = u64::MAX;
-
-/// What it says of a bell of this process's own.
-pub(crate) const WAKER: u64 = u64::MAX - 1;
-
 /// What a hunt ends with.
 pub(crate) type News = Result<Event<Host>, (Name, HuntError)>;
 
@@ -98,28 +89,6 @@ struct Hunt {
     greeted: Option<u32>,
 }
 
-/// What a node sleeps on.
-pub(crate) struct Sets {
-    /// Everything that can happen at the rendezvous.
-    pub supervision: OwnedFd,
-    /// All bells, and `supervision`.
-    pub bells: OwnedFd,
-    /// The core under whoever sleeps on them.
-    pub idle: Idle,
-}
-
-impl Sets {
-    /// Sleeps until a bell rings or there is something to do at the rendezvous, as [`wait_for`] does.
-    pub(crate) fn sleep(
-        &self,
-        events: &mut [epoll::Event],
-        timeout: Option<Timespec>,
-    ) -> io::Result<usize> {
-        self.idle.begins();
-        wait_for(&self.bells, events, timeout)
-    }
-}
-
 /// This node's place among the others of its domain.
 pub(crate) struct Rendezvous {
     me: Identity,
@@ -135,32 +104,6 @@ pub(crate) struct Rendezvous {
     dead: Vec<(Name, Instant)>,
     /// What the stack has not been told.
     pub news: VecDeque<News>,
-}
-
-/// Adds a descriptor to a set.
-pub(crate) fn listen_to(set: &OwnedFd, fd: BorrowedFd<'_>, key: u64, edge: bool) -> io::Result<()> {
-    let flags =
-        if edge { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
-    epoll::add(set, fd, epoll::EventData::new_u64(key), flags)
-}
-
-/// Waits for descriptors of a set, and may return before the timeout for no reason: a set waits
-/// whole milliseconds, so a longer timeout is cut to them, and what is left is waited for on the
-/// set's own descriptor. (One call does both, but only from Linux 5.11 on.)
-pub(crate) fn wait_for(
-    set: &OwnedFd,
-    events: &mut [epoll::Event],
-    timeout: Option<Timespec>,
-) -> io::Result<usize> {
-    let Some(timeout) = timeout else { return epoll::wait(set, events, None) };
-    let whole = timeout.tv_nsec / MILLISECOND * MILLISECOND;
-    if (timeout.tv_sec > 0 || whole > 0 || timeout.tv_nsec == 0)
-        || poll(&mut [PollFd::new(set, PollFlags::IN)], Some(&timeout))? > 0
-    {
-        let timeout = Timespec { tv_nsec: whole, ..timeout };
-        return epoll::wait(set, events, Some(&timeout));
-    }
-    Ok(0)
 }
 
 fn hunt_error(error: Errno) -> HuntError {
@@ -200,9 +143,7 @@ impl Rendezvous {
 
     /// Does what has become possible since the last time.
     pub(crate) fn turn(&mut self) {
-        let none =
-            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        let mut events = [none; 32];
+        let mut events = no_events::<32>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let Ok(count) = epoll::wait(&self.sets.supervision, &mut events[..], Some(&at_once)) else {
             return;
