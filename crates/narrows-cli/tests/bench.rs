@@ -76,12 +76,13 @@ fn named<'a>(rows: &'a [Value], start: &str) -> Vec<&'a Value> {
 #[test]
 fn limits_are_figures_on_their_own() {
     let rows = rows(&["limit", "--bytes", "64"]);
-    assert_eq!(rows.len(), 14);
+    assert_eq!(rows.len(), 15);
     for row in &rows {
         assert!(row["limit"].is_null() && row["value"].as_f64().unwrap() > 0.0, "{row}");
     }
     assert_eq!(named(&rows, "line each way").len(), 5);
     assert_eq!(named(&rows, "copy, one way").len(), 2);
+    assert_eq!(named(&rows, "slot ring, one way").len(), 2);
     assert_eq!(named(&rows, "eventfd").len(), 3);
 }
 
@@ -142,12 +143,13 @@ fn every_bound_stands_beside_its_ratio() {
     let bound = |name: &str| -> Vec<&Value> {
         named(&rows, name).into_iter().map(|row| &row["bound"]).collect()
     };
-    assert_eq!(rows.len(), 18);
+    assert_eq!(rows.len(), 19);
     assert_eq!(bound("spinning"), [&json!({"most": 1.15}); 2]);
     assert_eq!(bound("line, read-only"), [&Value::Null]);
     assert_eq!(bound("memcpy, read-only"), [&Value::Null]);
     assert_eq!(bound("line both write"), [&Value::Null]);
     assert_eq!(bound("slots by hand"), [&Value::Null]);
+    assert_eq!(bound("slots, fenced"), [&Value::Null]);
     assert_eq!(bound("thinking"), [&json!({"most": 1.1}), &Value::Null]);
     assert_eq!(bound("one way"), [&json!({"least": 0.95}); 3]);
     assert_eq!(bound("batches"), [&json!({"least": 0.95}); 2]);
