@@ -179,8 +179,7 @@ pub(crate) unsafe fn copy_to_slot(from: &[u8], to: NonNull<u8>) {
         // SAFETY: the caller vouches for it.
         return unsafe { copy_in(from, to) };
     }
-    // SAFETY: as in `copy_in`; each pair ends within `len`, as the branch says, and together they leave
-    // nothing out of three at most.
+    // SAFETY: as in `copy_in`; each pair ends within `len`, as the branches say.
     unsafe {
         pair::<0>(bytes.add(len - PAIR), to_bytes.add(len - PAIR));
         if len > 2 * PAIR {

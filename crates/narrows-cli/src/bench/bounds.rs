@@ -27,10 +27,10 @@ enum Figure {
     Thinking,
     /// A limit beside the simplest of its like.
     Floor(Kind),
-    /// A limit in messages one way, in millions a second, beside the simplest of its like.
+    /// The same in messages one way, in millions a second.
     FloorRate(Kind),
-    /// A limit in bytes one way, in GiB a second, beside a copy.
-    Pages(Kind),
+    /// The same in bytes one way, in GiB a second.
+    FloorVolume(Kind),
     /// Messages one way, in millions a second, beside a limit.
     Rate(Kind),
     /// The same, many at a time.
@@ -64,7 +64,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let large = LARGE.min(asked.longest(Placement::External));
     let mut plans = plans(large)?;
     plans.retain(|plan| match plan.figure {
-        Figure::Floor(kind) | Figure::FloorRate(kind) | Figure::Pages(kind) => {
+        Figure::Floor(kind) | Figure::FloorRate(kind) | Figure::FloorVolume(kind) => {
             asked.chip.is_none() || !kind.is_of_hosts()
         }
         _ => true,
@@ -129,7 +129,7 @@ fn plans(large: usize) -> Result<Vec<Plan>, Failure> {
         row("one way, pool", Figure::Rate(Kind::CopyRate), spin, LINE, least(0.95)),
         row("batches, pool", Figure::RateAll(Kind::CopyRate), spin, LINE, least(0.95)),
         row("one way, pool", Figure::Volume(Kind::CopyRate), spin, large, least(0.95)),
-        row("memcpy, read-only", Figure::Pages(Kind::CopyRateReadOnly), spin, large, None),
+        row("memcpy, read-only", Figure::FloorVolume(Kind::CopyRateReadOnly), spin, large, None),
         row("asleep", Figure::Trip(Kind::Eventfd), sleep, SHORT, most(1.05)),
         row("asleep, watched", Figure::Floor(Kind::EventfdWatched), sleep, 0, None),
         row("asleep, ticking", Figure::Floor(Kind::EventfdTicking), sleep, 0, None),
@@ -153,7 +153,7 @@ impl Plan {
             }
             Figure::Rate(_) | Figure::Volume(_) => pair.stream(self.strategy, self.bytes, TRIAL)?,
             Figure::RateAll(_) => pair.stream_all(self.strategy, self.bytes, TRIAL)?,
-            Figure::Floor(_) | Figure::FloorRate(_) | Figure::Pages(_) | Figure::Load(_) => {
+            Figure::Floor(_) | Figure::FloorRate(_) | Figure::FloorVolume(_) | Figure::Load(_) => {
                 return Ok(());
             }
         };
@@ -174,22 +174,20 @@ impl Plan {
                 let limit = pair.allowed(Kind::LineThinking, bytes, place)?;
                 (pair.thinking(strategy, bytes, count)?, limit)
             }
-            Figure::Floor(kind) => {
+            Figure::Floor(kind) | Figure::FloorRate(kind) | Figure::FloorVolume(kind) => {
                 let limit = match kind {
                     Kind::ThinkingReadOnly => Kind::LineThinking,
+                    Kind::SlotRateFenced => Kind::SlotRate,
+                    Kind::CopyRateReadOnly => Kind::CopyRate,
                     Kind::EventfdWatched | Kind::EventfdTicking => Kind::Eventfd,
                     _ => Kind::LineEachWay,
                 };
                 let limit = pair.allowed(limit, bytes, place)?;
-                (pair.allowed(kind, bytes, place)?, limit)
-            }
-            Figure::FloorRate(kind) => {
-                let limit = pair.allowed(Kind::SlotRate, bytes, place)?;
-                (self.rate(pair.allowed(kind, bytes, place)?), self.rate(limit))
-            }
-            Figure::Pages(kind) => {
-                let limit = pair.allowed(Kind::CopyRate, bytes, place)?;
-                (self.rate(pair.allowed(kind, bytes, place)?), self.rate(limit))
+                let value = pair.allowed(kind, bytes, place)?;
+                match self.figure {
+                    Figure::Floor(_) => (value, limit),
+                    _ => (self.rate(value), self.rate(limit)),
+                }
             }
             Figure::Rate(floor) | Figure::Volume(floor) => {
                 let limit = pair.allowed(floor, bytes, place)?;
@@ -217,8 +215,8 @@ impl Plan {
         let per_second = 1e9 / ns.max(f64::MIN_POSITIVE);
         let bytes = per_second * self.bytes as f64;
         match (self.figure, self.slow) {
-            (Figure::Volume(_) | Figure::Pages(_), false) => bytes / f64::from(1 << 30),
-            (Figure::Volume(_) | Figure::Pages(_), true) => bytes / f64::from(1 << 20),
+            (Figure::Volume(_) | Figure::FloorVolume(_), false) => bytes / f64::from(1 << 30),
+            (Figure::Volume(_) | Figure::FloorVolume(_), true) => bytes / f64::from(1 << 20),
             (_, false) => per_second / 1e6,
             (_, true) => per_second,
         }
@@ -228,8 +226,8 @@ impl Plan {
         let unit = match (self.figure, self.slow) {
             (Figure::Rate(_) | Figure::RateAll(_) | Figure::FloorRate(_), false) => "Mmsg/s",
             (Figure::Rate(_) | Figure::RateAll(_), true) => "msg/s",
-            (Figure::Volume(_) | Figure::Pages(_), false) => "GiB/s",
-            (Figure::Volume(_) | Figure::Pages(_), true) => "MiB/s",
+            (Figure::Volume(_) | Figure::FloorVolume(_), false) => "GiB/s",
+            (Figure::Volume(_) | Figure::FloorVolume(_), true) => "MiB/s",
             (Figure::Load(_), _) => "%",
             _ => NS,
         };

@@ -60,6 +60,12 @@ impl List {
         start: 0,
     };
 
+    /// Where a block is, by its number.
+    #[inline(always)]
+    fn offset(&self, at: u16) -> u32 {
+        self.start.wrapping_add(u32::from(at).wrapping_mul(self.stride))
+    }
+
     /// Whether blocks of this size are the smallest of `placement` that hold `len` bytes.
     #[inline(always)]
     fn is_smallest_for(&self, placement: Placement, len: u32) -> bool {
@@ -203,7 +209,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         core::iter::from_fn(move || {
             let here = at;
             at = *self.books.get(usize::from(here))?;
-            Some(list.start.wrapping_add(u32::from(here).wrapping_mul(list.stride)))
+            Some(list.offset(here))
         })
     }
 
@@ -246,8 +252,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         // NIL is the number of no block.
         let entry = self.books.get_mut(usize::from(at))?;
         list.first = core::mem::replace(entry, mark);
-        let offset = list.start.wrapping_add(u32::from(at).wrapping_mul(list.stride));
-        Some((Block(at.wrapping_add(list.name)), offset))
+        Some((Block(at.wrapping_add(list.name)), list.offset(at)))
     }
 
     /// Notes that a held block is now the peer's to read.

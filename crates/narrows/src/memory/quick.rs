@@ -49,9 +49,7 @@ impl<P: Platform> Shared<P> {
         let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
         if fits {
             let words = Descriptor::completed(words, payload.len() as u32, priority);
-            self.tx.fetch();
-            self.tx.announce(priority);
-            self.tx.put_words(words, payload);
+            self.tx.publish_words(words, priority, payload);
         }
         fits
     }

@@ -117,9 +117,24 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.put(descriptor, payload);
     }
 
+    /// As [`Producer::publish`], of a packed descriptor that has this priority.
+    #[inline(always)]
+    pub(in crate::memory) fn publish_words(
+        &mut self,
+        words: [u32; 3],
+        priority: u8,
+        payload: &[u8],
+    ) {
+        self.fetch();
+        self.announce(priority);
+        let slot = self.claim();
+        // Release: as in `Producer::put`.
+        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
+    }
+
     /// Says that the next message has this priority, if that is more urgent than the last.
     #[inline(always)]
-    pub(in crate::memory) fn announce(&mut self, priority: u8) {
+    fn announce(&mut self, priority: u8) {
         let last = self.usual as u8;
         if priority != last {
             if priority < last {
@@ -157,14 +172,6 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.slots.write_slot(slot, self.line, slot.wrapping_add(1), descriptor.pack(), payload);
     }
 
-    /// As [`Producer::put`], of a packed descriptor.
-    #[inline(always)]
-    pub(in crate::memory) fn put_words(&mut self, words: [u32; 3], payload: &[u8]) {
-        let slot = self.claim();
-        // Release: as in `Producer::put`.
-        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
-    }
-
     /// The slot that is written next; the head is behind it.
     #[inline(always)]
     fn claim(&mut self) -> u32 {
@@ -184,7 +191,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
 
     /// Fetches the lines of the next slots together, if it is time to and they are known to be free.
     #[inline(always)]
-    pub(in crate::memory) fn fetch(&self) {
+    fn fetch(&self) {
         if self.fetches() {
             core::hint::cold_path();
             if self.full.wrapping_sub(self.head) >= Self::TOGETHER {
