@@ -1,35 +1,14 @@
-//! The short way of a message that nothing stands in the way of: out of the caller's bytes into a
-//! slot, out of the ring into the receiver's buffer. What it cannot do, it leaves untouched for the
-//! long way to do, so that nothing but speed depends on it.
+//! The short way of a message that is received: off the ring into the receiver's buffer. What it cannot
+//! do, it leaves untouched for the long way to do, so that nothing but speed depends on it.
 
-mod post;
-
+use super::route::Last;
 use super::{Address, Node, Port, Received, What};
-use crate::link::{self, Link, LinkId};
+use crate::link::{Link, LinkId};
 pub(super) use crate::memory::More;
 use crate::memory::{Descriptor, Shared};
 use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::Transfer;
-
-/// Looks at the rings for one that sees to everything: traffic that never pauses does not hide news.
-pub(super) const LOOKS: u8 = 255;
-
-/// The next look sees to everything.
-pub(super) const RESTLESS: u8 = 1;
-
-/// No port is known to be clear.
-pub(super) const NO_PORT: u32 = u32::MAX;
-
-/// Marks the port in [`Node::clear`] whose last message was longer than a slot: a look that only has to do
-/// with slots would be in vain.
-const IN_BLOCKS: u32 = 1 << 16;
-
-/// Marks the port in [`Node::clear`] of a node that has several links.
-const SEVERAL: u32 = 1 << 17;
-
-/// Priority, tag and bytes of a message whose payload is in private memory.
-pub(super) type Plain<'a> = (u8, u16, &'a [u8]);
 
 /// The ring on which a message may be.
 struct Ready<'a, P: Platform> {
@@ -53,7 +32,7 @@ impl<P: Platform> Ready<'_, P> {
             receipt(platform, port);
             Some(place)
         };
-        let taken = link::take_into::<P, SHORT>(platform, self.link, port, copied, place)?;
+        let taken = self.link.shared.take_into::<SHORT>(platform, port, copied, place)?;
         Ok(taken.map(|d| Received {
             what: What::Message,
             from: Address { link: id, port: d.source },
@@ -78,7 +57,7 @@ impl<P: Platform> Node<P> {
     /// say that there is none.
     #[inline(always)]
     pub fn take_first(&mut self, port: Port, buffer: &mut [u8]) -> Option<Received> {
-        self.look::<false>(port, buffer).ok()?
+        self.look(port, |_, _| Some(buffer)).ok()?
     }
 
     /// As [`Node::take_first`], to a place that is found when the message's length and tag are known: for
@@ -89,72 +68,38 @@ impl<P: Platform> Node<P> {
         port: Port,
         place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
     ) -> (Option<Received>, bool) {
-        match self.look_for::<false>(port, place) {
+        match self.look(port, place) {
             Ok(received) => (received, received.is_none()),
             Err(More) => (None, false),
         }
     }
 
-    /// The ring that a message for this port can be taken from: none if no message is there. With
-    /// messages on several links, or one that waits, or something else to do, there is more; in `HASTE`
-    /// also if that would have to be looked for.
+    /// Takes the next message into `buffer`, if one link alone is up and the message is in a slot: what
+    /// that takes needs no calls. None if no message is there.
     #[inline(always)]
-    fn only<const HASTE: bool>(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
-        // Counted before it is compared: that takes no instruction of its own.
-        self.calm -= 1;
-        if self.calm < RESTLESS {
-            self.calm = RESTLESS;
-            return Err(More);
-        }
-        let mut copied = true;
-        let clear = self.clear == u32::from(port);
-        let ring = if clear || !HASTE && self.clear == u32::from(port) | IN_BLOCKS {
-            let link = self.links.first().ok_or(More)?;
-            Some((LinkId { index: 0, life: link.life }, link))
-        } else if HASTE {
-            return Err(More);
-        } else {
-            if self.clear != u32::from(port) | SEVERAL {
-                copied = self.check_clear(port)?;
-            }
-            self.links.only()?
-        };
-        Ok(ring.map(|(id, link)| Ready { platform: &self.platform, id, link, port, copied }))
-    }
-
-    /// Whether this core copies out what comes to a port, if it is open and nothing waits in its queue.
-    #[inline(never)]
-    fn check_clear(&mut self, port: Port) -> Result<bool, More> {
-        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
-        if !endpoint.queue.is_empty() {
-            return Err(More);
-        }
-        let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
-        if copied {
-            self.clear = u32::from(port) | if self.links.alone() { 0 } else { SEVERAL };
-        }
-        Ok(copied)
-    }
-
-    /// Takes the one message that is there straight into `buffer`; none if there is none. In `HASTE`
-    /// only what needs no calls.
-    #[inline(always)]
-    pub(super) fn look<const HASTE: bool>(
+    pub(super) fn look_in_slot(
         &mut self,
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, More> {
-        self.look_for::<HASTE>(port, |_, _| Some(buffer))
+        if !self.known.is_short(port) || !self.known.count() {
+            return Err(More);
+        }
+        let link = self.links.at_hand().ok_or(More)?;
+        let id = LinkId { index: self.known.link(), life: link.life };
+        let mut ready = Ready { platform: &self.platform, id, link, port, copied: true };
+        ready.take::<true>(|_, _| Some(buffer))
     }
 
-    /// As [`Node::look`] in haste, at the one link of several where a wait has just seen a message.
+    /// As [`Node::look_in_slot`], at the one link of several where a wait has just seen a message.
     #[inline(always)]
     pub(super) fn look_where_seen(
         &mut self,
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, More> {
-        if self.clear != u32::from(port) | SEVERAL || self.calm == RESTLESS {
+        let known = &self.known;
+        if !known.is_port(port) || known.is_one() || !known.is_calm() {
             return Err(More);
         }
         let (id, link) = self.links.seen().ok_or(More)?;
@@ -162,24 +107,59 @@ impl<P: Platform> Node<P> {
         ready.take::<true>(|_, _| Some(buffer))
     }
 
+    /// Takes the one message that is there straight to where it is used; none if there is none. With
+    /// messages on several links, or one that waits, or something else to do, there is more.
     #[inline(always)]
-    fn look_for<'a, const HASTE: bool>(
+    pub(super) fn look<'a>(
         &mut self,
         port: Port,
         place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
     ) -> Result<Option<Received>, More> {
-        match self.only::<HASTE>(port)? {
-            Some(mut ready) => ready.take::<HASTE>(place),
+        match self.ring_of(port)? {
+            Some(mut ready) => ready.take::<false>(place),
             None => Ok(None),
         }
     }
 
-    /// Notes where the next message of a port that [is clear](Node::clear) is likely to be.
+    /// The ring that a message for this port can be taken from: none if no message is there.
+    #[inline(always)]
+    fn ring_of(&mut self, port: Port) -> Result<Option<Ready<'_, P>>, More> {
+        if !self.known.count() {
+            return Err(More);
+        }
+        if !self.known.is_port(port) {
+            self.learn(port)?;
+        }
+        let found = if self.known.is_one() {
+            let link = self.links.at_hand().ok_or(More)?;
+            Some((LinkId { index: self.known.link(), life: link.life }, link))
+        } else {
+            self.links.only()?
+        };
+        let copied = self.known.copied();
+        Ok(found.map(|(id, link)| Ready { platform: &self.platform, id, link, port, copied }))
+    }
+
+    /// Finds out what the short way goes by, if a port is open and nothing waits in its queue.
+    #[inline(never)]
+    fn learn(&mut self, port: Port) -> Result<(), More> {
+        let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return Err(More) };
+        if !endpoint.queue.is_empty() {
+            return Err(More);
+        }
+        let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
+        // Which link lies at hand may change with it.
+        let one = self.links.one();
+        self.last = Last::NONE;
+        self.known.learn(port, one, copied);
+        Ok(())
+    }
+
+    /// Notes what the next message of a port is likely to be like.
     #[inline(always)]
     pub(super) fn expect_as(&mut self, port: Port, last: Option<&Received>) {
-        if self.clear & !IN_BLOCKS == u32::from(port) {
-            let long = last.is_some_and(|last| last.len > Shared::<P>::IN_SLOT);
-            self.clear = u32::from(port) | if long { IN_BLOCKS } else { 0 };
+        if self.known.is_port(port) {
+            self.known.expect(last.is_none_or(|last| last.len <= Shared::<P>::IN_SLOT));
         }
     }
 
@@ -193,7 +173,7 @@ impl<P: Platform> Node<P> {
         most: usize,
         each: &mut impl FnMut(&Received, &[u8]),
     ) -> usize {
-        let Ok(Some(mut ready)) = self.only::<false>(port) else { return 0 };
+        let Ok(Some(mut ready)) = self.ring_of(port) else { return 0 };
         let mut count = 0;
         while count < most
             && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
@@ -204,28 +184,22 @@ impl<P: Platform> Node<P> {
         count
     }
 
-    /// Links have changed, or one is about to: the next look sees to everything.
-    pub(super) fn unsettle(&mut self) {
-        self.calm = RESTLESS;
-        self.clear = NO_PORT;
-        self.links.unsettle();
-    }
-
     /// Sees to what is not on the rings. False if the next look has to see to everything.
     #[inline(never)]
     pub(super) fn calm_down(&mut self) -> bool {
         self.attend();
-        self.calm = if self.restless() { RESTLESS } else { LOOKS };
-        self.calm > RESTLESS
+        let restless = self.restless();
+        self.known.seen(restless);
+        !restless
     }
 
     /// Whether no message on the rings can come before the first one that waits for a port, so that
     /// there is no need to take them first.
     pub(super) fn comes_first(&mut self, port: Port) -> bool {
-        if self.calm == RESTLESS && !self.calm_down() {
+        if !self.known.is_calm() && !self.calm_down() {
             return false;
         }
-        self.calm -= 1;
+        self.known.count();
         let Some(Some(endpoint)) = self.endpoints.get(usize::from(port)) else { return false };
         let Some(level) = endpoint.queue.level() else { return false };
         !self.links.up().any(|link| link.shared.rx.may_overtake(level))
