@@ -2,9 +2,11 @@
 #![deny(unsafe_code)]
 
 use clap::Parser;
+use narrows_cli::doctor::flags::Doctor;
 use narrows_cli::failure::{Failure, Kind};
-use narrows_cli::flags::{Command, Doctor, Flags, Global};
+use narrows_cli::flags::{Command, Flags};
 use narrows_cli::machine::{Machine, Root};
+use narrows_cli::options::Global;
 use narrows_cli::report::Report;
 use narrows_cli::{
     bench, calibrate, callee, doctor, manual, mcapi, output, papers, platform, run, sweep, tune,

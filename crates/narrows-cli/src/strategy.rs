@@ -1,7 +1,7 @@
 //! What `all` stands for where a strategy can be named, in workload files and after `--strategy`.
 //! The names themselves are the stack's: [`narrows::strategy`].
 
-use narrows::strategy::{Strategy, StrategyError};
+use narrows::strategy::{Notification, Strategy, StrategyError};
 use std::fmt;
 
 /// How all flows of a run travel.
@@ -76,6 +76,11 @@ pub fn append<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>)
             all.push(one);
         }
     }
+}
+
+/// Whether a side that waits so sleeps, rather than looks.
+pub fn sleeps(strategy: &Strategy) -> bool {
+    !matches!(strategy.notification, Notification::Spin | Notification::Hybrid { .. })
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::Strategy;
 
+use crate::bench::flags::Bench;
 use crate::bench::limit;
 use crate::failure::{Failure, Kind};
-use crate::flags::Bench;
 
 /// One choice on one axis of a strategy, as it is written in a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,11 +145,6 @@ pub fn fixed(args: &Bench, but_notify: bool) -> Result<(), Failure> {
             Err(Failure::new(Kind::Usage, text))
         }
     }
-}
-
-/// Whether a side that waits so sleeps, rather than looks.
-pub fn sleeps(strategy: &Strategy) -> bool {
-    !matches!(strategy.notification, Notification::Spin | Notification::Hybrid { .. })
 }
 
 #[cfg(test)]

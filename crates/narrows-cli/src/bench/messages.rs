@@ -4,13 +4,14 @@ use narrows::driver::made_in_pool;
 use narrows::endpoint::{Address, FlowId, Message, Node, SendError, What};
 use narrows::strategy::Strategy;
 
-use super::choice;
 use super::limit::{LAP, Laps, stream_lap};
 use super::pair::{PATIENCE, PORT, Pair, corrupted, mark};
 use super::sink::{self, Receipt};
+use crate::bench::limit::Timer;
 use crate::failure::Failure;
-use crate::place::{Core, Place, Timer};
+use crate::place::{Core, Place};
 use crate::service::{self, Mode};
+use crate::strategy::sleeps;
 
 /// Late answers before processor time is taken: a hybrid wait has learnt by then.
 const LEARNING: u64 = 16;
@@ -286,7 +287,7 @@ pub(super) fn in_laps(
     count: u64,
     mut trip: impl FnMut(u64) -> Result<(), Failure>,
 ) -> Result<f64, Failure> {
-    let lap = if choice::sleeps(strategy) { 1 } else { LAP };
+    let lap = if sleeps(strategy) { 1 } else { LAP };
     let mut laps = Laps::by(timer, count);
     laps.begin();
     for number in 0..count {

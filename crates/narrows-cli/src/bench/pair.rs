@@ -12,7 +12,7 @@ use super::limit::{Kind as Floor, Pace};
 use super::messages::in_laps;
 use super::parts::Parts;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Cores, Global};
+use crate::options::{Cores, Global};
 use crate::peer::{Options, Peer, default_cores};
 use crate::place::{Allowed, Place};
 use crate::service::Mode;

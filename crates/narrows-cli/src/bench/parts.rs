@@ -9,14 +9,14 @@
 use narrows::strategy::Strategy;
 use narrows_host::Trace;
 
-use super::choice;
 use super::limit::Kind;
 use super::pair::Pair;
 use super::series::Series;
 use crate::failure::Failure;
+use crate::phases::{Call, Scale, calls};
 use crate::place::Place;
-use crate::run::{Call, Scale, calls};
 use crate::statistics::median;
+use crate::strategy::sleeps;
 
 /// The names of the phases.
 pub const NAMES: [&str; 5] = ["A", "B", "C", "D", "E"];
@@ -69,7 +69,7 @@ impl Floors {
         strategy: &Strategy,
         bytes: usize,
     ) -> Result<Floors, Failure> {
-        let bell = if choice::sleeps(strategy) { Kind::Eventfd } else { Kind::LineEachWay };
+        let bell = if sleeps(strategy) { Kind::Eventfd } else { Kind::LineEachWay };
         Ok(Floors {
             bell: pair.limit(bell, 0, strategy.placement)?,
             copy: pair.limit(Kind::Copy, bytes, strategy.placement)?,

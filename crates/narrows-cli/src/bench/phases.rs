@@ -6,15 +6,15 @@ use narrows_host::Host;
 use super::parts::{Floors, NAMES};
 use super::series::{NS, Series};
 use super::spans::{BYTES as BYTES_OF_SPANS, Spans, Threads};
-use super::{
-    Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, pingpong, rounds,
-};
+use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make, pingpong, rounds};
+use crate::bench::flags::Bench;
 use crate::failure::Failure;
-use crate::flags::{Bench, Cores};
+use crate::options::Cores;
 use crate::peer::default_cores;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::Bound;
+use crate::strategy::sleeps;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["interrupt", "spin"], &["external"]];
 const BYTES: [usize; 2] = [128, 32768];
@@ -73,7 +73,7 @@ fn one<P: Place>(
     strategy: Strategy,
     bytes: usize,
 ) -> Result<Section, Failure> {
-    let sleeps = choice::sleeps(&strategy);
+    let sleeps = sleeps(&strategy);
     let floor = pingpong::floor(&strategy, bytes);
     let count = iterations(task.pair.calls(strategy, bytes, 8)?).min(TRACED);
     let mut phases: [Series; 5] = Default::default();

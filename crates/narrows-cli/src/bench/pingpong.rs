@@ -5,9 +5,10 @@ use narrows::strategy::Strategy;
 use super::limit::{Kind, SLOT_PAYLOAD};
 use super::pair::Pair;
 use super::series::{NS, Series};
-use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make};
+use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make};
 use crate::failure::Failure;
 use crate::place::Place;
+use crate::strategy::sleeps;
 
 const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["spin", "interrupt", "hybrid"], &["external"]];
 const BYTES: [usize; 4] = [8, 48, 1024, 65536];
@@ -82,7 +83,7 @@ impl Measure for Trips<'_> {
 
 /// What a round trip is compared with.
 pub fn floor(strategy: &Strategy, bytes: usize) -> Kind {
-    match choice::sleeps(strategy) {
+    match sleeps(strategy) {
         true => Kind::Eventfd,
         false if bytes <= SLOT_PAYLOAD => Kind::LineEachWay,
         false => Kind::CopyBothWays,

@@ -11,13 +11,15 @@ use super::idle;
 use super::pair::Pair;
 use super::series::{NS, Series};
 use super::{Asked, Section, choice, iterations, rounds};
+use crate::bench::flags::Bench;
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::options::Global;
 use crate::peer::default_cores;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::report::Bound;
 use crate::sim;
+use crate::strategy::sleeps;
 
 const NOTIFICATIONS: [&str; 2] = ["spin", "interrupt"];
 const BYTES: usize = 48;
@@ -207,7 +209,7 @@ fn endpoints<P: Place>(
     let most = u64::from(ENDPOINTS.into_iter().max().unwrap_or(1));
     let count = iterations(pair.ports(strategy, BYTES, 64, 1)?);
     // Each endpoint has its turn where they are looked for without sleeping.
-    let count = if choice::sleeps(&strategy) { count } else { count.max(2 * most) };
+    let count = if sleeps(&strategy) { count } else { count.max(2 * most) };
     let mut times = vec![Vec::new(); ENDPOINTS.len()];
     for _ in 0..rounds {
         progress.step(&format!("endpoints, {strategy}"));

@@ -11,7 +11,7 @@ use narrows::endpoint::{Message, Node, Received, Select, Source, What};
 use narrows::platform::Platform;
 use narrows::strategy::Strategy;
 
-use crate::callee::caller;
+use crate::peer::caller;
 use crate::service::{LAST, SINK_PORT};
 
 /// Bytes that are brought to a core's own memory at a time, where payload is read in place.

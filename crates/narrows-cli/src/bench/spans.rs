@@ -19,7 +19,7 @@ use narrows_host::{Bell, Host, Options, PeerRegion, PeerWords, Region};
 use super::limit::{LAP, Laps};
 use super::pair::defect;
 use crate::failure::{Failure, Kind};
-use crate::flags::Cores;
+use crate::options::Cores;
 use crate::service::LAST;
 
 /// Bytes of a message.

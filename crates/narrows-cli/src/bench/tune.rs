@@ -6,8 +6,9 @@ use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
 
 use super::series::Series;
 use super::{Section, rounds};
+use crate::bench::flags::Bench;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Bench, Global};
+use crate::options::Global;
 use crate::progress::Progress;
 use crate::report::Bound;
 use crate::tune::rooms::Rooms;

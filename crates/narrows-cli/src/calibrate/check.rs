@@ -4,7 +4,7 @@ use super::parts::{copy, in_place};
 use super::sample::{Figure, Item, Samples};
 use crate::bench::pair::Pair;
 use crate::failure::Failure;
-use crate::flags::Global;
+use crate::options::Global;
 use crate::sim::{self, Needs};
 use crate::table::{Align, Table, number};
 use narrows::strategy::Strategy;

@@ -12,8 +12,8 @@ mod sample;
 
 use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
 use crate::machine::{Machine, Root};
+use crate::options::Global;
 use crate::output;
 use crate::platform;
 use crate::progress::Progress;

@@ -5,12 +5,12 @@
 //! from one core to another as between two threads of one. A batch counts if both looks beside it say
 //! that the machine was as it was for most of the time.
 
+use crate::bench::limit::Timer;
 use crate::bench::limit::{Clock, Kind, Pace};
 use crate::bench::pair::Pair;
 use crate::callee::streamed;
 use crate::failure::{self, Failure};
 use crate::functions;
-use crate::place::Timer;
 use crate::statistics::{median, percentile, spread};
 use narrows::endpoint::{Failure as CallFailure, Sink, Source};
 use narrows::memory::Layout;

@@ -4,6 +4,7 @@
 //! say less, never fail.
 
 mod checks;
+pub mod flags;
 mod limits;
 mod memory;
 #[cfg(test)]

@@ -10,6 +10,9 @@ use g711::Law;
 use std::fmt;
 use std::time::Duration;
 
+/// The longest duration, period or deadline.
+pub const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
+
 /// A function of the library, as workload files name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
@@ -166,7 +169,7 @@ fn echo(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal> {
 
 fn busy(request: &[u8], response: &mut [u8]) -> Result<usize, Refusal> {
     let (_, room) = ordered(request, response)?;
-    if busy_time(request).is_some_and(|time| time > crate::workload::MAX_DURATION) {
+    if busy_time(request).is_some_and(|time| time > crate::functions::MAX_DURATION) {
         return Err(Refusal::TooLong);
     }
     room.fill(0);

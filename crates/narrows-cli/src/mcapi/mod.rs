@@ -9,7 +9,7 @@ pub(crate) mod home;
 mod program;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::{Global, Place};
+use crate::options::{Global, Place};
 use crate::output;
 use crate::platform;
 use crate::report::Report;

@@ -16,7 +16,7 @@ mod tests;
 pub mod text;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
+use crate::options::Global;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;

@@ -1,7 +1,8 @@
 //! Errors of the stack as sentences.
 
-use super::{FAREWELL, Peer};
+use super::Peer;
 use crate::failure::{Failure, Kind};
+use crate::place::FAREWELL;
 use crate::place::{Other, Place};
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::strategy::Strategy;

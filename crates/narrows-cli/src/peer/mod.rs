@@ -2,7 +2,7 @@
 //! and sees it off.
 //!
 //! ```no_run
-//! use narrows_cli::flags::Cores;
+//! use crate::options::Cores;
 //! use narrows_cli::peer::{Options, Peer};
 //! use narrows_cli::service::Mode;
 //! # use std::time::Duration;
@@ -25,14 +25,12 @@ mod explain;
 mod node;
 mod process;
 
-pub(crate) use node::{Settings, not_opened, open, small};
-pub use process::Process;
-pub(crate) use process::ended;
+pub(crate) use node::{Settings, caller, not_opened, open, small};
 
 use crate::failure::{Failure, Kind};
-use crate::flags::Cores;
-use crate::place::{Other, Place};
-use crate::run::Scale;
+use crate::options::Cores;
+use crate::phases::Scale;
+use crate::place::{Other, Place, Process};
 use crate::service::{self, Mode, Page, TraceOrder};
 use explain::nonsense;
 use narrows::endpoint::{FlowError, FlowId, Node};
@@ -54,8 +52,6 @@ pub const CALLEE: &str = "callee";
 
 /// Longest wait for the other process to appear, and to answer what is asked of itself.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the other process may take to leave by itself.
-const FAREWELL: Duration = Duration::from_secs(1);
 /// Bytes of a response to a question of [`crate::service`], where messages can be as long.
 pub(crate) const ANSWER: u32 = 65536;
 

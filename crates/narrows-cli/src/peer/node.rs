@@ -1,9 +1,10 @@
 //! How a node is opened, on either side.
 
-use super::ANSWER;
+use super::{ANSWER, CALLER};
 use crate::failure::{Failure, Kind};
 use crate::service;
 use narrows::endpoint::Limits as Tables;
+use narrows::link::LinkId;
 use narrows::memory::{Class, Layout};
 use narrows::platform::Platform;
 use narrows::strategy::Placement;
@@ -49,6 +50,12 @@ pub(crate) fn open(settings: &Settings) -> Result<Node, Failure> {
     Node::new(host, tables).map_err(|_| {
         Failure::new(Kind::Internal, "there is no memory for the tables of a node: free some")
     })
+}
+
+/// The link to the caller, while it is up.
+pub(crate) fn caller<P: Platform>(node: &narrows::endpoint::Node<P>) -> Option<LinkId> {
+    let mut links = node.links();
+    links.find(|(_, name)| name.as_str() == CALLER).map(|(link, _)| link)
 }
 
 /// Why a node could not be opened.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::{Allowed, Core, Place};
 use crate::bench::limit::{Clock, Kind, Limits};
-use crate::peer::Process;
-use crate::run::Stamps;
+use crate::phases::Stamps;
+use crate::place::Process;
 
 impl Place for Host {
     type Core = ThisProcess;

@@ -5,6 +5,10 @@
 //! a run and of a bench is written against [`Place`] and compiled for each kind of it.
 
 mod host;
+mod process;
+
+pub use process::Process;
+pub(crate) use process::{FAREWELL, ended};
 
 use narrows::endpoint::{Node, Source};
 use narrows::platform::{Instant, Platform, Wait};
@@ -13,8 +17,8 @@ use narrows_host::Trace;
 use std::io;
 use std::time::Duration;
 
-use crate::bench::limit::Kind;
-use crate::run::Stamps;
+use crate::bench::limit::{Kind, Timer};
+use crate::phases::Stamps;
 
 /// A platform that measurements are made on.
 pub trait Place: Platform {
@@ -63,21 +67,6 @@ pub trait Core: Clone {
 
     /// Processor time that was used so far, of the copy engine too where that is a thread.
     fn used(&self) -> Duration;
-}
-
-/// A source of time that is fine enough for laps of a batch.
-pub trait Timer {
-    /// A moment.
-    type Moment: Copy;
-
-    /// Now.
-    fn moment(&self) -> Self::Moment;
-
-    /// Nanoseconds from `start` to `end`.
-    fn nanos(&self, start: Self::Moment, end: Self::Moment) -> f64;
-
-    /// Lets so many nanoseconds pass.
-    fn pass(&self, nanos: u64);
 }
 
 /// What a place allows between two cores without the stack.

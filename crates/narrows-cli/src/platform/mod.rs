@@ -12,9 +12,9 @@ mod tests;
 pub mod text;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
 use crate::input;
 use crate::machine::{Machine, Root};
+use crate::options::Global;
 use crate::output;
 use crate::report::Report;
 use crate::table::{Align, Table};

@@ -1,7 +1,8 @@
 //! What is asked of a run.
 
 use crate::failure::{Failure, Kind};
-use crate::flags::{Global, Run};
+use crate::options::Global;
+use crate::run::flags::Run;
 use crate::strategy::Policy;
 use crate::workload::{self, Presence, Workload};
 

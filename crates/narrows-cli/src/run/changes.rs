@@ -2,9 +2,9 @@
 
 use super::lane::{Lane, Stage};
 use super::live::Shown;
-use super::phases;
 use super::round::Round;
 use crate::failure::Failure;
+use crate::phases;
 use crate::place::Place;
 use crate::workload::{Changed, Presence};
 use narrows::endpoint::FlowError;

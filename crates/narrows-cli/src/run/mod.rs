@@ -4,11 +4,11 @@
 mod arrivals;
 mod asked;
 mod changes;
+pub mod flags;
 mod lane;
 mod live;
 mod open;
 mod passage;
-mod phases;
 mod pilot;
 mod returned;
 mod round;
@@ -17,19 +17,19 @@ mod setup;
 mod storage;
 mod text;
 
-pub use phases::{Call, Scale, Stamps, calls};
 pub(crate) use round::{Fared, Outcome};
 pub(crate) use setup::{Own, Setup};
 
 use crate::failure::{Failure, Kind};
-use crate::flags::{Cores, Global, Run};
 use crate::machine::{Machine, Root};
+use crate::options::{Cores, Global};
 use crate::output;
 use crate::peer::{Options, Peer, default_cores};
 use crate::place::Place;
 use crate::platform;
 use crate::progress::Progress;
 use crate::report::{DecisionRow, Report, RunReport, RunRow};
+use crate::run::flags::Run;
 use crate::sim;
 use crate::strategy::Policy;
 use crate::tune::measure;

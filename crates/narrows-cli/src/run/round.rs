@@ -6,12 +6,13 @@
 
 use super::lane::{Figures, Lane, Stop};
 use super::live::Live;
-use super::phases::{self, Call, Scale};
 use super::pilot::Pilot;
 use super::setup::Setup;
 use super::storage::Storage;
 use crate::failure::{Failure, Kind};
 use crate::peer::Peer;
+use crate::phases;
+use crate::phases::{Call, Scale};
 use crate::place::{Core, Place, sleep_until};
 use crate::progress::Progress;
 use crate::report::DecisionRow;

@@ -1,8 +1,8 @@
 //! From what was measured to the rows of the report.
 
 use super::lane::Figures;
-use super::phases::Call;
 use super::round::{Fared, Outcome, Plan};
+use crate::phases::Call;
 use crate::report::{Audio, Jitter, Load, Phases, RunRow};
 use crate::statistics::{Summary, median};
 use crate::strategy::Policy;

@@ -3,7 +3,7 @@
 
 use super::Traffic;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Cores, Global};
+use crate::options::{Cores, Global};
 use crate::peer::Peer;
 use crate::place::Place;
 use crate::strategy::Policy;

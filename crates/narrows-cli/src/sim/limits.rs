@@ -20,7 +20,7 @@ use narrows_sim::time::Time;
 use super::{CALLEE, CALLER, PRIORITY};
 use crate::bench::limit::shared::{Buffers, Shared};
 use crate::bench::limit::{Area, Kind, Laps, Line, Pace, SLOT_PAYLOAD, Turns, fill, intact};
-use crate::flags::Cores;
+use crate::options::Cores;
 use crate::place::Allowed;
 
 /// Iterations before those that count.

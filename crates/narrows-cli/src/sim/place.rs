@@ -10,8 +10,9 @@ use narrows_sim::cpu::{Cpu, Stamp};
 use narrows_sim::time::{Cost, Time};
 
 use super::limits::Limits;
-use crate::place::{Core, Other, Place, Timer};
-use crate::run::Stamps;
+use crate::bench::limit::Timer;
+use crate::phases::Stamps;
+use crate::place::{Core, Other, Place};
 
 /// Nanoseconds of a picosecond, in which the simulator counts.
 const NANOS: f64 = 1e-3;

@@ -18,8 +18,8 @@ mod tests;
 mod text;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
 use crate::machine::{Machine, Root};
+use crate::options::Global;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;

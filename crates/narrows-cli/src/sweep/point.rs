@@ -4,7 +4,7 @@ use super::file::Traffic;
 use super::grid::Point;
 use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Cores, Global};
+use crate::options::{Cores, Global};
 use crate::peer::Peer;
 use crate::run::{self, Fared, Outcome};
 use crate::sim::{self, Needs};

@@ -1,6 +1,6 @@
 //! The command line of `narrows tune`.
 
-use crate::flags::Choice;
+use crate::values::Choice;
 use clap::{Args, ValueEnum};
 use narrows_sim::time::Frequency;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub struct Tune {
     #[arg(long, value_enum, default_value_t = Objective::Load)]
     pub objective: Objective,
     /// Bytes of internal memory of each DSP, instead of the workload's or all that the platform has
-    #[arg(long, value_name = "SIZE", value_parser = crate::flags::memory)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::options::memory)]
     pub memory: Option<u32>,
     /// The most that all flows may take of the calling core, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
@@ -63,7 +63,7 @@ pub struct Tune {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub dsps: u8,
     /// Strategies to choose from, instead of all that make sense (spin for latency only)
-    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = crate::flags::strategy_name)]
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = crate::values::strategy_name)]
     pub strategy: Vec<Choice>,
     /// Of energy: clocks that the calling core can have, instead of those in the platform's file
     #[arg(long, value_name = "CLOCK,…", value_delimiter = ',', value_parser = clock)]

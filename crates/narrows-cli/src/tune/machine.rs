@@ -4,7 +4,7 @@ use super::measure;
 use super::plan::Machine;
 use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Cores, Global};
+use crate::options::{Cores, Global};
 use crate::peer::Peer;
 use crate::place::Place;
 use crate::sim;

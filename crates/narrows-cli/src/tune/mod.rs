@@ -20,8 +20,8 @@ mod text;
 mod together;
 
 use crate::failure::{Failure, Kind};
-use crate::flags::{Global, HOST};
 use crate::machine::{Machine as Here, Root};
+use crate::options::{Global, HOST};
 use crate::output;
 use crate::platform;
 use crate::progress::Progress;

@@ -12,6 +12,7 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+pub use crate::functions::MAX_DURATION;
 pub use changes::{Change, Changed};
 pub use requests::Requests;
 pub(crate) use sessions::Schedule;
@@ -27,8 +28,6 @@ use std::time::Duration;
 
 /// The largest request or response, in bytes.
 pub const MAX_BYTES: usize = (16 << 20) - 1;
-/// The longest duration, period or deadline.
-pub const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
 /// The most calls of one flow that may be under way at once.
 pub const MAX_DEPTH: usize = 256;
 /// The most requests of one flow that are due at once.

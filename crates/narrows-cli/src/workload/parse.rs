@@ -308,7 +308,7 @@ impl Reader<'_> {
 
     pub fn size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<At<u32>, Failure> {
         let text = self.string(key, value, A_SIZE)?;
-        let bytes = crate::flags::memory(&text);
+        let bytes = crate::options::memory(&text);
         let bytes = bytes.map_err(|_| self.wrong(key, &value.span(), A_SIZE))?;
         Ok(at(value, bytes))
     }

@@ -1,8 +1,9 @@
 //! Flows that come and go.
 
 use super::parse::{RawFlow, Reader};
-use super::{Flow, MAX_DURATION, MAX_FLOWS, Presence, Source};
+use super::{Flow, MAX_FLOWS, Presence, Source};
 use crate::failure::Failure;
+use crate::functions::MAX_DURATION;
 use std::time::Duration;
 
 /// What random times are drawn by in a workload that does not say.

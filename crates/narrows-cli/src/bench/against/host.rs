@@ -1,11 +1,12 @@
 //! Strategies on this machine: whether the model ranks them as they are measured.
 
 use super::cases;
+use crate::bench::flags::Bench;
 use crate::bench::pair::Pair;
 use crate::bench::rounds;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Bench, Global};
 use crate::machine::{Machine as Here, Root};
+use crate::options::Global;
 use crate::output;
 use crate::peer::default_cores;
 use crate::progress::Progress;

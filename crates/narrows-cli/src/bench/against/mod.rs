@@ -6,8 +6,9 @@ mod host;
 mod simulated;
 mod text;
 
+use crate::bench::flags::Bench;
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::options::Global;
 use flags::Beside;
 
 /// Puts the model beside what was asked for.

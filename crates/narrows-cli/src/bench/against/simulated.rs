@@ -2,9 +2,10 @@
 
 use super::cases::{self, Case};
 use super::text;
+use crate::bench::flags::Bench;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Bench, Global};
 use crate::machine::Machine as Here;
+use crate::options::Global;
 use crate::output;
 use crate::platform;
 use crate::progress::Progress;

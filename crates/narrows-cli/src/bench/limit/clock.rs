@@ -5,7 +5,21 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use super::raw::ticks;
-use crate::place::Timer;
+
+/// A source of time that is fine enough for laps of a batch.
+pub trait Timer {
+    /// A moment.
+    type Moment: Copy;
+
+    /// Now.
+    fn moment(&self) -> Self::Moment;
+
+    /// Nanoseconds from `start` to `end`.
+    fn nanos(&self, start: Self::Moment, end: Self::Moment) -> f64;
+
+    /// Lets so many nanoseconds pass.
+    fn pass(&self, nanos: u64);
+}
 
 /// A source of time, calibrated once per process.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! A batch in laps, so that a core that is taken away for a while spoils a lap and not the batch.
 
 use super::clock::Clock;
-use crate::place::Timer;
+use crate::bench::limit::Timer;
 use crate::statistics::median;
 
 /// Round trips of a lap where both sides look: enough that reading the clock is no part of them,

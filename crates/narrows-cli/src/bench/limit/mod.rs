@@ -50,7 +50,7 @@ use std::time::Duration;
 
 pub use callee::{Callee, Served};
 pub use caller::Limits;
-pub use clock::Clock;
+pub use clock::{Clock, Timer};
 pub use laps::{LAP, Laps, stream_lap};
 pub(crate) use raw::{Area, Line};
 pub use raw::{MAX_BYTES, SLOT_PAYLOAD};

@@ -11,10 +11,11 @@ use narrows_sim::engine::{Pid, Settings, Simulation};
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Setup};
-use super::flags::Stack;
+use super::host::side::Purpose;
 use super::memory::Map;
 use super::placement::{self, APPLICATION};
 use crate::failure::{Failure, Kind};
+use crate::linx::Stack;
 
 /// Between two requests.
 pub(super) const EVERY: Time = Time::nanos(100_000_000);
@@ -48,29 +49,6 @@ pub(super) struct Run {
     pub instrumented: bool,
     /// What goes wrong on the chip, if anything is to.
     pub settings: Settings,
-}
-
-/// What a signal is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Request,
-    Reply,
-    LogRequest,
-    Log,
-    Burst,
-    Confirmation,
-}
-
-impl Purpose {
-    /// All of them.
-    pub const ALL: [Purpose; 6] = [
-        Purpose::Request,
-        Purpose::Reply,
-        Purpose::LogRequest,
-        Purpose::Log,
-        Purpose::Burst,
-        Purpose::Confirmation,
-    ];
 }
 
 /// A signal.
@@ -160,7 +138,7 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     let map = map.ok_or_else(no_room)?;
     let needs_engine = matches!(
         run.setup.driver,
-        super::flags::DriverName::DmaAck | super::flags::DriverName::DmaNoack
+        crate::linx::DriverName::DmaAck | crate::linx::DriverName::DmaNoack
     );
     if needs_engine && (0..cores).any(|core| !chip.engines.iter().any(|e| e.cores.contains(&core)))
     {
@@ -367,7 +345,7 @@ impl Application {
         os.free(got);
         if let Some(Some(unit)) = self.core.units.get(letter.peer) {
             self.core.used(unit);
-            if self.run.setup.counter == Some(super::flags::Counter::Window) {
+            if self.run.setup.counter == Some(crate::linx::Counter::Window) {
                 placement::attend(&self.core, cpu);
             }
         }

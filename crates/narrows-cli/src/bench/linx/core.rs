@@ -15,9 +15,9 @@ use narrows_sim::engine::Pid;
 use narrows_sim::time::Time;
 
 use super::driver::{Driver, Taken as AnyTaken};
-use super::flags::{Counter, DriverName, Stack};
 use super::hand::Hand;
 use super::memory::{Map, Pool};
+use crate::linx::{Counter, DriverName, Stack};
 
 /// How a run is set up.
 #[derive(Clone, Copy, Debug)]

@@ -10,9 +10,9 @@ use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows_sim::cpu::{Hands, Stretch};
 use narrows_sim::engine::Pid;
 
-use super::flags::DriverName;
 use super::hand::Hand;
 use super::memory::Map;
+use crate::linx::DriverName;
 
 /// What moves bytes for any of the five.
 pub(super) trait Carrier: Exposes + Engine {

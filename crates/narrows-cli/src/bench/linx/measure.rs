@@ -7,12 +7,14 @@ use narrows_sim::engine::Settings;
 use serde::Serialize;
 
 use super::SHORTEST_FRAME;
-use super::cases::{self, Measured, Purpose, Sent, Traffic};
+use super::cases;
+use super::cases::{Measured, Sent, Traffic};
 use super::core::Setup;
-use super::flags::{Counter, DriverName, Stack};
 use super::host::AtOnce;
+use crate::bench::flags::Which;
+use crate::bench::linx::host::side::Purpose;
 use crate::failure::Failure;
-use crate::flags::Which;
+use crate::linx::{Counter, DriverName, Stack};
 use crate::statistics::{jitter, percentile};
 
 /// A test case of S4 section 3.5.

@@ -16,13 +16,14 @@ pub(crate) use measure::{Case, Row, Trial, carry_out};
 mod measure;
 
 use crate::bench::Asked;
+use crate::bench::flags::Which;
 use crate::failure::{Failure, Kind};
-use crate::flags::Which;
+use crate::linx::{Counter, DriverName, Stack};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::table::{Align, Table, wrap};
-use flags::{Counter, DriverName, Linx, Stack};
+use flags::Linx;
 
 /// Bytes of the shortest frame that can be asked for.
 const SHORTEST_FRAME: usize = 64;

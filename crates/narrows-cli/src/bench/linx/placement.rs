@@ -12,7 +12,7 @@ use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Link, Taken, Unit};
-use super::flags::{Counter, Stack};
+use crate::linx::{Counter, Stack};
 
 /// S4's priorities (section 3.3.5), where 0 is the most urgent of 32.
 const HANDLER: u32 = 31 - 9;

@@ -4,22 +4,22 @@
 //! the other side looking, and of calls that both sleep in.
 
 mod calls;
-mod order;
 mod side;
 mod simulated;
 
-pub use order::{Batch, Order, Traffic};
+use crate::service::mcapi::{Batch, Traffic};
 pub(crate) use side::Callee;
 
 use super::limit::{Kind, LAP};
 use super::pair::Pair;
 use super::series::{NS, Series};
 use super::{Needs, Section, Task, begin, choice, iterations};
+use crate::bench::flags::Bench;
 use crate::failure::Failure;
-use crate::flags::{Bench, Global};
+use crate::options::Global;
 use crate::report::{BenchRow, Bound};
+use crate::service::mcapi::{LONGEST, TOTAL};
 use narrows_sim::chip::Chip;
-use order::{LONGEST, TOTAL};
 use side::Caller;
 
 const ROUNDS: u16 = 31;

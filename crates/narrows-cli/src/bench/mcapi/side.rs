@@ -1,13 +1,14 @@
 //! Both sides: a node each, and the batches between them.
 
 use super::calls::{Calls, Outcome, Refused};
-use super::order::{Batch, LONGEST, Order, Traffic};
 use crate::bench::limit::Laps;
+use crate::bench::limit::Timer;
 use crate::bench::pair::{Pair, corrupted, defect, mark};
 use crate::bench::sink;
 use crate::failure::{Failure, Kind};
-use crate::place::{Other, Timer};
+use crate::place::Other;
 use crate::service::Mode;
+use crate::service::mcapi::{Batch, LONGEST, Order, Traffic};
 use std::time::Duration;
 
 /// Ports of either node. A channel leads from the sender's `_OUT` to the receiver's `_IN`.

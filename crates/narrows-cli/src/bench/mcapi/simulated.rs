@@ -4,13 +4,13 @@
 //! do between calls takes no time.
 
 use super::calls::{Calls, Outcome, Refused};
-use super::order::{Batch, LONGEST};
 use super::side::{Ends, Payload, peer_of};
 use crate::bench::limit::Laps;
 use crate::bench::pair::{corrupted, defect};
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
 use crate::mcapi::{STACK, home};
+use crate::options::Global;
+use crate::service::mcapi::{Batch, LONGEST};
 use crate::sim;
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::Cpu;

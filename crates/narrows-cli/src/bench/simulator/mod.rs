@@ -3,9 +3,10 @@
 
 mod model;
 
+use crate::bench::flags::Bench;
 use crate::failure::{Failure, Kind};
-use crate::flags::{Bench, Global};
 use crate::machine::{Machine, Root};
+use crate::options::Global;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;

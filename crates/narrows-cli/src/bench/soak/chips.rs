@@ -11,8 +11,8 @@ use super::sample::{Footprint, Sample};
 use super::{Length, Soak};
 use crate::bench::traffic::{Counts, STARTER, Trouble, chips};
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
 use crate::machine::Root;
+use crate::options::Global;
 use crate::progress::Progress;
 use crate::sim;
 

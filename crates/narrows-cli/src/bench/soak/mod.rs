@@ -22,8 +22,8 @@ use super::traffic::{
 };
 use super::{Asked, choice};
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
 use crate::machine::{Machine, Root};
+use crate::options::Global;
 use crate::output;
 use crate::peer::{self, default_cores};
 use crate::place::Place;

@@ -16,7 +16,7 @@ use super::{SEED, interrupted};
 use crate::bench::Asked;
 use crate::bench::traffic::{Counts, Profile, STARTER, Trouble, chips};
 use crate::failure::{Failure, Kind};
-use crate::flags::Cores;
+use crate::options::Cores;
 use crate::progress::Progress;
 use crate::run::catch_signals;
 use crate::sim;

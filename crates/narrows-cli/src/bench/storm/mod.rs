@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use super::Asked;
 use super::traffic::{Profile, Role, STARTER, open, prioritise};
 use crate::failure::{Failure, Kind};
-use crate::flags::{Cores, Global};
+use crate::options::{Cores, Global};
 use crate::peer::{self, default_cores};
 use crate::progress::Progress;
 use crate::run::catch_signals;

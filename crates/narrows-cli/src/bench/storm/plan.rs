@@ -5,8 +5,8 @@ use std::time::Duration;
 use narrows::strategy::Strategy;
 
 use crate::bench::choice;
+use crate::bench::flags::Bench;
 use crate::failure::Failure;
-use crate::flags::Bench;
 
 const TRANSFERS: [&str; 6] =
     ["copy", "copy_lazy", "copy_batched", "single_copy", "in_place", "copy_engine"];

@@ -6,6 +6,7 @@
 //! and every side counts ([`Counts`]) what it was told as it is told.
 
 pub mod chips;
+pub mod flags;
 mod histogram;
 mod load;
 mod partner;

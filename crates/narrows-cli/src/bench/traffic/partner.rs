@@ -17,11 +17,13 @@ use narrows_host::{Node, Options, system};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use super::flags::Partner as Args;
 use super::load::{Load, PORT, Profile, Trouble};
 use super::record::Record;
 use super::{INBOX, LONGEST, PATIENCE};
 use crate::failure::{Failure, Kind};
-use crate::{callee, flags, peer};
+use crate::options::Global;
+use crate::{callee, peer, place};
 
 /// The name of the node that starts partners.
 pub const STARTER: &str = "survivor";
@@ -155,7 +157,7 @@ impl Partner {
 
     /// How the process ended, if it has or does within that time.
     pub fn ended(&mut self, within: Duration) -> Option<String> {
-        peer::ended(&mut self.child, within)
+        place::ended(&mut self.child, within)
     }
 
     /// Links with the partner.
@@ -219,7 +221,7 @@ fn arguments(role: &Role<'_>) -> Vec<OsString> {
 ///
 /// # Errors
 /// It cannot begin, or the stack said what it must not say.
-pub fn run(global: &flags::Global, args: &flags::Partner) -> Result<(), Failure> {
+pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
     let record = Record::open(io::stdin().as_fd()).map_err(|_| {
         Failure::new(
             Kind::Usage,

@@ -9,7 +9,7 @@
 
 use super::gateway::{AUDIO, ENCODED, FRAME, Gateway, READING, SAMPLES, SESSIONS, VIDEO};
 use crate::failure::{Failure, Kind};
-use crate::flags::Global;
+use crate::options::Global;
 use crate::papers::row::Found;
 use crate::run::{self, Fared, Outcome, Own, Setup};
 use crate::sim::{self, Needs};

@@ -1,9 +1,9 @@
 //! T1: a log is asked for just before a request.
 
 use super::latency::trial;
-use crate::bench::linx::flags::DriverName;
 use crate::bench::linx::{Case, carry_out};
 use crate::failure::Failure;
+use crate::linx::DriverName;
 use crate::papers::row::Found;
 use narrows_sim::chip::Chip;
 

@@ -1,8 +1,8 @@
 //! T0: a request and its reply ten times a second.
 
-use crate::bench::linx::flags::{DriverName, Stack};
 use crate::bench::linx::{Case, Trial, carry_out};
 use crate::failure::Failure;
+use crate::linx::{DriverName, Stack};
 use crate::papers::row::Found;
 use narrows_sim::chip::Chip;
 

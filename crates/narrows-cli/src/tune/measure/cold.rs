@@ -3,7 +3,7 @@
 
 use super::{Bench, LEAST_BYTES, LONG, Load, strategy};
 use crate::failure::Failure;
-use crate::flags::Global;
+use crate::options::Global;
 use crate::place::Place;
 use crate::sim;
 use narrows_sim::chip::Chip;

@@ -4,9 +4,9 @@ use std::io;
 use std::ops::Range;
 
 use super::Turns;
+use crate::bench::limit::Timer;
 use crate::bench::limit::laps::Laps;
 use crate::bench::limit::shared::Shared;
-use crate::place::Timer;
 
 impl<S: Shared> Turns<'_, S> {
     pub(super) fn eventfd_caller<T: Timer>(

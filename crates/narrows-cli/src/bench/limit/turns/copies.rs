@@ -4,10 +4,10 @@ use std::io;
 use std::ops::Range;
 
 use super::{Turns, stamp, too_long};
+use crate::bench::limit::Timer;
 use crate::bench::limit::laps::Laps;
 use crate::bench::limit::raw::{Area, Line};
 use crate::bench::limit::shared::{Buffers, Shared};
-use crate::place::Timer;
 
 impl<S: Shared> Turns<'_, S> {
     pub(super) fn copy_caller(&mut self, turns: Range<u64>, echo: bool) -> io::Result<()> {

@@ -17,7 +17,7 @@ use super::laps::{LAP, Laps};
 use super::raw::{Area, Line, MAX_BYTES, SLOT_PAYLOAD};
 use super::shared::{Buffers, Shared};
 use super::{Kind, Pace};
-use crate::place::Timer;
+use crate::bench::limit::Timer;
 
 /// Slots that the sender asks for ahead of the one it fills.
 const AHEAD: u64 = 8;

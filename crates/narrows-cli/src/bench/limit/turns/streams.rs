@@ -5,10 +5,10 @@ use std::io;
 use std::ops::Range;
 
 use super::{AHEAD, Turns, stamp};
+use crate::bench::limit::Timer;
 use crate::bench::limit::laps::{Laps, stream_lap};
 use crate::bench::limit::raw::{Area, Line};
 use crate::bench::limit::shared::{Buffers, Shared};
-use crate::place::Timer;
 
 /// Messages after which the receiver gives their slots back.
 const CREDITS: u64 = 32;

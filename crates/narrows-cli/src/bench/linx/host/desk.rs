@@ -12,7 +12,7 @@ use narrows_host::{Bell, Host};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::station::{Attempt, Letter, Setup, Station};
-use crate::bench::linx::flags::{Counter, Stack};
+use crate::linx::{Counter, Stack};
 
 /// Signals that the application may have handed to the link handler.
 pub const OUTBOX: usize = 1024;

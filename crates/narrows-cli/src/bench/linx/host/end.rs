@@ -7,9 +7,9 @@ use narrows_host::area::Shape;
 use narrows_host::linx::{Endpoint, Options, Select, Signal, Spid, Stack as Placed};
 
 use super::desk::{self, Desk};
-use super::order::How;
 use super::station::{Letter, Setup};
-use crate::bench::linx::flags::{Counter, Stack};
+use crate::linx::{Counter, Stack};
+use crate::service::linx::How;
 
 /// How long the other side may take for the next signal.
 pub const PATIENCE: Duration = Duration::from_secs(60);

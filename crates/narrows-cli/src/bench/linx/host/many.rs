@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use narrows_sim::time::Time;
 
 use super::end::{self, End};
-use super::order::How;
 use super::side;
 use super::threads;
-use crate::bench::linx::cases::{EVERY, Measured, Purpose, Sent};
+use crate::bench::linx::cases::{EVERY, Measured, Sent};
+use crate::bench::linx::host::side::Purpose;
 use crate::bench::linx::measure::Trial;
 use crate::failure::{Failure, Kind};
+use crate::service::linx::How;
 
 /// Requests of a flow are told apart by what their numbers are below this.
 const FLOW: u32 = 1 << 16;

@@ -7,14 +7,13 @@
 mod desk;
 mod end;
 mod many;
-mod order;
-mod side;
+pub(super) mod side;
 mod station;
 mod threads;
 mod trips;
 mod way;
 
-pub use order::Order;
+use crate::service::linx::Order;
 pub(crate) use side::Callee;
 pub(crate) use trips::AtOnce;
 
@@ -24,17 +23,18 @@ use narrows::platform::Platform;
 use narrows_host::Host;
 use narrows_sim::time::Time;
 
-use super::cases::{EVERY, LOG_EVERY, Measured, Purpose, Sent};
-use super::flags::{Counter, DriverName, Stack};
+use super::cases::{EVERY, LOG_EVERY, Measured, Sent};
 use super::measure::{Case, Results, Row, Trial};
 use crate::bench::Asked;
+use crate::bench::linx::host::side::Purpose;
 use crate::bench::pair::Pair;
 use crate::failure::{Failure, Kind};
+use crate::linx::{Counter, DriverName, Stack};
 use crate::place::Other;
 use crate::progress::Progress;
 use crate::service::Mode;
+use crate::service::linx::How;
 use end::STOPPED;
-use order::How;
 use side::{Ends, SHORT, Stamp, Used};
 
 /// Rounds of batches.

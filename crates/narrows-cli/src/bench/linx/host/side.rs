@@ -8,10 +8,32 @@ use narrows_host::linx::{Select, Signal};
 use narrows_host::system;
 
 use super::end::{self, End, PATIENCE, Post};
-use super::order::{How, Order};
 use super::threads::{self, ENGINE, ROLES, Times};
-use crate::bench::linx::cases::Purpose;
-use crate::bench::linx::flags::Stack;
+use crate::linx::Stack;
+use crate::service::linx::{How, Order};
+
+/// What a signal is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Request,
+    Reply,
+    LogRequest,
+    Log,
+    Burst,
+    Confirmation,
+}
+
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Purpose; 6] = [
+        Purpose::Request,
+        Purpose::Reply,
+        Purpose::LogRequest,
+        Purpose::Log,
+        Purpose::Burst,
+        Purpose::Confirmation,
+    ];
+}
 
 /// Bytes of a log, and of a request for one and of a confirmation.
 pub const LOG: usize = 1500;
@@ -287,7 +309,7 @@ fn serve(own: &mut End, signals: u32, now: impl Fn() -> Instant) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::linx::flags::{Counter, DriverName};
+    use crate::linx::{Counter, DriverName};
 
     #[test]
     fn a_signal_that_was_changed_on_its_way_has_no_number() {

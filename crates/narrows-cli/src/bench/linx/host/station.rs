@@ -15,7 +15,7 @@ use narrows_host::area::{Block, Hand, Shape, Unit};
 
 use super::way::Way;
 use crate::bench::linx::driver::{Driver, Taken, acknowledges};
-use crate::bench::linx::flags::{Counter, DriverName, Stack};
+use crate::linx::{Counter, DriverName, Stack};
 
 /// Places of a connection's queue.
 const QUEUE: usize = 128;

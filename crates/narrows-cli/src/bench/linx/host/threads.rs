@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-use crate::bench::linx::flags::{DriverName, Stack};
+use crate::linx::{DriverName, Stack};
 
 /// What threads of a layered node do; the first is all that the others do not, and the last is no part
 /// of a core.

@@ -5,13 +5,13 @@ use narrows_host::linx::{Endpoint, Select, Signal, Spid};
 use serde::Serialize;
 
 use super::end::PATIENCE;
-use super::order::Order;
 use super::side;
 use super::{Bench, order, silent};
 use crate::bench::iterations;
 use crate::bench::limit::{LAP, Laps};
-use crate::bench::linx::flags::Stack;
 use crate::failure::Failure;
+use crate::linx::Stack;
+use crate::service::linx::Order;
 use crate::statistics::median;
 
 /// How much longer a round trip of signals may take, flat, than one of messages of the endpoint below.

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::bench::linx::flags::{Counter, DriverName, Stack};
+use crate::linx::{Counter, DriverName, Stack};
 
 /// How the nodes of a trial are to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct How {
     /// Bytes of the longest frame, if that is said.
     pub mtu: Option<usize>,
+    /// What is done against bursts, if that is said.
     pub counter: Option<Counter>,
     /// One of the five drivers; none for the nodes of this host.
     pub driver: Option<DriverName>,

@@ -10,8 +10,11 @@
 //! An order takes effect after its answer and before the next request. All figures are
 //! little-endian.
 
-use crate::bench::linx::host::Order as LinxOrder;
-use crate::bench::mcapi::Order;
+pub mod linx;
+pub mod mcapi;
+
+use crate::service::linx::Order as LinxOrder;
+use crate::service::mcapi::Order;
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
 use narrows_host::Record;
@@ -204,7 +207,7 @@ fn record(bytes: &[u8; RECORD]) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::mcapi::{Batch, Traffic};
+    use crate::service::mcapi::{Batch, Traffic};
 
     #[test]
     fn orders_go_there_and_back() {

@@ -5,19 +5,20 @@
 //! caller is lost, and when its standard input is closed, whatever it is busy with: so it never
 //! outlives its caller, however that ends.
 
+pub mod flags;
+
 use crate::bench::limit::{Callee as LimitCallee, Limits, Served};
 use crate::bench::{linx, mcapi, sink};
 use crate::failure::{Failure, Kind};
-use crate::flags::{Callee, Global};
 use crate::functions::{self, Entry, Refusal};
-use crate::peer::{self, CALLER, Settings};
+use crate::options::Global;
+use crate::peer::{self, Settings, caller};
 use crate::place::{Core, Place, sleep_until};
 use crate::service::{self, Mode, Page, TraceOrder};
+use flags::Callee;
 use narrows::endpoint::{
     Failure as CallFailure, Function, Message, Node, Received, Sink, Source, What,
 };
-use narrows::link::LinkId;
-use narrows::platform::Platform;
 use narrows_host::{Trace, system};
 use std::cell::{Cell, RefCell};
 use std::io::Read;
@@ -188,12 +189,6 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
         }
         linked |= up;
     }
-}
-
-/// The link to the caller, while it is up.
-pub(crate) fn caller<P: Platform>(node: &Node<P>) -> Option<LinkId> {
-    let mut links = node.links();
-    links.find(|(_, name)| name.as_str() == CALLER).map(|(link, _)| link)
 }
 
 /// Sends messages back until one says that it is the last; false if the caller is gone.
