@@ -1,17 +1,17 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
-use crate::bench::flags::Bench;
-use crate::bench::traffic::flags::Partner;
-use crate::calibrate;
-use crate::callee::flags::Callee;
-use crate::doctor::flags::Doctor;
-use crate::failure::exit_codes;
-use crate::mcapi::flags::Mcapi;
-use crate::options::Global;
-use crate::papers::flags::Papers;
-use crate::platform::flags as platform;
-use crate::run::flags::Run;
-use crate::{sweep, tune};
+use crate::answers::doctor::flags::Doctor;
+use crate::answers::tune;
+use crate::base::failure::exit_codes;
+use crate::base::options::Global;
+use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::traffic::flags::Partner;
+use crate::experiments::mcapi::flags::Mcapi;
+use crate::experiments::papers::flags::Papers;
+use crate::experiments::run::flags::Run;
+use crate::experiments::{calibrate, sweep};
+use crate::formats::platform::flags as platform;
+use crate::rig::callee::flags::Callee;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -120,9 +120,9 @@ pub fn definition() -> clap::Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::choice::Word;
-    use crate::strategy::Policy;
-    use crate::values::duration;
+    use crate::experiments::bench::choice::Word;
+    use crate::formats::strategy::Policy;
+    use crate::formats::values::duration;
     use std::time::Duration;
 
     #[test]
