@@ -9,7 +9,7 @@
 //! ```no_run
 //! use std::process::Command;
 //! use std::time::Duration;
-//! use crate::rig::limit::{Kind, Limits};
+//! use narrows_cli::rig::limit::{Kind, Limits};
 //!
 //! // In the caller:
 //! let (mut limits, argument) = Limits::create()?;

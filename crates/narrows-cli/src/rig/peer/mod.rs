@@ -2,9 +2,9 @@
 //! and sees it off.
 //!
 //! ```no_run
-//! use crate::base::options::Cores;
-//! use crate::rig::peer::{Options, Peer};
-//! use crate::rig::service::Mode;
+//! use narrows_cli::base::options::Cores;
+//! use narrows_cli::rig::peer::{Options, Peer};
+//! use narrows_cli::rig::service::Mode;
 //! # use std::time::Duration;
 //! # let (request, mut response) = ([0; 48], [0; 48]);
 //!
