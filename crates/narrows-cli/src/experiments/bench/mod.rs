@@ -1,7 +1,7 @@
 //! Measuring the stack beside what the machine itself allows.
 //!
 //! Two processes, each pinned to its core, do everything: a *round* is a batch of the
-//! [limit] and a batch of each thing measured, in turns, so that what disturbs one
+//! [limit](crate::rig::limit) and a batch of each thing measured, in turns, so that what disturbs one
 //! disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
 //! own ratios.
 //!
