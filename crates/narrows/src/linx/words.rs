@@ -1,6 +1,6 @@
 //! What link handlers say to each other: signals to the address 0. docs/WIRE.md has the bytes.
 
-use super::path::Path;
+use super::paths::Path;
 use super::{Misled, Spid};
 
 /// Bytes of the longest of them.

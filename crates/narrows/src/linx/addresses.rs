@@ -1,9 +1,21 @@
-//! The tables of a link handler.
+//! Addresses of a node's endpoints, of those of others that it knows, and of its links; and what is
+//! attached to them.
 
-use super::{Adaption, Handler, HandlerError, Misled, Path, Spid};
+use super::hunts::Owner;
+use super::links::bit;
+use super::{Adaption, Handler, HandlerError, Misled};
 use crate::connection::Signal;
 use crate::name::Name;
 use crate::platform::Platform;
+
+/// An address of an endpoint, of this node or another, that is valid on this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Spid(pub u32);
+
+impl Spid {
+    /// Nobody.
+    pub const NONE: Spid = Spid(0);
+}
 
 /// What an address stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,36 +47,6 @@ impl Entry {
     pub const FREE: Entry = Entry { what: What::Free, life: 0, untold: 0 };
 }
 
-pub(super) struct Unit {
-    pub name: Name,
-    pub up: bool,
-    /// Who sent last, by the address there and by that here, while it is there: most likely the next
-    /// who does.
-    pub last: Option<[Spid; 2]>,
-}
-
-/// Who hunts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    Endpoint(Spid),
-    /// The handler at the other end of a link, by its number for the hunt.
-    Peer {
-        link: u16,
-        number: u16,
-    },
-}
-
-pub(super) struct Hunt<B> {
-    pub owner: Owner,
-    pub path: Path,
-    /// What is delivered to an endpoint.
-    pub signal: Option<(B, usize)>,
-    /// The link whose handler was asked.
-    pub asked: Option<u16>,
-    /// What a peer is to be told, as soon as there is room: found, or refused.
-    pub answer: Option<Option<Spid>>,
-}
-
 pub(super) struct Attach<B> {
     pub number: u32,
     pub owner: Spid,
@@ -73,12 +55,124 @@ pub(super) struct Attach<B> {
     pub buffer: B,
 }
 
-/// The bit of a link.
-pub(super) fn bit(link: u16) -> u32 {
-    1_u32.checked_shl(link.into()).unwrap_or(0)
-}
-
 impl<P: Platform, B> Handler<P, B> {
+    /// Opens an endpoint. Hunts for its name end.
+    ///
+    /// # Errors
+    /// [`HandlerError::Duplicate`] or [`HandlerError::Full`].
+    pub fn open<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        name: Option<Name>,
+    ) -> Result<Spid, HandlerError> {
+        if name.is_some_and(|name| self.local(&name).is_some()) {
+            return Err(HandlerError::Duplicate);
+        }
+        let spid = self.insert(What::Endpoint(name)).ok_or(HandlerError::Full)?;
+        if let Some(name) = name {
+            self.resolve_local(around, &name, spid);
+            self.attend(around);
+        }
+        Ok(spid)
+    }
+
+    /// Closes an endpoint of this node: its hunts and attaches end, and whoever knows it is told.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unknown`].
+    pub fn close<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        spid: Spid,
+    ) -> Result<(), HandlerError> {
+        self.check_own(spid)?;
+        for index in 0..self.hunts.len() {
+            if matches!(self.hunt_at(index), Some(hunt) if hunt.owner == Owner::Endpoint(spid)) {
+                self.give_up(around, index);
+            }
+        }
+        for place in self.attaches.iter_mut() {
+            if let Some(attach) = place.take_if(|attach| attach.owner == spid) {
+                around.free(attach.buffer);
+            }
+        }
+        self.bury(around, spid, None);
+        self.attend(around);
+        Ok(())
+    }
+
+    /// Has a signal delivered when the endpoint or link of an address is gone, as if that had sent it;
+    /// at once, if it is gone already. Returns what [`Handler::detach`] takes.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unknown`] or [`HandlerError::Full`]; the buffer comes back.
+    pub fn attach<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        owner: Spid,
+        target: Spid,
+        signal: (B, usize),
+    ) -> Result<u32, (HandlerError, B)> {
+        let (buffer, len) = signal;
+        let state = self.check_own(owner).and(self.entry(target).ok_or(HandlerError::Unknown));
+        let what = match state {
+            Ok(entry) => entry.what,
+            Err(error) => return Err((error, buffer)),
+        };
+        let number = self.attached.wrapping_add(1).max(1);
+        if what == What::Gone {
+            self.attached = number;
+            around.deliver(Signal { from: target.0, to: owner.0, len, buffer }, None);
+            return Ok(number);
+        }
+        let Some(place) = self.attaches.iter_mut().find(|place| place.is_none()) else {
+            return Err((HandlerError::Full, buffer));
+        };
+        self.attached = number;
+        *place = Some(Attach { number, owner, target, len, buffer });
+        Ok(number)
+    }
+
+    /// Ends an attach; its buffer comes back.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unknown`]: it has been delivered, was detached, or is another's.
+    pub fn detach(&mut self, owner: Spid, number: u32) -> Result<B, HandlerError> {
+        let meant = |attach: &mut Attach<B>| attach.number == number && attach.owner == owner;
+        let found = self.attaches.iter_mut().find_map(|place| place.take_if(meant));
+        found.map(|attach| attach.buffer).ok_or(HandlerError::Unknown)
+    }
+
+    /// The name of an endpoint of this node.
+    #[must_use]
+    pub fn name(&self, spid: Spid) -> Option<Name> {
+        match self.entry(spid)?.what {
+            What::Endpoint(name) => name,
+            _ => None,
+        }
+    }
+
+    /// Whether an address is of an endpoint or link that is there, was there, or never was.
+    ///
+    /// # Errors
+    /// [`HandlerError::Gone`] or [`HandlerError::Unknown`].
+    pub fn check(&self, spid: Spid) -> Result<(), HandlerError> {
+        match self.entry(spid).ok_or(HandlerError::Unknown)?.what {
+            What::Gone => Err(HandlerError::Gone),
+            _ => Ok(()),
+        }
+    }
+
+    /// The link that a signal to an address takes, if it takes one, and the address at its other end.
+    #[inline]
+    #[must_use]
+    pub fn way(&self, spid: Spid) -> Option<(u16, Spid)> {
+        match self.entry(spid)?.what {
+            What::Remote { link, spid } => Some((link, spid)),
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(super) fn entry(&self, spid: Spid) -> Option<&Entry> {
         let entry = self.entries.get((spid.0 & 0xffff) as usize)?;
@@ -177,17 +271,6 @@ impl<P: Platform, B> Handler<P, B> {
         self.find(|what| *what == What::Link(link)).or_else(|| self.insert(What::Link(link)))
     }
 
-    /// The link of a name; only if it is up, if so asked.
-    pub(super) fn unit_named(&self, name: &Name, up: bool) -> Option<u16> {
-        let meant = |unit: &Unit| unit.name == *name && (unit.up || !up);
-        let found = self.units.iter().position(|unit| unit.as_ref().is_some_and(meant))?;
-        Some(found as u16)
-    }
-
-    pub(super) fn hunt_at(&self, index: usize) -> Option<&Hunt<B>> {
-        self.hunts.get(index)?.as_ref()
-    }
-
     /// Notes that something is gone, delivers what was attached to it, and lets peers be told, but for
     /// the one that said so.
     pub(super) fn bury<A: Adaption<Buffer = B>>(
@@ -218,46 +301,6 @@ impl<P: Platform, B> Handler<P, B> {
             if let Some(attach) = place.take_if(|attach| attach.target == spid) {
                 let Attach { owner, len, buffer, .. } = attach;
                 around.deliver(Signal { from: spid.0, to: owner.0, len, buffer }, None);
-            }
-        }
-    }
-
-    /// Ends what was looked for and is an endpoint of this node.
-    pub(super) fn resolve_local<A: Adaption<Buffer = B>>(
-        &mut self,
-        around: &mut A,
-        name: &Name,
-        spid: Spid,
-    ) {
-        for index in 0..self.hunts.len() {
-            if self.hunt_at(index).is_some_and(|hunt| hunt.path.plain() == Some(*name)) {
-                self.found(around, index, Some(spid));
-            }
-        }
-    }
-
-    /// Ends a hunt with what it found, or with nothing.
-    pub(super) fn found<A: Adaption<Buffer = B>>(
-        &mut self,
-        around: &mut A,
-        index: usize,
-        spid: Option<Spid>,
-    ) {
-        let Some(place) = self.hunts.get_mut(index) else { return };
-        let Some(hunt) = place.as_mut() else { return };
-        match hunt.owner {
-            Owner::Peer { .. } => {
-                hunt.answer = Some(spid);
-                self.owes = true;
-            }
-            Owner::Endpoint(owner) => {
-                let signal = hunt.signal.take();
-                // Another node may have been asked too, for a name without links.
-                self.give_up(around, index);
-                if let Some((buffer, len)) = signal {
-                    let from = spid.unwrap_or(Spid::NONE);
-                    around.deliver(Signal { from: from.0, to: owner.0, len, buffer }, None);
-                }
             }
         }
     }
