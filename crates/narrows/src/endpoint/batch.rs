@@ -99,7 +99,7 @@ impl<P: Platform> Node<P> {
             // What the short way did not take, if there is anything.
             let Some(received) = self.try_receive_into(port, buffer)? else { break };
             count += 1;
-            each(&received, buffer.get(..received.len).unwrap_or(buffer));
+            each(&received, received.bytes(buffer));
         }
         Ok(count)
     }

@@ -179,7 +179,7 @@ impl<P: Platform> Node<P> {
             && let Ok(Some(received)) = ready.take::<false>(|_, _| Some(&mut *buffer))
         {
             count += 1;
-            each(&received, buffer.get(..received.len).unwrap_or(buffer));
+            each(&received, received.bytes(buffer));
         }
         count
     }

@@ -7,8 +7,8 @@ use crate::memory::{Corrupt, Kind, Taken};
 use crate::platform::{Lost, Platform};
 
 /// Messages taken off one link before the next has its turn, so that a flood on one neither keeps
-/// the others waiting nor the application.
-const BATCH: usize = 64;
+/// the others waiting nor the application. More are taken to reach one that is more urgent.
+const BATCH: u32 = 64;
 
 impl<P: Platform> Node<P> {
     /// Takes the rendezvous's news.
@@ -57,9 +57,15 @@ impl<P: Platform> Node<P> {
 
     fn pump_link(&mut self, index: u16) {
         let Some(id) = self.links.id(index) else { return };
-        for _ in 0..BATCH {
+        for count in 0.. {
             let Some(link) = self.links.at_mut(index) else { return };
             if link.told || (link.lost.is_some() && link.drained()) {
+                break;
+            }
+            // Behind a batch, up to the last message that is more urgent than one before it: those behind
+            // that are no more urgent than it. A ring has no more than its slots, whatever its peer says.
+            let urgent = count < link.shared.theirs().slots() && link.shared.rx.marked();
+            if count >= BATCH && !urgent {
                 break;
             }
             let delivered = match link::take(link) {

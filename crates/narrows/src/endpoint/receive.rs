@@ -36,6 +36,24 @@ pub struct Received {
     pub tag: u16,
 }
 
+impl Received {
+    /// The payload, in the buffer that it was received into: as much of it as fitted there.
+    ///
+    /// ```
+    /// # use narrows::endpoint::{Address, Received, What};
+    /// # use narrows::link::LinkId;
+    /// # let from = Address { link: LinkId::NONE, port: 1 };
+    /// # let received = Received { what: What::Message, from, len: 5, priority: 4, tag: 0 };
+    /// # let (large, small) = (*b"hello, world", *b"hel");
+    /// assert_eq!(received.bytes(&large), b"hello");
+    /// assert_eq!(received.bytes(&small), b"hel");
+    /// ```
+    #[must_use]
+    pub fn bytes<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
+        buffer.get(..self.len).unwrap_or(buffer)
+    }
+}
+
 /// A received message whose payload is still the sender's, who cannot use that block again until
 /// the message is [released](Node::release).
 #[derive(Debug, PartialEq, Eq)]

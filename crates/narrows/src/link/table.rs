@@ -308,7 +308,8 @@ impl<P: Platform> Links<P> {
                 SetUpError::Storage => HuntError::TooManyLinks,
             })?;
         let none = |_: NoStorage| HuntError::TooManyLinks;
-        let count = self.inbox;
+        // A place for each message on the ring: the most urgent may be the last of them.
+        let count = self.inbox.max(shared.theirs().slots() as usize).min(usize::from(u16::MAX));
         let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
         let entries = platform.storage(count, entry).map_err(none)?;
         self.lives = self.lives.wrapping_add(1).max(1);
