@@ -148,7 +148,7 @@ impl<P: Platform> Node<P> {
             return Err(More);
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
-        // Which link lies at hand may change with it.
+        // Another link may lie at hand now: the next message finds that out.
         let one = self.links.one();
         self.last = Last::NONE;
         self.known.learn(port, one, copied);
