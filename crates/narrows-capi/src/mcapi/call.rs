@@ -75,7 +75,7 @@ impl<H: Home> Call<H> {
     /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
     /// request.
     #[inline(never)]
-    pub fn soon(&mut self, looks: u32, operation: &Operation) -> Done {
+    fn soon(&mut self, looks: u32, operation: &Operation) -> Done {
         let node = self.node();
         let mut looks = if node.look == 0 { 1 } else { looks };
         loop {
@@ -92,9 +92,56 @@ impl<H: Home> Call<H> {
         }
     }
 
+    /// As [`Call::transfer`], on a channel.
+    #[inline(never)]
+    pub fn transfer_on(
+        mut self,
+        channel: Handle,
+        operation: Operation,
+        waits: bool,
+    ) -> Outcome<Done> {
+        let channel = self.node().channels.get(channel);
+        let (timeout, fails) =
+            channel.map_or((0, false), |channel| (channel.timeout, channel.fails_at_limit));
+        self.transfer(&operation, fails, waits.then_some(timeout))
+    }
+
+    /// Sends or receives something. What has to wait for room `fails`, or there is a request for it; with
+    /// a timeout, the call waits for that.
+    #[inline(never)]
+    pub fn transfer(
+        mut self,
+        operation: &Operation,
+        fails: bool,
+        timeout: Option<u32>,
+    ) -> Outcome<Done> {
+        let begun = self.begin(operation, fails, timeout.is_some())?;
+        Ok(match timeout {
+            Some(timeout) => self.finish(begun, timeout),
+            None => begun,
+        })
+    }
+
+    /// Waits for what was begun, if it has not ended. It is taken back if it does not end within so many
+    /// milliseconds.
+    #[inline(never)]
+    pub fn finish(self, begun: Done, timeout: u32) -> Done {
+        if !begun.is_pending() {
+            return begun;
+        }
+        let request = Handle(begun.value as u32);
+        self.until(timeout, &mut |node, over| {
+            if over {
+                node.cancel(request);
+                return Status::Pending.into();
+            }
+            node.ended_by_now(request)
+        })
+    }
+
     /// Sends or receives something, or has a request to do so if that has to wait.
     #[inline(never)]
-    pub fn transfer(&mut self, operation: &Operation, fails: bool, of_call: bool) -> Outcome<Done> {
+    fn begin(&mut self, operation: &Operation, fails: bool, of_call: bool) -> Outcome<Done> {
         let receives =
             matches!(operation, Operation::ReceiveMessage { .. } | Operation::Receive { .. });
         let done = self.soon(if receives && of_call { H::LOOKS } else { 1 }, operation);

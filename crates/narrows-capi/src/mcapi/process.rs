@@ -123,10 +123,13 @@ pub(super) fn packet<H: Home>(at: usize, give_back: bool) -> Done {
     Status::BufInvalid.into()
 }
 
-/// Whether the process has no node at all.
-#[inline(never)]
-pub(super) fn is_empty<H: Home>() -> bool {
-    H::process().nodes.load(Ordering::Relaxed) == 0
+/// Whether the process has a node at all: what calls see to first.
+#[inline]
+pub(super) fn any<H: Home>() -> Outcome<()> {
+    match H::process().nodes.load(Ordering::Relaxed) {
+        0 => Err(Status::NodeNotInit),
+        _ => Ok(()),
+    }
 }
 
 /// The slot that a node of this process is in.
@@ -136,22 +139,21 @@ fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
     H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
-// What finds a call tells no more than whether it did, which takes two registers and no memory.
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
 #[inline(never)]
-pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Option<Call<H>> {
+pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
     match slot_of::<H>(id.node()) {
-        Some(slot) => Call::new(slot),
+        Some(slot) => Call::new(slot).ok_or(Status::NodeNotInit),
         None => of_thread(),
     }
 }
 
 /// A call for the node that connects two endpoints.
 #[inline]
-pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Option<Call<H>> {
+pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Outcome<Call<H>> {
     let mut call = near_endpoint(from)?;
     if call.node().id == from.node() {
-        return Some(call);
+        return Ok(call);
     }
     // Neither is the sender's node this process's: whoever's node the receiver is may ask.
     drop(call);
@@ -177,15 +179,15 @@ fn bound<H: Home>() -> Option<Call<H>> {
 
 /// A call for the node that this thread initialised, or for the only one there is.
 #[inline(never)]
-pub(super) fn of_thread<H: Home>() -> Option<Call<H>> {
+pub(super) fn of_thread<H: Home>() -> Outcome<Call<H>> {
     if let Some(call) = bound() {
-        return Some(call);
+        return Ok(call);
     }
     let there = |slot: &&Slot<H>| slot.id.load(Ordering::Relaxed) != NOBODY;
     let mut nodes = H::process().used().iter().filter(there);
     match (nodes.next(), nodes.next()) {
-        (Some(slot), None) => Call::new(slot),
-        _ => None,
+        (Some(slot), None) => Call::new(slot).ok_or(Status::NodeNotInit),
+        _ => Err(Status::NodeNotInit),
     }
 }
 
@@ -218,8 +220,7 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
 }
 
 /// Ends a node.
-#[inline]
-pub(super) fn finalize<H: Home>(mut call: Call<H>) -> Done {
+pub(super) fn finalize<H: Home>(mut call: Call<H>) {
     let lives = call.node().lives();
     call.slot.first.fetch_add(lives, Ordering::Relaxed);
     // Release: who takes the slot next takes the handles from where they are now.
@@ -232,7 +233,6 @@ pub(super) fn finalize<H: Home>(mut call: Call<H>) -> Done {
     drop(guard);
     slot.tell();
     drop(node);
-    Done::well(0)
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
 //! Messages.
 
 use std::ffi::c_void;
-use std::ptr::null_mut;
 
-use super::super::call::Quickly;
+use super::super::call::{Call, Quickly};
 use super::super::foreign::{Buffer, Bytes, Output};
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::process;
-use super::super::status::Status;
+use super::super::request::{Done, Operation};
+use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::entry::{Args, Argument, Entry, Of, What};
-use super::perform::{enter, perform};
-use super::{Verdict, sent_more};
+use super::{Verdict, begin, sent_more};
 
 /// Sends a message, waiting for room.
 #[inline(always)]
@@ -62,25 +60,57 @@ extern "C" fn rung_for<H: Home>(
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(
-    (from, to): (EndpointId, EndpointId),
+    ends: (EndpointId, EndpointId),
     quickly: Option<Quickly<H>>,
     bytes: Bytes,
     priority: u32,
     verdict: Verdict,
 ) {
-    const ENTRY: &Entry = &Entry::new(What::SendMessage, Of::Endpoint, 5);
     if let Some(mut quickly) = quickly
         && let Some(node) = quickly.node()
-        && node.send_anew((from, to), &bytes, priority)
+        && node.send_anew(ends, &bytes, priority)
     {
         return sent_more(Handle::NONE.0, quickly, verdict);
     }
-    let (buffer, size) = (bytes.address().word(), bytes.len().word());
-    let (from, to, priority) = (from.0.word(), to.0.word(), priority.word());
-    let none = null_mut();
-    let args = Args([from, to, buffer, size, priority, verdict.word(), none, none]);
+    verdict.of(|| send::<H>(ends, bytes, priority, true)?.outcome().map(drop));
+}
+
+/// Sends a message. If that has to wait for room, there is a request for it, and a call that `waits`
+/// waits for its end.
+fn send<H: Home>(
+    (from, to): (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+    waits: bool,
+) -> Outcome<Done> {
+    let mut call = process::near_endpoint::<H>(from)?;
+    let node = call.node();
+    let (timeout, fails) = match node.sender(from, &bytes, priority) {
+        // The receiver is looked at before what is sent to it.
+        Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
+            return Err(Status::EndpInvalid);
+        }
+        said => said?,
+    };
+    let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
+    call.transfer(&operation, fails, waits.then_some(timeout))
+}
+
+pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
+    send_endpoint: u32,
+    receive_endpoint: u32,
+    buffer: *const c_void,
+    buffer_size: usize,
+    priority: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
     // SAFETY: as was promised.
-    unsafe { perform::<H>(&args, ENTRY) };
+    unsafe {
+        let bytes = Bytes::new(buffer.cast(), buffer_size);
+        begin::<H>(request, status, || send::<H>(ends, bytes, priority, false));
+    }
 }
 
 /// Receives a message, waiting for it.
@@ -139,9 +169,63 @@ extern "C" fn receive_long<H: Home>(
     verdict: Verdict,
     quickly: Option<Quickly<H>>,
 ) {
-    const ENTRY: &Entry = &Entry::new(What::ReceiveMessage, Of::Endpoint, 4).needs(3, 3);
     drop(quickly);
-    let (to, room) = (buffer.address().word(), buffer.room().word());
+    let received = process::near_endpoint::<H>(id).and_then(|call| match size.is_null() {
+        true => Err(Status::Parameter),
+        false => receive(call, id, buffer, true),
+    });
+    let done = Done::from(received);
+    if done.has_size() {
+        size.put(done.value as usize);
+    }
+    verdict.say(done.status);
+}
+
+/// Receives a message. If none is there, there is a request for it, and a call that `waits` waits for
+/// its end.
+fn receive<H: Home>(
+    mut call: Call<H>,
+    id: EndpointId,
+    buffer: Buffer,
+    waits: bool,
+) -> Outcome<Done> {
+    if buffer.missing() {
+        return Err(Status::Parameter);
+    }
+    let (inner, timeout) = call.node().receiver(id)?;
+    let operation = Operation::ReceiveMessage { inner, buffer };
+    call.transfer(&operation, false, waits.then_some(timeout))
+}
+
+pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
+    receive_endpoint: u32,
+    buffer: *mut c_void,
+    buffer_size: usize,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let id = EndpointId(receive_endpoint);
     // SAFETY: as was promised.
-    unsafe { enter::<H>(id.0.word(), to, room, size.address().word(), verdict.word(), ENTRY) };
+    unsafe {
+        let buffer = Buffer::new(buffer.cast(), buffer_size);
+        begin::<H>(request, status, || {
+            receive(process::near_endpoint::<H>(id)?, id, buffer, false)
+        });
+    }
+}
+
+pub(super) unsafe extern "C" fn msg_available<H: Home>(
+    receive_endpoint: u32,
+    status: *mut u32,
+) -> u32 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
+    verdict.value(0, || {
+        let id = EndpointId(receive_endpoint);
+        let mut call = process::near_endpoint::<H>(id)?;
+        let node = call.node();
+        let (inner, _) = node.receiver(id)?;
+        node.progress();
+        node.stack.available(inner).map_err(|_| Status::EndpInvalid)
+    })
 }

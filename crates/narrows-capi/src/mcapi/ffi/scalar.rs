@@ -1,15 +1,12 @@
 //! Scalar channels.
 
-use std::ptr::null_mut;
-
 use super::super::call::Quickly;
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
-use super::super::status::Status;
-use super::super::transfer::Quick;
-use super::entry::{Argument, Entry, Of, What};
-use super::perform::enter;
+use super::super::request::Operation;
+use super::super::status::{Outcome, Status};
+use super::super::transfer::{Incoming, Outgoing, Quick};
 use super::{Verdict, sent_more};
 
 #[inline(always)]
@@ -42,7 +39,6 @@ extern "C" fn send_long<H: Home>(
     quickly: Option<Quickly<H>>,
     len: u32,
 ) {
-    const ENTRY: &Entry = &Entry::new(What::SendScalar, Of::Handle, 3);
     if let Some(mut quickly) = quickly
         && let Some(node) = quickly.node()
     {
@@ -55,9 +51,16 @@ extern "C" fn send_long<H: Home>(
             Quick::More(()) => return sent_more(handle, quickly, verdict),
         }
     }
-    let (handle, value, len) = (handle.word(), (&raw const value).word(), len.word());
-    // SAFETY: as was promised.
-    unsafe { enter::<H>(handle, value, len, verdict.word(), null_mut(), ENTRY) };
+    let channel = Handle(handle);
+    let operation = Operation::Send { channel, what: Outgoing::Scalar { value, len } };
+    verdict.of(|| transfer::<H>(channel, operation).map(drop));
+}
+
+/// Sends or receives a scalar, and waits for that.
+fn transfer<H: Home>(channel: Handle, operation: Operation) -> Outcome<u64> {
+    process::any::<H>()?;
+    let call = process::with_handle::<H>(channel).ok_or(Status::ChanInvalid)?;
+    call.transfer_on(channel, operation, true)?.outcome()
 }
 
 #[inline(always)]
@@ -103,11 +106,10 @@ extern "C" fn receive_long<H: Home>(
     quickly: Option<Quickly<H>>,
     len: u32,
 ) -> u64 {
-    const ENTRY: &Entry = &Entry::new(What::ReceiveScalar, Of::Handle, 2);
     drop(quickly);
-    let none = null_mut();
-    // SAFETY: as was promised.
-    unsafe { enter::<H>(handle.word(), len.word(), verdict.word(), none, none, ENTRY) }
+    let channel = Handle(handle);
+    let operation = Operation::Receive { channel, what: Incoming::Scalar { len } };
+    verdict.value(0, || transfer::<H>(channel, operation))
 }
 
 /// As [`send`], once for all sizes but the largest.
