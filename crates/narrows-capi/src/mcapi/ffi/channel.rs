@@ -44,7 +44,7 @@ unsafe fn open<H: Home>(
         if out.is_null() {
             return Err(Status::Parameter);
         }
-        let slot = call.slot;
+        let slot = call.slot();
         let node = call.node();
         let (inner, _) = node.receiver(id)?;
         node.progress();

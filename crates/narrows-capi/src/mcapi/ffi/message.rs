@@ -2,12 +2,13 @@
 
 use std::ffi::c_void;
 
-use super::super::call::{Call, Quickly};
+use super::super::call::Call;
 use super::super::foreign::{Buffer, Bytes, Output};
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::process;
 use super::super::request::{Done, Operation};
+use super::super::slot::Locked;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
 use super::{Verdict, begin, sent_more};
@@ -27,20 +28,20 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
     let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let Some(mut quickly) = process::quickly_at::<H>(ends.0) else {
+    let Some(mut locked) = process::quickly_at::<H>(ends.0) else {
         return send_long::<H>(ends, None, bytes, priority, verdict);
     };
-    let sent = match quickly.node() {
+    let sent = match locked.node() {
         Some(node) => node.put_message(ends, &bytes, priority),
         None => Quick::Not,
     };
     match sent {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => rung_for(ends, quickly, verdict),
-        Quick::Not => send_long(ends, Some(quickly), bytes, priority, verdict),
+        Quick::More(()) => rung_for(ends, locked, verdict),
+        Quick::Not => send_long(ends, Some(locked), bytes, priority, verdict),
     }
 }
 
@@ -48,29 +49,29 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
 #[inline(never)]
 extern "C" fn rung_for<H: Home>(
     ends: (EndpointId, EndpointId),
-    mut quickly: Quickly<H>,
+    mut locked: Locked<H>,
     verdict: Verdict,
 ) {
-    if let Some(node) = quickly.node() {
+    if let Some(node) = locked.node() {
         node.ring_for_message(ends);
     }
-    sent_more(Handle::NONE.0, quickly, verdict);
+    sent_more(Handle::NONE.0, locked, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(
     ends: (EndpointId, EndpointId),
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
     bytes: Bytes,
     priority: u32,
     verdict: Verdict,
 ) {
-    if let Some(mut quickly) = quickly
-        && let Some(node) = quickly.node()
+    if let Some(mut locked) = locked
+        && let Some(node) = locked.node()
         && node.send_anew(ends, &bytes, priority)
     {
-        return sent_more(Handle::NONE.0, quickly, verdict);
+        return sent_more(Handle::NONE.0, locked, verdict);
     }
     verdict.of(|| send::<H>(ends, bytes, priority, true)?.outcome().map(drop));
 }
@@ -128,14 +129,14 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
     };
     let Some(verdict) = verdict else { return };
     let id = EndpointId(receive_endpoint);
-    let quickly = match process::quickly_at::<H>(id) {
-        Some(quickly) if !size.is_null() => Some(quickly),
+    let locked = match process::quickly_at::<H>(id) {
+        Some(locked) if !size.is_null() => Some(locked),
         _ => None,
     };
-    let Some(mut quickly) = quickly else {
+    let Some(mut locked) = locked else {
         return receive_long::<H>(id, buffer, size, verdict, None);
     };
-    let taken = match quickly.node() {
+    let taken = match locked.node() {
         Some(node) => node.collect_message(id, buffer.there()),
         None => Quick::Not,
     };
@@ -143,20 +144,20 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
         Quick::Done(len) if len <= buffer_size => {
             size.put(len);
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
         Quick::Done(len) | Quick::More(len) => {
             size.put(len.min(buffer_size));
-            received_more(quickly, len > buffer_size, verdict);
+            received_more(locked, len > buffer_size, verdict);
         }
-        Quick::Not => receive_long(id, buffer, size, verdict, Some(quickly)),
+        Quick::Not => receive_long(id, buffer, size, verdict, Some(locked)),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more<H: Home>(quickly: Quickly<H>, truncated: bool, verdict: Verdict) {
-    quickly.follow_up(Handle::NONE);
+extern "C" fn received_more<H: Home>(locked: Locked<H>, truncated: bool, verdict: Verdict) {
+    locked.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
 
@@ -167,9 +168,9 @@ extern "C" fn receive_long<H: Home>(
     buffer: Buffer,
     size: Output<usize>,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
 ) {
-    drop(quickly);
+    drop(locked);
     let received = process::near_endpoint::<H>(id).and_then(|call| match size.is_null() {
         true => Err(Status::Parameter),
         false => receive(call, id, buffer, true),

@@ -44,12 +44,12 @@ use scalar::*;
 
 use std::ptr::NonNull;
 
-use super::call::Quickly;
 use super::foreign::Variable;
 use super::home::Home;
 use super::id::Handle;
 use super::process;
 use super::request::Done;
+use super::slot::Locked;
 use super::status::{Outcome, Status};
 
 /// Where a call says how it ended.
@@ -120,7 +120,7 @@ unsafe fn begin<H: Home>(
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
-extern "C" fn sent_more<H: Home>(handle: u32, quickly: Quickly<H>, verdict: Verdict) {
-    quickly.follow_up(Handle(handle));
+extern "C" fn sent_more<H: Home>(handle: u32, locked: Locked<H>, verdict: Verdict) {
+    locked.follow_up(Handle(handle));
     verdict.say(Status::Success);
 }

@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use super::super::call::Quickly;
 use super::super::foreign::{Bytes, Output};
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
 use super::super::request::{Done, Operation};
+use super::super::slot::Locked;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::{Incoming, Outgoing, Quick};
 use super::{Verdict, begin, sent_more};
@@ -23,20 +23,20 @@ pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
     // SAFETY: as was promised.
     let (verdict, bytes) = unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), size)) };
     let Some(verdict) = verdict else { return };
-    let Some(mut quickly) = process::quickly_for::<H>(send_handle) else {
+    let Some(mut locked) = process::quickly_for::<H>(send_handle) else {
         return send_long::<H>(send_handle, bytes, verdict);
     };
-    let sent = match quickly.node() {
+    let sent = match locked.node() {
         Some(node) => node.put_short(Handle(send_handle), &bytes),
         None => Quick::Not,
     };
     match sent {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => sent_more(send_handle, quickly, verdict),
-        Quick::Not => send_after(send_handle, bytes, verdict, quickly),
+        Quick::More(()) => sent_more(send_handle, locked, verdict),
+        Quick::Not => send_after(send_handle, bytes, verdict, locked),
     }
 }
 
@@ -46,20 +46,20 @@ extern "C" fn send_after<H: Home>(
     handle: u32,
     bytes: Bytes,
     verdict: Verdict,
-    mut quickly: Quickly<H>,
+    mut locked: Locked<H>,
 ) {
-    let done = match quickly.node() {
+    let done = match locked.node() {
         Some(node) => node.put_block(Handle(handle), &bytes),
         None => Quick::Not,
     };
     match done {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => sent_more(handle, quickly, verdict),
+        Quick::More(()) => sent_more(handle, locked, verdict),
         Quick::Not => {
-            drop(quickly);
+            drop(locked);
             send_long::<H>(handle, bytes, verdict);
         }
     }
@@ -79,7 +79,7 @@ fn send<H: Home>(channel: Handle, bytes: Bytes, waits: bool) -> Outcome<Done> {
         return Err(Status::Parameter);
     }
     let call = process::with_handle::<H>(channel).ok_or(Status::ChanInvalid)?;
-    call.transfer_on(channel, Operation::Send { channel, what: Outgoing::Packet(bytes) }, waits)
+    call.transfer_on(&Operation::Send { channel, what: Outgoing::Packet(bytes) }, waits)
 }
 
 pub(super) unsafe extern "C" fn pktchan_send_i<H: Home>(
@@ -111,20 +111,20 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
     if out.is_null() || size.is_null() {
         return receive_long::<H>(receive_handle, out, size, verdict, None);
     }
-    let Some(mut quickly) = process::quickly_for::<H>(receive_handle) else {
+    let Some(mut locked) = process::quickly_for::<H>(receive_handle) else {
         return receive_long::<H>(receive_handle, out, size, verdict, None);
     };
-    let done = match quickly.node() {
+    let done = match locked.node() {
         Some(node) => node.take_block(Handle(receive_handle), out, size),
         None => Quick::Not,
     };
     match done {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => sent_more(receive_handle, quickly, verdict),
-        Quick::Not => receive_long(receive_handle, out, size, verdict, Some(quickly)),
+        Quick::More(()) => sent_more(receive_handle, locked, verdict),
+        Quick::Not => receive_long(receive_handle, out, size, verdict, Some(locked)),
     }
 }
 
@@ -135,9 +135,9 @@ extern "C" fn receive_long<H: Home>(
     out: Output<*mut c_void>,
     size: Output<usize>,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
 ) {
-    drop(quickly);
+    drop(locked);
     verdict.of(|| {
         let done = receive::<H>(Handle(handle), out, size.is_null(), true)?;
         size.put(done.outcome()? as usize);
@@ -158,7 +158,7 @@ fn receive<H: Home>(
         return Err(Status::Parameter);
     }
     let call = process::with_handle::<H>(channel).ok_or(Status::ChanInvalid)?;
-    call.transfer_on(channel, Operation::Receive { channel, what: Incoming::Packet(out) }, waits)
+    call.transfer_on(&Operation::Receive { channel, what: Incoming::Packet(out) }, waits)
 }
 
 pub(super) unsafe extern "C" fn pktchan_recv_i<H: Home>(
@@ -180,36 +180,36 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
-    let Some(mut quickly) = process::quickly_releasing::<H>() else {
+    let Some(mut locked) = process::quickly_releasing::<H>() else {
         return release_long::<H>(at, verdict, None);
     };
-    let done = match quickly.node() {
+    let done = match locked.node() {
         Some(node) => node.put_back(at),
         None => Quick::Not,
     };
     match done {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => released_more(quickly, verdict),
-        Quick::Not => release_long(at, verdict, Some(quickly)),
+        Quick::More(()) => released_more(locked, verdict),
+        Quick::Not => release_long(at, verdict, Some(locked)),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn released_more<H: Home>(mut quickly: Quickly<H>, verdict: Verdict) {
-    if let Some(node) = quickly.node() {
+extern "C" fn released_more<H: Home>(mut locked: Locked<H>, verdict: Verdict) {
+    if let Some(node) = locked.node() {
         node.give_all();
     }
-    sent_more(Handle::NONE.0, quickly, verdict);
+    sent_more(Handle::NONE.0, locked, verdict);
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict, quickly: Option<Quickly<H>>) {
-    drop(quickly);
+extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict, locked: Option<Locked<H>>) {
+    drop(locked);
     verdict.say(released::<H>(at, true).status);
 }
 

@@ -1,10 +1,10 @@
 //! Scalar channels.
 
-use super::super::call::Quickly;
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
 use super::super::request::Operation;
+use super::super::slot::Locked;
 use super::super::status::{Outcome, Status};
 use super::super::transfer::{Incoming, Outgoing, Quick};
 use super::{Verdict, sent_more};
@@ -13,20 +13,20 @@ use super::{Verdict, sent_more};
 unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
-    let Some(mut quickly) = process::quickly_for::<H>(handle) else {
+    let Some(mut locked) = process::quickly_for::<H>(handle) else {
         return send_long::<H>(handle, value, verdict, None, len);
     };
-    let sent = match quickly.node() {
+    let sent = match locked.node() {
         Some(node) => node.put_word(Handle(handle), value, len),
         None => Quick::Not,
     };
     match sent {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => sent_more(handle, quickly, verdict),
-        Quick::Not => send_long(handle, value, verdict, Some(quickly), len),
+        Quick::More(()) => sent_more(handle, locked, verdict),
+        Quick::Not => send_long(handle, value, verdict, Some(locked), len),
     }
 }
 
@@ -36,19 +36,19 @@ extern "C" fn send_long<H: Home>(
     handle: u32,
     value: u64,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
     len: u32,
 ) {
-    if let Some(mut quickly) = quickly
-        && let Some(node) = quickly.node()
+    if let Some(mut locked) = locked
+        && let Some(node) = locked.node()
     {
         match node.put_word_anew(Handle(handle), value, len) {
             Quick::Not => {}
             Quick::Done(()) => {
                 verdict.say(Status::Success);
-                return quickly.end();
+                return locked.end();
             }
-            Quick::More(()) => return sent_more(handle, quickly, verdict),
+            Quick::More(()) => return sent_more(handle, locked, verdict),
         }
     }
     let channel = Handle(handle);
@@ -60,27 +60,27 @@ extern "C" fn send_long<H: Home>(
 fn transfer<H: Home>(channel: Handle, operation: Operation) -> Outcome<u64> {
     process::any::<H>()?;
     let call = process::with_handle::<H>(channel).ok_or(Status::ChanInvalid)?;
-    call.transfer_on(channel, operation, true)?.outcome()
+    call.transfer_on(&operation, true)?.outcome()
 }
 
 #[inline(always)]
 unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
-    let Some(mut quickly) = process::quickly_for::<H>(handle) else {
+    let Some(mut locked) = process::quickly_for::<H>(handle) else {
         return receive_long::<H>(handle, verdict, None, len);
     };
-    let taken = match quickly.node() {
+    let taken = match locked.node() {
         Some(node) => node.take_word(Handle(handle), len),
         None => Quick::Not,
     };
     match taken {
         Quick::Done(word) => {
             verdict.say(Status::Success);
-            quickly.end_with(word)
+            locked.end_with(word)
         }
-        Quick::More(word) => received_more(handle, verdict, quickly, word),
-        Quick::Not => receive_long(handle, verdict, Some(quickly), len),
+        Quick::More(word) => received_more(handle, verdict, locked, word),
+        Quick::Not => receive_long(handle, verdict, Some(locked), len),
     }
 }
 
@@ -89,12 +89,12 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
 extern "C" fn received_more<H: Home>(
     handle: u32,
     verdict: Verdict,
-    quickly: Quickly<H>,
+    locked: Locked<H>,
     word: u64,
 ) -> u64 {
-    quickly.follow_up(Handle(handle));
+    locked.follow_up(Handle(handle));
     verdict.say(Status::Success);
-    // As in `Quickly::end_with`.
+    // As in `Locked::end_with`.
     std::hint::black_box(word)
 }
 
@@ -103,10 +103,10 @@ extern "C" fn received_more<H: Home>(
 extern "C" fn receive_long<H: Home>(
     handle: u32,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
     len: u32,
 ) -> u64 {
-    drop(quickly);
+    drop(locked);
     let channel = Handle(handle);
     let operation = Operation::Receive { channel, what: Incoming::Scalar { len } };
     verdict.value(0, || transfer::<H>(channel, operation))
