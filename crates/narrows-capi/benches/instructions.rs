@@ -80,7 +80,11 @@ fn main() {
     let packets = (out, into);
 
     let (sent, mut got) = ([7_u8; 48], [0_u8; 48]);
-    let calls = std::env::args().nth(1).and_then(|calls| calls.parse().ok()).unwrap_or(CALLS);
+    let calls = match std::env::args().nth(1).as_deref() {
+        // As Cargo calls it.
+        None | Some("--bench") => CALLS,
+        Some(calls) => calls.parse().expect("the number of calls"),
+    };
     for n in 0..calls {
         msg_send(sender.messages, receiver.messages, black_box(&sent));
         assert_eq!(msg_recv(receiver.messages, black_box(&mut got)), 48);
