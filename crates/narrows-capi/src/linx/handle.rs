@@ -91,8 +91,8 @@ fn options(name: &str) -> Outcome<Options> {
     Ok(Options::new(name).stack(stack))
 }
 
-/// Opens an endpoint: on a node of its own, or on the one that is named before a slash, which all of
-/// this process share that name it.
+/// Opens an endpoint: on a node of its own, or on the one that is named before a slash, which all
+/// of this process share that name it.
 pub(super) fn open(name: &str) -> Outcome<usize> {
     let opened = |result: Result<Endpoint, Error>| result.map_err(|error| errno(&error));
     let mut handles = HANDLES.write();
