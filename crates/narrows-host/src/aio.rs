@@ -8,11 +8,12 @@
 #![allow(unsafe_code)]
 
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustix::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
 use rustix::io::{self, Errno};
+use rustix::process::{Pid, getpid};
 
 /// Operations that can have finished before their results are fetched.
 const RESULTS: libc::c_long = 64;
@@ -46,8 +47,10 @@ struct Outcome {
 
 const _: () = assert!(size_of::<Operation>() == 64 && size_of::<Outcome>() == 32);
 
-/// What the process needs for it, once.
+/// What the process needs for it, once. A process that was forked needs its own: the kernel keeps the
+/// context with the memory of the one that made it.
 struct Queue {
+    process: Pid,
     context: libc::c_ulong,
     /// Memory of no bytes, to read nothing from.
     nothing: OwnedFd,
@@ -67,7 +70,7 @@ impl Queue {
         let mut context: libc::c_ulong = 0;
         // SAFETY: the kernel writes the context's name to the one word it is given.
         result(unsafe { libc::syscall(libc::SYS_io_setup, RESULTS, &raw mut context) })?;
-        Ok(Queue { context, nothing })
+        Ok(Queue { process: getpid(), context, nothing })
     }
 
     fn add(&self, counter: BorrowedFd<'_>) -> io::Result<()> {
@@ -112,8 +115,20 @@ impl Queue {
 }
 
 fn queue() -> io::Result<&'static Queue> {
-    static QUEUE: OnceLock<io::Result<Queue>> = OnceLock::new();
-    QUEUE.get_or_init(Queue::new).as_ref().map_err(|error| *error)
+    static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(ptr::null_mut());
+    // Acquire: pairs with the release below. The queue is made.
+    let known = QUEUE.load(Ordering::Acquire);
+    // SAFETY: null, or what was leaked below and is never changed.
+    if let Some(queue) = unsafe { known.as_ref() }
+        && queue.process == getpid()
+    {
+        return Ok(queue);
+    }
+    // Leaked: another thread may use the one that is there. If two make one at once, both work.
+    let made = Box::leak(Box::new(Queue::new()?));
+    // Release: pairs with the acquire above.
+    QUEUE.store(made, Ordering::Release);
+    Ok(made)
 }
 
 /// Whether this system can do it.
