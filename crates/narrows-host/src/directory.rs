@@ -52,6 +52,9 @@ pub(crate) struct Bound {
     file: (u64, u64),
 }
 
+/// Tells a socket from its successor of the same name.
+pub(crate) type Life = ((u64, u64), i64, u64);
+
 fn identity(stat: &Stat) -> (u64, u64) {
     #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
     (stat.st_dev as u64, stat.st_ino as u64)
@@ -332,6 +335,14 @@ impl Directory {
         let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return false };
         #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
         stat.is_ok_and(|stat| now.as_secs().abs_diff(stat.st_ctime as u64) <= YOUNG)
+    }
+
+    /// Which life of a name this is: its socket, and when that was made.
+    pub(crate) fn life(&self, name: &str) -> Option<Life> {
+        let stat = rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        // A number of a file that is gone may be used again.
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
+        Some((identity(&stat), stat.st_ctime as i64, stat.st_ctime_nsec as u64))
     }
 
     /// Takes a name again that is gone from the directory, which may be gone as well: a cleaner of

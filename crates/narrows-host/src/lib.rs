@@ -58,6 +58,10 @@
 //!   costs with how many others are hunted.
 //!   (`a_node_that_says_again_is_greeted_ever_more_seldom_and_still_found`,
 //!   `hunting_ten_times_as_many_names_takes_about_ten_times_as_long`)
+//! - A node of the next version links with one of this if it speaks this one too. A peer of no common
+//!   version is greeted once in each of its lives.
+//!   (`a_peer_that_speaks_this_version_among_others_is_heard`,
+//!   `a_node_of_another_version_is_greeted_once_in_each_of_its_lives`)
 //! - What the system has not got or forbids is an error in words, not a signal or a wait.
 //!   (`a_region_larger_than_files_may_be_is_an_error_and_kills_nobody`,
 //!   `without_proc_the_message_says_so`)

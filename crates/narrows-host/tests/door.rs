@@ -325,6 +325,27 @@ fn each_hunt_that_failed_is_told_however_many_fail_at_once() {
 }
 
 #[test]
+fn a_node_of_another_version_is_greeted_once_in_each_of_its_lives() {
+    let directory = tempfile::tempdir().unwrap();
+    let a = open(directory.path(), "a");
+    for _ in 0..2 {
+        let mut old = Refuser::new(directory.path(), "b", INCOMPATIBLE);
+        for _ in 0..5 {
+            let hunted = a.hunt(&name("b")).map_err(|e| (name("b"), e));
+            let refused = hunted.and_then(|()| {
+                old.refuse();
+                next(&a, Wait::Bell).map(drop)
+            });
+            assert_eq!(refused, Err((name("b"), HuntError::Incompatible)));
+        }
+        assert_eq!(old.greeted, 1);
+        fs::remove_file(directory.path().join("default/b")).unwrap();
+    }
+    let b = open(directory.path(), "b");
+    let _linked = link(&a, &b, "b");
+}
+
+#[test]
 fn hunting_ten_times_as_many_names_takes_about_ten_times_as_long() {
     let directory = tempfile::tempdir().unwrap();
     let time = |count: u32| {

@@ -5,7 +5,7 @@
 
 mod handshake;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
-use crate::directory::{Bound, Directory};
+use crate::directory::{Bound, Directory, Life};
 use crate::memory::Region;
 use crate::packet::{self, Hello};
 use crate::sets::{SUPERVISION, Sets, listen_to, no_events};
@@ -101,6 +101,8 @@ struct Hunt {
     since: Instant,
     /// The connection that waits for an answer.
     greeted: Option<u32>,
+    /// The life of the peer that it was looked for in last.
+    life: Option<Life>,
     /// Not looked for again before, and how long it rested the last time.
     next: Instant,
     rest: Duration,
@@ -122,6 +124,8 @@ pub(crate) struct Rendezvous {
     connections: BTreeMap<u32, Connection>,
     next_key: u32,
     dead: Vec<(Name, Instant)>,
+    /// Peers that were found to be incompatible: they are greeted again in their next life.
+    incompatible: HashMap<Name, Life>,
     /// When the name was last seen to be there.
     kept: Instant,
     /// What the stack has not been told.
@@ -153,6 +157,7 @@ impl Rendezvous {
             connections: BTreeMap::new(),
             next_key: FIRST_KEY,
             dead: Vec::new(),
+            incompatible: HashMap::new(),
             news: VecDeque::new(),
         }
     }
@@ -202,7 +207,14 @@ impl Rendezvous {
             return self.link_to_itself().map_err(hunt_error);
         }
         let now = Instant::now();
-        let hunt = Hunt { name: *name, since: now, greeted: None, next: now, rest: Duration::ZERO };
+        let hunt = Hunt {
+            name: *name,
+            since: now,
+            greeted: None,
+            life: None,
+            next: now,
+            rest: Duration::ZERO,
+        };
         self.hunts.push(hunt);
         self.adjust();
         let looked = self.look_for(name);
@@ -360,12 +372,27 @@ impl Rendezvous {
     }
 
     fn fail(&mut self, name: &Name, error: HuntError) {
+        let hunt = self.hunts.iter().find(|h| h.name == *name);
+        if error == HuntError::Incompatible
+            && let Some(life) = hunt.and_then(|h| h.life)
+        {
+            self.incompatible.insert(*name, life);
+        }
         self.hunts.retain(|h| h.name != *name);
         self.news.push_back(Err((*name, error)));
     }
 
     /// Connects to a node and greets it, if it is there.
     fn look_for(&mut self, name: &Name) -> Result<(), HuntError> {
+        let life = self.directory.life(name.as_str());
+        match self.incompatible.get(name) {
+            Some(old) if life == Some(*old) => return Err(HuntError::Incompatible),
+            Some(_) => drop(self.incompatible.remove(name)),
+            None => {}
+        }
+        for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
+            hunt.life = life;
+        }
         let socket = match self.directory.connect(name.as_str()) {
             Ok(socket) => socket,
             // Absent, dead, or too busy to be greeted.
