@@ -140,3 +140,31 @@ pub(crate) fn available() -> io::Result<()> {
 pub(crate) fn add(counter: BorrowedFd<'_>) -> io::Result<()> {
     queue()?.add(counter)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{EventfdFlags, eventfd};
+    use rustix::fd::AsFd as _;
+
+    #[test]
+    fn a_forked_process_adds_as_its_parent_does() {
+        let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
+        add(counter.as_fd()).unwrap();
+        // SAFETY: the child allocates, which may be done after a fork, and ends at once.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let failed = add(counter.as_fd()).is_err();
+            // SAFETY: ends the child without what the parent's threads have to do at their end.
+            unsafe { libc::_exit(i32::from(failed)) };
+        }
+        assert!(child > 0, "{}", std::io::Error::last_os_error());
+        let mut status = 0;
+        // SAFETY: the status is written to a variable of its type.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "it could not add");
+        let mut count = [0; 8];
+        rustix::io::read(&counter, &mut count).unwrap();
+        assert_eq!(u64::from_ne_bytes(count), 2);
+    }
+}

@@ -53,7 +53,10 @@
 //!   it. (`a_cleaner_of_temporary_directories_finds_a_nodes_socket_among_those_that_live`,
 //!   `a_node_whose_name_was_removed_takes_it_again`)
 //! - A node belongs to the process that opened it: see [`Host`].
-//!   (`a_forked_copy_of_a_node_does_nothing_and_the_parents_goes_on`)
+//!   (`a_forked_copy_of_a_node_does_nothing_and_the_parents_goes_on`,
+//!   `a_forked_process_adds_as_its_parent_does`)
+//! - Nodes in process, network, mount and user namespaces of their own meet if they see one directory.
+//!   (`nodes_in_namespaces_of_their_own_meet_talk_and_part`)
 //! - What a hunt costs does not grow with how long the peer refuses, nor what asking for one name
 //!   costs with how many others are hunted.
 //!   (`a_node_that_says_again_is_greeted_ever_more_seldom_and_still_found`,

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use common::process::alone;
 use common::stranger::{AGAIN, INCOMPATIBLE, REFUSED, greeting, send, socket};
 use common::{PATIENCE, connected, link, name, next, open, pump, until};
-use narrows::endpoint::LinkError;
-use narrows::platform::{Event, HuntError, Platform, Wait};
+use narrows::endpoint::{Address, LinkError};
+use narrows::platform::{Event, HuntError, Lost, Platform, Wait};
 use narrows_host::{Options, system};
 use rustix::fd::OwnedFd;
 use rustix::fs::FlockOperation;
@@ -108,6 +108,15 @@ fn a_process() {
             let b = Options::new("b").directory(&directory).allow_uid(by_name).open().unwrap();
             until(&[&b], || directory.join("done").exists());
             assert_eq!(b.event().is_some(), by_name == NOBODY);
+        }
+        "elsewhere" => {
+            let mut b = Options::new("b").directory(&directory).node().unwrap();
+            b.open(1).unwrap();
+            let mut text = [0; 8];
+            let message = b.receive_into(1, &mut text, Some(PATIENCE)).unwrap().unwrap();
+            b.send(1, message.from, &text[..message.len], Some(PATIENCE)).unwrap();
+            // Not before the answer was taken: what it had sent would be received all the same.
+            assert!(b.receive_into(1, &mut text, Some(PATIENCE)).unwrap().is_some());
         }
         role => panic!("no role {role}"),
     }
@@ -233,6 +242,37 @@ fn without_proc_the_message_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let without = ["unshare", "--mount", "sh", "-c", "umount -l /proc && exec \"$0\" \"$@\""];
     ends_well(play("without /proc", directory.path(), &without));
+}
+
+#[test]
+fn nodes_in_namespaces_of_their_own_meet_talk_and_part() {
+    need_root();
+    let namespaces: [&[&str]; 5] = [
+        &["--pid", "--fork"],
+        &["--net"],
+        &["--mount"],
+        &["--user", "--map-root-user"],
+        &["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--net", "--ipc"],
+    ];
+    for its_own in namespaces {
+        let directory = tempfile::tempdir().unwrap();
+        let mut a = Options::new("a").directory(directory.path()).node().unwrap();
+        a.open(1).unwrap();
+        let child = play("elsewhere", directory.path(), &[&["unshare"], its_own].concat());
+        let link = a.hunt(&name("b"), Some(PATIENCE));
+        let link = link.unwrap_or_else(|e| panic!("{e}: 'unshare {its_own:?}' must work here"));
+        let to = Address { link, port: 1 };
+        a.send(1, to, b"there", Some(PATIENCE)).unwrap();
+        let mut text = [0; 8];
+        let answer = a.receive_into(1, &mut text, Some(PATIENCE)).unwrap().unwrap();
+        assert_eq!(&text[..answer.len], b"there", "{its_own:?}");
+        a.send(1, to, b"done", Some(PATIENCE)).unwrap();
+        ends_well(child);
+        while a.check(link).is_ok() {
+            a.poll();
+        }
+        assert_eq!(a.check(link), Err(LinkError::Gone(Lost::Closed)), "{its_own:?}");
+    }
 }
 
 #[test]
