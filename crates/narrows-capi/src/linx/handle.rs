@@ -23,7 +23,9 @@ pub(super) fn errno(error: &Error) -> Errno {
         Error::Open(OpenError::Taken(_) | OpenError::Occupied(_)) => libc::EADDRINUSE,
         Error::Open(OpenError::Name(_)) | Error::Path(_) => libc::EINVAL,
         Error::Open(OpenError::Descriptors) => libc::EMFILE,
-        Error::Open(OpenError::NotOurs(_) | OpenError::Directory(..)) => libc::EACCES,
+        Error::Open(OpenError::NotOurs(_) | OpenError::Exposed(_) | OpenError::Directory(..)) => {
+            libc::EACCES
+        }
         Error::Open(OpenError::Busy(_)) => libc::EAGAIN,
         Error::Open(_) | Error::Resources => libc::ENOMEM,
         Error::Handler(HandlerError::Duplicate) => libc::EADDRINUSE,
