@@ -83,12 +83,16 @@ pub fn real_time(priority: u8) -> Result<(), SystemError> {
     }))
 }
 
-/// Locks the process's memory, what it has and what it gets, so that no access waits for a disk.
+/// Locks the process's memory so that no access waits for a disk: what it has at once, and what it
+/// gets as soon as it is used.
 ///
 /// # Errors
 /// The limit of the user.
 pub fn lock_memory() -> Result<(), SystemError> {
-    rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| {
+    // What comes is not made at once: a peer's region may be a gigabyte of holes.
+    let later = MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    let locked = rustix::mm::mlockall(MlockAllFlags::CURRENT);
+    locked.and_then(|()| rustix::mm::mlockall(later)).map_err(|e| {
         refused(match e {
             Errno::NOMEM | Errno::PERM => "the process's memory cannot be locked: raise the limit \
                 with 'ulimit -l unlimited' (memlock in /etc/security/limits.conf), or run as root"

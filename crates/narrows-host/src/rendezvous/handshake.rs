@@ -120,7 +120,7 @@ impl Rendezvous {
         memory: &OwnedFd,
         bell: OwnedFd,
     ) -> Result<(PeerRegion, Bell), Refusal> {
-        if hello.line != Host::LINE {
+        if hello.line != Host::LINE || hello.size > self.me.largest {
             return Err(Refusal::Incompatible);
         }
         let socket = self.connections.get(&key).map(|c| c.socket.as_fd());

@@ -48,6 +48,8 @@ pub(crate) struct Identity {
     pub name: Name,
     pub incarnation: u64,
     pub layout: Layout,
+    /// Bytes of a peer's region at most.
+    pub largest: u32,
     pub user: u32,
     pub allowed: Vec<u32>,
 }
@@ -354,6 +356,7 @@ mod tests {
             name: "a".parse().unwrap(),
             incarnation: 1,
             layout: Layout::standard(64).unwrap(),
+            largest: 1 << 20,
             user: 1000,
             allowed: vec![7, 8],
         };
