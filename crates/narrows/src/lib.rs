@@ -114,8 +114,10 @@
 //!   `a_receiver_that_never_waits_gives_credit_for_what_it_keeps`)
 //! - **P14** Two nodes that send to each other until both are full do not stop each other.
 //!   (`two_that_send_to_each_other_until_full_do_not_stop_each_other`)
-//! - **P15** A peer that floods one link disturbs no other.
-//!   (`a_flood_on_one_link_leaves_another_undisturbed`,
+//! - **P15** A peer that floods one link, or links again and again, disturbs no other link and puts
+//!   off no deadline. (`a_flood_on_one_link_leaves_another_undisturbed`,
+//!   `a_message_comes_before_most_of_those_who_wait_to_link`,
+//!   `news_without_end_puts_no_deadline_off`,
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there`,
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_come_later`)
 //! - **P16** A receiver that does not sleep is never rung for a message.

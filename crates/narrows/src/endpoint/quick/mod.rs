@@ -214,8 +214,8 @@ impl<P: Platform> Node<P> {
     /// Sees to what is not on the rings. False if the next look has to see to everything.
     #[inline(never)]
     pub(super) fn calm_down(&mut self) -> bool {
-        self.attend();
-        self.calm = if self.restless() { RESTLESS } else { LOOKS };
+        let news = self.attend();
+        self.calm = if news || self.restless() { RESTLESS } else { LOOKS };
         self.calm > RESTLESS
     }
 
