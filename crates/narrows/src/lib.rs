@@ -117,7 +117,8 @@
 //! - **P15** A peer that floods one link, or links again and again, disturbs no other link and puts
 //!   off no deadline. (`a_flood_on_one_link_leaves_another_undisturbed`,
 //!   `a_message_comes_before_most_of_those_who_wait_to_link`,
-//!   `news_without_end_puts_no_deadline_off`,
+//!   `news_without_end_puts_no_deadline_off`, `one_turn_sees_to_a_few_of_those_who_wait`,
+//!   `a_link_that_has_carried_nothing_has_few_pages`,
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there`,
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_come_later`)
 //! - **P16** A receiver that does not sleep is never rung for a message.

@@ -22,41 +22,36 @@ use crate::system::peer_user;
 const STRANGERS: usize = 16;
 
 impl Rendezvous {
+    /// Takes one connection, and hears what came with it.
     pub(super) fn accept(&mut self) {
-        for _ in 0..2 * STRANGERS {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let socket = match rustix::net::accept_with(&self.bound.listener, flags) {
-                Ok(socket) => socket,
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
-                    self.deaf = true;
-                    return;
-                }
-                Err(_) => return,
-            };
-            if !peer_user(socket.as_fd()).is_ok_and(|user| self.me.allows(user)) {
-                packet::refuse(socket.as_fd(), Refusal::Forbidden);
-                continue;
-            }
-            let key = self.fresh_key();
-            if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
-                packet::refuse(socket.as_fd(), Refusal::Again);
-                continue;
-            }
-            let stage = Stage::Stranger(Instant::now());
-            self.connections.insert(key, Connection { socket, stage });
-            self.hear(key);
-            // Only who says nothing at once needs a place to wait, so those cannot keep others out.
-            let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
-            if self.connections.get(&key).is_some_and(silent)
-                && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
-            {
-                self.turn_away(key, Refusal::Again);
-            }
-            // A link costs milliseconds: the application has its turn before the next.
-            if !self.news.is_empty() {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = match rustix::net::accept_with(&self.bound.listener, flags) {
+            Ok(socket) => socket,
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
+                self.deaf = true;
                 return;
             }
+            Err(_) => return,
+        };
+        if !peer_user(socket.as_fd()).is_ok_and(|user| self.me.allows(user)) {
+            packet::refuse(socket.as_fd(), Refusal::Forbidden);
+            return;
+        }
+        let key = self.fresh_key();
+        if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
+            packet::refuse(socket.as_fd(), Refusal::Again);
+            return;
+        }
+        let stage = Stage::Stranger(Instant::now());
+        self.connections.insert(key, Connection { socket, stage });
+        self.hear(key);
+        // Only who says nothing at once needs a place to wait, so those cannot keep others out.
+        let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
+        if self.connections.get(&key).is_some_and(silent)
+            && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
+        {
+            self.turn_away(key, Refusal::Again);
         }
     }
 
@@ -234,6 +229,7 @@ impl Rendezvous {
     fn link_up(&mut self, key: u32, hello: &Hello, own: Region, peer: PeerRegion, bell: Bell) {
         self.hunts.retain(|h| h.name != hello.name);
         self.dead.retain(|(name, _)| *name != hello.name);
+        self.filling.push_back((key, own.share(), 0));
         self.news.push_back(Ok(Event::Connected(Connected {
             key,
             name: hello.name,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Event, HuntError, Platform};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::time::Timespec;
@@ -35,6 +35,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// The same for a hunt that is younger than [`YOUNG`].
 const QUICK_TICK: Duration = Duration::from_millis(2);
 const YOUNG: Duration = Duration::from_secs(1);
+
+/// Connections taken and packets heard in one turn.
+const UNITS: u32 = 8;
 
 const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
@@ -104,6 +107,10 @@ pub(crate) struct Rendezvous {
     connections: BTreeMap<u32, Connection>,
     next_key: u32,
     dead: Vec<(Name, Instant)>,
+    /// Regions of links whose pages are not all made yet, and where the next slice begins.
+    filling: VecDeque<(u32, Region, u32)>,
+    /// The last turn left something undone.
+    more: bool,
     /// What the stack has not been told.
     pub news: VecDeque<News>,
 }
@@ -131,6 +138,8 @@ impl Rendezvous {
             connections: BTreeMap::new(),
             next_key: FIRST_KEY,
             dead: Vec::new(),
+            filling: VecDeque::new(),
+            more: false,
             news: VecDeque::new(),
         }
     }
@@ -143,22 +152,45 @@ impl Rendezvous {
         listen_to(&self.sets.bells, set.as_fd(), SUPERVISION, false)
     }
 
-    /// Does what has become possible since the last time.
+    /// Does some of what has become possible since the last time, up to the first news: the
+    /// application has its turn before the next.
     pub(crate) fn turn(&mut self) {
-        let mut events = no_events::<32>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let Ok(count) = epoll::wait(&self.sets.supervision, &mut events[..], Some(&at_once)) else {
-            return;
-        };
-        for event in events.iter().take(count) {
-            let data = event.data;
+        for _ in 0..UNITS {
+            // One at a time: the set puts what it has told of behind the others, so that none of
+            // them waits for ever.
+            let mut event = no_events::<1>();
+            if epoll::wait(&self.sets.supervision, &mut event[..], Some(&at_once)) != Ok(1) {
+                break;
+            }
+            let data = event[0].data;
             match data.u64() {
                 LISTENER => self.accept(),
                 TICKER => self.tick(),
                 key => self.hear(key as u32),
             }
+            if !self.news.is_empty() {
+                break;
+            }
         }
+        let set = &mut [PollFd::new(&self.sets.supervision, PollFlags::IN)];
+        self.more = poll(set, Some(&at_once)).is_ok_and(|ready| ready > 0);
         self.adjust();
+    }
+
+    /// Whether pages are to be made while there is nothing else to do.
+    pub(crate) fn has_to_fill(&self) -> bool {
+        !self.filling.is_empty()
+    }
+
+    /// Makes a slice of the pages that are to be made.
+    pub(crate) fn fill(&mut self) {
+        if let Some((_, region, from)) = self.filling.front_mut() {
+            match region.fill(*from) {
+                Some(next) => *from = next,
+                None => drop(self.filling.pop_front()),
+            }
+        }
     }
 
     pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
@@ -208,8 +240,10 @@ impl Rendezvous {
     fn adjust(&mut self) {
         let mut looking = self.hunts.iter().filter(|h| h.greeted.is_none()).peekable();
         let strangers = self.connections.values().any(|c| matches!(c.stage, Stage::Stranger(_)));
-        let some = looking.peek().is_some() || strangers || self.deaf || !self.dead.is_empty();
-        let quick = looking.any(|h| h.since.elapsed() < YOUNG);
+        let waiting = strangers || self.deaf || !self.dead.is_empty();
+        let some = looking.peek().is_some() || waiting || self.more;
+        // What was left undone makes no edge: who waits for one is woken by the tick.
+        let quick = self.more || looking.any(|h| h.since.elapsed() < YOUNG);
         self.ticker.set(some.then_some(if quick { QUICK_TICK } else { TICK }));
     }
 
@@ -245,6 +279,7 @@ impl Rendezvous {
     /// Forgets a connection, with a word of farewell if asked.
     fn remove(&mut self, key: u32, with_word: bool) {
         let Some(connection) = self.connections.remove(&key) else { return };
+        self.filling.retain(|(of, ..)| *of != key);
         if with_word {
             packet::part(connection.socket.as_fd());
         }
