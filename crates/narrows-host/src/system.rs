@@ -83,6 +83,13 @@ pub fn real_time(priority: u8) -> Result<(), SystemError> {
     }))
 }
 
+/// Takes the calling thread's real-time priority away, if it has inherited one.
+pub(crate) fn no_real_time() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 0 is the calling thread, and the parameters are only read during the call.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
+}
+
 /// Locks the process's memory so that no access waits for a disk: what it has at once, and what it
 /// gets as soon as it is used.
 ///

@@ -141,7 +141,9 @@
 //!   `a_header_of_any_words_is_no_danger`, `a_block_that_was_not_lent_cannot_come_back`,
 //!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`,
 //!   `a_peer_brings_no_larger_region_than_is_allowed`,
-//!   `a_gigabyte_of_holes_is_not_made_where_memory_is_locked`)
+//!   `a_gigabyte_of_holes_is_not_made_where_memory_is_locked`,
+//!   `a_descriptor_that_hangs_who_closes_it_does_not_hang_the_node`,
+//!   `while_too_many_hang_other_users_wait_and_this_one_does_not`)
 //! - **P20** What is for one peer no other can see, and who is not allowed does not become a peer.
 //!   (`a_third_node_gets_nothing_of_a_link_between_two`,
 //!   `another_user_links_only_if_each_allows_the_other`,

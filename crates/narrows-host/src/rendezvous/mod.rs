@@ -15,10 +15,12 @@ use narrows::platform::{Event, HuntError, Platform};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
+use rustix::net::Shutdown;
 use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
+use crate::closing;
 use crate::directory::{Bound, Directory};
 use crate::memory::Region;
 use crate::packet::{self, Hello};
@@ -85,6 +87,17 @@ enum Stage {
 struct Connection {
     socket: OwnedFd,
     stage: Stage,
+    /// Whether the peer is another user's.
+    others: bool,
+}
+
+/// Closes a socket. With it goes what the peer had sent and nobody took: descriptors, perhaps, of
+/// which one can keep whoever closes it waiting.
+fn let_go(socket: OwnedFd, others: bool) {
+    if others {
+        let _ = rustix::net::shutdown(&socket, Shutdown::Both);
+        closing::close(socket);
+    }
 }
 
 struct Hunt {
@@ -289,6 +302,7 @@ impl Rendezvous {
         if let Stage::Greeted { bell, .. } | Stage::Linked { bell, .. } = &connection.stage {
             let _ = epoll::delete(&self.sets.bells, bell);
         }
+        let_go(connection.socket, connection.others);
         for hunt in self.hunts.iter_mut().filter(|h| h.greeted == Some(key)) {
             hunt.greeted = None;
         }
@@ -338,7 +352,9 @@ impl Rendezvous {
             Err(Errno::PROTOTYPE) => return Err(HuntError::Incompatible),
             Err(error) => return Err(hunt_error(error)),
         };
-        if !self.me.allows(peer_user(socket.as_fd()).map_err(hunt_error)?) {
+        let user = peer_user(socket.as_fd()).map_err(hunt_error)?;
+        let others = user != self.me.user;
+        if !self.me.allows(user) {
             return Err(HuntError::Forbidden);
         }
         let key = self.fresh_key();
@@ -347,7 +363,7 @@ impl Rendezvous {
         let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
         let greeted = packet::greet(socket.as_fd(), &self.me.hello(), memory.as_fd(), bell.as_fd());
         let stage = Stage::Greeted { name: *name, own, bell };
-        self.connections.insert(key, Connection { socket, stage });
+        self.connections.insert(key, Connection { socket, stage, others });
         match greeted {
             Ok(()) => {
                 for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
@@ -374,8 +390,9 @@ impl Rendezvous {
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
-        for connection in self.connections.values() {
+        for connection in std::mem::take(&mut self.connections).into_values() {
             packet::part(connection.socket.as_fd());
+            let_go(connection.socket, connection.others);
         }
         self.directory.leave(&self.me.name, &self.bound);
     }
