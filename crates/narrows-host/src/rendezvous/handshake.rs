@@ -246,7 +246,11 @@ impl Rendezvous {
     fn link_up(&mut self, key: u32, hello: &Hello, own: Region, peer: PeerRegion, bell: Bell) {
         self.hunts.retain(|h| h.name != hello.name);
         self.dead.retain(|(name, _)| *name != hello.name);
-        self.filling.push_back((key, own.share(), 0));
+        // A peer can keep pages when its link has ended, and no seal lets this node take them back:
+        // another user's peers get those that messages used and no others.
+        if self.connections.get(&key).is_some_and(|connection| !connection.others) {
+            self.filling.push_back((key, own.share(), 0));
+        }
         self.news.push_back(Ok(Event::Connected(Connected {
             key,
             name: hello.name,
