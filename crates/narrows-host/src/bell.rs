@@ -2,10 +2,11 @@
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, OFlags, readlinkat};
+use rustix::fs::OFlags;
 use rustix::io;
 
 use crate::aio;
+use crate::closing::Foreign;
 
 /// A doorbell: the end that is rung, or the one that is slept on.
 #[derive(Debug)]
@@ -27,15 +28,10 @@ impl Bell {
 
     /// Takes a descriptor that a peer sent, another user's perhaps, if it is what it should be:
     /// writing to a pipe or a file could block, or do worse.
-    pub(crate) fn received(descriptor: OwnedFd, others: bool) -> Option<Bell> {
-        use std::os::fd::AsRawFd as _;
-        let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
-        let target = readlinkat(CWD, path, Vec::new()).ok()?;
-        if target.as_bytes() != b"anon_inode:[eventfd]" {
-            return None;
-        }
-        rustix::fs::fcntl_setfl(&descriptor, OFlags::NONBLOCK).ok()?;
-        Some(Bell { counter: descriptor, others })
+    pub(crate) fn received(descriptor: Foreign, others: bool) -> Option<Bell> {
+        let counter = descriptor.counter()?;
+        rustix::fs::fcntl_setfl(&counter, OFlags::NONBLOCK).ok()?;
+        Some(Bell { counter, others })
     }
 
     /// Rings. A counter that is full has not been heard yet, so nothing is lost.
@@ -63,7 +59,7 @@ mod tests {
     #[test]
     fn ringing_another_users_bell_does_not_block_whatever_its_owner_does_to_it() {
         let theirs = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
-        let bell = Bell::received(theirs.try_clone().unwrap(), true).unwrap();
+        let bell = Bell::received(Foreign::new(theirs.try_clone().unwrap()), true).unwrap();
         let mut count = [0; 8];
         // More often than results are kept for.
         (0..200).for_each(|_| bell.ring());

@@ -34,8 +34,9 @@ const PAUSES: u32 = 1;
 const KEPT: usize = 4;
 /// Seconds of one sleep; who wants longer sleeps again.
 const LONGEST_SLEEP: u64 = 3600;
-/// Turns of hearing without waiting: a bound, should peers never stop ringing.
-const HEARD_AT_ONCE: u32 = 64;
+/// Turns of hearing without waiting: a bound, should peers never stop ringing or linking. What is
+/// left then makes the descriptor readable anew.
+const HEARD_AT_ONCE: u32 = 8;
 
 /// This process's side of the platform, for one node.
 ///
@@ -57,6 +58,8 @@ pub struct Host {
     rendezvous: RefCell<Rendezvous>,
     /// Whether the rendezvous has news: spares a look inside.
     news: Cell<bool>,
+    /// Whether pages are to be made while there is nothing else to do.
+    filling: Cell<bool>,
     /// A bell was heard in a wait that ended for another reason.
     rung: Cell<bool>,
     /// When, in ticks, the rendezvous is looked at next by who does not sleep.
@@ -74,6 +77,7 @@ impl Host {
         Host {
             rendezvous: RefCell::new(rendezvous),
             news: Cell::new(false),
+            filling: Cell::new(false),
             rung: Cell::new(false),
             next_look: Cell::new(clock::ticks()),
             look_ticks: clock::ticks_in(LOOK_EVERY),
@@ -109,7 +113,7 @@ impl Host {
 
     /// CPU time that the copy engine has used, if there is one.
     #[must_use]
-    pub fn engine_time(&self) -> Option<std::time::Duration> {
+    pub fn engine_time(&self) -> Option<Duration> {
         self.engine.as_ref().and_then(Engine::time)
     }
 
@@ -156,6 +160,7 @@ impl Host {
         let mut rendezvous = self.rendezvous.borrow_mut();
         let result = act(&mut rendezvous);
         self.news.set(!rendezvous.news.is_empty());
+        self.filling.set(rendezvous.has_to_fill());
         result
     }
 
@@ -166,6 +171,9 @@ impl Host {
             self.next_look.set(ticks.wrapping_add(self.look_ticks));
             if !self.looked.take() {
                 self.with(Rendezvous::turn);
+            }
+            if self.filling.get() {
+                self.with(Rendezvous::fill);
             }
         }
     }
@@ -217,9 +225,10 @@ impl Host {
                 return Woken::Bell;
             }
             let left = deadline.map(|at| at.since(clock::now()));
-            let timeout = left.map(|left| Timespec {
-                tv_sec: left.as_secs().min(LONGEST_SLEEP) as i64,
-                tv_nsec: i64::from(left.subsec_nanos()),
+            let sleep = if self.filling.get() { Some(Duration::ZERO) } else { left };
+            let timeout = sleep.map(|sleep| Timespec {
+                tv_sec: sleep.as_secs().min(LONGEST_SLEEP) as i64,
+                tv_nsec: i64::from(sleep.subsec_nanos()),
             });
             let heard = match bell {
                 true => self.sets.sleep(&mut events, timeout),
@@ -236,6 +245,9 @@ impl Host {
                     || deadline.is_some_and(|at| clock::now() >= at)
                 {
                     return Woken::Deadline;
+                }
+                if self.filling.get() {
+                    self.with(Rendezvous::fill);
                 }
                 continue;
             }
@@ -255,6 +267,10 @@ impl Host {
                 return Woken::Deadline;
             }
             self.with(Rendezvous::turn);
+            // Who comes again and again to be refused brings no news, and puts no deadline off.
+            if !self.news.get() && deadline.is_some_and(|at| clock::now() >= at) {
+                return Woken::Deadline;
+            }
         }
     }
 }

@@ -77,6 +77,7 @@ pub mod area;
 mod bell;
 mod caches;
 mod clock;
+mod closing;
 mod copy;
 mod directory;
 mod engine;

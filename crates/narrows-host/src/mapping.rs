@@ -9,7 +9,7 @@ use narrows::memory::IN_SLOT;
 use narrows::platform::{OutOfRange, Words, WordsMut};
 use rustix::fd::BorrowedFd;
 use rustix::io;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::copy::{copy_in, copy_out, copy_to_slot};
 
@@ -29,16 +29,27 @@ impl Mapping {
         memory: BorrowedFd<'_>,
         len: u32,
         protection: ProtFlags,
-        at_once: bool,
     ) -> io::Result<Arc<Mapping>> {
-        let populate = if at_once { MapFlags::POPULATE } else { MapFlags::empty() };
-        let flags = MapFlags::SHARED | populate;
+        let flags = MapFlags::SHARED;
         // SAFETY: no address is asked for, so no existing mapping is replaced.
         let start = unsafe {
             rustix::mm::mmap(ptr::null_mut(), len as usize, protection, flags, memory, 0)?
         };
         let start = NonNull::new(start.cast()).ok_or(io::Errno::FAULT)?;
         Ok(Arc::new(Mapping { start, len }))
+    }
+
+    /// Has the pages of a range made before they are used, as far as it is inside, and says where
+    /// the next begins; none if there is none, or the system cannot.
+    pub(crate) fn fill(&self, from: u32, len: u32) -> Option<u32> {
+        let len = len.min(self.len.checked_sub(from)?);
+        let start = self.range(from, len as usize).ok()?;
+        // SAFETY: the range is inside the mapping; making its pages changes no byte of them.
+        let made = unsafe {
+            rustix::mm::madvise(start.as_ptr().cast(), len as usize, Advice::LinuxPopulateWrite)
+        };
+        made.ok()?;
+        Some(from + len).filter(|next| *next < self.len)
     }
 
     /// The address of a range, if it is inside.

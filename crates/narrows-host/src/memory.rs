@@ -18,9 +18,8 @@ use crate::packet::Refusal;
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
-/// The largest region of a peer's whose pages are mapped before they are used, in bytes: a few
-/// milliseconds' work, which whoever sends one can have this node do.
-const AT_ONCE: u64 = 32 << 20;
+/// Bytes of a region whose pages are made in one go: some 50 µs of work.
+const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
@@ -50,8 +49,9 @@ impl Region {
         fits(layout)?;
         rustix::fs::ftruncate(&memory, u64::from(layout.size()))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        let region =
-            Region(Mapping::new(memory.as_fd(), layout.size(), writable, true)?, Caches::new());
+        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable)?, Caches::new());
+        // What every message needs; the rest is made when there is time, or as it is used.
+        region.fill(0);
         layout.format(&region).map_err(|_| io::Errno::INVAL)?;
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
@@ -61,6 +61,12 @@ impl Region {
     /// The address of a range, for the copy engine.
     pub(crate) fn range(&self, offset: u32, len: usize) -> Result<NonNull<u8>, OutOfRange> {
         self.0.range(offset, len)
+    }
+
+    /// Has one slice of the pages made, and says where the next begins, if there is one. All of them
+    /// take milliseconds: too long to do between two messages.
+    pub(crate) fn fill(&self, from: u32) -> Option<u32> {
+        self.0.fill(from, SLICE)
     }
 
     /// The same region once more.
@@ -207,10 +213,7 @@ impl PeerRegion {
         if actual != u64::from(size) || actual == 0 || actual > LARGEST {
             return Err(Unfit::Unsealed);
         }
-        // Mapped at once, holes would be filled: with memory of this node's.
-        let whole = stat.st_blocks as u64 * 512 >= actual;
-        let at_once = whole && actual <= AT_ONCE;
-        Ok(PeerRegion(Mapping::new(memory, size, ProtFlags::READ, at_once)?))
+        Ok(PeerRegion(Mapping::new(memory, size, ProtFlags::READ)?))
     }
 
     /// The address of a range, for the copy engine.
@@ -255,8 +258,8 @@ mod tests {
         let (own, memory) = region();
         let size = own.size();
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        assert!(Mapping::new(memory.as_fd(), size, writable, true).is_err(), "mapped for writing");
-        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE, true).is_err());
+        assert!(Mapping::new(memory.as_fd(), size, writable).is_err(), "mapped for writing");
+        assert!(Mapping::new(memory.as_fd(), size, ProtFlags::WRITE).is_err());
 
         let peer = PeerRegion::new(memory.as_fd(), size).unwrap();
         let address = peer.0.start.as_ptr().cast();
@@ -283,7 +286,7 @@ mod tests {
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         let mut options = std::fs::OpenOptions::new();
         if let Ok(again) = options.read(true).write(true).open(&path) {
-            assert!(Mapping::new(again.as_fd(), size, writable, true).is_err());
+            assert!(Mapping::new(again.as_fd(), size, writable).is_err());
             assert!(rustix::io::pwrite(&again, b"x", 0).is_err());
         }
         let cut = options.truncate(true).open(&path);

@@ -21,6 +21,10 @@ use crate::sets::Sets;
 use crate::watch::Ticker;
 use crate::{clock, memory, system};
 
+/// The largest region of a peer's unless more is allowed, in bytes: where an application has all
+/// new memory locked and filled, that is what a peer can have this node make at once.
+const LARGEST: u32 = 64 << 20;
+
 /// What a node of this host is to be like.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -28,6 +32,7 @@ pub struct Options {
     domain: String,
     directory: Option<PathBuf>,
     layout: Option<Layout>,
+    largest: Option<u32>,
     allowed: Vec<u32>,
     core: Option<usize>,
     engine: Option<Option<usize>>,
@@ -42,6 +47,7 @@ impl Options {
             domain: "default".into(),
             directory: None,
             layout: None,
+            largest: None,
             allowed: Vec::new(),
             core: None,
             engine: None,
@@ -66,6 +72,15 @@ impl Options {
     #[must_use]
     pub fn layout(mut self, layout: Layout) -> Options {
         self.layout = Some(layout);
+        self
+    }
+
+    /// The largest region, in bytes, that a peer may bring to a link, instead of 64 MiB or, if that
+    /// is more, the size of this node's own. A peer whose region is larger is
+    /// [incompatible](narrows::platform::HuntError::Incompatible).
+    #[must_use]
+    pub fn largest_region(mut self, bytes: u32) -> Options {
+        self.largest = Some(bytes);
         self
     }
 
@@ -146,6 +161,7 @@ impl Options {
             name,
             incarnation: u64::from_le_bytes(incarnation),
             layout,
+            largest: self.largest.unwrap_or(LARGEST).max(layout.size()),
             user: rustix::process::geteuid().as_raw(),
             stand_in: system::stand_in(),
             allowed: self.allowed,

@@ -1,11 +1,12 @@
 //! The packets of the rendezvous: two greetings that carry descriptors, a refusal, a farewell.
 //!
 //! Everything received here is untrusted: the length is exact, every word is checked, and a
-//! descriptor that nobody wants is closed.
+//! descriptor that nobody wants is closed, by whom that can keep waiting.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 
+use crate::closing::Foreign;
 use narrows::link::Name;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
@@ -21,6 +22,9 @@ const REFUSE: u32 = 2;
 const BYE: u32 = 3;
 const HELLO_BYTES: usize = 64;
 const SHORT_BYTES: usize = 16;
+/// Descriptors that the system lets travel with one packet. There is room for all of them, because
+/// those that there is none for the kernel closes at once, on this thread.
+const MOST: usize = 253;
 
 /// How a node presents itself for one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +56,7 @@ pub(crate) enum Received {
     /// The peer's end is closed.
     End,
     /// A greeting with its region and its doorbell.
-    Hello(Hello, OwnedFd, OwnedFd),
+    Hello(Hello, Foreign, Foreign),
     /// A refusal; none if its code is unknown.
     Refused(Option<Refusal>),
     /// A farewell.
@@ -143,7 +147,7 @@ pub(crate) fn part(socket: BorrowedFd<'_>) {
 
 /// The next packet of a socket, without waiting.
 pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut packet = [0; HELLO_BYTES];
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
@@ -162,7 +166,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
     let mut descriptors = Vec::new();
     for part in control.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = part {
-            descriptors.extend(received);
+            descriptors.extend(received.map(Foreign::new));
         }
     }
     if message.bytes == 0 {
@@ -181,7 +185,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
         return Received::Bad(Refusal::Malformed);
     }
     if message.flags.contains(ReturnFlags::CTRUNC) {
-        // Too many of them, or no descriptor left here to receive them with.
+        // No descriptor was left here to receive them with.
         return Received::Bad(Refusal::Again);
     }
     let short = packet.len() == SHORT_BYTES && descriptors.is_empty();
@@ -199,8 +203,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
     }
 }
 
-fn greeting(packet: &[u8], descriptors: Vec<OwnedFd>) -> Received {
-    let Ok([memory, bell]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+fn greeting(packet: &[u8], descriptors: Vec<Foreign>) -> Received {
+    let Ok([memory, bell]) = <[Foreign; 2]>::try_from(descriptors) else {
         return Received::Bad(Refusal::Malformed);
     };
     match Hello::decode(packet) {

@@ -83,12 +83,23 @@ pub fn real_time(priority: u8) -> Result<(), SystemError> {
     }))
 }
 
-/// Locks the process's memory, what it has and what it gets, so that no access waits for a disk.
+/// Takes the calling thread's real-time priority away, if it has inherited one.
+pub(crate) fn no_real_time() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 0 is the calling thread, and the parameters are only read during the call.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
+}
+
+/// Locks the process's memory so that no access waits for a disk: what it has at once, and what it
+/// gets as soon as it is used.
 ///
 /// # Errors
 /// The limit of the user.
 pub fn lock_memory() -> Result<(), SystemError> {
-    rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| {
+    // What comes is not made at once: a peer's region may be a gigabyte of holes.
+    let later = MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    let locked = rustix::mm::mlockall(MlockAllFlags::CURRENT);
+    locked.and_then(|()| rustix::mm::mlockall(later)).map_err(|e| {
         refused(match e {
             Errno::NOMEM | Errno::PERM => "the process's memory cannot be locked: raise the limit \
                 with 'ulimit -l unlimited' (memlock in /etc/security/limits.conf), or run as root"

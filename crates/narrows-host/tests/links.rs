@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{connected, link, name, next, no_words, open, pump, until};
 use narrows::memory::Layout;
 use narrows::platform::{
-    Event, Lost, Memory, OwnMemory, Platform, Wait, Watch, Woken, Words, WordsMut,
+    Event, HuntError, Lost, Memory, OwnMemory, Platform, Wait, Watch, Woken, Words, WordsMut,
 };
 
 #[test]
@@ -270,5 +270,34 @@ fn many_links_deliver_each_bell_to_its_node() {
         leaf.ring(&of_leaf.bell);
         let late = hub.now() + common::PATIENCE;
         assert_eq!(hub.wait(no_words(), Wait::Bell, Some(late)), Woken::Bell);
+    }
+}
+
+#[test]
+fn a_peer_brings_no_larger_region_than_is_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let small = Layout::new(64, 16, &Layout::standard(64).unwrap().classes()[..2]).unwrap();
+    let usual = Layout::standard(64).unwrap().size();
+    let b = open(directory.path(), "b");
+    for (most, fits) in [(1, false), (usual - 1, false), (usual, true)] {
+        let a = narrows_host::Options::new("a").directory(directory.path()).layout(small);
+        let a = a.largest_region(most).open().unwrap();
+        for hunter_is_small in [false, true] {
+            let (one, other, to) = if hunter_is_small { (&a, &b, "b") } else { (&b, &a, "a") };
+            one.hunt(&name(to)).unwrap();
+            let mut news = None;
+            until(&[one, other], || {
+                news = news.take().or_else(|| one.event());
+                news.is_some()
+            });
+            match news.expect("it came") {
+                Ok(Event::Connected(link)) if fits => one.close(link.key),
+                Err((_, HuntError::Incompatible)) if !fits => {}
+                _ => panic!("something else where {most} bytes are allowed"),
+            }
+            // What the other has heard of it.
+            let end = a.now() + Duration::from_millis(20);
+            until(&[one, other], || other.event().is_none() && a.now() > end);
+        }
     }
 }

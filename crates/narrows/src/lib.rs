@@ -122,8 +122,11 @@
 //!   `a_receiver_that_never_waits_gives_credit_for_what_it_keeps`)
 //! - **P14** Two nodes that send to each other until both are full do not stop each other.
 //!   (`two_that_send_to_each_other_until_full_do_not_stop_each_other`)
-//! - **P15** A peer that floods one link disturbs no other.
-//!   (`a_flood_on_one_link_leaves_another_undisturbed`,
+//! - **P15** A peer that floods one link, or links again and again, disturbs no other link and puts
+//!   off no deadline. (`a_flood_on_one_link_leaves_another_undisturbed`,
+//!   `a_message_comes_before_most_of_those_who_wait_to_link`,
+//!   `news_without_end_puts_no_deadline_off`, `one_turn_sees_to_a_few_of_those_who_wait`,
+//!   `a_link_that_has_carried_nothing_has_few_pages`,
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_were_there`,
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_come_later`)
 //! - **P16** A receiver that does not sleep is never rung for a message.
@@ -144,7 +147,12 @@
 //!   `responses_that_answer_something_else_end_the_link`,
 //!   `an_impossible_descriptor_ends_the_link`, `a_slot_of_any_words_is_taken_or_refused`,
 //!   `a_header_of_any_words_is_no_danger`, `a_block_that_was_not_lent_cannot_come_back`,
-//!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`)
+//!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`,
+//!   `a_peer_brings_no_larger_region_than_is_allowed`,
+//!   `a_gigabyte_of_holes_is_not_made_where_memory_is_locked`,
+//!   `a_descriptor_that_hangs_who_closes_it_does_not_hang_the_node`,
+//!   `while_too_many_hang_other_users_wait_and_this_one_does_not`,
+//!   `what_another_user_keeps_of_links_that_ended_is_little`)
 //! - **P20** What is for one peer no other can see, and who is not allowed does not become a peer.
 //!   (`a_third_node_gets_nothing_of_a_link_between_two`,
 //!   `another_user_links_only_if_each_allows_the_other`,

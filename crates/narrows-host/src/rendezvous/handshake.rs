@@ -9,10 +9,11 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use super::{Connection, Rendezvous, Stage, hunt_error};
+use super::{Connection, Rendezvous, Stage, hunt_error, let_go};
 use crate::Host;
 use crate::aio;
 use crate::bell::Bell;
+use crate::closing::{self, Foreign};
 use crate::memory::{PeerRegion, Region};
 use crate::packet::{self, Hello, Received, Refusal};
 use crate::sets::listen_to;
@@ -22,42 +23,52 @@ use crate::system::peer_user;
 const STRANGERS: usize = 16;
 
 impl Rendezvous {
+    /// Takes one connection, and hears what came with it.
     pub(super) fn accept(&mut self) {
-        for _ in 0..2 * STRANGERS {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let socket = match rustix::net::accept_with(&self.bound.listener, flags) {
-                Ok(socket) => socket,
-                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
-                    self.deaf = true;
-                    return;
-                }
-                Err(_) => return,
-            };
-            if !peer_user(socket.as_fd()).is_ok_and(|user| self.me.allows(user)) {
-                packet::refuse(socket.as_fd(), Refusal::Forbidden);
-                continue;
-            }
-            let key = self.fresh_key();
-            if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
-                packet::refuse(socket.as_fd(), Refusal::Again);
-                continue;
-            }
-            let stage = Stage::Stranger(Instant::now());
-            self.connections.insert(key, Connection { socket, stage });
-            self.hear(key);
-            // Only who says nothing at once needs a place to wait, so those cannot keep others out.
-            let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
-            if self.connections.get(&key).is_some_and(silent)
-                && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
-            {
-                self.turn_away(key, Refusal::Again);
-            }
-            // A link costs milliseconds: the application has its turn before the next.
-            if !self.news.is_empty() {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        if closing::is_full() {
+            self.be_deaf();
+            return;
+        }
+        let socket = match rustix::net::accept_with(&self.bound.listener, flags) {
+            Ok(socket) => socket,
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                self.be_deaf();
                 return;
             }
+            Err(_) => return,
+        };
+        let user = peer_user(socket.as_fd()).ok();
+        let others = user != Some(self.me.user);
+        if !user.is_some_and(|user| self.me.allows(user)) {
+            packet::refuse(socket.as_fd(), Refusal::Forbidden);
+            return let_go(socket, others);
         }
+        if others && closing::is_stuck() {
+            packet::refuse(socket.as_fd(), Refusal::Again);
+            return let_go(socket, others);
+        }
+        let key = self.fresh_key();
+        if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
+            packet::refuse(socket.as_fd(), Refusal::Again);
+            return let_go(socket, others);
+        }
+        let stage = Stage::Stranger(Instant::now());
+        self.connections.insert(key, Connection { socket, stage, others });
+        self.hear(key);
+        // Only who says nothing at once needs a place to wait, so those cannot keep others out.
+        let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
+        if self.connections.get(&key).is_some_and(silent)
+            && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
+        {
+            self.turn_away(key, Refusal::Again);
+        }
+    }
+
+    /// Leaves the listener alone until the next tick.
+    fn be_deaf(&mut self) {
+        let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
+        self.deaf = true;
     }
 
     /// Takes one packet of a connection.
@@ -117,10 +128,10 @@ impl Rendezvous {
         &self,
         key: u32,
         hello: &Hello,
-        memory: &OwnedFd,
-        bell: OwnedFd,
+        memory: &Foreign,
+        bell: Foreign,
     ) -> Result<(PeerRegion, Bell), Refusal> {
-        if hello.line != Host::LINE {
+        if hello.line != Host::LINE || hello.size > self.me.largest {
             return Err(Refusal::Incompatible);
         }
         let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
@@ -130,7 +141,8 @@ impl Rendezvous {
             return Err(Refusal::Forbidden);
         }
         let bell = Bell::received(bell, others).ok_or(Refusal::Malformed)?;
-        let peer = PeerRegion::new(memory.as_fd(), hello.size).map_err(|unfit| unfit.refusal())?;
+        let memory = memory.memory().ok_or(Refusal::Malformed)?;
+        let peer = PeerRegion::new(memory, hello.size).map_err(|unfit| unfit.refusal())?;
         Layout::read(&peer, Host::LINE).map_err(|_| Refusal::Incompatible)?;
         Ok((peer, bell))
     }
@@ -140,8 +152,8 @@ impl Rendezvous {
         &mut self,
         key: u32,
         hello: &Hello,
-        memory: OwnedFd,
-        bell: OwnedFd,
+        memory: Foreign,
+        bell: Foreign,
     ) -> Result<(), Refusal> {
         if hello.name == self.me.name {
             return Err(Refusal::Incompatible);
@@ -176,7 +188,7 @@ impl Rendezvous {
     }
 
     /// Takes the answer to this node's greeting: the link is up.
-    fn complete(&mut self, key: u32, hello: &Hello, memory: OwnedFd, bell: OwnedFd) {
+    fn complete(&mut self, key: u32, hello: &Hello, memory: Foreign, bell: Foreign) {
         let Some(mut connection) = self.connections.remove(&key) else { return };
         let Stage::Greeted { name, own, bell: mine } = connection.stage else { return };
         connection.stage = Stage::Linked { name, bell: mine };
@@ -213,7 +225,7 @@ impl Rendezvous {
         let hello = self.me.hello();
         let seen = |(_, memory, bell): &(Region, OwnedFd, Bell)| {
             let bell = rustix::io::fcntl_dupfd_cloexec(bell.as_fd(), 0)?;
-            let bell = Bell::received(bell, false).ok_or(Errno::BADF)?;
+            let bell = Bell::received(Foreign::new(bell), false).ok_or(Errno::BADF)?;
             let peer = PeerRegion::new(memory.as_fd(), hello.size).map_err(|_| Errno::NOMEM)?;
             Ok::<_, Errno>((peer, bell))
         };
@@ -225,7 +237,7 @@ impl Rendezvous {
         let ends = keys.into_iter().zip([one, other]).zip([a, b]).zip(peers);
         for (((key, socket), (own, _, bell)), (peer, ring)) in ends {
             let stage = Stage::Linked { name: self.me.name, bell };
-            self.connections.insert(key, Connection { socket, stage });
+            self.connections.insert(key, Connection { socket, stage, others: false });
             self.link_up(key, &hello, own, peer, ring);
         }
         Ok(())
@@ -234,6 +246,11 @@ impl Rendezvous {
     fn link_up(&mut self, key: u32, hello: &Hello, own: Region, peer: PeerRegion, bell: Bell) {
         self.hunts.retain(|h| h.name != hello.name);
         self.dead.retain(|(name, _)| *name != hello.name);
+        // A peer can keep pages when its link has ended, and no seal lets this node take them back:
+        // another user's peers get those that messages used and no others.
+        if self.connections.get(&key).is_some_and(|connection| !connection.others) {
+            self.filling.push_back((key, own.share(), 0));
+        }
         self.news.push_back(Ok(Event::Connected(Connected {
             key,
             name: hello.name,

@@ -12,14 +12,16 @@ use std::time::{Duration, Instant};
 use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Event, HuntError, Platform};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
+use rustix::net::Shutdown;
 use rustix::process::{Pid, getpid};
 use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
+use crate::closing;
 use crate::directory::{Bound, Directory, Life};
 use crate::memory::Region;
 use crate::packet::{self, Hello};
@@ -43,6 +45,9 @@ const LONGEST_REST: Duration = Duration::from_millis(250);
 /// How often a node sees to it that it still has its name.
 const KEEP: Duration = Duration::from_secs(5);
 
+/// Connections taken and packets heard in one turn.
+const UNITS: u32 = 8;
+
 const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
 /// Keys of connections start behind these.
@@ -55,6 +60,8 @@ pub(crate) struct Identity {
     pub name: Name,
     pub incarnation: u64,
     pub layout: Layout,
+    /// Bytes of a peer's region at most.
+    pub largest: u32,
     pub user: u32,
     /// The number that stands for every user who has none here.
     pub stand_in: Option<u32>,
@@ -94,6 +101,17 @@ enum Stage {
 struct Connection {
     socket: OwnedFd,
     stage: Stage,
+    /// Whether the peer is another user's.
+    others: bool,
+}
+
+/// Closes a socket. With it goes what the peer had sent and nobody took: descriptors, perhaps, of
+/// which one can keep whoever closes it waiting.
+fn let_go(socket: OwnedFd, others: bool) {
+    if others {
+        let _ = rustix::net::shutdown(&socket, Shutdown::Both);
+        closing::close(socket);
+    }
 }
 
 struct Hunt {
@@ -128,6 +146,10 @@ pub(crate) struct Rendezvous {
     incompatible: HashMap<Name, Life>,
     /// When the name was last seen to be there.
     kept: Instant,
+    /// Regions of links whose pages are not all made yet, and where the next slice begins.
+    filling: VecDeque<(u32, Region, u32)>,
+    /// The last turn left something undone.
+    more: bool,
     /// What the stack has not been told.
     pub news: VecDeque<News>,
 }
@@ -158,6 +180,8 @@ impl Rendezvous {
             next_key: FIRST_KEY,
             dead: Vec::new(),
             incompatible: HashMap::new(),
+            filling: VecDeque::new(),
+            more: false,
             news: VecDeque::new(),
         }
     }
@@ -175,25 +199,48 @@ impl Rendezvous {
         getpid() != self.process
     }
 
-    /// Does what has become possible since the last time.
+    /// Does some of what has become possible since the last time, up to the first news: the
+    /// application has its turn before the next.
     pub(crate) fn turn(&mut self) {
         if self.is_copy() {
             return;
         }
-        let mut events = no_events::<32>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let Ok(count) = epoll::wait(&self.sets.supervision, &mut events[..], Some(&at_once)) else {
-            return;
-        };
-        for event in events.iter().take(count) {
-            let data = event.data;
+        for _ in 0..UNITS {
+            // One at a time: the set puts what it has told of behind the others, so that none of
+            // them waits for ever.
+            let mut event = no_events::<1>();
+            if epoll::wait(&self.sets.supervision, &mut event[..], Some(&at_once)) != Ok(1) {
+                break;
+            }
+            let data = event[0].data;
             match data.u64() {
                 LISTENER => self.accept(),
                 TICKER => self.tick(),
                 key => self.hear(key as u32),
             }
+            if !self.news.is_empty() {
+                break;
+            }
         }
+        let set = &mut [PollFd::new(&self.sets.supervision, PollFlags::IN)];
+        self.more = poll(set, Some(&at_once)).is_ok_and(|ready| ready > 0);
         self.adjust();
+    }
+
+    /// Whether pages are to be made while there is nothing else to do.
+    pub(crate) fn has_to_fill(&self) -> bool {
+        !self.filling.is_empty()
+    }
+
+    /// Makes a slice of the pages that are to be made.
+    pub(crate) fn fill(&mut self) {
+        if let Some((_, region, from)) = self.filling.front_mut() {
+            match region.fill(*from) {
+                Some(next) => *from = next,
+                None => drop(self.filling.pop_front()),
+            }
+        }
     }
 
     pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
@@ -259,8 +306,10 @@ impl Rendezvous {
     fn adjust(&mut self) {
         let mut looking = self.hunts.iter().filter(|h| h.greeted.is_none()).peekable();
         let strangers = self.connections.values().any(|c| matches!(c.stage, Stage::Stranger(_)));
-        let some = looking.peek().is_some() || strangers || self.deaf || !self.dead.is_empty();
-        let quick = looking.any(|h| h.since.elapsed() < YOUNG);
+        let waiting = strangers || self.deaf || !self.dead.is_empty();
+        let some = looking.peek().is_some() || waiting || self.more;
+        // What was left undone makes no edge: a node that waits for one is woken by the tick.
+        let quick = self.more || looking.any(|h| h.since.elapsed() < YOUNG);
         self.ticker.set(match (some, quick) {
             (false, _) => KEEP,
             (true, false) => TICK,
@@ -300,6 +349,7 @@ impl Rendezvous {
     /// Forgets a connection, with a word of farewell if asked.
     fn remove(&mut self, key: u32, with_word: bool) {
         let Some(connection) = self.connections.remove(&key) else { return };
+        self.filling.retain(|(of, ..)| *of != key);
         if with_word {
             packet::part(connection.socket.as_fd());
         }
@@ -309,6 +359,7 @@ impl Rendezvous {
         if let Stage::Greeted { bell, .. } | Stage::Linked { bell, .. } = &connection.stage {
             let _ = epoll::delete(&self.sets.bells, bell);
         }
+        let_go(connection.socket, connection.others);
         for hunt in self.hunts.iter_mut().filter(|h| h.greeted == Some(key)) {
             hunt.greeted = None;
         }
@@ -402,7 +453,9 @@ impl Rendezvous {
             Err(Errno::PROTOTYPE) => return Err(HuntError::Incompatible),
             Err(error) => return Err(hunt_error(error)),
         };
-        if !self.me.allows(peer_user(socket.as_fd()).map_err(hunt_error)?) {
+        let user = peer_user(socket.as_fd()).map_err(hunt_error)?;
+        let others = user != self.me.user;
+        if !self.me.allows(user) {
             return Err(HuntError::Forbidden);
         }
         let key = self.fresh_key();
@@ -411,7 +464,7 @@ impl Rendezvous {
         let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
         let greeted = packet::greet(socket.as_fd(), &self.me.hello(), memory.as_fd(), bell.as_fd());
         let stage = Stage::Greeted { name: *name, own, bell };
-        self.connections.insert(key, Connection { socket, stage });
+        self.connections.insert(key, Connection { socket, stage, others });
         match greeted {
             Ok(()) => {
                 for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
@@ -442,8 +495,9 @@ impl Drop for Rendezvous {
         if self.is_copy() {
             return;
         }
-        for connection in self.connections.values() {
+        for connection in std::mem::take(&mut self.connections).into_values() {
             packet::part(connection.socket.as_fd());
+            let_go(connection.socket, connection.others);
         }
         self.directory.leave(&self.me.name, &self.bound);
     }
@@ -459,6 +513,7 @@ mod tests {
             name: "a".parse().unwrap(),
             incarnation: 1,
             layout: Layout::standard(64).unwrap(),
+            largest: 1 << 20,
             user: 1000,
             stand_in: Some(8),
             allowed: vec![7, 8],

@@ -40,9 +40,11 @@ pub fn next(host: &Host, how: Wait) -> News {
     }
 }
 
-/// Lets a node do what it has to, without waiting for anything.
+/// Lets a node do what it has to, without waiting for anything: one turn does a part of it.
 pub fn pump(host: &Host) {
-    host.wait(no_words(), Wait::Timer, Some(host.now()));
+    for _ in 0..8 {
+        host.wait(no_words(), Wait::Timer, Some(host.now()));
+    }
 }
 
 /// Lets nodes of one thread work until `done`.

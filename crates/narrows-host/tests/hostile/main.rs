@@ -109,5 +109,10 @@ fn whatever_comes_nothing_of_it_stays_and_honest_peers_meet() {
         assert!(scene.deeds.len() >= 24, "some things were never tried: {:?}", scene.deeds);
     }
     drop(scene);
-    assert_eq!(possessions(), before);
+    // What is neither memory nor a bell is closed by another thread.
+    let deadline = Instant::now() + PATIENCE;
+    while possessions() != before {
+        assert!(Instant::now() < deadline, "{before:?} at first, {:?} now", possessions());
+        std::thread::yield_now();
+    }
 }

@@ -187,8 +187,8 @@ impl<P: Platform> Node<P> {
     /// Sees to what is not on the rings. False if the next look has to see to everything.
     #[inline(never)]
     pub(super) fn calm_down(&mut self) -> bool {
-        self.attend();
-        let restless = self.restless();
+        let news = self.attend();
+        let restless = news || self.restless();
         self.known.seen(restless);
         !restless
     }

@@ -190,11 +190,12 @@ impl<P: Platform> Node<P> {
         self.platform.hunt(name).map_err(LinkError::Hunt)?;
         loop {
             self.poll();
-            if let Some(id) = self.links.find(name) {
-                return Ok(id);
-            }
+            // Asked first: of a link with itself the node may have had a place for one end only.
             if let Some(error) = self.links.hunt_failure(name) {
                 return Err(LinkError::Hunt(error));
+            }
+            if let Some(id) = self.links.find(name) {
+                return Ok(id);
             }
             if let Some(reason) = self.links.came_and_went(name, before) {
                 return Err(LinkError::Gone(reason));

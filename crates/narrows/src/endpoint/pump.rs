@@ -10,30 +10,40 @@ use crate::platform::{Lost, Platform};
 /// the others waiting nor the application. More are taken to reach one that is more urgent.
 const BATCH: u32 = 64;
 
+/// Pieces of news taken at once: both ends of a link of the node with itself, and that it was lost
+/// because there was no place for the second.
+const NEWS: usize = 4;
+
 impl<P: Platform> Node<P> {
-    /// Takes the rendezvous's news.
+    /// Takes a few pieces of the rendezvous's news. False if there were none.
+    ///
+    /// Few, because peers that link again and again bring news without end: in between the caller
+    /// looks at the rings and at its deadline. While there may be more, waits and [`Node::arm`] come
+    /// back at once.
     pub(super) fn attend(&mut self) -> bool {
-        let mut any = false;
-        while let Some(news) = self.links.attend(&self.platform) {
-            any = true;
-            self.fresh = true;
-            self.news = true;
-            self.changed();
-            if let News::Lost(id) = news {
-                self.drop_requests(id);
-                self.pump_link(id.index);
-            }
-            self.agree();
+        (0..NEWS).take_while(|_| self.attend_to_one()).count() > 0
+    }
+
+    fn attend_to_one(&mut self) -> bool {
+        let Some(news) = self.links.attend(&self.platform) else { return false };
+        self.fresh = true;
+        if news == News::Other {
+            return true;
         }
-        any
+        self.news = true;
+        self.changed();
+        if let News::Lost(id) = news {
+            self.drop_requests(id);
+            self.pump_link(id.index);
+        }
+        self.agree();
+        true
     }
 
     /// Takes what is on the rings, a bounded batch of each link.
     pub(super) fn pump(&mut self) {
         let calm = self.known.count();
-        if !calm {
-            self.attend();
-        }
+        let news = !calm && self.attend();
         let places = self.links.places();
         let first = self.next_link;
         self.next_link = if first + 1 < places { first + 1 } else { 0 };
@@ -44,7 +54,7 @@ impl<P: Platform> Node<P> {
             self.advance();
         }
         if !calm {
-            let restless = self.restless();
+            let restless = news || self.restless();
             self.known.seen(restless);
         }
     }

@@ -39,6 +39,8 @@ pub enum News {
     Up(LinkId),
     /// A link was lost.
     Lost(LinkId),
+    /// No link is another than before: a hunt failed, say.
+    Other,
 }
 
 impl<P: Platform> Links<P> {
@@ -298,29 +300,28 @@ impl<P: Platform> Links<P> {
 
     /// Takes one piece of news from the rendezvous.
     pub fn attend(&mut self, platform: &P) -> Option<News> {
-        loop {
-            match platform.event()? {
-                Ok(Event::Connected(connected)) => {
-                    let (key, name) = (connected.key, connected.name);
-                    match self.insert(platform, connected) {
-                        Ok(id) => return Some(News::Up(id)),
-                        Err(error) => {
-                            platform.close(key);
-                            self.fail(name, error);
-                        }
+        match platform.event()? {
+            Ok(Event::Connected(connected)) => {
+                let (key, name) = (connected.key, connected.name);
+                match self.insert(platform, connected) {
+                    Ok(id) => return Some(News::Up(id)),
+                    Err(error) => {
+                        platform.close(key);
+                        self.fail(name, error);
                     }
                 }
-                Ok(Event::Lost { key, reason }) => {
-                    let lost = |l: &Link<P>| l.key == key && l.lost.is_none();
-                    let found = (0..self.places()).find(|i| self.at(*i).is_some_and(lost));
-                    if let Some(id) = found.and_then(|index| self.id(index)) {
-                        self.end(platform, id, reason);
-                        return Some(News::Lost(id));
-                    }
-                }
-                Err((name, error)) => self.fail(name, error),
             }
+            Ok(Event::Lost { key, reason }) => {
+                let lost = |l: &Link<P>| l.key == key && l.lost.is_none();
+                let found = (0..self.places()).find(|i| self.at(*i).is_some_and(lost));
+                if let Some(id) = found.and_then(|index| self.id(index)) {
+                    self.end(platform, id, reason);
+                    return Some(News::Lost(id));
+                }
+            }
+            Err((name, error)) => self.fail(name, error),
         }
+        Some(News::Other)
     }
 
     fn insert(&mut self, platform: &P, new: Connected<P>) -> Result<LinkId, HuntError> {

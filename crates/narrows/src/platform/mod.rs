@@ -159,7 +159,8 @@ pub enum Event<P: Platform> {
 pub enum HuntError {
     /// The node of that name belongs to a user who is not allowed here.
     Forbidden,
-    /// The peer speaks another version of the protocol or has another line size.
+    /// The peer speaks another version of the protocol, has another line size, or brings a larger
+    /// region than the other takes.
     Incompatible,
     /// This node's tables have no place for one more link.
     TooManyLinks,
@@ -177,8 +178,9 @@ impl fmt::Display for HuntError {
                  other's user on both sides, or hunt another name",
             ),
             HuntError::Incompatible => f.write_str(
-                "the node of that name speaks another version of the protocol or has another line \
-                 size: build both sides from the same version",
+                "the node of that name speaks another version of the protocol, has another line \
+                 size or one of the two has a larger region than the other takes: build both sides \
+                 from the same version and with the same layout",
             ),
             HuntError::TooManyLinks => f.write_str(
                 "this node has no place for one more link: close those that have ended, or open \

@@ -8,6 +8,7 @@ mod calls;
 mod common;
 mod death;
 mod messages;
+mod news;
 mod outstanding;
 mod quick;
 mod room;

@@ -1,0 +1,112 @@
+//! Getting rid of what other users sent.
+//!
+//! Closing a descriptor asks its file system, and one that its sender runs answers when it likes.
+//! So this process's own threads close at once only what the kernel vouches for, memory files and
+//! event counters. The rest is closed by threads that have nothing else to do and may hang.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, readlinkat};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::system;
+
+/// Threads of a process that close at the same time.
+const THREADS: usize = 4;
+/// Descriptors that wait to be closed while all of them hang, until nobody is let in.
+const FULL: usize = 64;
+
+struct Pile {
+    threads: usize,
+    waiting: Vec<OwnedFd>,
+}
+
+static PILE: Mutex<Pile> = Mutex::new(Pile { threads: 0, waiting: Vec::new() });
+
+fn with<R>(act: impl FnOnce(&mut Pile) -> R) -> R {
+    act(&mut PILE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Whether it is an event counter. Asked of the descriptor's name alone: no file has one without a
+/// slash.
+pub(crate) fn is_counter(descriptor: BorrowedFd<'_>) -> bool {
+    let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+    let target = readlinkat(CWD, path, Vec::new());
+    target.is_ok_and(|target| target.as_bytes() == b"anon_inode:[eventfd]")
+}
+
+/// Whether it is a memory file: no other has seals. Asked of the descriptor alone.
+fn is_memory(descriptor: BorrowedFd<'_>) -> bool {
+    rustix::fs::fcntl_get_seals(descriptor).is_ok()
+}
+
+/// A descriptor that somebody sent: closing it keeps nobody waiting, whatever it is.
+#[derive(Debug)]
+pub(crate) struct Foreign(Option<OwnedFd>);
+
+impl Foreign {
+    pub(crate) fn new(descriptor: OwnedFd) -> Foreign {
+        Foreign(Some(descriptor))
+    }
+
+    /// The descriptor, if it is an event counter.
+    pub(crate) fn counter(mut self) -> Option<OwnedFd> {
+        self.0.take_if(|descriptor| is_counter(descriptor.as_fd()))
+    }
+
+    /// The descriptor, if it is a memory file.
+    pub(crate) fn memory(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().map(AsFd::as_fd).filter(|descriptor| is_memory(*descriptor))
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let harmless = |fd: &OwnedFd| is_memory(fd.as_fd()) || is_counter(fd.as_fd());
+        if let Some(descriptor) = self.0.take_if(|descriptor| !harmless(descriptor)) {
+            close(descriptor);
+        }
+    }
+}
+
+/// Whether all threads that close may hang, and others wait for them.
+pub(crate) fn is_stuck() -> bool {
+    with(|pile| pile.threads == THREADS && !pile.waiting.is_empty())
+}
+
+/// Whether no more should be taken in that has to be closed.
+pub(crate) fn is_full() -> bool {
+    with(|pile| pile.waiting.len() >= FULL)
+}
+
+/// Has a descriptor closed by a thread that may hang.
+pub(crate) fn close(descriptor: OwnedFd) {
+    let one_more = with(|pile| {
+        pile.waiting.push(descriptor);
+        let one_more = pile.threads < THREADS;
+        pile.threads += usize::from(one_more);
+        one_more
+    });
+    let thread = thread::Builder::new().name("narrows-closing".into()).stack_size(64 << 10);
+    if one_more && thread.spawn(close_all).is_err() {
+        // What waits is closed by the next thread.
+        with(|pile| pile.threads -= 1);
+    }
+}
+
+fn close_all() {
+    // Not on the core, nor at the priority, of the thread that has better to do.
+    let mut everywhere = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|core| everywhere.set(core));
+    let _ = sched_setaffinity(None, &everywhere);
+    system::no_real_time();
+    while let Some(descriptor) = with(|pile| {
+        let next = pile.waiting.pop();
+        pile.threads -= usize::from(next.is_none());
+        next
+    }) {
+        drop(descriptor);
+    }
+}
