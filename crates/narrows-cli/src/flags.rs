@@ -151,9 +151,10 @@ mod tests {
         let Command::Bench(bench) = flags.command else {
             panic!("not bench");
         };
-        let names: Vec<String> = bench.transfer.iter().map(Word::to_string).collect();
+        let asked = bench.which.common();
+        let names: Vec<String> = asked.axes.transfer.iter().map(Word::to_string).collect();
         assert_eq!(names, ["copy", "in_place"]);
-        assert_eq!(bench.bytes, [48, 4096]);
+        assert_eq!(asked.bytes, [48, 4096]);
         for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
             assert_eq!(duration(text), Ok(Duration::from_micros(expected)));
         }

@@ -17,10 +17,10 @@ use narrows_host::Host;
 use narrows_sim::chip::Chip;
 use serde::{Deserialize, Serialize};
 
+use super::choice;
 use super::traffic::{
     Count, Counts, Load, PATIENCE, Partner, Profile, Role, STARTER, Trouble, agree, open,
 };
-use super::{Asked, choice};
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
@@ -28,6 +28,8 @@ use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, number, wrap};
+use crate::experiments::bench::flags::Axes;
+use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
 use crate::rig::peer::default_cores;
@@ -77,11 +79,12 @@ struct Length {
 ///
 /// # Errors
 /// Something did not stay as it was, was lost, or the soak could not go on.
-pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, time: Option<Duration>) -> Result<(), Failure> {
     let Asked { global, args, chip } = asked;
     let usual = if chip.is_some() { VIRTUAL } else { TIME };
-    let time = args.time.unwrap_or(usual);
-    let chosen = choice::strategies([&args.transfer[..], &args.notify, &args.placement], DEFAULTS)?;
+    let time = time.unwrap_or(usual);
+    let Axes { transfer, notify, placement } = &args.axes;
+    let chosen = choice::strategies([&transfer[..], notify, placement], DEFAULTS)?;
     let [strategy] = chosen[..] else {
         let sentence = "bench soak runs one strategy: name one of each axis";
         return Err(Failure::new(Kind::Usage, sentence));
