@@ -244,6 +244,7 @@ fn defect(what: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::strategy::literal;
     use crate::rig::pair::Pair;
     use narrows::platform::{Platform, Wait};
     use narrows_sim::chip::Serve;
@@ -283,7 +284,7 @@ mod tests {
         let call = |chip: &Chip| {
             let needs = Needs { longest: 64, ..Needs::default() };
             run(&Global::default(), chip, &needs, |peer| {
-                Pair::new(peer, 64)?.calls("copy/spin".parse().unwrap_or_default(), 64, 32)
+                Pair::new(peer, 64)?.calls(literal("copy/spin"), 64, 32)
             })
             .unwrap()
         };
@@ -303,7 +304,7 @@ mod tests {
         let call = |chip: &Chip, strategy: &str, bytes: usize| {
             let needs = Needs { longest: 256, ..Needs::default() };
             run(&Global::default(), chip, &needs, |peer| {
-                Pair::new(peer, 256)?.calls(strategy.parse().unwrap_or_default(), bytes, 32)
+                Pair::new(peer, 256)?.calls(literal(strategy), bytes, 32)
             })
             .unwrap()
         };
