@@ -139,6 +139,27 @@ fn a_bench_has_a_page_of_what_it_takes_itself() {
 }
 
 #[test]
+fn what_the_program_starts_itself_is_shown_to_nobody() {
+    let place = Place::new();
+    let directory = place.path("man1");
+    narrows(&["man", "--out", directory.to_str().unwrap()]);
+    let pages = std::fs::read_dir(&directory).unwrap();
+    let pages = pages.map(|page| std::fs::read_to_string(page.unwrap().path()).unwrap());
+    let mut shown: Vec<String> = pages.collect();
+    for shell in ["bash", "fish", "zsh", "elvish", "powershell"] {
+        shown.push(stdout(&narrows(&["completions", shell])));
+    }
+    shown.push(stdout(&narrows(&["--help"])));
+    for typed in ["calle", "partne"] {
+        shown.push(stderr(&narrows(&[typed, "--directory", "x"])));
+    }
+    for text in shown {
+        assert!(!text.contains("--longest") && !text.contains("narrows-callee"), "{text}");
+        assert!(!text.contains("'callee'") && !text.contains("partner"), "{text}");
+    }
+}
+
+#[test]
 fn completions_know_the_subcommands() {
     for shell in ["bash", "fish", "zsh"] {
         let text = stdout(&narrows(&["completions", shell]));
