@@ -225,6 +225,9 @@ pub struct Soak {
     /// How long it runs, in virtual time with --on
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Duration>,
+    /// Write the distribution of all calls' latencies as HdrHistogram does
+    #[arg(long, value_name = "FILE")]
+    pub hdr: Option<PathBuf>,
     /// Where to run; this machine if nothing is named.
     #[command(flatten)]
     pub place: Place,

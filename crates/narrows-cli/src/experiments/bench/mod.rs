@@ -58,7 +58,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Phases(_) => phases::run(&asked)?,
         Which::Sizes(_) => sizes::run(&asked)?,
         Which::Storm(args) => return storm::run(&asked, args.seed),
-        Which::Soak(args) => return soak::run(&asked, args.time),
+        Which::Soak(args) => return soak::run(&asked, args),
         Which::Sim(args) => return simulator::run(&asked, args.systemc.as_deref()),
         Which::Scaling(_) => scaling::run(&asked)?,
         Which::Mcapi(_) => mcapi::run(&asked)?,
