@@ -127,8 +127,7 @@ fn there(
     for links in LINKS {
         let needs = sim::Needs { longest: BYTES, links, ..sim::Needs::default() };
         let small = sim::small(chip);
-        let ended = sim::run(global, &small, &needs, |peer| {
-            let mut pair = Pair::new(peer, BYTES)?;
+        let ended = sim::pair(global, &small, &needs, |mut pair| {
             for (strategy, all) in strategies.iter().zip(&mut over_links) {
                 let count = iterations(pair.messages(*strategy, BYTES, 8)?);
                 let mut times = Vec::new();

@@ -200,12 +200,7 @@ pub fn make(
     let Asked { global, args, chip } = asked;
     let Some(chip) = chip else { return bench.measure(&mut begin(global, args, needs)?) };
     let room = sim::Needs { longest: needs.longest, ..sim::Needs::default() };
-    let limits = sim::ChipLimits::new(chip, sim::cores(global, chip)?);
-    sim::run(global, chip, &room, |mut peer| {
-        peer.limits = Some(limits);
-        let pair = Pair::new(peer, needs.longest)?;
-        bench.measure(&mut needs.task(global, args, pair)?)
-    })
+    sim::pair(global, chip, &room, |pair| bench.measure(&mut needs.task(global, args, pair)?))
 }
 
 /// Starts both processes of a bench.
