@@ -94,7 +94,10 @@ fn phase(row: &RunRow, value: f64) -> String {
     if row.phase_calls == 0 { "-".to_owned() } else { number(value) }
 }
 
-fn phases(row: &RunRow, figure: fn(&Summary) -> f64) -> impl Iterator<Item = String> {
+/// One of the figures that are told of many measurements.
+type Figure = fn(&Summary) -> f64;
+
+fn phases(row: &RunRow, figure: Figure) -> impl Iterator<Item = String> {
     let all = &row.phases_us;
     [all.a, all.b, all.c, all.d, all.e].map(|one| phase(row, figure(&one))).into_iter()
 }
@@ -114,7 +117,7 @@ fn medians(rows: &[&RunRow]) -> String {
 fn worst(rows: &[&RunRow]) -> String {
     let mut table = right(&["strategy", "", "A", "B", "C", "D", "E", "trip"]);
     for row in rows {
-        let figures: [(&str, fn(&Summary) -> f64); 4] = [
+        let figures: [(&str, Figure); 4] = [
             ("p99", |one| one.p99),
             ("p99.9", |one| one.p999),
             ("p99.99", |one| one.p9999),
