@@ -44,7 +44,8 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Cells of a row, in the order of the columns. Times are exact.
+    /// Cells of a row, in the order of the columns. Of round trips, the smallest, the mean and the
+    /// largest are exact.
     pub fn cells(&self) -> Vec<String> {
         let figure = |value: &f64| format!("{value:.3}");
         let mut cells = match &self.refused {
