@@ -13,6 +13,7 @@ use crate::experiments::{calibrate, sweep};
 use crate::formats::platform::flags as platform;
 use crate::rig::callee::flags::Callee;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Message passing between the cores of asymmetric chips.
@@ -80,12 +81,35 @@ pub enum Command {
     Man(Man),
     /// Print the completions of a shell
     Completions(Completions),
+}
+
+/// The command line of a process that the program starts itself: help, pages, completions and
+/// suggestions know nothing of it.
+#[derive(Debug, Parser)]
+#[command(name = "narrows", disable_help_subcommand = true)]
+pub struct Inner {
+    /// What every subcommand takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// Which process it is.
+    #[command(subcommand)]
+    pub process: Process,
+}
+
+/// The processes that the program starts itself.
+#[derive(Debug, Subcommand)]
+pub enum Process {
     /// The other core's process; started by run and bench themselves
-    #[command(hide = true)]
     Callee(Callee),
     /// The other process of bench storm and bench soak; started by them
-    #[command(hide = true)]
     Partner(Partner),
+}
+
+impl Inner {
+    /// Whether the first word of a command line names such a process.
+    pub fn is_meant(first: Option<&OsStr>) -> bool {
+        first.and_then(OsStr::to_str).is_some_and(Process::has_subcommand)
+    }
 }
 
 /// What `man` takes.
@@ -151,9 +175,10 @@ mod tests {
         let Command::Bench(bench) = flags.command else {
             panic!("not bench");
         };
-        let names: Vec<String> = bench.transfer.iter().map(Word::to_string).collect();
+        let asked = bench.which.common();
+        let names: Vec<String> = asked.axes.transfer.iter().map(Word::to_string).collect();
         assert_eq!(names, ["copy", "in_place"]);
-        assert_eq!(bench.bytes, [48, 4096]);
+        assert_eq!(asked.bytes, [48, 4096]);
         for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
             assert_eq!(duration(text), Ok(Duration::from_micros(expected)));
         }

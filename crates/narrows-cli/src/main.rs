@@ -10,7 +10,7 @@ use narrows_cli::base::options::Global;
 use narrows_cli::base::output;
 use narrows_cli::base::report::Report;
 use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep};
-use narrows_cli::flags::{Command, Flags};
+use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::platform;
 use narrows_cli::manual;
 use narrows_cli::rig::callee;
@@ -18,10 +18,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = match Flags::try_parse() {
-        Ok(flags) => dispatch(&flags),
-        Err(error) => refuse(&error),
+    let done = match Inner::is_meant(std::env::args_os().nth(1).as_deref()) {
+        true => Inner::try_parse().map(|inner| serve(&inner)),
+        false => Flags::try_parse().map(|flags| dispatch(&flags)),
     };
+    let done = done.unwrap_or_else(|error| refuse(&error));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -55,8 +56,13 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),
-        Command::Callee(args) => callee::run(&flags.global, args),
-        Command::Partner(args) => bench::traffic::run(&flags.global, args),
+    }
+}
+
+fn serve(inner: &Inner) -> Result<(), Failure> {
+    match &inner.process {
+        Process::Callee(args) => callee::run(&inner.global, args),
+        Process::Partner(args) => bench::traffic::run(&inner.global, args),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn man(args: &Man) -> Result<(), Failure> {
 fn pages(directory: &Path, command: &clap::Command, name: &str) -> Result<(), Failure> {
     let page = render(command.clone(), name)?;
     output::write_file(&directory.join(format!("{name}.1")), &page)?;
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+    for sub in command.get_subcommands() {
         pages(directory, sub, &format!("{name}-{}", sub.get_name()))?;
     }
     Ok(())

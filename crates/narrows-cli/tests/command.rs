@@ -79,6 +79,25 @@ fn the_manual_is_on_the_screen_or_in_files() {
         .collect();
     pages.sort();
     let names = [
+        "-bench-bounds",
+        "-bench-limit",
+        "-bench-mcapi",
+        "-bench-phases",
+        "-bench-pingpong",
+        "-bench-scaling",
+        "-bench-sim",
+        "-bench-sizes",
+        "-bench-soak",
+        "-bench-storm",
+        "-bench-t0",
+        "-bench-t1",
+        "-bench-t2",
+        "-bench-t3",
+        "-bench-t4",
+        "-bench-t5",
+        "-bench-t6",
+        "-bench-throughput",
+        "-bench-tune",
         "-bench",
         "-calibrate",
         "-completions",
@@ -100,6 +119,44 @@ fn the_manual_is_on_the_screen_or_in_files() {
     assert!(show.contains(".TH NARROWS-PLATFORM-SHOW 1") && show.contains("\\-\\-svg"), "{show}");
     let run = std::fs::read_to_string(directory.join("narrows-run.1")).unwrap();
     assert!(run.contains(".TH NARROWS-RUN 1") && run.contains(".SH EXAMPLES"), "{run}");
+}
+
+#[test]
+fn a_bench_has_a_page_of_what_it_takes_itself() {
+    let help = stdout(&narrows(&["bench", "pingpong", "--help"]));
+    for flag in ["--transfer", "--notify", "--placement", "--bytes", "--rounds", "--on", "--cores"]
+    {
+        assert!(help.contains(flag), "no {flag} in {help}");
+    }
+    for flag in ["--seed", "--for", "--against", "--systemc", "--driver", "--nodes"] {
+        assert!(!help.contains(flag), "{flag} in {help}");
+        let output = narrows(&["bench", "pingpong", flag, "1"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("unexpected argument '{flag}'")), "{said}");
+    }
+    assert!(stdout(&narrows(&["bench", "t5", "--help"])).contains("--nodes"));
+}
+
+#[test]
+fn what_the_program_starts_itself_is_shown_to_nobody() {
+    let place = Place::new();
+    let directory = place.path("man1");
+    narrows(&["man", "--out", directory.to_str().unwrap()]);
+    let pages = std::fs::read_dir(&directory).unwrap();
+    let pages = pages.map(|page| std::fs::read_to_string(page.unwrap().path()).unwrap());
+    let mut shown: Vec<String> = pages.collect();
+    for shell in ["bash", "fish", "zsh", "elvish", "powershell"] {
+        shown.push(stdout(&narrows(&["completions", shell])));
+    }
+    shown.push(stdout(&narrows(&["--help"])));
+    for typed in ["calle", "partne"] {
+        shown.push(stderr(&narrows(&[typed, "--directory", "x"])));
+    }
+    for text in shown {
+        assert!(!text.contains("--longest") && !text.contains("narrows-callee"), "{text}");
+        assert!(!text.contains("'callee'") && !text.contains("partner"), "{text}");
+    }
 }
 
 #[test]

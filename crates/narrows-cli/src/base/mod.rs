@@ -6,6 +6,7 @@
 
 pub mod failure;
 pub mod input;
+pub mod latencies;
 pub mod machine;
 pub mod options;
 pub mod output;

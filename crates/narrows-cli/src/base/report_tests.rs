@@ -28,7 +28,8 @@ fn bench_row() -> BenchRow {
 }
 
 fn run_row(strategy: &str) -> RunRow {
-    let summary = Summary { median: 123.456, p99: 12_345.6, max: 98_765.4 };
+    let summary =
+        Summary { median: 123.456, p99: 12_345.6, p999: 54_321.0, p9999: 87_654.3, max: 98_765.4 };
     RunRow {
         flow: "encode".into(),
         strategy: strategy.into(),
@@ -80,7 +81,7 @@ fn the_object_is_what_the_description_says() {
     let row = &value["results"][0];
     assert_eq!(keys(row), described("A row of `run`"));
     assert_eq!(keys(&row["phases_us"]), ["A", "B", "C", "D", "E"]);
-    assert_eq!(keys(&row["phases_us"]["A"]), ["max", "median", "p99"]);
+    assert_eq!(keys(&row["phases_us"]["A"]), ["max", "median", "p99", "p999", "p9999"]);
     assert_eq!(keys(&row["jitter_us"]), ["deviation", "max", "median", "p99"]);
     assert_eq!(keys(&row["cpu_percent"]), ["callee", "caller"]);
     assert_eq!(keys(&row["audio"]), ["differing", "file", "samples"]);

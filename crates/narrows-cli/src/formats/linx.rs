@@ -1,9 +1,10 @@
 //! What the test cases of LINX can be told apart by: drivers, stacks, and what helps against bursts.
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// The five drivers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
 pub enum DriverName {
     /// Shared memory, copied by both cores, acknowledged by an interrupt
     ShmAck,
@@ -45,7 +46,7 @@ impl DriverName {
 }
 
 /// Where the layers run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Stack {
     /// The link handler, the connection's receiver and the service routine are processes
     Layered,
@@ -67,7 +68,7 @@ impl Stack {
 }
 
 /// What a receiver does against a burst that leaves its application no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Counter {
     /// The connection's receiver is woken for every 4th frame, and for fewer when the core idles
     Coalesce,

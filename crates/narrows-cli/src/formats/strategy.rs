@@ -78,6 +78,15 @@ pub fn append<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>)
     }
 }
 
+/// A strategy that this program names itself.
+///
+/// # Panics
+/// The name is none, which is a defect of the program: nothing is measured by another strategy
+/// than the one that was meant.
+pub fn literal(name: &str) -> Strategy {
+    name.parse().expect("the program names a strategy")
+}
+
 /// Whether a side that waits so sleeps, rather than looks.
 pub fn sleeps(strategy: &Strategy) -> bool {
     !matches!(strategy.notification, Notification::Spin | Notification::Hybrid { .. })

@@ -3,9 +3,12 @@
 
 use narrows::strategy::{Placement, Strategy};
 
-use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, rounds};
+use super::choice;
 use crate::base::failure::Failure;
 use crate::base::report::{BenchRow, Bound};
+use crate::experiments::bench::task::{
+    Asked, Measure, Needs, Section, Task, Trial, iterations, make, rounds,
+};
 use crate::rig::limit::Kind;
 use crate::rig::pair::Pair;
 use crate::rig::place::Place;
@@ -60,7 +63,6 @@ struct Plan {
 /// # Errors
 /// The other process is gone.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
-    choice::fixed(asked.args, false)?;
     let large = LARGE.min(asked.longest(Placement::External));
     let mut plans = plans(large)?;
     plans.retain(|plan| match plan.figure {

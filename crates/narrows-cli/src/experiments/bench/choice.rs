@@ -5,7 +5,6 @@ use std::fmt;
 use narrows::strategy::Strategy;
 
 use crate::base::failure::{Failure, Kind};
-use crate::experiments::bench::flags::Bench;
 use crate::rig::limit;
 
 /// One choice on one axis of a strategy, as it is written in a strategy.
@@ -124,27 +123,6 @@ pub fn sizes(chosen: &[usize], defaults: &[usize]) -> Result<Vec<usize>, Failure
         return Err(Failure::new(Kind::Usage, text));
     }
     Ok(if chosen.is_empty() { defaults.to_vec() } else { chosen.to_vec() })
-}
-
-/// Refuses choices that a bench does not leave: all, or all but the notification.
-///
-/// # Errors
-/// [`Kind::Usage`] if one was made.
-pub fn fixed(args: &Bench, but_notify: bool) -> Result<(), Failure> {
-    let made = [
-        ("--transfer", !args.transfer.is_empty()),
-        ("--notify", !args.notify.is_empty() && !but_notify),
-        ("--placement", !args.placement.is_empty()),
-        ("--bytes", !args.bytes.is_empty()),
-    ];
-    match made.into_iter().find(|(_, made)| *made) {
-        None => Ok(()),
-        Some((flag, _)) => {
-            let bench = args.which.name();
-            let text = format!("bench {bench} measures the same everywhere: leave {flag} out");
-            Err(Failure::new(Kind::Usage, text))
-        }
-    }
 }
 
 #[cfg(test)]

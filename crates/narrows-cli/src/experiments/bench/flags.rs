@@ -1,130 +1,353 @@
-//! What `bench` can be asked for.
+//! What `bench` can be asked for: the name of a bench, and what that one takes.
 
 use super::against::flags::Against;
 use super::choice::{self, Word};
-use super::linx::flags::Linx;
+use super::linx::flags::{Burst, Linx, Nodes};
 use crate::base::options::Place;
 use crate::formats::values::{bytes, duration};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// What `bench` takes.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
 Examples:
+  narrows bench pingpong --help         what a bench takes
   narrows bench limit
   narrows bench bounds --rounds 100
-  narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768
-  narrows bench phases --notify interrupt,spin
   narrows bench sizes --json
-  narrows bench throughput --placement internal,external --rounds 100
-  narrows bench storm --rounds 1000
-  narrows bench soak --for 1h
-  narrows bench mcapi --rounds 100
-  narrows bench tune
-  narrows bench sizes --on nios2-dual
-  narrows bench soak --for 5s --on generic-amp
-  narrows bench mcapi --on generic-amp
-  narrows bench sim --systemc bench/systemc/pingpong
-  narrows bench t0 --stack flat
-  narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual
-  narrows bench t2 --stack layered --counter poll --on nios2-dual
-  narrows bench t5 --nodes 8
+  narrows bench sizes --on nios2-dual   the same on a simulated chip
 
 Each bench but storm, soak, sim and tune runs its limit interleaved with itself
 and prints its figure, the limit and the ratio of the two. On a simulated chip
 the limit is what the same loops take there without the stack; sim and tune are
-for this machine only.
-  transfer:   copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
-  notify:     interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
-  placement:  internal, external")]
+for this machine only."
+)]
 pub struct Bench {
     /// What to measure
-    #[arg(value_enum)]
+    #[command(subcommand)]
     pub which: Which,
-    /// How the bytes move
+}
+
+/// The benches.
+#[derive(Debug, Subcommand)]
+pub enum Which {
+    /// What the machine itself allows: cache lines, memcpy, a bare doorbell
+    #[command(after_help = "\
+Examples:
+  narrows bench limit
+  narrows bench limit --bytes 64,4096 --on davinci")]
+    Limit(Limit),
+    /// The stack beside the limits, with the bounds it is to keep
+    #[command(after_help = "\
+Examples:
+  narrows bench bounds --rounds 100
+  narrows bench bounds --on generic-amp")]
+    Bounds(Fixed),
+    /// Round trips
+    #[command(after_help = "\
+Examples:
+  narrows bench pingpong --bytes 48
+  narrows bench pingpong --transfer copy,in_place --bytes 48,1024,32768")]
+    Pingpong(Compared),
+    /// Messages one way
+    #[command(after_help = "\
+Examples:
+  narrows bench throughput --placement internal,external --rounds 100")]
+    Throughput(Compared),
+    /// Where the time of a call goes, A to E
+    #[command(after_help = "\
+Examples:
+  narrows bench phases --notify interrupt,spin")]
+    Phases(Compared),
+    /// 128 B to 32 KiB, internal and external, interrupt and polling
+    #[command(after_help = "\
+Examples:
+  narrows bench sizes --json
+  narrows bench sizes --on nios2-dual")]
+    Sizes(Compared),
+    /// One side killed again and again: how soon the other is told, and what is lost
+    #[command(after_help = "\
+Examples:
+  narrows bench storm --rounds 1000
+  narrows bench storm --transfer in_place --on davinci")]
+    Storm(Storm),
+    /// Full load for a long time: whether memory, descriptors and latency stay flat
+    #[command(after_help = "\
+Examples:
+  narrows bench soak --for 1h
+  narrows bench soak --for 5s --on generic-amp")]
+    Soak(Soak),
+    /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
+    #[command(after_help = "\
+Examples:
+  narrows bench scaling --notify spin")]
+    Scaling(Scaling),
+    /// Scalars, messages and packets between two processes by the C library
+    #[command(after_help = "\
+Examples:
+  narrows bench mcapi --rounds 100
+  narrows bench mcapi --on generic-amp")]
+    Mcapi(Fixed),
+    /// What the simulator simulates in a second, beside SystemC
+    #[command(after_help = "\
+Examples:
+  narrows bench sim --systemc bench/systemc/pingpong")]
+    Sim(Sim),
+    /// What choosing a strategy for each of many flows takes
+    #[command(after_help = "\
+Examples:
+  narrows bench tune
+  narrows bench tune --against host
+  narrows bench tune --against simulator --on davinci --cases 50")]
+    Tune(Tune),
+    /// LINX: a request and its reply, ten times a second
+    #[command(after_help = "\
+Examples:
+  narrows bench t0 --stack flat
+  narrows bench t0 --driver shm-ack,dma-ack --on nios2-dual")]
+    T0(Linx),
+    /// LINX: as t0, and now and then a log is asked for just before
+    T1(Linx),
+    /// LINX: 100 signals behind each other
+    #[command(after_help = "\
+Examples:
+  narrows bench t2 --stack layered --handler-stopped
+  narrows bench t2 --stack layered --counter poll --on nios2-dual")]
+    T2(Burst),
+    /// LINX: signals of 65000 bytes behind each other
+    T3(Linx),
+    /// LINX: as t0, between every two cores of the chip
+    T4(Nodes),
+    /// LINX: as t0, one core asks all others
+    #[command(after_help = "\
+Examples:
+  narrows bench t5 --nodes 8")]
+    T5(Nodes),
+    /// LINX: as t0, all others ask one core
+    T6(Nodes),
+}
+
+/// Choices of a strategy, one axis each.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Axes {
+    /// How the bytes move: copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::transfer)]
     pub transfer: Vec<Word>,
-    /// How the other side learns of them
+    /// How the other side learns of them: interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
     pub notify: Vec<Word>,
-    /// Where they lie
+    /// Where they lie: internal, external
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::placement)]
     pub placement: Vec<Word>,
+}
+
+/// Lengths of messages.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Sizes {
     /// Sizes of a message in bytes
     #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
     pub bytes: Vec<usize>,
-    /// Rounds, in each of which the limit and everything measured has its turn; of storm: kills
+}
+
+/// How often everything is measured.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Rounds {
+    /// Rounds, in each of which the limit and everything measured has its turn
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub rounds: Option<u16>,
-    /// Of storm and tune --against simulator: what is drawn with; the same seed draws the same
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Of sim: the same model for SystemC, built by bench/systemc/build
-    #[arg(long, value_name = "PROGRAM")]
-    pub systemc: Option<PathBuf>,
-    /// Of soak: how long it runs, in virtual time with --on
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
-    pub time: Option<Duration>,
-    /// Of tune: what the model is put beside
+}
+
+/// What a bench takes that measures the same everywhere.
+#[derive(Clone, Debug, Args)]
+pub struct Fixed {
+    /// How often.
     #[command(flatten)]
-    pub against: Against,
-    /// Of t0 to t6: driver, placement and the like
-    #[command(flatten)]
-    pub linx: Linx,
-    /// Where to run; this machine if nothing is named
+    pub rounds: Rounds,
+    /// Where to run; this machine if nothing is named.
     #[command(flatten)]
     pub place: Place,
 }
 
-/// The benches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Which {
-    /// What the machine itself allows: cache lines, memcpy, a bare doorbell
-    Limit,
-    /// The stack beside the limits, with the bounds it is to keep
-    Bounds,
-    /// Round trips
-    Pingpong,
-    /// Messages one way
-    Throughput,
-    /// Where the time of a call goes, A to E
-    Phases,
-    /// 128 B to 32 KiB, internal and external, interrupt and polling
-    Sizes,
-    /// One side killed again and again: how soon the other is told, and what is lost
-    Storm,
-    /// Full load for a long time: whether memory, descriptors and latency stay flat
-    Soak,
-    /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
-    Scaling,
-    /// Scalars, messages and packets between two processes by the C library
-    Mcapi,
-    /// What the simulator simulates in a second, beside SystemC
-    Sim,
-    /// What choosing a strategy for each of many flows takes
-    Tune,
-    /// LINX: a request and its reply, ten times a second
-    T0,
-    /// LINX: as t0, and now and then a log is asked for just before
-    T1,
-    /// LINX: 100 signals behind each other
-    T2,
-    /// LINX: signals of 65000 bytes behind each other
-    T3,
-    /// LINX: as t0, between every two cores of the chip
-    T4,
-    /// LINX: as t0, one core asks all others
-    T5,
-    /// LINX: as t0, all others ask one core
-    T6,
+/// What the limits take.
+#[derive(Debug, Args)]
+pub struct Limit {
+    /// How long messages are.
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// How often, and where.
+    #[command(flatten)]
+    pub fixed: Fixed,
+}
+
+/// What a bench takes that compares strategies.
+#[derive(Debug, Args)]
+pub struct Compared {
+    /// Which strategies.
+    #[command(flatten)]
+    pub axes: Axes,
+    /// How long messages are.
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// How often, and where.
+    #[command(flatten)]
+    pub fixed: Fixed,
+}
+
+/// What `bench storm` takes.
+#[derive(Debug, Args)]
+pub struct Storm {
+    /// Which strategies.
+    #[command(flatten)]
+    pub axes: Axes,
+    /// Kills
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: Option<u16>,
+    /// What is drawn with; the same seed draws the same
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Where to run; this machine if nothing is named.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// What `bench soak` takes.
+#[derive(Debug, Args)]
+pub struct Soak {
+    /// Which strategy.
+    #[command(flatten)]
+    pub axes: Axes,
+    /// How long it runs, in virtual time with --on
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub time: Option<Duration>,
+    /// Write the distribution of all calls' latencies as HdrHistogram does
+    #[arg(long, value_name = "FILE")]
+    pub hdr: Option<PathBuf>,
+    /// Where to run; this machine if nothing is named.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// What `bench scaling` takes.
+#[derive(Debug, Args)]
+pub struct Scaling {
+    /// How the other side learns of messages: interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
+    pub notify: Vec<Word>,
+    /// How often, and where.
+    #[command(flatten)]
+    pub fixed: Fixed,
+}
+
+/// What `bench sim` takes.
+#[derive(Debug, Args)]
+pub struct Sim {
+    /// The same model for SystemC, built by bench/systemc/build
+    #[arg(long, value_name = "PROGRAM")]
+    pub systemc: Option<PathBuf>,
+    /// How long messages are.
+    #[command(flatten)]
+    pub sizes: Sizes,
+    /// How often.
+    #[command(flatten)]
+    pub rounds: Rounds,
+}
+
+/// What `bench tune` takes.
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// What the model is put beside.
+    #[command(flatten)]
+    pub against: Against,
+    /// How often, and, against the simulator, where.
+    #[command(flatten)]
+    pub fixed: Fixed,
+}
+
+/// What benches have in common; what one does not take is empty.
+#[derive(Clone, Debug, Default)]
+pub struct Common {
+    /// Which strategies.
+    pub axes: Axes,
+    /// Sizes of messages.
+    pub bytes: Vec<usize>,
+    /// How often.
+    pub rounds: Option<u16>,
+    /// Where.
+    pub place: Place,
+}
+
+impl From<&Fixed> for Common {
+    fn from(of: &Fixed) -> Common {
+        Common { rounds: of.rounds.rounds, place: of.place.clone(), ..Common::default() }
+    }
 }
 
 impl Which {
     /// The name on the command line and in reports.
-    pub fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    pub fn name(&self) -> &'static str {
+        match self {
+            Which::Limit(_) => "limit",
+            Which::Bounds(_) => "bounds",
+            Which::Pingpong(_) => "pingpong",
+            Which::Throughput(_) => "throughput",
+            Which::Phases(_) => "phases",
+            Which::Sizes(_) => "sizes",
+            Which::Storm(_) => "storm",
+            Which::Soak(_) => "soak",
+            Which::Scaling(_) => "scaling",
+            Which::Mcapi(_) => "mcapi",
+            Which::Sim(_) => "sim",
+            Which::Tune(_) => "tune",
+            Which::T0(_) => "t0",
+            Which::T1(_) => "t1",
+            Which::T2(_) => "t2",
+            Which::T3(_) => "t3",
+            Which::T4(_) => "t4",
+            Which::T5(_) => "t5",
+            Which::T6(_) => "t6",
+        }
+    }
+
+    /// What it has in common with others.
+    pub fn common(&self) -> Common {
+        let linx = |linx: &Linx| Common { bytes: linx.sizes.bytes.clone(), ..(&linx.fixed).into() };
+        match self {
+            Which::Bounds(args) | Which::Mcapi(args) => args.into(),
+            Which::Limit(Limit { sizes, fixed }) => {
+                Common { bytes: sizes.bytes.clone(), ..fixed.into() }
+            }
+            Which::Pingpong(args)
+            | Which::Throughput(args)
+            | Which::Phases(args)
+            | Which::Sizes(args) => Common {
+                axes: args.axes.clone(),
+                bytes: args.sizes.bytes.clone(),
+                ..(&args.fixed).into()
+            },
+            Which::Storm(Storm { axes, rounds, place, .. }) => {
+                let (axes, place) = (axes.clone(), place.clone());
+                Common { axes, rounds: *rounds, place, ..Common::default() }
+            }
+            Which::Soak(Soak { axes, place, .. }) => {
+                Common { axes: axes.clone(), place: place.clone(), ..Common::default() }
+            }
+            Which::Scaling(Scaling { notify, fixed }) => {
+                let axes = Axes { notify: notify.clone(), ..Axes::default() };
+                Common { axes, ..fixed.into() }
+            }
+            Which::Sim(Sim { sizes, rounds, .. }) => {
+                Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }
+            }
+            Which::Tune(args) => (&args.fixed).into(),
+            Which::T0(args) | Which::T1(args) | Which::T3(args) => linx(args),
+            Which::T2(args) => linx(&args.linx),
+            Which::T4(args) | Which::T5(args) | Which::T6(args) => linx(&args.linx),
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use narrows::strategy::Placement;
 
-use super::{Asked, Measure, Needs, Section, Task, begin, make, rounds};
 use crate::base::failure::{Failure, Kind as Failed};
 use crate::base::report::BenchRow;
+use crate::experiments::bench::task::{Asked, Measure, Needs, Section, Task, begin, make, rounds};
 use crate::rig::limit::{Kind, Pace, SLOT_PAYLOAD};
 use crate::rig::pair::Pair;
 use crate::rig::place::Place;

@@ -3,13 +3,16 @@
 use narrows::strategy::Strategy;
 use narrows_host::Host;
 
+use super::pingpong;
 use super::spans::{BYTES as BYTES_OF_SPANS, Spans, Threads};
-use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make, pingpong, rounds};
 use crate::base::failure::Failure;
 use crate::base::options::Cores;
 use crate::base::progress::Progress;
 use crate::base::report::Bound;
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::flags::Common;
+use crate::experiments::bench::task::{
+    Asked, Measure, Needs, Section, Task, Trial, iterations, make, rounds,
+};
 use crate::formats::strategy::sleeps;
 use crate::rig::pair::parts::{Floors, NAMES};
 use crate::rig::peer::default_cores;
@@ -120,7 +123,7 @@ fn one<P: Place>(
 }
 
 /// What a stamp costs on this core, and what spans cost a round trip between two threads.
-fn knowing(args: &Bench, cores: Cores, progress: &Progress) -> Result<Section, Failure> {
+fn knowing(args: &Common, cores: Cores, progress: &Progress) -> Result<Section, Failure> {
     let mut stamp = Series::bound(Bound::Most(STAMP));
     let (mut off, mut on) = (Series::default(), Series::default());
     std::thread::scope(|scope| {

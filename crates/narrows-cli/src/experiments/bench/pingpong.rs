@@ -2,8 +2,10 @@
 
 use narrows::strategy::Strategy;
 
-use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make};
 use crate::base::failure::Failure;
+use crate::experiments::bench::task::{
+    Asked, Measure, Needs, Section, Task, Trial, iterations, make,
+};
 use crate::formats::strategy::sleeps;
 use crate::rig::limit::{Kind, SLOT_PAYLOAD};
 use crate::rig::pair::Pair;

@@ -6,13 +6,14 @@ use std::time::Duration;
 use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
 
+use super::choice;
 use super::idle;
-use super::{Asked, Section, choice, iterations, rounds};
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::progress::Progress;
 use crate::base::report::Bound;
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::flags::Common;
+use crate::experiments::bench::task::{Asked, Section, iterations, rounds};
 use crate::formats::strategy::sleeps;
 use crate::rig::crowd::Crowd;
 use crate::rig::pair::Pair;
@@ -47,10 +48,9 @@ struct Linked {
 /// What is asked for cannot be, or the other process is gone.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let Asked { global, args, chip } = asked;
-    choice::fixed(args, true)?;
     let none: &[choice::Word] = &[];
     let defaults: [&[&str]; 3] = [&["copy_batched"], &NOTIFICATIONS, &["external"]];
-    let strategies = choice::strategies([none, &args.notify, none], defaults)?;
+    let strategies = choice::strategies([none, &args.axes.notify, none], defaults)?;
     let rounds = usize::from(rounds(args, ROUNDS));
     match chip {
         None => here(global, args, &strategies, rounds),
@@ -61,7 +61,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
 /// Between processes of this machine, all of them at once, in turns.
 fn here(
     global: &Global,
-    args: &Bench,
+    args: &Common,
     strategies: &[Strategy],
     rounds: usize,
 ) -> Result<Vec<Section>, Failure> {
@@ -127,8 +127,7 @@ fn there(
     for links in LINKS {
         let needs = sim::Needs { longest: BYTES, links, ..sim::Needs::default() };
         let small = sim::small(chip);
-        let ended = sim::run(global, &small, &needs, |peer| {
-            let mut pair = Pair::new(peer, BYTES)?;
+        let ended = sim::pair(global, &small, &needs, |mut pair| {
             for (strategy, all) in strategies.iter().zip(&mut over_links) {
                 let count = iterations(pair.messages(*strategy, BYTES, 8)?);
                 let mut times = Vec::new();

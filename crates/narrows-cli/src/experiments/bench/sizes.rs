@@ -5,8 +5,11 @@
 use narrows::strategy::Strategy;
 
 use super::phases::TRACED;
-use super::{Asked, Measure, Needs, Section, Task, Trial, choice, iterations, make, pingpong};
+use super::{choice, pingpong};
 use crate::base::failure::Failure;
+use crate::experiments::bench::task::{
+    Asked, Measure, Needs, Section, Task, Trial, iterations, make,
+};
 use crate::rig::pair::parts::{Floors, NAMES};
 use crate::rig::place::Place;
 use crate::rig::series::{NS, Series};
@@ -89,7 +92,7 @@ impl Figures {
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
-    let args = asked.args;
+    let args = &asked.args.axes;
     let transfers = choice::words(&args.transfer, &["copy_batched"]);
     let notifications = choice::words(&args.notify, &["interrupt", "spin"]);
     let placements = asked.placements(&["external", "internal"]);

@@ -1,7 +1,9 @@
 //! `bench throughput`: messages one way, each written by one side and read by the other.
 
-use super::{Asked, Measure, Needs, Section, Task, Trial, iterations, make};
 use crate::base::failure::Failure;
+use crate::experiments::bench::task::{
+    Asked, Measure, Needs, Section, Task, Trial, iterations, make,
+};
 use crate::rig::limit::{Kind, SLOT_PAYLOAD};
 use crate::rig::place::Place;
 use crate::rig::series::Series;

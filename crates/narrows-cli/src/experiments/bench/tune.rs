@@ -4,12 +4,10 @@ use std::time::Instant;
 
 use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
 
-use super::{Section, rounds};
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::Global;
 use crate::base::progress::Progress;
 use crate::base::report::Bound;
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::task::{Asked, Section, rounds};
 use crate::rig::plan::rooms::Rooms;
 use crate::rig::series::Series;
 
@@ -85,9 +83,9 @@ impl Drawn {
 ///
 /// # Errors
 /// [`Kind::Internal`] if the optimiser refuses one of them.
-pub(super) fn run(global: &Global, args: &Bench) -> Result<Vec<Section>, Failure> {
-    let rounds = rounds(args, ROUNDS);
-    let progress = Progress::new(SIZES.len() as u64 * u64::from(rounds), global.json);
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let rounds = rounds(asked.args, ROUNDS);
+    let progress = Progress::new(SIZES.len() as u64 * u64::from(rounds), asked.global.json);
     let (mut rows, mut done) = (Vec::new(), 0);
     for size in &SIZES {
         let mut times = Series::bound(size.most.map(Bound::Most));

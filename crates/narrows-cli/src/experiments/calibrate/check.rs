@@ -5,7 +5,6 @@ use super::sample::{Figure, Item, Samples};
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::table::{Align, Table, number};
-use crate::rig::pair::Pair;
 use crate::rig::sim::{self, Needs};
 use narrows::strategy::Strategy;
 use narrows_sim::chip::Chip;
@@ -74,8 +73,7 @@ pub(super) fn items() -> impl Iterator<Item = Item> {
 pub(super) fn compare(samples: &Samples, chip: &Chip) -> Result<Vec<Row>, Failure> {
     let needs = Needs { longest: LONGEST, ..Needs::default() };
     // Flags are about the cores of this machine.
-    sim::run(&Global::default(), chip, &needs, |peer| {
-        let mut pair = Pair::new(peer, LONGEST)?;
+    sim::pair(&Global::default(), chip, &needs, |mut pair| {
         let mut rows = Vec::new();
         for (strategy, bytes) in calls() {
             let simulated = pair.calls(strategy, bytes, CALLS)?;

@@ -54,6 +54,10 @@ pub struct Run {
     /// Directory for the audio that comes back; made if it is missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write the distribution of round trips as HdrHistogram does; with several flows or strategies
+    /// to a file for each, whose name has theirs
+    #[arg(long, value_name = "FILE")]
+    pub hdr: Option<PathBuf>,
     /// Where to run; this machine if nothing is named
     #[command(flatten)]
     pub place: Place,

@@ -1,7 +1,7 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
 use super::arrivals::Arrivals;
-use crate::base::statistics::Samples;
+use crate::base::latencies::Latencies;
 use crate::formats::functions;
 use crate::formats::workload::{Flow, Requests, Source, Work};
 use crate::rig::place::Place;
@@ -23,11 +23,11 @@ pub(super) enum Stop {
 #[derive(Default)]
 pub(crate) struct Figures {
     /// Round trips in nanoseconds.
-    pub rtt: Samples,
+    pub rtt: Latencies,
     /// From when requests were due until their responses were there, in nanoseconds.
-    pub since_due: Samples,
+    pub since_due: Latencies,
     /// Differences of consecutive round trips in nanoseconds.
-    pub jitter: Samples,
+    pub jitter: Latencies,
     pub sent: u64,
     pub received: u64,
     pub late: u64,

@@ -21,6 +21,7 @@ pub(crate) use round::{Fared, Outcome};
 pub(crate) use setup::{Own, Setup};
 
 use crate::base::failure::{Failure, Kind};
+use crate::base::latencies;
 use crate::base::machine::{Machine, Root};
 use crate::base::options::{Cores, Global};
 use crate::base::output;
@@ -39,6 +40,7 @@ use narrows_sim::chip::Chip;
 use narrows_tune::model::Parameters;
 use returned::Returned;
 use round::{Plan, millis};
+use row::Made;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,6 +80,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         memory: args.memory.or(workload.memory),
         costs,
         duration,
+        distributed: args.hdr.is_some(),
         live: live.as_ref(),
         returned: returned.as_ref(),
         stop: &stop,
@@ -96,6 +99,9 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     drop(live);
     if carried.rows.is_empty() && ended.is_err() {
         return ended;
+    }
+    if let Some(path) = &args.hdr {
+        latencies::write(path, &carried.trips)?;
     }
     let notes = notes(&carried, &ended);
     let machine = chip.as_ref().map_or_else(|| Machine::look(&Root::default()), sim::machine);
@@ -121,6 +127,8 @@ struct Traffic<'a> {
     costs: Option<Parameters<f64>>,
     /// Of each strategy.
     duration: Duration,
+    /// Whether it is asked how round trips are distributed.
+    distributed: bool,
     live: Option<&'a Live>,
     returned: Option<&'a Returned>,
     stop: &'a AtomicBool,
@@ -140,6 +148,8 @@ impl Traffic<'_> {
 struct Carried {
     rows: Vec<RunRow>,
     decisions: Vec<DecisionRow>,
+    /// What round trips were of, and how they were distributed, if that is asked for.
+    trips: Vec<(String, String)>,
     warnings: Vec<String>,
     /// What a stamp of either side costs, in nanoseconds.
     stamps: [f64; 2],
@@ -220,7 +230,7 @@ fn all<P: Place>(
 ) -> Result<(), Failure> {
     let mut written = Ok(());
     let mut done = Duration::ZERO;
-    let Carried { rows, decisions, .. } = carried;
+    let Carried { rows, decisions, trips, .. } = carried;
     for strategy in traffic.strategies {
         plan.progress.say(&strategy.to_string());
         let mut outcome = round::run(peer, plan, *strategy, done)?;
@@ -229,8 +239,7 @@ fn all<P: Place>(
         let failure = outcome.failure.take();
         let failed = failure.is_some();
         decisions.append(&mut outcome.decisions);
-        let with_figures = row::rows(plan, *strategy, outcome);
-        for (mut row, samples) in with_figures {
+        for Made { mut row, audio: samples, trips: taken } in row::rows(plan, *strategy, outcome) {
             let worth = row.sent > 0 || row.refused.is_some();
             if failed && !worth {
                 continue;
@@ -240,6 +249,10 @@ fn all<P: Place>(
                     Ok(file) => audio.file = file,
                     Err(error) => written = written.and(Err(error)),
                 }
+            }
+            if let Some((latencies, stamps)) = taken.filter(|_| traffic.distributed) {
+                let of = format!("{}-{}", row.flow, row.strategy);
+                trips.push((of, latencies.distribution(stamps)));
             }
             rows.push(row);
         }

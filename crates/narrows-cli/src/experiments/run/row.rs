@@ -2,14 +2,24 @@
 
 use super::lane::Figures;
 use super::round::{Fared, Outcome, Plan};
+use crate::base::latencies::Latencies;
 use crate::base::report::{Audio, Jitter, Load, Phases, RunRow};
 use crate::base::statistics::{Summary, median};
 use crate::formats::strategy::Policy;
 use crate::formats::workload::Work;
 use crate::rig::phases::Call;
 
+/// What is made of a flow's figures.
+pub(super) struct Made {
+    pub row: RunRow,
+    /// The first pass of its audio.
+    pub audio: Vec<i16>,
+    /// Its round trips, and what stamps took of each in nanoseconds.
+    pub trips: Option<(Latencies, f64)>,
+}
+
 /// A row for each flow, with the audio of its first pass.
-pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<(RunRow, Vec<i16>)> {
+pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<Made> {
     let seconds = outcome.wall.as_secs_f64();
     let [caller, callee] = outcome.load();
     let load = Load { caller, callee };
@@ -24,7 +34,11 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<(
         };
         let (figures, calls) = match fared {
             Fared::Refused(why) => {
-                return (RunRow { refused: Some(why), ..blank }, Vec::new());
+                return Made {
+                    row: RunRow { refused: Some(why), ..blank },
+                    audio: Vec::new(),
+                    trips: None,
+                };
             }
             Fared::Ran(figures, calls) => (figures, calls),
         };
@@ -53,17 +67,17 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<(
             }),
             ..blank
         };
-        (row, figures.returned)
+        Made { row, audio: figures.returned, trips: Some((figures.rtt, stamps)) }
     };
     plan.workload.flows.iter().zip(flows).zip(switches).map(row).collect()
 }
 
 fn micros(nanos: Summary) -> Summary {
-    Summary { median: nanos.median / 1e3, p99: nanos.p99 / 1e3, max: nanos.max / 1e3 }
+    nanos.map(|nanos| nanos / 1e3)
 }
 
 fn jitter(figures: &Figures) -> Jitter {
-    let Summary { median, p99, max } = micros(figures.jitter.summary(0.0));
+    let Summary { median, p99, max, .. } = micros(figures.jitter.summary(0.0));
     Jitter { median, p99, max, deviation: figures.jitter.deviation() / 1e3 }
 }
 

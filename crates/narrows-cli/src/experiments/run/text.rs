@@ -31,7 +31,7 @@ pub fn text(name: &str, duration: Duration, report: &RunReport) -> String {
     text.push_str(&refusals(rows));
     text.push_str(&audio(rows));
     for flow in &flows {
-        text.push_str(&format!("\n{flow}: p99 and max in µs\n"));
+        text.push_str(&format!("\n{flow}: p99 to max in µs\n"));
         text.push_str(&worst(&of(flow)));
         text.push_str(&format!("\n{flow}: jitter in µs, late, throughput\n"));
         text.push_str(&pace(&of(flow)));
@@ -94,7 +94,10 @@ fn phase(row: &RunRow, value: f64) -> String {
     if row.phase_calls == 0 { "-".to_owned() } else { number(value) }
 }
 
-fn phases(row: &RunRow, figure: fn(&Summary) -> f64) -> impl Iterator<Item = String> {
+/// One of the figures that are told of many measurements.
+type Figure = fn(&Summary) -> f64;
+
+fn phases(row: &RunRow, figure: Figure) -> impl Iterator<Item = String> {
     let all = &row.phases_us;
     [all.a, all.b, all.c, all.d, all.e].map(|one| phase(row, figure(&one))).into_iter()
 }
@@ -114,14 +117,19 @@ fn medians(rows: &[&RunRow]) -> String {
 fn worst(rows: &[&RunRow]) -> String {
     let mut table = right(&["strategy", "", "A", "B", "C", "D", "E", "trip"]);
     for row in rows {
-        let mut cells = vec![row.strategy.clone(), "p99".to_owned()];
-        cells.extend(phases(row, |one| one.p99));
-        cells.push(figure(row, row.rtt_us.p99));
-        table.row(cells);
-        let mut cells = vec![String::new(), "max".to_owned()];
-        cells.extend(phases(row, |one| one.max));
-        cells.push(figure(row, row.rtt_us.max));
-        table.row(cells);
+        let figures: [(&str, Figure); 4] = [
+            ("p99", |one| one.p99),
+            ("p99.9", |one| one.p999),
+            ("p99.99", |one| one.p9999),
+            ("max", |one| one.max),
+        ];
+        for (at, (name, of)) in figures.into_iter().enumerate() {
+            let strategy = if at == 0 { row.strategy.clone() } else { String::new() };
+            let mut cells = vec![strategy, name.to_owned()];
+            cells.extend(phases(row, of));
+            cells.push(figure(row, of(&row.rtt_us)));
+            table.row(cells);
+        }
     }
     table.render()
 }
@@ -215,7 +223,13 @@ mod tests {
     use crate::base::report::{Audio, Phases};
 
     fn row(strategy: &str) -> RunRow {
-        let one = Summary { median: 123.456, p99: 12_345.6, max: 98_765.4 };
+        let one = Summary {
+            median: 123.456,
+            p99: 12_345.6,
+            p999: 54_321.0,
+            p9999: 87_654.3,
+            max: 98_765.4,
+        };
         RunRow {
             flow: "encode".into(),
             strategy: strategy.into(),

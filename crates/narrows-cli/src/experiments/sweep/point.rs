@@ -3,8 +3,9 @@
 use super::file::Traffic;
 use super::grid::Point;
 use crate::base::failure::{Failure, Kind};
+use crate::base::latencies::Latencies;
 use crate::base::options::{Cores, Global};
-use crate::base::statistics::{Samples, Summary, median};
+use crate::base::statistics::{Summary, median};
 use crate::experiments::run::{self, Fared, Outcome};
 use crate::formats::strategy::Policy;
 use crate::formats::workload::Workload;
@@ -43,7 +44,8 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Cells of a row, in the order of the columns. Times are exact.
+    /// Cells of a row, in the order of the columns. Of round trips, the smallest, the mean and the
+    /// largest are exact.
     pub fn cells(&self) -> Vec<String> {
         let figure = |value: &f64| format!("{value:.3}");
         let mut cells = match &self.refused {
@@ -66,8 +68,8 @@ impl Figures {
     }
 
     /// Sets what is told by the round trips, less what stamps took of each.
-    fn measured(&mut self, trips: &Samples, deducted: f64) {
-        let Summary { median, p99, max } = trips.summary(deducted);
+    fn measured(&mut self, trips: &Latencies, deducted: f64) {
+        let Summary { median, p99, max, .. } = trips.summary(deducted);
         let (min, mean) = trips.least_and_mean(deducted);
         self.trips = [min, median, mean, p99, max];
     }
@@ -135,7 +137,7 @@ impl Calls {
             pair.trip(flow, &strategy, number, bytes)?;
         }
         let (start, used) = (cpu.time(), busy());
-        let mut trips = Samples::default();
+        let mut trips = Latencies::default();
         for number in 0..count {
             if stop.load(Ordering::Relaxed) {
                 return Ok(one);

@@ -97,6 +97,20 @@ fn every_figure_of_a_stretch_is_in_text_and_picture() {
 }
 
 #[test]
+fn what_a_file_says_of_channels_and_of_the_system_is_in_json() {
+    let chip = chip("nios2-dual");
+    let row = json::row(&chip);
+    assert_eq!(row["link"]["channels"], chip.link.channels);
+    assert_eq!(row["link"]["channel_slots"], chip.link.channel_slots);
+    let (system, told) = (&chip.cores[0].system, &row["cores"][0]["system"]);
+    assert_eq!(told["switch_words"], system.switch_words);
+    assert_eq!(told["calls"].as_object().unwrap().len(), system.calls.len());
+    let (call, cost) = system.calls.first().unwrap();
+    assert_eq!(told["calls"][call.name()]["words"], cost.words);
+    assert!(row["engines"][0]["refill_ns"].is_number());
+}
+
+#[test]
 fn costs_in_json_are_nanoseconds_whatever_they_are_in_the_file() {
     let row = json::row(&chip("davinci"));
     assert_eq!(row["cores"][0]["span"]["A"]["enter_ns"], 133_190.0);

@@ -336,21 +336,26 @@ fn cpu_time(core: &impl Core) -> [u8; 8] {
     u64::try_from(core.used().as_nanos()).unwrap_or(u64::MAX).to_le_bytes()
 }
 
+/// The bytes of an order.
+fn order(from: &dyn Source) -> Result<Vec<u8>, CallFailure> {
+    /// More than the longest order has.
+    const MOST: usize = 400;
+    if from.len() > MOST {
+        return Err(CallFailure::Refused);
+    }
+    let mut bytes = vec![0; from.len()];
+    from.read(0, &mut bytes)?;
+    Ok(bytes)
+}
+
 fn order_mode(desk: &Desk, from: &dyn Source) -> Result<(), CallFailure> {
-    let mut text = vec![0; from.len().min(200)];
-    from.read(0, &mut text)?;
-    let mode = String::from_utf8(text).ok().and_then(|text| text.parse().ok());
-    desk.mode.set(Some(mode.ok_or(CallFailure::Refused)?));
+    let mode = service::mode(&order(from)?).ok_or(CallFailure::Refused)?;
+    desk.mode.set(Some(mode));
     Ok(())
 }
 
 fn order_trace(desk: &Desk, from: &dyn Source, to: &mut dyn Sink) -> Result<(), CallFailure> {
-    let mut bytes = [0; 5];
-    if from.len() != bytes.len() {
-        return Err(CallFailure::Refused);
-    }
-    from.read(0, &mut bytes)?;
-    match TraceOrder::from_bytes(bytes).ok_or(CallFailure::Refused)? {
+    match service::trace(&order(from)?).ok_or(CallFailure::Refused)? {
         TraceOrder::On => desk.tracing.set(Some(true)),
         TraceOrder::Off => desk.tracing.set(Some(false)),
         TraceOrder::Page(first) => {

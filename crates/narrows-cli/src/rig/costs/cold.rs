@@ -1,9 +1,10 @@
 //! What a call takes more that finds nothing in the caches: the first on a chip that has just begun. And,
 //! if that is more, one whose block and private memory want the same lines of a cache.
 
-use super::{Bench, LEAST_BYTES, LONG, Load, strategy};
+use super::{Bench, LEAST_BYTES, LONG, Load};
 use crate::base::failure::Failure;
 use crate::base::options::Global;
+use crate::formats::strategy::literal;
 use crate::rig::place::Place;
 use crate::rig::sim;
 use narrows_sim::chip::Chip;
@@ -65,7 +66,7 @@ impl<P: Place> Bench<'_, P> {
         longest: usize,
     ) -> Result<Cold, Failure> {
         let (request, response) = (request.min(longest), response.min(longest));
-        let by = strategy(&format!("copy_batched/{notification}/{placement}"));
+        let by = literal(&format!("copy_batched/{notification}/{placement}"));
         let bytes = request.max(response) as f64;
         if longest <= LEAST_BYTES {
             return Ok(Cold { more: [0.0; 2], bytes });

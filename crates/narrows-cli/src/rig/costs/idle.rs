@@ -1,8 +1,9 @@
 //! What a call takes more that comes long after the one before.
 
-use super::{Bench, Load, SHORT, strategy};
+use super::{Bench, Load, SHORT};
 use crate::base::failure::{Failure, Kind};
 use crate::base::statistics::median;
+use crate::formats::strategy::literal;
 use crate::rig::peer::Peer;
 use crate::rig::place::Place;
 use narrows_tune::model::{Flow, Idle, Parameters, estimate};
@@ -30,7 +31,7 @@ impl<P: Place> Bench<'_, P> {
             ..Flow::default()
         };
         let load = Load { rest_ns: Some(REST.as_nanos() as u64), ..Load::of(SHORT, SHORT) };
-        let ways = TOLD.map(|told| strategy(&format!("copy_batched/{told}/external")));
+        let ways = TOLD.map(|told| literal(&format!("copy_batched/{told}/external")));
         // In turns, so that what else the machine does is in all of them. It makes any trip longer: the least
         // is the one that it was in least.
         let mut found = TOLD.map(|_| (Vec::new(), f64::MAX));

@@ -14,12 +14,13 @@ mod seldom;
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
 use crate::formats::functions::Order;
+use crate::formats::strategy::literal;
 use crate::rig::peer::Peer;
 use crate::rig::place::{Core, Place, sleep_until};
 use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::memory::Class;
-use narrows::strategy::{Placement, Strategy};
+use narrows::strategy::{Notification, Placement, Strategy};
 use narrows_tune::model::{Access, Parameters};
 use std::time::Duration;
 
@@ -108,15 +109,17 @@ pub(crate) fn measure<P: Place>(
     let short = Load::of(SHORT, SHORT);
 
     // By interrupt, by looking all the time, and by looks so far apart that there is one or two.
-    let batched = strategy("copy_batched/interrupt/external");
+    let batched = literal("copy_batched/interrupt/external");
     let told = bench.point(batched, short)?;
-    let looking = bench.point(strategy("copy_batched/spin/external"), short)?;
+    let looking = bench.point(literal("copy_batched/spin/external"), short)?;
     // As far apart as ticks are, too, so that who looks between them looks once or twice.
     let ticks = caller_tick.max(callee_tick).as_nanos() as u64 * TICKS;
     let every = ((told.trip * APART / NANOS) as u64).clamp(LEAST, MOST).max(ticks);
     let late = bench.late(every)?;
     let rested = bench.point(batched, Load { rest_ns: Some(every), ..short })?;
-    let polled = strategy(&format!("copy_batched/poll={every}ns/external"));
+    // Not by name: how far apart ticks are is the platform's, and may be more than a name can say.
+    let notification = Notification::Poll { every: Duration::from_nanos(every) };
+    let polled = Strategy { notification, ..batched };
     let once = bench.point(polled, short)?;
     let busy_ns = (every as f64 * LOOKS) as u64;
     let often = bench.point(polled, Load { busy_ns, ..short })?;
@@ -154,7 +157,7 @@ pub(crate) fn measure<P: Place>(
     for (word, into) in
         [("copy", &mut parameters.ack_interrupt), ("copy_lazy", &mut parameters.ack_lazy)]
     {
-        let point = bench.point(strategy(&format!("{word}/interrupt/external")), short)?;
+        let point = bench.point(literal(&format!("{word}/interrupt/external")), short)?;
         *into = (point.caller - told.caller).max(0.0);
     }
     [caller.further, callee.further] = bench.further(&told, [&caller, &callee])?;
@@ -170,10 +173,6 @@ pub(crate) fn measure<P: Place>(
         }
     }
     Ok(parameters)
-}
-
-fn strategy(text: &str) -> Strategy {
-    text.parse().unwrap_or_default()
 }
 
 impl<'a, P: Place> Bench<'a, P> {

@@ -1,8 +1,9 @@
 //! What payload takes: in slots and blocks, by the cores and by the copy engine.
 
-use super::{Bench, LEAST_BYTES, Load, Point, SHORT, strategy};
+use super::{Bench, LEAST_BYTES, Load, Point, SHORT};
 use crate::base::failure::Failure;
 use crate::formats::functions::Order;
+use crate::formats::strategy::literal;
 use crate::rig::place::{Core, Place};
 use narrows::endpoint::CallError;
 use narrows_tune::model::{Access, Engine, Parameters, Side};
@@ -38,12 +39,12 @@ impl Longer {
 impl<P: Place> Bench<'_, P> {
     /// Has blocks of each kind been used.
     pub(super) fn warm(&mut self) -> Result<(), Failure> {
-        let by = strategy("copy_batched/interrupt/external");
+        let by = literal("copy_batched/interrupt/external");
         self.point(by, Load::of(SHORT, SHORT)).map(|_| ())
     }
 
     fn longer(&mut self, by: &str, bytes: usize, other: usize) -> Result<Longer, Failure> {
-        let by = strategy(by);
+        let by = literal(by);
         let out = self.point(by, Load::of(bytes, other))?;
         Ok(Longer { out, back: self.point(by, Load::of(other, bytes))? })
     }
@@ -59,7 +60,7 @@ impl<P: Place> Bench<'_, P> {
     ) -> Result<[Side<f64>; 2], Failure> {
         let mut sides = [Side::default(), Side::default()];
         let by = "copy_batched/interrupt/external";
-        let least = self.point(strategy(by), Load::of(LEAST_BYTES, LEAST_BYTES))?;
+        let least = self.point(literal(by), Load::of(LEAST_BYTES, LEAST_BYTES))?;
         let in_slot = self.in_slot as usize;
         if in_slot > LEAST_BYTES {
             let slots = self.longer(by, in_slot, LEAST_BYTES)?.than(&least, in_slot - LEAST_BYTES);
@@ -75,11 +76,11 @@ impl<P: Place> Bench<'_, P> {
             let by = format!("copy_batched/interrupt/{placement}");
             let spin = format!("copy_batched/spin/{placement}");
             let short = Load::of(SHORT, SHORT);
-            let base = if inside { self.point(strategy(&by), short)? } else { *told };
+            let base = if inside { self.point(literal(&by), short)? } else { *told };
             let bytes = long - SHORT;
             let alone = self.longer(&by, long, SHORT)?.than(&base, bytes);
             let one = self.longer(&by, SHORT, LEAST_BYTES)?.than(&least, 1);
-            let base = if inside { self.point(strategy(&spin), short)? } else { *looking };
+            let base = if inside { self.point(literal(&spin), short)? } else { *looking };
             let looked = self.longer(&spin, long, SHORT)?;
             // What both copies of a payload take more is divided as what they take otherwise.
             let more =
@@ -127,7 +128,7 @@ impl<P: Place> Bench<'_, P> {
         if self.longest("external") < 4 * SHORT {
             return Ok([0.0; 2]);
         }
-        let by = strategy("copy_batched/interrupt/external/granularity=2");
+        let by = literal("copy_batched/interrupt/external/granularity=2");
         let flow = self.peer.flow("busy", by, SHORT as u32)?;
         let order = Order { busy_ns: 0, response: SHORT as u32, call: 0 }.to_bytes();
         let (mut out, mut back) = ([0; SHORT], [0; SHORT]);
@@ -174,7 +175,7 @@ impl<P: Place> Bench<'_, P> {
         placement: &str,
         long: usize,
     ) -> Result<(Engine<f64>, [f64; 2]), Failure> {
-        let by = strategy(&format!("copy_engine/interrupt/{placement}/fragment=65536"));
+        let by = literal(&format!("copy_engine/interrupt/{placement}/fragment=65536"));
         if long <= SHORT {
             return Ok(Default::default());
         }

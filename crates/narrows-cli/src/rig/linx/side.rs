@@ -309,7 +309,6 @@ fn serve(own: &mut End, signals: u32, now: impl Fn() -> Instant) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::linx::{Counter, DriverName};
 
     #[test]
     fn a_signal_that_was_changed_on_its_way_has_no_number() {
@@ -321,41 +320,6 @@ mod tests {
                 *signal.bytes_mut().last_mut().unwrap() ^= 1;
                 assert_eq!(marked(&signal), None, "another end");
             }
-        }
-    }
-
-    #[test]
-    fn orders_are_read_as_they_were_made() {
-        for order in [
-            Order::Open(7, How::default()),
-            Order::Open(
-                8,
-                How {
-                    mtu: Some(512),
-                    counter: Some(Counter::Mask),
-                    driver: Some(DriverName::DmaNoack),
-                    longest: 4096,
-                },
-            ),
-            Order::Serve(Stack::Layered, 100),
-            Order::Echo(Stack::Flat, 9),
-            Order::Close,
-        ] {
-            assert_eq!(order.to_string().parse(), Ok(order));
-        }
-        for text in [
-            "",
-            "open",
-            "open x",
-            "open 1 0",
-            "open 1 0 deep none 0",
-            "open 1 0 none slow 0",
-            "open 1 0 none none",
-            "serve flat",
-            "echo deep 1",
-            "close 1",
-        ] {
-            assert_eq!(text.parse::<Order>(), Err(()), "{text}");
         }
     }
 }

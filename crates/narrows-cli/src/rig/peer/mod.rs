@@ -293,7 +293,7 @@ impl<P: Place> Peer<P> {
     /// # Errors
     /// The other side is gone or silent.
     pub fn mode(&mut self, mode: Mode) -> Result<(), Failure> {
-        self.ask(service::MODE, mode.to_string().as_bytes()).map(|_| ())
+        self.ask(service::MODE, &service::to_bytes(&mode)).map(|_| ())
     }
 
     /// Turns stamps on, on both sides; those from before are forgotten.
@@ -301,7 +301,7 @@ impl<P: Place> Peer<P> {
     /// # Errors
     /// The other side is gone or silent.
     pub fn trace(&mut self) -> Result<(), Failure> {
-        self.ask(service::TRACE, &TraceOrder::On.to_bytes())?;
+        self.ask(service::TRACE, &service::to_bytes(&TraceOrder::On))?;
         self.node.platform().take_trace();
         self.node.platform_mut().set_tracing(true);
         Ok(())
@@ -314,11 +314,11 @@ impl<P: Place> Peer<P> {
     pub fn take_trace(&mut self) -> Result<(Trace, Trace), Failure> {
         self.node.platform_mut().set_tracing(false);
         let own = self.node.platform().take_trace();
-        self.ask(service::TRACE, &TraceOrder::Off.to_bytes())?;
+        self.ask(service::TRACE, &service::to_bytes(&TraceOrder::Off))?;
         let mut theirs = Trace::default();
         loop {
             let from = u32::try_from(theirs.records.len()).unwrap_or(u32::MAX);
-            let answer = self.ask(service::TRACE, &TraceOrder::Page(from).to_bytes())?;
+            let answer = self.ask(service::TRACE, &service::to_bytes(&TraceOrder::Page(from)))?;
             let page = Page::from_bytes(answer).ok_or_else(nonsense)?;
             theirs.overwritten = page.overwritten;
             let empty = page.records.is_empty();

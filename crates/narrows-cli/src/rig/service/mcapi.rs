@@ -1,7 +1,6 @@
 //! What the caller has the other side do.
 
-use std::fmt;
-use std::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 /// The longest message or packet.
 pub const LONGEST: usize = 65536;
@@ -9,7 +8,7 @@ pub const LONGEST: usize = 65536;
 pub const TOTAL: usize = 16384;
 
 /// What goes between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Traffic {
     /// A scalar of 64 bits there and back.
     Scalar,
@@ -21,22 +20,8 @@ pub enum Traffic {
     Stream,
 }
 
-impl Traffic {
-    const ALL: [Traffic; 4] = [Traffic::Scalar, Traffic::Message, Traffic::Packet, Traffic::Stream];
-
-    /// The name in orders and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Traffic::Scalar => "scalar",
-            Traffic::Message => "message",
-            Traffic::Packet => "packet",
-            Traffic::Stream => "stream",
-        }
-    }
-}
-
 /// Exchanges that are measured together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
     /// What each is.
     pub traffic: Traffic,
@@ -54,7 +39,7 @@ impl Batch {
 }
 
 /// What the other side is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Open a node that is linked with the caller's.
     Open {
@@ -69,38 +54,12 @@ pub enum Order {
     Close,
 }
 
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Order {
+    /// Whether it can be done.
+    pub fn is_possible(&self) -> bool {
         match self {
-            Order::Open { node, look } => write!(f, "open {node} {look}"),
-            Order::Batch(batch) => {
-                write!(f, "{} {} {}", batch.traffic.name(), batch.bytes, batch.count)
-            }
-            Order::Close => f.write_str("close"),
+            Order::Batch(batch) => (1..=LONGEST).contains(&batch.bytes),
+            Order::Open { .. } | Order::Close => true,
         }
     }
-}
-
-impl FromStr for Order {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Order, ()> {
-        let mut words = text.split(' ');
-        let mut word = || words.next().ok_or(());
-        let order = match word()? {
-            "open" => Order::Open { node: number(word()?)?, look: number(word()?)? },
-            "close" => Order::Close,
-            name => {
-                let traffic = Traffic::ALL.into_iter().find(|traffic| traffic.name() == name);
-                let (traffic, bytes, count) = (traffic.ok_or(())?, word()?, word()?);
-                let bytes = number(bytes).ok().filter(|bytes| (1..=LONGEST).contains(bytes));
-                Order::Batch(Batch { traffic, bytes: bytes.ok_or(())?, count: number(count)? })
-            }
-        };
-        words.next().is_none().then_some(order).ok_or(())
-    }
-}
-
-fn number<T: FromStr>(text: &str) -> Result<T, ()> {
-    text.parse().map_err(|_| ())
 }

@@ -5,9 +5,9 @@
 //! |---|---|---|
 //! | [`CPU`] | nothing | processor time of the process in nanoseconds, 8 bytes |
 //! | [`TRACE`] | a [`TraceOrder`] | a [`Page`], or nothing |
-//! | [`MODE`] | a [`Mode`] as text | nothing |
+//! | [`MODE`] | a [`Mode`] | nothing |
 //!
-//! An order takes effect after its answer and before the next request. All figures are
+//! Orders are JSON. An order takes effect after its answer and before the next request. All figures are
 //! little-endian.
 
 pub mod linx;
@@ -18,8 +18,7 @@ use crate::rig::service::mcapi::Order;
 use narrows::span::{Edge, Span};
 use narrows::strategy::Strategy;
 use narrows_host::Record;
-use std::fmt;
-use std::str::FromStr;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
 /// Asks for the processor time of the callee's process.
@@ -43,22 +42,22 @@ pub const LATE: Duration = Duration::from_millis(1);
 pub const LAST: u16 = u16::MAX;
 
 /// What the callee serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Calls of the library.
     Calls,
     /// Messages to [`ECHO_PORT`], which it sends back by the strategy, and nothing else until one
     /// with the tag [`LAST`] comes, which it sends back like any other.
-    Messages(Strategy),
+    Messages(#[serde(with = "by_name")] Strategy),
     /// As [`Mode::Messages`], to so many ports from [`MANY_PORTS`] on, each in its turn.
-    Ports(u16, Strategy),
+    Ports(u16, #[serde(with = "by_name")] Strategy),
     /// As [`Mode::Messages`], each sent back [`LATE`] after it came.
-    Late(Strategy),
+    Late(#[serde(with = "by_name")] Strategy),
     /// Messages to [`SINK_PORT`], every byte of which it reads, and nothing else until one with the
     /// tag [`LAST`] comes, which it answers with a [`Receipt`](crate::rig::sink::Receipt).
-    Sink(Strategy),
+    Sink(#[serde(with = "by_name")] Strategy),
     /// As [`Mode::Sink`], with all messages that are there received at a time.
-    SinkAll(Strategy),
+    SinkAll(#[serde(with = "by_name")] Strategy),
     /// An [order](Order) of `bench mcapi`, and calls when it is done.
     Mcapi(Order),
     /// An order of the LINX test cases, and calls when it is done.
@@ -67,47 +66,43 @@ pub enum Mode {
     Limits,
 }
 
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Mode {
+    /// Whether the other side can do it.
+    fn is_possible(&self) -> bool {
         match self {
-            Mode::Calls => f.write_str("calls"),
-            Mode::Messages(strategy) => write!(f, "messages {strategy}"),
-            Mode::Ports(count, strategy) => write!(f, "ports {count} {strategy}"),
-            Mode::Late(strategy) => write!(f, "late {strategy}"),
-            Mode::Sink(strategy) => write!(f, "sink {strategy}"),
-            Mode::SinkAll(strategy) => write!(f, "sink-all {strategy}"),
-            Mode::Mcapi(order) => write!(f, "mcapi {order}"),
-            Mode::Linx(order) => write!(f, "linx {order}"),
-            Mode::Limits => f.write_str("limits"),
+            Mode::Ports(count, _) => (1..=MOST_PORTS).contains(count),
+            Mode::Mcapi(order) => order.is_possible(),
+            _ => true,
         }
     }
 }
 
-impl FromStr for Mode {
-    type Err = ();
+/// The request of an order.
+pub fn to_bytes(order: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(order).expect("an order has no map and cannot fail by itself")
+}
 
-    fn from_str(text: &str) -> Result<Mode, ()> {
-        match text.split_once(' ') {
-            None if text == "calls" => Ok(Mode::Calls),
-            None if text == "limits" => Ok(Mode::Limits),
-            Some(("messages", strategy)) => strategy.parse().map(Mode::Messages).map_err(|_| ()),
-            Some(("ports", rest)) => {
-                let (count, strategy) = rest.split_once(' ').ok_or(())?;
-                let count = count.parse().ok().filter(|count| (1..=MOST_PORTS).contains(count));
-                Ok(Mode::Ports(count.ok_or(())?, strategy.parse().map_err(|_| ())?))
-            }
-            Some(("late", strategy)) => strategy.parse().map(Mode::Late).map_err(|_| ()),
-            Some(("sink", strategy)) => strategy.parse().map(Mode::Sink).map_err(|_| ()),
-            Some(("sink-all", strategy)) => strategy.parse().map(Mode::SinkAll).map_err(|_| ()),
-            Some(("mcapi", order)) => order.parse().map(Mode::Mcapi),
-            Some(("linx", order)) => order.parse().map(Mode::Linx),
-            _ => Err(()),
-        }
+/// Reads a [`Mode`] that the other side can do.
+pub fn mode(request: &[u8]) -> Option<Mode> {
+    serde_json::from_slice(request).ok().filter(Mode::is_possible)
+}
+
+/// Strategies in orders are their names.
+mod by_name {
+    use super::{Deserialize, Deserializer, Serializer, Strategy};
+    use serde::de::Error;
+
+    pub fn serialize<S: Serializer>(strategy: &Strategy, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(strategy)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Strategy, D::Error> {
+        String::deserialize(from)?.parse().map_err(Error::custom)
     }
 }
 
 /// What to do with the stamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TraceOrder {
     /// Forget all and begin.
     On,
@@ -117,27 +112,9 @@ pub enum TraceOrder {
     Page(u32),
 }
 
-impl TraceOrder {
-    /// The request.
-    pub fn to_bytes(self) -> [u8; 5] {
-        let (code, [a, b, c, d]) = match self {
-            TraceOrder::On => (0, [0; 4]),
-            TraceOrder::Off => (1, [0; 4]),
-            TraceOrder::Page(from) => (2, from.to_le_bytes()),
-        };
-        [code, a, b, c, d]
-    }
-
-    /// Reads a request.
-    pub fn from_bytes(bytes: [u8; 5]) -> Option<TraceOrder> {
-        let [code, from @ ..] = bytes;
-        match code {
-            0 => Some(TraceOrder::On),
-            1 => Some(TraceOrder::Off),
-            2 => Some(TraceOrder::Page(u32::from_le_bytes(from))),
-            _ => None,
-        }
-    }
+/// Reads a [`TraceOrder`].
+pub fn trace(request: &[u8]) -> Option<TraceOrder> {
+    serde_json::from_slice(request).ok()
 }
 
 /// The answer to [`TraceOrder::Page`]: how many stamps are kept, how many more were overwritten,
@@ -207,14 +184,16 @@ fn record(bytes: &[u8; RECORD]) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::linx::{Counter, DriverName, Stack};
     use crate::rig::service::mcapi::{Batch, Traffic};
+    use linx::How;
 
     #[test]
     fn orders_go_there_and_back() {
         for order in [TraceOrder::On, TraceOrder::Off, TraceOrder::Page(70_000)] {
-            assert_eq!(TraceOrder::from_bytes(order.to_bytes()), Some(order));
+            assert_eq!(trace(&to_bytes(&order)), Some(order));
         }
-        assert_eq!(TraceOrder::from_bytes([3; 5]), None);
+        assert_eq!(trace(&[3; 5]), None);
         let strategy = "in_place/poll=5ms/internal".parse().unwrap();
         let of_messages = [
             Mode::Messages(strategy),
@@ -229,15 +208,31 @@ mod tests {
             Order::Close,
         ];
         let of_mcapi = of_mcapi.map(Mode::Mcapi);
-        for mode in [Mode::Calls, Mode::Limits].into_iter().chain(of_messages).chain(of_mcapi) {
-            assert_eq!(mode.to_string().parse(), Ok(mode));
-        }
-        for text in
-            ["", "call", "messages", "messages x", "ports copy", "ports 0 copy", "ports 1025 copy"]
-                .into_iter()
-                .chain(["mcapi", "mcapi open 1", "mcapi packet 65537 1", "mcapi stream 0 1"])
+        let (counter, driver) = (Some(Counter::Mask), Some(DriverName::DmaNoack));
+        let of_linx = [
+            LinxOrder::Open(7, How::default()),
+            LinxOrder::Open(8, How { mtu: Some(512), counter, driver, longest: 4096 }),
+            LinxOrder::Serve(Stack::Layered, 100),
+            LinxOrder::Echo(Stack::Flat, 9),
+            LinxOrder::Close,
+        ];
+        let of_linx = of_linx.map(Mode::Linx);
+        for mode in [Mode::Calls, Mode::Limits]
+            .into_iter()
+            .chain(of_messages)
+            .chain(of_mcapi)
+            .chain(of_linx)
         {
-            assert_eq!(text.parse::<Mode>(), Err(()), "{text}");
+            assert_eq!(super::mode(&to_bytes(&mode)), Some(mode));
+        }
+        let batch =
+            |bytes| Mode::Mcapi(Order::Batch(Batch { traffic: Traffic::Stream, bytes, count: 1 }));
+        for mode in [Mode::Ports(0, strategy), Mode::Ports(1025, strategy), batch(0), batch(65537)]
+        {
+            assert_eq!(super::mode(&to_bytes(&mode)), None, "{mode:?}");
+        }
+        for text in ["", "calls", "\"Call\"", "{\"Messages\":\"x\"}", "\"Calls\" and more"] {
+            assert_eq!(super::mode(text.as_bytes()), None, "{text}");
         }
     }
 

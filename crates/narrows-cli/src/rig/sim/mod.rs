@@ -8,7 +8,6 @@
 mod limits;
 mod place;
 
-pub use limits::Limits as ChipLimits;
 pub use place::Callee;
 
 use std::cell::RefCell;
@@ -26,6 +25,7 @@ use crate::base::machine::Machine;
 use crate::base::options::{Cores, Global, Place};
 use crate::formats::platform;
 use crate::formats::platform::drawing::frequency;
+use crate::rig::pair::Pair;
 use crate::rig::peer::{CALLEE, CALLER, Peer};
 use crate::rig::{callee, crowd, service};
 
@@ -94,6 +94,24 @@ pub(crate) fn run<R>(
     work: impl FnOnce(Peer<Cpu>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     simulate(global, chip, needs, work).map(|(made, _)| made)
+}
+
+/// As [`run`], with a pair that has what the chip allows to measure beside the stack, for payloads
+/// of up to `needs.longest` bytes.
+///
+/// # Errors
+/// As there.
+pub(crate) fn pair<R>(
+    global: &Global,
+    chip: &Chip,
+    needs: &Needs,
+    work: impl FnOnce(Pair<Cpu>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let limits = limits::Limits::new(chip, cores(global, chip)?);
+    run(global, chip, needs, |mut peer| {
+        peer.limits = Some(limits);
+        work(Pair::new(peer, needs.longest)?)
+    })
 }
 
 /// As [`run`]; also what came of the whole simulation, with links made and closed.
@@ -244,7 +262,7 @@ fn defect(what: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rig::pair::Pair;
+    use crate::formats::strategy::literal;
     use narrows::platform::{Platform, Wait};
     use narrows_sim::chip::Serve;
     use narrows_sim::time::{Cost, Time};
@@ -282,8 +300,8 @@ mod tests {
     fn what_a_function_takes_is_charged_for_each_word_to_who_serves() {
         let call = |chip: &Chip| {
             let needs = Needs { longest: 64, ..Needs::default() };
-            run(&Global::default(), chip, &needs, |peer| {
-                Pair::new(peer, 64)?.calls("copy/spin".parse().unwrap_or_default(), 64, 32)
+            pair(&Global::default(), chip, &needs, |mut pair| {
+                pair.calls(literal("copy/spin"), 64, 32)
             })
             .unwrap()
         };
@@ -302,8 +320,8 @@ mod tests {
     fn serving_is_charged_by_where_the_request_is_read() {
         let call = |chip: &Chip, strategy: &str, bytes: usize| {
             let needs = Needs { longest: 256, ..Needs::default() };
-            run(&Global::default(), chip, &needs, |peer| {
-                Pair::new(peer, 256)?.calls(strategy.parse().unwrap_or_default(), bytes, 32)
+            pair(&Global::default(), chip, &needs, |mut pair| {
+                pair.calls(literal(strategy), bytes, 32)
             })
             .unwrap()
         };

@@ -14,13 +14,16 @@ pub enum Beside {
 /// What `bench tune` takes beside what all benches do.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Against {
-    /// Of tune: put the model's figures beside measured ones, instead of timing the choosing
+    /// Put the model's figures beside measured ones, instead of timing the choosing
     #[arg(long, value_enum)]
     pub against: Option<Beside>,
-    /// Of tune --against simulator: how many workloads
+    /// Against the simulator: how many workloads
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub cases: Option<u32>,
-    /// Of tune --against simulator: only the one of this number
+    /// Against the simulator: only the one of this number
     #[arg(long, value_name = "N", conflicts_with = "cases")]
     pub case: Option<u32>,
+    /// Against the simulator: what is drawn with; the same seed draws the same
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
 }

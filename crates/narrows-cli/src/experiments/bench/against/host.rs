@@ -9,8 +9,8 @@ use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::median;
 use crate::base::table::{Align, Table, number, wrap};
-use crate::experiments::bench::flags::Bench;
-use crate::experiments::bench::rounds;
+use crate::experiments::bench::task::Asked;
+use crate::experiments::bench::task::rounds;
 use crate::experiments::run::{self, Fared};
 use crate::formats::strategy::Policy;
 use crate::rig::costs::machine::measured;
@@ -101,11 +101,12 @@ struct Ranked {
 ///
 /// # Errors
 /// The other process is gone.
-pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let Asked { global, args, .. } = asked;
     let rounds = rounds(args, ROUNDS);
     // Both measurements have this thread on one core; the other is known only before.
     let cores = global.cores.map_or_else(default_cores, Ok)?;
-    let global = &Global { cores: Some(cores), ..global.clone() };
+    let global = &Global { cores: Some(cores), ..(*global).clone() };
     let longest = SHAPES.iter().map(|(request, ..)| *request as usize).max().unwrap_or(0);
     let machine = measured(global, None, longest)?.machine()?;
     let mut trials = trials(&machine);

@@ -8,7 +8,8 @@ use crate::base::options::Global;
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::against::flags::Against;
+use crate::experiments::bench::task::Asked;
 use crate::experiments::run::{self, Fared, longest};
 use crate::formats::platform;
 use crate::formats::workload::Workload;
@@ -96,13 +97,14 @@ struct Subject {
 ///
 /// # Errors
 /// A chip that cannot be simulated; [`Kind::Internal`] if a bound was exceeded.
-pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
+    let global = asked.global;
     let seed = args.seed.unwrap_or(SEED);
-    let numbers: Vec<u32> = match args.against.case {
+    let numbers: Vec<u32> = match args.case {
         Some(case) => vec![case],
-        None => (0..args.against.cases.unwrap_or(CASES)).collect(),
+        None => (0..args.cases.unwrap_or(CASES)).collect(),
     };
-    let named = args.place.platform().map(|name| vec![name]);
+    let named = asked.args.place.platform().map(|name| vec![name]);
     let names = named.unwrap_or_else(|| CHIPS.to_vec());
     let progress = Progress::new((names.len() + numbers.len()) as u64, global.json);
     progress.say("measuring chips");

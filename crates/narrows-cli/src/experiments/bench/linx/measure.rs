@@ -13,7 +13,6 @@ use super::core::Setup;
 use super::host::AtOnce;
 use crate::base::failure::Failure;
 use crate::base::statistics::{jitter, percentile};
-use crate::experiments::bench::flags::Which;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::side::Purpose;
 
@@ -43,19 +42,6 @@ const HEADERS: usize = 44;
 const LONGEST_FRAME: usize = 2048;
 
 impl Case {
-    /// The case of a bench.
-    pub fn of(which: Which) -> Case {
-        match which {
-            Which::T1 => Case::Interference,
-            Which::T2 => Case::Burst,
-            Which::T3 => Case::Throughput,
-            Which::T4 => Case::Pairs,
-            Which::T5 => Case::OneAsks,
-            Which::T6 => Case::AllAsk,
-            _ => Case::Latency,
-        }
-    }
-
     /// The sizes that S4 presents.
     pub fn sizes(self) -> Vec<usize> {
         match self {

@@ -17,40 +17,26 @@ use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, wrap};
-use crate::experiments::bench::Asked;
-use crate::experiments::bench::flags::Which;
+use crate::experiments::bench::task::Asked;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use flags::Linx;
 
 /// Bytes of the shortest frame that can be asked for.
 const SHORTEST_FRAME: usize = 64;
 
-/// Whether a bench is one of these.
-pub(super) fn is_one(which: Which) -> bool {
-    use Which::{T0, T1, T2, T3, T4, T5, T6};
-    matches!(which, T0 | T1 | T2 | T3 | T4 | T5 | T6)
-}
-
 /// Carries out what is asked for and prints it.
 ///
 /// # Errors
 /// It cannot be done on that chip, or the simulation gets stuck.
-pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
-    let args = &asked.args.linx;
-    let which = asked.args.which;
-    let case = Case::of(which);
-    if args.handler_stopped && which != Which::T2 {
-        let text = "--handler-stopped is for bench t2: leave it out".to_owned();
-        return Err(Failure::new(Kind::Usage, text));
-    }
+pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Result<(), Failure> {
     let drivers =
         if args.driver.is_empty() { DriverName::ALL.to_vec() } else { args.driver.clone() };
     let stacks =
         if args.stack.is_empty() { vec![Stack::Layered, Stack::Flat] } else { args.stack.clone() };
     let sizes = if asked.args.bytes.is_empty() { case.sizes() } else { asked.args.bytes.clone() };
     let Some(chip) = &asked.chip else {
-        let rows = host::run(asked, case, &stacks, &sizes)?;
-        return print(asked, &rows);
+        let rows = host::run(asked, args, case, &stacks, &sizes)?;
+        return print(asked, name, &rows);
     };
     no_chip_has(args, &stacks)?;
     let mut trials = Vec::new();
@@ -77,7 +63,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         rows.extend(carry_out(chip, trial)?.rows(trial));
     }
     drop(progress);
-    print(asked, &rows)
+    print(asked, name, &rows)
 }
 
 /// Refuses what no chip has.
@@ -96,9 +82,9 @@ fn no_chip_has(args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
     Err(Failure::new(Kind::Usage, text))
 }
 
-fn print(asked: &Asked<'_>, rows: &[Row]) -> Result<(), Failure> {
+fn print(asked: &Asked<'_>, name: &str, rows: &[Row]) -> Result<(), Failure> {
     if asked.global.json {
-        let bench = format!("bench {}", asked.args.which.name());
+        let bench = format!("bench {name}");
         return Report::new(&bench, asked.machine(), rows.to_vec()).print();
     }
     let heading = asked.machine().simulated().map(|on| on + "\n\n").unwrap_or_default();

@@ -7,11 +7,11 @@ mod simulated;
 
 use crate::rig::service::mcapi::{Batch, LONGEST, TOTAL, Traffic};
 
-use super::{Needs, Section, Task, begin, choice, iterations};
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::report::{BenchRow, Bound};
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::flags::Common;
+use crate::experiments::bench::task::{Asked, Needs, Section, Task, begin, iterations};
 use crate::rig::limit::{Kind, LAP};
 use crate::rig::mcapi::side::Caller;
 use crate::rig::pair::Pair;
@@ -110,13 +110,9 @@ fn mbps(bytes: usize, ns: f64) -> f64 {
 ///
 /// # Errors
 /// The other process is gone, or a call failed.
-pub(super) fn run(
-    global: &Global,
-    args: &Bench,
-    chip: Option<&Chip>,
-) -> Result<Vec<Section>, Failure> {
-    choice::fixed(args, false)?;
-    let rounds = usize::from(super::rounds(args, ROUNDS));
+pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
+    let Asked { global, args, chip } = asked;
+    let rounds = usize::from(crate::experiments::bench::task::rounds(args, ROUNDS));
     let plans = Plans::new(chip.is_none());
     let Plans { calls, source } = match chip {
         Some(chip) => plans.simulate(global, chip, rounds)?,
@@ -157,7 +153,7 @@ impl Plans {
     }
 
     /// Measures them here, each beside its limit.
-    fn measure(self, global: &Global, args: &Bench, rounds: usize) -> Result<Plans, Failure> {
+    fn measure(self, global: &Global, args: &Common, rounds: usize) -> Result<Plans, Failure> {
         let needs = Needs { trials: &[], longest: LONGEST, steps: 3 * rounds };
         let mut task = begin(global, args, &needs)?;
         let Plans { calls, source } = self;

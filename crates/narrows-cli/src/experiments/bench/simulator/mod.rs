@@ -5,13 +5,12 @@ mod model;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
-use crate::base::options::Global;
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::median;
 use crate::base::table::{Align, Table, wrap};
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::task::Asked;
 use narrows_sim::chip::Chip;
 use serde::Serialize;
 use std::path::Path;
@@ -51,7 +50,8 @@ struct Run {
 ///
 /// # Errors
 /// The program for SystemC cannot be run, or does not come to the same virtual time.
-pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, systemc: Option<&Path>) -> Result<(), Failure> {
+    let Asked { global, args, .. } = asked;
     let chip = Chip::parse("bench", CHIP)
         .map_err(|mistake| Failure::new(Kind::Internal, mistake.to_string()))?;
     let sizes = if args.bytes.is_empty() { SIZES.to_vec() } else { args.bytes.clone() };
@@ -64,15 +64,15 @@ pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (done, size) in (0..).zip(&sizes) {
         let report = |round| progress.reach(done * u64::from(rounds) + round);
-        rows.push(measure(&chip, *size, rounds, args.systemc.as_deref(), report)?);
+        rows.push(measure(&chip, *size, rounds, systemc, report)?);
     }
     drop(progress);
     if global.json {
         let mut report = Report::new("bench sim", Machine::look(&Root::default()), rows);
-        report.notes.push(note(args.systemc.as_deref()));
+        report.notes.push(note(systemc));
         return report.print();
     }
-    output::print(text(&rows, args.systemc.as_deref()).as_bytes())
+    output::print(text(&rows, systemc).as_bytes())
 }
 
 fn measure(

@@ -7,8 +7,8 @@ use narrows::platform::Lost;
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::{Settings, Simulation};
 
-use super::sample::{Footprint, Sample};
-use super::{Length, Soak};
+use super::sample::Footprint;
+use super::{Length, Soak, Taken};
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Root;
 use crate::base::options::Global;
@@ -30,7 +30,7 @@ pub fn run(
     length: Length,
     stopped: &AtomicBool,
     progress: &Progress,
-    samples: &mut Vec<Sample>,
+    taken: &mut Taken,
     counts: &Counts,
 ) -> Result<(), Failure> {
     let cores = sim::cores(global, chip)?;
@@ -53,7 +53,7 @@ pub fn run(
                 footprints: &footprints,
                 stopped,
                 progress,
-                samples,
+                taken,
             };
             let made = soak.work(length);
             node.close(link);

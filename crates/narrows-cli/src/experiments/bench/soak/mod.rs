@@ -17,17 +17,20 @@ use narrows_host::Host;
 use narrows_sim::chip::Chip;
 use serde::{Deserialize, Serialize};
 
+use super::choice;
 use super::traffic::{
     Count, Counts, Load, PATIENCE, Partner, Profile, Role, STARTER, Trouble, agree, open,
 };
-use super::{Asked, choice};
 use crate::base::failure::{Failure, Kind};
+use crate::base::latencies::{self, Latencies};
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, number, wrap};
+use crate::experiments::bench::flags::{self, Axes};
+use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
 use crate::rig::peer::default_cores;
@@ -62,7 +65,7 @@ struct Soak<'a, P: Place = Host> {
     footprints: &'a dyn Fn() -> Option<[Footprint; 2]>,
     stopped: &'a AtomicBool,
     progress: &'a Progress,
-    samples: &'a mut Vec<Sample>,
+    taken: &'a mut Taken,
 }
 
 /// How long a soak is, and of what.
@@ -73,15 +76,23 @@ struct Length {
     interval: Duration,
 }
 
+/// What a soak has measured.
+struct Taken {
+    samples: Vec<Sample>,
+    /// Of calls of this side, of all samples.
+    latencies: Latencies,
+}
+
 /// Runs a soak and prints the verdict.
 ///
 /// # Errors
 /// Something did not stay as it was, was lost, or the soak could not go on.
-pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
-    let Asked { global, args, chip } = asked;
+pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> {
+    let Asked { global, chip, .. } = asked;
     let usual = if chip.is_some() { VIRTUAL } else { TIME };
     let time = args.time.unwrap_or(usual);
-    let chosen = choice::strategies([&args.transfer[..], &args.notify, &args.placement], DEFAULTS)?;
+    let Axes { transfer, notify, placement } = &args.axes;
+    let chosen = choice::strategies([&transfer[..], notify, placement], DEFAULTS)?;
     let [strategy] = chosen[..] else {
         let sentence = "bench soak runs one strategy: name one of each axis";
         return Err(Failure::new(Kind::Usage, sentence));
@@ -93,15 +104,21 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let length = Length { profile, time, interval };
     let progress = Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json);
     let intervals = time.as_nanos() / interval.as_nanos();
-    let mut samples = Vec::with_capacity(usize::try_from(intervals).unwrap_or(0) + 1);
+    let room = usize::try_from(intervals).unwrap_or(0) + 1;
+    let mut taken = Taken { samples: Vec::with_capacity(room), latencies: Latencies::default() };
     let counts = Counts::default();
     let ended = match chip {
-        Some(chip) => chips::run(global, chip, length, &stopped, &progress, &mut samples, &counts),
-        None => processes(global, length, &stopped, &progress, &mut samples, &counts),
+        Some(chip) => chips::run(global, chip, length, &stopped, &progress, &mut taken, &counts),
+        None => processes(global, length, &stopped, &progress, &mut taken, &counts),
     };
     drop(progress);
-    let checks = checks(&samples, chip.as_ref());
-    print(&asked.machine(), global, &strategy.to_string(), &samples, &checks, &counts)?;
+    if let Some(path) = &args.hdr {
+        let all = ("calls".to_owned(), taken.latencies.distribution(0.0));
+        latencies::write(path, &[all])?;
+    }
+    let samples = &taken.samples;
+    let checks = checks(samples, chip.as_ref());
+    print(&asked.machine(), global, &strategy.to_string(), samples, &checks, &counts)?;
     ended?;
     let rising: Vec<&str> =
         checks.iter().filter(|check| !check.flat).map(|check| check.what.as_str()).collect();
@@ -122,7 +139,7 @@ fn processes(
     length: Length,
     stopped: &AtomicBool,
     progress: &Progress,
-    samples: &mut Vec<Sample>,
+    taken: &mut Taken,
     counts: &Counts,
 ) -> Result<(), Failure> {
     let cores = global.cores.map_or_else(default_cores, Ok)?;
@@ -147,7 +164,7 @@ fn processes(
         footprints: &footprints,
         stopped,
         progress,
-        samples,
+        taken,
     }
     .work(length);
     let ended = made.unwrap_or_else(|reason| {
@@ -204,15 +221,19 @@ impl<P: Place> Soak<'_, P> {
                 let done = totals.get(at).zip(before.get(at)).map_or(0, |(now, then)| now - then);
                 done as f64 / now.since(from).as_secs_f64()
             };
-            let us = |percent| load.latencies.percentile(percent).unwrap_or(0) as f64 / 1e3;
+            let taken = load.latencies.summary(0.0).map(|nanos| nanos / 1e3);
             let sample = Sample {
                 at_s: now.since(start).as_secs_f64(),
                 messages_per_second: rate(0),
                 calls_per_second: rate(1),
-                median_us: us(50),
-                p99_us: us(99),
+                median_us: taken.median,
+                p99_us: taken.p99,
+                p999_us: taken.p999,
+                p9999_us: taken.p9999,
+                max_us: taken.max,
                 ..Sample::default()
             };
+            self.taken.latencies.join(&load.latencies);
             load.latencies.clear();
             if let Err(failure) = self.look(sample) {
                 return Ok(Err(failure));
@@ -254,7 +275,7 @@ impl<P: Place> Soak<'_, P> {
             return Err(Failure::new(Kind::Internal, sentence));
         };
         let blocks = self.node.blocks_in_use(self.link).map_or(0, |(lent, _)| lent.into());
-        self.samples.push(Sample { blocks, here, there, ..sample });
+        self.taken.samples.push(Sample { blocks, here, there, ..sample });
         let median = number(sample.median_us);
         self.progress.say(&format!("{median} µs a call, {} KiB here", here.private_kib));
         Ok(())
@@ -356,6 +377,7 @@ fn samples_table(samples: &[Sample], simulated: bool) -> String {
         ("calls/s", Align::Right),
         ("median µs", Align::Right),
         ("p99", Align::Right),
+        ("p99.9", Align::Right),
         ("KiB here", Align::Right),
         ("there", Align::Right),
         ("blocks", Align::Right),
@@ -369,6 +391,7 @@ fn samples_table(samples: &[Sample], simulated: bool) -> String {
             number(sample.calls_per_second),
             number(sample.median_us),
             number(sample.p99_us),
+            number(sample.p999_us),
             sample.here.private_kib.to_string(),
             if simulated { "-".into() } else { sample.there.private_kib.to_string() },
             sample.blocks.to_string(),

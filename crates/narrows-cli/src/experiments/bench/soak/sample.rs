@@ -52,6 +52,12 @@ pub struct Sample {
     pub median_us: f64,
     /// 99 of 100 took no longer.
     pub p99_us: f64,
+    /// 999 of 1000 took no longer.
+    pub p999_us: f64,
+    /// 9999 of 10000 took no longer.
+    pub p9999_us: f64,
+    /// None took longer.
+    pub max_us: f64,
     /// Blocks of this side that the other had.
     pub blocks: u64,
     /// What this side's process had.

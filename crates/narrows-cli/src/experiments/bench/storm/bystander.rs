@@ -11,6 +11,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::experiments::bench::traffic::{
     ECHO, LONGEST_CALL, PATIENCE, Partner, Payloads, Profile, Role,
 };
+use crate::formats::strategy::literal;
 
 /// How long after an answer the next call is made.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -43,8 +44,7 @@ impl Bystander {
         core: usize,
         priority: Option<u8>,
     ) -> Result<Bystander, Failure> {
-        let strategy = "copy/interrupt".parse();
-        let strategy = strategy.map_err(|_| failed(&"there is no such strategy"))?;
+        let strategy = literal("copy/interrupt");
         let profile = Profile { active: false, strategy, seed: 0 };
         let name = "bystander";
         let role = Role { name, core, priority, engine: false, hunts: true, profile };

@@ -9,14 +9,14 @@ use narrows_sim::engine::{Death, Faults, Settings, Simulation};
 use narrows_sim::time::Time;
 
 use super::cause::{Telling, ms};
+use super::interrupted;
 use super::plan::{Life, PLACEMENTS, Plan};
 use super::report::Storm;
 use super::round::{Outcome, bury, live};
-use super::{SEED, interrupted};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
 use crate::base::progress::Progress;
-use crate::experiments::bench::Asked;
+use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::traffic::{Counts, Profile, STARTER, Trouble, chips};
 use crate::experiments::run::catch_signals;
 use crate::rig::sim;
@@ -32,12 +32,17 @@ const SUPERVISION: Time = Time::nanos(1_000_000);
 ///
 /// # Errors
 /// A promise was broken, or the storm could not go on.
-pub fn run(asked: &Asked<'_>, chip: &Chip, rounds: u16, storm: &mut Storm) -> Result<(), Failure> {
+pub fn run(
+    asked: &Asked<'_>,
+    chip: &Chip,
+    (rounds, seed): (u16, u64),
+    storm: &mut Storm,
+) -> Result<(), Failure> {
     let Asked { global, args, .. } = asked;
     let cores = sim::cores(global, chip)?;
     let engine = |core| chip.engines.iter().any(|engine| engine.cores.contains(&core));
     let engines = engine(cores.caller) && engine(cores.callee);
-    let plan = Plan::new(args, args.seed.unwrap_or(SEED), engines, &asked.placements(&PLACEMENTS));
+    let plan = Plan::new(&args.axes, seed, engines, &asked.placements(&PLACEMENTS));
     let stopped = catch_signals()?;
     let progress = Progress::new(u64::from(rounds), global.json);
     let mut ended = Ok(());

@@ -25,11 +25,11 @@ use std::sync::atomic::Ordering;
 use narrows_host::{Node, system};
 use tempfile::TempDir;
 
-use super::Asked;
 use super::traffic::{Profile, Role, STARTER, open, prioritise};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
 use crate::base::progress::Progress;
+use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
 use crate::rig::peer::default_cores;
@@ -114,15 +114,15 @@ impl Scene {
 ///
 /// # Errors
 /// A promise was broken, or the storm could not go on.
-pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, seed: Option<u64>) -> Result<(), Failure> {
     let Asked { global, args, chip } = asked;
     let rounds = args.rounds.unwrap_or(ROUNDS);
-    let seed = args.seed.unwrap_or(SEED);
+    let seed = seed.unwrap_or(SEED);
     let mut storm = Storm::new(seed, asked.machine());
     if let Some(chip) = chip {
-        return chips::run(asked, chip, rounds, &mut storm);
+        return chips::run(asked, chip, (rounds, seed), &mut storm);
     }
-    let plan = Plan::new(args, seed, true, &plan::PLACEMENTS);
+    let plan = Plan::new(&args.axes, seed, true, &plan::PLACEMENTS);
     let stopped = catch_signals()?;
     let stops = if rounds < LONG { 1 } else { plan.notifications().len() };
     let progress = Progress::new(u64::from(rounds) + stops as u64, global.json);

@@ -6,7 +6,7 @@ use narrows::strategy::Strategy;
 
 use crate::base::failure::Failure;
 use crate::experiments::bench::choice;
-use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::flags::Axes;
 
 const TRANSFERS: [&str; 6] =
     ["copy", "copy_lazy", "copy_batched", "single_copy", "in_place", "copy_engine"];
@@ -77,7 +77,7 @@ pub struct Plan {
 impl Plan {
     /// The lives that are asked for, or that are usual where they can be: with a copy engine or
     /// without, and in these placements.
-    pub fn new(args: &Bench, seed: u64, engine: bool, placements: &[&str]) -> Plan {
+    pub fn new(args: &Axes, seed: u64, engine: bool, placements: &[&str]) -> Plan {
         let transfers: Vec<&str> =
             TRANSFERS.into_iter().filter(|one| engine || *one != "copy_engine").collect();
         let axes = [
@@ -135,8 +135,8 @@ mod tests {
 
     fn plan(line: &str, seed: u64) -> Plan {
         let flags = Flags::try_parse_from(line.split_whitespace()).unwrap();
-        let Command::Bench(args) = flags.command else { panic!("no bench") };
-        Plan::new(&args, seed, true, &PLACEMENTS)
+        let Command::Bench(bench) = flags.command else { panic!("no bench") };
+        Plan::new(&bench.which.common().axes, seed, true, &PLACEMENTS)
     }
 
     #[test]

@@ -11,9 +11,9 @@ use narrows::platform::{Instant, Lost};
 use narrows::strategy::Strategy;
 
 use super::PATIENCE;
-use super::histogram::Histogram;
 use super::payload::{LONGEST, Longest, Payloads};
 use super::record::{Count, Counts, agree};
+use crate::base::latencies::Latencies;
 use crate::rig::place::Place;
 
 /// Where messages come from and go to on both sides.
@@ -70,7 +70,7 @@ pub struct Load {
     /// The link's end, once it was told behind all messages.
     pub noticed: Option<Lost>,
     /// From the start of a call to its response.
-    pub latencies: Histogram,
+    pub latencies: Latencies,
 }
 
 impl Load {
@@ -105,7 +105,7 @@ impl Load {
             begun: [None; WINDOW as usize],
             full: false,
             noticed: None,
-            latencies: Histogram::default(),
+            latencies: Latencies::default(),
         })
     }
 
@@ -360,7 +360,7 @@ impl Load {
             counts.set(Count::Finished, number + 1);
             let begun = self.begun.get_mut((number % WINDOW) as usize).and_then(Option::take);
             if let Some(begun) = begun {
-                self.latencies.push(node.platform().time().since(begun));
+                self.latencies.add(node.platform().time().since(begun));
             }
             any = true;
         }

@@ -7,13 +7,11 @@
 
 pub mod chips;
 pub mod flags;
-mod histogram;
 mod load;
 mod partner;
 mod payload;
 mod record;
 
-pub use histogram::Histogram;
 pub use load::{ECHO, Load, PORT, Profile, Trouble};
 pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
 pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};

@@ -12,7 +12,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::experiments::papers::row::Found;
 use crate::experiments::run::{self, Fared, Outcome, Own, Setup};
-use crate::formats::strategy::Policy;
+use crate::formats::strategy::{Policy, literal};
 use crate::formats::workload::{Flow, Presence, Source, Work, Workload};
 use crate::rig::sim::{self, Needs};
 use narrows::memory::Class;
@@ -126,7 +126,7 @@ fn outcome(
     };
     let needs = Needs { longest: FRAME as usize, callees: dsps, ..Needs::default() };
     sim::run(&Global::default(), &roomy(chip, dsps), &needs, |mut peer| {
-        let told: Strategy = TOLD.parse().unwrap_or_default();
+        let told = literal(TOLD);
         for link in peer.links().collect::<Vec<_>>() {
             let opened = peer.try_flow_to(link, "echo", told, 0);
             opened.map_err(|error| peer.explain_flow("echo", told, error))?;

@@ -21,7 +21,8 @@ use super::cases::{EVERY, LOG_EVERY, Measured, Sent};
 use super::measure::{Case, Results, Row, Trial};
 use crate::base::failure::{Failure, Kind};
 use crate::base::progress::Progress;
-use crate::experiments::bench::Asked;
+use crate::experiments::bench::linx::flags::Linx;
+use crate::experiments::bench::task::Asked;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::end::STOPPED;
 use crate::rig::linx::side::{self, Ends, Purpose, SHORT, Stamp, Used};
@@ -39,9 +40,7 @@ const NODES: usize = 4;
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Whether everything that was asked for means something here.
-fn sensible(case: Case, asked: &Asked<'_>, stacks: &[Stack]) -> Result<(), Failure> {
-    let args = &asked.args.linx;
-    let many = matches!(case, Case::Pairs | Case::OneAsks | Case::AllAsk);
+fn sensible(case: Case, asked: &Asked<'_>, args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
     let flat = stacks.contains(&Stack::Flat);
     let stops =
         args.handler_stopped || (case == Case::Throughput && stacks.contains(&Stack::Layered));
@@ -71,8 +70,6 @@ fn sensible(case: Case, asked: &Asked<'_>, stacks: &[Stack]) -> Result<(), Failu
         "--mtu is for --stack layered: flat cuts no signal up".to_owned()
     } else if args.mtu.is_some_and(|mtu| !(64..=LONGEST_FRAME).contains(&mtu)) {
         format!("--mtu is 64 to {LONGEST_FRAME} bytes here")
-    } else if args.nodes.is_some() && !many {
-        "--nodes is for bench t4 to t6: the others have two".to_owned()
     } else if args.nodes.is_some_and(|nodes| !(2..=32).contains(&nodes)) {
         "--nodes is 2 to 32: a node has 31 links at most".to_owned()
     } else {
@@ -87,17 +84,17 @@ fn sensible(case: Case, asked: &Asked<'_>, stacks: &[Stack]) -> Result<(), Failu
 /// As the other benches between two processes.
 pub(super) fn run(
     asked: &Asked<'_>,
+    linx: &Linx,
     case: Case,
     stacks: &[Stack],
     sizes: &[usize],
 ) -> Result<Vec<Row>, Failure> {
-    sensible(case, asked, stacks)?;
+    sensible(case, asked, linx, stacks)?;
     let longest = narrows_host::linx::LONGEST;
     if let Some(wrong) = sizes.iter().find(|size| !(8..=longest).contains(*size)) {
         let text = format!("a signal here has 8 to {longest} bytes, not {wrong}");
         return Err(Failure::new(Kind::Usage, text));
     }
-    let linx = &asked.args.linx;
     let mut drivers: Vec<_> = linx.driver.iter().copied().map(Some).collect();
     if drivers.is_empty() {
         drivers.push(None);
@@ -111,7 +108,14 @@ pub(super) fn run(
         let longest = sizes.iter().copied().max().unwrap_or(0);
         let longest = longest.max(side::LOG).max(side::LONGEST_REPORT);
         let how = How { mtu: linx.mtu, counter: linx.counter, driver, longest };
-        rows.extend(by_driver(asked, pair.as_mut(), case, (stacks, sizes), how, &progress)?);
+        rows.extend(by_driver(
+            (asked, linx),
+            pair.as_mut(),
+            case,
+            (stacks, sizes),
+            how,
+            &progress,
+        )?);
     }
     drop(progress);
     rows.sort_by_key(|row| row.stack == Stack::Flat.name());
@@ -127,14 +131,13 @@ fn start(asked: &Asked<'_>) -> Result<Pair, Failure> {
 
 /// The rows of one driver, between both processes or, without, between threads.
 fn by_driver(
-    asked: &Asked<'_>,
+    (asked, linx): (&Asked<'_>, &Linx),
     pair: Option<&mut Pair>,
     case: Case,
     (stacks, sizes): (&[Stack], &[usize]),
     how: How,
     progress: &Progress,
 ) -> Result<Vec<Row>, Failure> {
-    let linx = &asked.args.linx;
     let mut bench = pair.map(|pair| Bench::start(pair, how)).transpose()?;
     let name = how.driver.map_or("host", DriverName::name);
     let mut rows = Vec::new();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Bench, order, silent};
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
-use crate::experiments::bench::iterations;
+use crate::experiments::bench::task::iterations;
 use crate::formats::linx::Stack;
 use crate::rig::limit::{LAP, Laps};
 use crate::rig::linx::end::PATIENCE;
