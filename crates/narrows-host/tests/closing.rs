@@ -86,7 +86,7 @@ fn while_too_many_hang_other_users_wait_and_this_one_does_not() {
     let domain = directory.path().join("default");
     std::fs::create_dir(&domain).unwrap();
     for path in [directory.path(), &domain] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o1777)).unwrap();
     }
     let options = |name: &str| Options::new(name).directory(directory.path());
     let mut a = options("a").allow_uid(OTHER).open().unwrap();
