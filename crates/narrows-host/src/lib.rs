@@ -23,7 +23,7 @@
 //! let other_core = std::thread::spawn(move || {
 //!     let mut text = [0; 64];
 //!     let request = dsp.receive_into(1, &mut text, SOON).unwrap().expect("a request in time");
-//!     let answer = format!("{} to you", std::str::from_utf8(&text[..request.len]).unwrap());
+//!     let answer = format!("{} to you", std::str::from_utf8(request.bytes(&text)).unwrap());
 //!     dsp.send(1, request.from, &answer, SOON).unwrap();
 //! });
 //!
@@ -34,7 +34,7 @@
 //!
 //! let mut text = [0; 64];
 //! let answer = gpp.receive_into(1, &mut text, SOON)?.expect("an answer in time");
-//! assert_eq!(&text[..answer.len], b"hello to you");
+//! assert_eq!(answer.bytes(&text), b"hello to you");
 //! # other_core.join().unwrap();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -42,6 +42,7 @@
 //! 6. [`memory`]: regions, layout, pool, ring.
 //! 7. [`platform`]: what the stack asks of the machine below it.
 //!
+//! Beside the endpoint stands [`linx`], which has signals, hunts and paths instead of ports and calls.
 //! Beside the way lie [`strategy`], what can be chosen for a flow, and [`span`], the names of the
 //! stretches that are measured. The bytes in shared memory are specified in `docs/WIRE.md`, the
 //! reasons for all this in `docs/DESIGN.md`.
@@ -64,8 +65,13 @@
 //!   (`a_late_response_is_dropped_and_the_next_call_gets_its_own`)
 //! - **P4** Changing a flow's strategy loses, doubles and reorders nothing.
 //!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
-//! - **P5** Of the messages that wait at an endpoint the most urgent is received first, and among
-//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`,
+//! - **P5** Of the messages that were published for an endpoint and not received, the most urgent is
+//!   received first, and among equally urgent ones the one that came first. An urgent message overtakes
+//!   at least as many of its link as the ring has slots; where more than
+//!   [`Limits::inbox`](endpoint::Limits::inbox) wait off the ring already, those come before it.
+//!   (`the_urgent_come_first_and_equals_in_order`,
+//!   `an_urgent_message_comes_first_however_many_were_sent_before_it`,
+//!   `of_many_urgent_messages_each_comes_before_what_is_less_urgent`,
 //!   `the_short_way_differs_in_nothing`,
 //!   `messages_of_several_links_come_whichever_was_the_last_to_bring_one`)
 //!
@@ -149,6 +155,7 @@ pub mod connection;
 pub mod driver;
 pub mod endpoint;
 pub mod link;
+pub mod linx;
 pub mod memory;
 mod name;
 pub mod notify;

@@ -1,13 +1,13 @@
 //! A node's lock.
-#![allow(unsafe_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use parking_lot::{Condvar, Mutex, lock_api};
+use parking_lot::{Condvar, Mutex};
 
-/// A lock whose ways in and out are as short as can be if nobody waits for it.
+/// A lock whose ways in and out are as short as can be if nobody waits for it. It says only who has it:
+/// what it is the lock of, and who unlocks it, is the slot's affair.
 #[repr(C)]
-pub struct Lock {
+pub(super) struct Lock {
     /// [`TAKEN`], and [`AWAITED`] if somebody waits for it, taken or not.
     state: AtomicU32,
     /// How many wait.
@@ -18,15 +18,14 @@ pub struct Lock {
 const TAKEN: u32 = 1;
 const AWAITED: u32 = 2;
 
-// SAFETY: only who sets TAKEN, where it was not, has it; only that one takes it off again, unlocking.
-unsafe impl lock_api::RawMutex for Lock {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Lock =
-        Lock { state: AtomicU32::new(0), waiting: Mutex::new(0), free: Condvar::new() };
-    type GuardMarker = lock_api::GuardNoSend;
+impl Lock {
+    pub const fn new() -> Lock {
+        Lock { state: AtomicU32::new(0), waiting: Mutex::new(0), free: Condvar::new() }
+    }
 
+    /// Takes the lock, in turn. A thread has it that has set TAKEN where it was not set.
     #[inline(never)]
-    fn lock(&self) {
+    pub fn lock(&self) {
         let mut waiting = self.waiting.lock();
         *waiting += 1;
         // Who unlocks from now on asks for `waiting`, and so finds this thread behind `wait`.
@@ -40,30 +39,23 @@ unsafe impl lock_api::RawMutex for Lock {
         }
     }
 
+    /// Takes the lock, if nobody has it.
     #[inline(always)]
-    fn try_lock(&self) -> bool {
+    pub fn try_lock(&self) -> bool {
         self.state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
     }
 
+    /// Unlocks: for the thread that has the lock. True if it is to be passed on to another that waits.
     #[inline(always)]
-    unsafe fn unlock(&self) {
-        if self.is_passed_on() {
-            self.pass_on();
-        }
-    }
-}
-
-impl Lock {
-    /// Unlocks. True if it is to be passed on to somebody who waits.
-    #[inline(always)]
-    pub(super) fn is_passed_on(&self) -> bool {
+    #[must_use]
+    pub fn unlock(&self) -> bool {
         self.state.fetch_sub(TAKEN, Ordering::Release) != TAKEN
     }
 
     /// Passes it on, once it is unlocked.
     #[cold]
     #[inline(never)]
-    pub(super) extern "C" fn pass_on(&self) {
+    pub extern "C" fn pass_on(&self) {
         drop(self.waiting.lock());
         self.free.notify_one();
     }

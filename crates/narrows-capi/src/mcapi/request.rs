@@ -73,6 +73,13 @@ impl From<Outcome<()>> for Done {
     }
 }
 
+impl From<Outcome<Done>> for Done {
+    #[inline]
+    fn from(how: Outcome<Done>) -> Done {
+        how.unwrap_or_else(Done::from)
+    }
+}
+
 impl Done {
     /// What C has instead of a request.
     pub const NONE: u32 = u32::MAX;
@@ -92,6 +99,15 @@ impl Done {
     #[inline]
     pub fn goes_on(request: Handle) -> Done {
         Done { status: Status::Pending, value: request.0.into() }
+    }
+
+    /// The value, if it ended well.
+    #[inline]
+    pub fn outcome(self) -> Outcome<u64> {
+        match self.status {
+            Status::Success => Ok(self.value),
+            status => Err(status),
+        }
     }
 
     #[inline]

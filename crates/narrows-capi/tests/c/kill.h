@@ -48,10 +48,19 @@ static inline int gone(pid_t pid)
     return info.si_pid == pid;
 }
 
+/* Kills a process that has to be alive: one that has failed has not been killed. */
+static inline void murder(pid_t pid)
+{
+    int state;
+    CHECK(kill(pid, SIGKILL) == 0);
+    CHECK(waitpid(pid, &state, 0) == pid);
+    CHECK(WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL);
+}
+
 /* Kills the peer once the survivor has been waiting for a while. */
 static inline void kill_when_blocked(pid_t survivor_pid, pid_t peer_pid)
 {
-    int seen = 0, unused;
+    int seen = 0;
     while (!look(BLOCKING) && !gone(survivor_pid))
         sched_yield();
     while (seen < 20) {
@@ -59,8 +68,7 @@ static inline void kill_when_blocked(pid_t survivor_pid, pid_t peer_pid)
         sched_yield();
     }
     put(KILLED_AT, microseconds());
-    CHECK(kill(peer_pid, SIGKILL) == 0);
-    CHECK(waitpid(peer_pid, &unused, 0) == peer_pid);
+    murder(peer_pid);
 }
 
 #endif

@@ -153,11 +153,13 @@ static inline void finish(pid_t pid)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Kills a process that has to be alive: one that has failed has not been killed. */
 static inline void murder(pid_t pid)
 {
     int status;
     CHECK(kill(pid, SIGKILL) == 0);
     CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 #endif

@@ -144,27 +144,8 @@ impl<P: Platform> Node<P> {
     /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is gone
     /// and all that it sent was taken.
     pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
-        self.take_quickly::<false>(from)
-    }
-
-    /// As [`Node::take_from_channel`], with the shorter way for packets: either takes both.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn take_packet_from_channel(
-        &mut self,
-        from: Channel,
-    ) -> Result<Option<Arrival>, LinkError> {
-        self.take_quickly::<true>(from)
-    }
-
-    #[inline(always)]
-    fn take_quickly<const PACKETS: bool>(
-        &mut self,
-        from: Channel,
-    ) -> Result<Option<Arrival>, LinkError> {
         if let Some(link) = self.links.with_channels(from.link)
-            && let Some(arrival) = link.shared.take_quickly::<PACKETS>(from.ring)
+            && let Some(arrival) = link.shared.take_quickly(from.ring)
         {
             return Ok(arrival);
         }

@@ -97,7 +97,7 @@ impl Several {
     /// Waits for the first of one node's, at most so long: pending if none ended, or all were cancelled.
     #[inline(never)]
     fn wait_in<H: Home>(&mut self, slot: usize, timeout: u32) {
-        if process::is_empty::<H>() {
+        if process::any::<H>().is_err() {
             return self.none(Status::NodeNotInit);
         }
         let mut call = H::process().slots.get(slot).and_then(Call::<H>::new);

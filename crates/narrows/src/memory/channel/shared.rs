@@ -142,42 +142,41 @@ impl<P: Platform> Shared<P> {
         self.channels.outlet(ring).map(|outlet| outlet.tx.room()).transpose()
     }
 
-    /// Takes the next entry of a channel, if one is there and it is a word, or a packet if these are
-    /// wanted. None if it is something else, there is no such channel, or a batch of credit has
-    /// gathered.
+    /// Takes the next entry of a channel, if one is there. None if there is no such channel, something is
+    /// wrong with the entry ([`Shared::fault`] says what), or a batch of credit has gathered.
     #[inline(always)]
-    pub fn take_quickly<const PACKETS: bool>(&mut self, ring: u16) -> Option<Option<Arrival>> {
+    pub fn take_quickly(&mut self, ring: u16) -> Option<Option<Arrival>> {
         let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
         let Some(words) = inlet.rx.words() else { return Some(None) };
         let number = inlet.rx.next();
         let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
-        if block.is_some() != PACKETS || inlet.rx.is_due(number.wrapping_sub(1)) {
+        if inlet.rx.is_due(number.wrapping_sub(1)) {
             return None;
         }
-        let (offset, limit) = if PACKETS { self.theirs.block(block?)? } else { (0, WORD) };
-        if len > limit {
-            return None;
-        }
-        let mut word = 0;
-        if PACKETS {
-            self.peer.invalidate(offset, len);
-            self.channels.held += 1;
-        } else {
-            word = inlet.rx.first_bytes();
-        }
+        let word = match block {
+            None if len <= WORD => inlet.rx.first_bytes(),
+            None => return None,
+            Some(block) => {
+                let (offset, size) = self.theirs.block(block)?;
+                if len > size {
+                    return None;
+                }
+                self.peer.invalidate(offset, len);
+                self.channels.held += 1;
+                0
+            }
+        };
         inlet.rx.pass(number);
         self.channels.owing |= bit(ring);
         Some(Some(Arrival { len, tag, block, word }))
     }
 
-    /// Takes the next entry of a channel, if one is there, after giving the credit that has gathered.
-    /// None if there is no such channel, or something is wrong with the entry: [`Shared::fault`] says
-    /// what.
+    /// As [`Shared::take_quickly`], after giving the credit that has gathered.
     pub fn take_arrival(&mut self, platform: &P, ring: u16) -> Option<Option<Arrival>> {
         if self.channels.inlet(ring)?.rx.holds_batch() {
             self.flush(platform);
         }
-        self.take_quickly::<false>(ring).or_else(|| self.take_quickly::<true>(ring))
+        self.take_quickly(ring)
     }
 
     /// What is wrong with the next entry of a channel.
