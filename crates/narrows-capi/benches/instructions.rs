@@ -8,8 +8,8 @@ use std::ptr::{null, null_mut};
 
 use narrows_capi::mcapi::ffi::*;
 
-/// Calls of each function if the program is not told how many: so few that no ring comes round and no call
-/// sees to everything as well.
+/// Calls of each function if the program is not told how many: so few that no ring comes round and
+/// no call sees to everything as well.
 const CALLS: u64 = 60;
 const SUCCESS: u32 = 1;
 const PENDING: u32 = 2;
@@ -40,8 +40,8 @@ fn node(number: u32) -> Ends {
     Ends { messages: create(1), scalars: create(2), packets: create(3) }
 }
 
-/// Has both nodes work on a request until it has ended. In one thread, so that both do the same number of
-/// calls each time: a node sees to everything once in so many.
+/// Has both nodes work on a request until it has ended. In one thread, so that both do the same
+/// number of calls each time: a node sees to everything once in so many.
 fn wait(mut request: u32, receiver: Ends) {
     let mut size = 0;
     while call!(mcapi_test(&mut request, &mut size)) == 0 {

@@ -1,5 +1,5 @@
-//! Several threads of one node at a time: sending from one endpoint, waiting at one endpoint, cancelling,
-//! and a node that ends under those that wait in it. What each waits for comes, once.
+//! Several threads of one node at a time: sending from one endpoint, waiting at one endpoint,
+//! cancelling, and a node that ends under those that wait in it. What each waits for comes, once.
 #![allow(unsafe_code, reason = "the C functions")]
 
 use std::ptr::null;

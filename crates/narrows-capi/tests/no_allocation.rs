@@ -1,5 +1,5 @@
-//! Once endpoints are got and channels open, no call of MCAPI allocates: neither those that find what
-//! they want, nor those that wait for it, nor requests.
+//! Once endpoints are got and channels open, no call of MCAPI allocates: neither those that find
+//! what they want, nor those that wait for it, nor requests.
 //!
 //! The allocator counts for each thread, so the calls and nothing else are looked at.
 #![allow(unsafe_code, reason = "an allocator that counts, and the C functions")]

@@ -1,4 +1,4 @@
-//! Calls: a node that is locked for one, at once or in turn.
+//! Calls: each locks a node, does its work there, and waits in the node's slot if it has to.
 #![allow(unsafe_code)]
 
 use std::time::Duration;
@@ -47,8 +47,8 @@ impl<H: Home> Call<H> {
         self.0
     }
 
-    /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
-    /// request.
+    /// Tries at once: `looks` times if threads of the node look before they sleep, else once. What
+    /// comes that soon needs no request.
     #[inline(never)]
     fn soon(&mut self, looks: u32, operation: &Operation) -> Done {
         let node = self.node();
@@ -77,8 +77,8 @@ impl<H: Home> Call<H> {
         self.transfer(operation, fails, waits.then_some(timeout))
     }
 
-    /// Sends or receives something. What has to wait for room `fails`, or there is a request for it; with
-    /// a timeout, the call waits for that.
+    /// Sends or receives something. If that has to wait, there is a request for it, or `MEM_LIMIT`
+    /// where it `fails` instead. With a timeout, the call waits for the end of the request.
     #[inline(never)]
     pub fn transfer(
         mut self,
@@ -93,8 +93,8 @@ impl<H: Home> Call<H> {
         })
     }
 
-    /// Waits for what was begun, if it has not ended. It is taken back if it does not end within so many
-    /// milliseconds.
+    /// Waits for what was begun, if it has not ended. It is taken back if it does not end within
+    /// `timeout` milliseconds.
     #[inline(never)]
     pub fn finish(self, begun: Done, timeout: u32) -> Done {
         if !begun.is_pending() {
@@ -136,9 +136,9 @@ impl<H: Home> Call<H> {
         Ok(Done::goes_on(node.begin(*operation, of_call)?))
     }
 
-    /// Tries until what is tried has ended or so many milliseconds are over, and then has what was begun
-    /// taken back, by a last attempt that is told so. An attempt sees to all that can be done without
-    /// waiting.
+    /// Calls `attempt` until what it tries has ended, and sleeps between. After `timeout`
+    /// milliseconds it is called once more, with true, to take back what was begun. An attempt does
+    /// all that can be done without waiting.
     #[inline(never)]
     pub fn until(
         mut self,
@@ -191,7 +191,7 @@ impl<H: Home> Call<H> {
         if leads {
             let node = self.node();
             node.led = false;
-            // Another has to lead.
+            // Another thread has to lead.
             node.news = true;
         }
         done

@@ -99,8 +99,8 @@ unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// # Safety
-    /// Null, or valid for reads and writes of `len` bytes, of which nobody else makes use, until the
-    /// call or request that it is for ends.
+    /// Null, or valid for reads and writes of `len` bytes, of which nobody else makes use, until
+    /// the call or request that it is for ends.
     #[inline]
     pub unsafe fn new(to: *mut u8, len: usize) -> Buffer {
         Buffer { to: NonNull::new(to), len }
@@ -169,8 +169,8 @@ impl Variables {
     /// None if there are none, or one of the pointers is null.
     ///
     /// # Safety
-    /// Null, or valid for reads of so many pointers during the call, each of them as [`Variable::new`]
-    /// wants it.
+    /// Null, or valid for reads of so many pointers during the call, each of them as
+    /// [`Variable::new`] wants it.
     pub unsafe fn new(first: *mut *mut u32, count: usize) -> Option<Variables> {
         let all = Variables { first: NonNull::new(first).filter(|_| count > 0)?, count };
         (0..count).all(|at| all.get(at).is_some()).then_some(all)

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
-/// A lock whose ways in and out are as short as can be if nobody waits for it. It says only who has it:
-/// what it is the lock of, and who unlocks it, is the slot's affair.
+/// A lock that is taken and given back in one instruction each if no thread waits for it. What it
+/// protects is the slot's affair: the slot unlocks for the thread that has the lock.
 #[repr(C)]
 pub(super) struct Lock {
-    /// [`TAKEN`], and [`AWAITED`] if somebody waits for it, taken or not.
+    /// [`TAKEN`], and [`AWAITED`] if a thread waits for it, taken or not.
     state: AtomicU32,
-    /// How many wait.
+    /// How many threads wait.
     waiting: Mutex<u32>,
     free: Condvar,
 }
@@ -28,13 +28,14 @@ impl Lock {
     pub fn lock(&self) {
         let mut waiting = self.waiting.lock();
         *waiting += 1;
-        // Who unlocks from now on asks for `waiting`, and so finds this thread behind `wait`.
+        // A thread that unlocks from now on takes `waiting` before it notifies: by then this thread
+        // waits. Acquire: as in `try_lock`.
         while self.state.fetch_or(TAKEN | AWAITED, Ordering::Acquire) & TAKEN != 0 {
             self.free.wait(&mut waiting);
         }
         *waiting -= 1;
         if *waiting == 0 {
-            // Relaxed: whoever waits next sets it again, behind `waiting`.
+            // Relaxed: the next thread that waits sets it again, with `waiting` locked.
             self.state.fetch_and(!AWAITED, Ordering::Relaxed);
         }
     }
@@ -42,17 +43,20 @@ impl Lock {
     /// Takes the lock, if nobody has it.
     #[inline(always)]
     pub fn try_lock(&self) -> bool {
+        // Acquire: pairs with the release in `unlock`, and sees what the thread before did with the
+        // node.
         self.state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
     }
 
-    /// Unlocks: for the thread that has the lock. True if it is to be passed on to another that waits.
+    /// Unlocks, for the thread that has the lock. True if another thread waits: then `pass_on`
+    /// wakes it.
     #[inline(always)]
     #[must_use]
     pub fn unlock(&self) -> bool {
         self.state.fetch_sub(TAKEN, Ordering::Release) != TAKEN
     }
 
-    /// Passes it on, once it is unlocked.
+    /// Wakes a thread that waits, once the lock is free.
     #[cold]
     #[inline(never)]
     pub extern "C" fn pass_on(&self) {

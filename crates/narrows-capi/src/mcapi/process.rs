@@ -13,8 +13,8 @@ use super::request::Done;
 use super::slot::{Locked, NOBODY, Slot};
 use super::status::{Outcome, Status};
 
-/// Places for nodes, of which the first [`Handle::SLOTS`] are used: whatever number the upper bits of
-/// a handle are is a place.
+/// Places for nodes. There is one for every number that the upper bits of a handle can be; the
+/// first [`Handle::SLOTS`] are used.
 const SLOTS: usize = 1 << 6;
 /// How long a thread usually looks before it sleeps, in microseconds.
 const LOOK: u64 = 50;
@@ -62,8 +62,9 @@ impl<H: Home> Default for Process<H> {
     }
 }
 
-/// How many microseconds threads look before they sleep in a node that is opened now, by a thread that may use so
-/// many cores: what the environment says, or else no time where looking takes the other side's core.
+/// How many microseconds threads look before they sleep in a node that is opened now, by a thread
+/// that may use so many cores: what the environment says, or else no time where looking takes the
+/// other side's core.
 fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
     let Some(said) = said else { return Ok(if cores > 1 { LOOK } else { 0 }) };
     match number(said.as_encoded_bytes(), u32::MAX) {
@@ -72,14 +73,14 @@ fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
     }
 }
 
-/// The node that a handle belongs to.
+/// The node that a handle belongs to, if nobody has it locked.
 #[inline(always)]
 pub(super) fn quickly_for<H: Home>(handle: u32) -> Option<Locked<H>> {
     H::process().slots.get((handle >> 26) as usize)?.try_lock()
 }
 
-/// The node that an endpoint may be of, if it is found at once. Whichever it is, the endpoint is looked
-/// for there.
+/// The node that an endpoint is of, most likely, if nobody has it locked. The caller looks there
+/// whether the endpoint is its own.
 #[inline(always)]
 pub(super) fn quickly_at<H: Home>(endpoint: EndpointId) -> Option<Locked<H>> {
     let process = H::process();
@@ -94,10 +95,10 @@ fn near(id: NodeId) -> usize {
     id.0 as usize & (SLOTS - 1)
 }
 
-/// The node that a packet may be of that is given back.
+/// The node that a packet is of, most likely, that is given back, if nobody has it locked.
 #[inline(always)]
 pub(super) fn quickly_releasing<H: Home>() -> Option<Locked<H>> {
-    // Whichever it is, the packet is looked for there.
+    // The caller looks there whether the packet is its.
     H::releasing()?.try_lock()
 }
 
@@ -155,7 +156,7 @@ pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Outcome<Call
     if call.node().id == from.node() {
         return Ok(call);
     }
-    // Neither is the sender's node this process's: whoever's node the receiver is may ask.
+    // The sender's node is not of this process: the receiver's may ask, if it is.
     drop(call);
     near_endpoint(to)
 }
@@ -224,7 +225,8 @@ pub(super) fn finalize<H: Home>(mut call: Call<H>) {
     let lives = call.node().lives();
     let slot = call.slot();
     slot.first.fetch_add(lives, Ordering::Relaxed);
-    // Release: who takes the slot next takes the handles from where they are now.
+    // Release: pairs with the acquire in `initialize`. The next node begins with the lives of
+    // handles that are noted here.
     slot.id.store(NOBODY, Ordering::Release);
     H::process().nodes.fetch_sub(1, Ordering::Relaxed);
     let mut locked = call.into_locked();

@@ -1,8 +1,9 @@
 //! A place for a node: its lock, and waiting in it.
 //!
-//! A thread that waits keeps the lock, so that what ends its wait costs nothing more than without
-//! one; whoever wants the lock meanwhile rings it awake. Only one thread of a node waits so, its
-//! leader; others are told when something has ended.
+//! A thread that waits keeps the node locked while it sleeps, so that nothing is unlocked and
+//! locked again when it wakes. A thread that wants the lock meanwhile rings the sleeping one awake.
+//! Only one thread of a node waits in this way, its leader. The others, its followers, sleep
+//! without the lock, and are told when something has ended.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -24,23 +25,23 @@ pub(super) const NOBODY: u32 = u32::MAX;
 /// How many nanoseconds a thread that looks does so before it sees whether somebody wants the lock.
 pub(super) const GLANCE: u64 = 2000;
 
-/// A place for a node, in lines of its own: the locks of two do not share one. The lock is first,
-/// so that the slot's address is the lock's.
+/// A place for a node. Each has cache lines of its own: the locks of two do not share one. The lock
+/// is first, so that the slot's address is the lock's.
 #[repr(C, align(128))]
 pub struct Slot<H: Home> {
     lock: Lock,
     node: Behind<Option<Box<Node<H>>>>,
     /// The node that is there.
     pub(super) id: AtomicU32,
-    /// The first life of the next node's handles: whatever a handle of an earlier node is kept for, it
-    /// is none of this one's.
+    /// The first life of the next node's handles, which no handle of an earlier node has.
     pub(super) first: AtomicU16,
     /// Threads that want the lock.
     wanting: AtomicU32,
     /// Whether the leader sleeps with the lock.
     asleep: AtomicBool,
     pub(super) bell: OnceLock<Bell>,
-    /// Who tells the threads that do not lead has it for a moment, and they have it until they sleep.
+    /// A follower has it from before it unlocks the slot until it sleeps; a thread that tells the
+    /// followers takes it first, and so finds them asleep.
     telling: Mutex<()>,
     told: Condvar,
     followers: AtomicU32,
@@ -52,8 +53,8 @@ struct Behind<T>(UnsafeCell<T>);
 // SAFETY: it is reached through a `Locked` alone, which one thread has at a time.
 unsafe impl<T: Send> Sync for Behind<T> {}
 
-/// A slot that this thread has locked. When it is dropped, threads that wait in the slot are told if
-/// something has ended, and the slot is unlocked; [`Locked::end`] is the short way of that.
+/// A slot that this thread has locked. When it is dropped, threads that wait in the slot are told
+/// if something has ended, and the slot is unlocked; [`Locked::end`] is the short way of that.
 pub(super) struct Locked<H: Home>(&'static Slot<H>);
 
 impl<H: Home> Locked<H> {
@@ -65,8 +66,9 @@ impl<H: Home> Locked<H> {
     /// The place for a node.
     #[inline(always)]
     pub fn place(&mut self) -> &mut Option<Box<Node<H>>> {
-        // SAFETY: `lock` and `try_lock` alone make a `Locked`, with the lock taken, and it is unlocked when
-        // the `Locked` is no more: there is one, which is borrowed for as long as what this returns.
+        // SAFETY: `lock` and `try_lock` alone make a `Locked`, with the lock taken, and it is
+        // unlocked when the `Locked` is no more: there is one, which is borrowed for as long as
+        // what this returns.
         unsafe { &mut *self.0.node.0.get() }
     }
 
@@ -84,14 +86,15 @@ impl<H: Home> Locked<H> {
         }
     }
 
-    /// As [`Locked::end`], handing on what it came to: a value that need not outlive a call then.
+    /// As [`Locked::end`]; returns a value, which then need not be kept over a call.
     #[inline(always)]
     pub fn end_with(self, value: u64) -> u64 {
         #[cold]
         #[inline(never)]
         extern "C" fn pass_on(lock: &Lock, value: u64) -> u64 {
             lock.pass_on();
-            // Not seen to be what it was, it is not kept by the caller either.
+            // The compiler must not see that this is the value it passed, or it keeps its own over
+            // the call.
             std::hint::black_box(value)
         }
         match self.unlock() {
@@ -160,8 +163,9 @@ impl<H: Home> Slot<H> {
 
     #[cold]
     fn lock_in_turn(&'static self) -> Locked<H> {
-        // SeqCst, with the fence: the leader says that it sleeps and then looks here; this thread
-        // says that it wants the lock and then looks whether the leader sleeps. One sees the other.
+        // SeqCst, with the fence: pairs with the store and the fence in `lead`. The leader says
+        // that it sleeps and then looks here; this thread says that it wants the lock and then
+        // looks whether the leader sleeps. One sees the other.
         self.wanting.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::SeqCst)
@@ -175,7 +179,7 @@ impl<H: Home> Slot<H> {
         locked
     }
 
-    /// Lets those who want the lock have it first.
+    /// Lets the threads that want the lock have it first.
     fn lend(&'static self, locked: Locked<H>) -> Locked<H> {
         locked.end();
         while self.wanting.load(Ordering::SeqCst) > 0 {
@@ -194,10 +198,11 @@ impl<H: Home> Slot<H> {
         self.told.notify_all();
     }
 
-    /// Waits, without the lock, until something has ended or so much time is over, or for no reason less.
+    /// Waits as a follower, without the lock, until something has ended or so much time is over. It
+    /// may return earlier for no reason.
     pub(super) fn follow(&'static self, locked: Locked<H>, left: Option<Duration>) -> Locked<H> {
         let mut telling = self.telling.lock();
-        // From here on nothing can end unheard: who tells needs this second lock.
+        // From here on nothing can end unheard: a thread that tells needs `telling`.
         self.followers.fetch_add(1, Ordering::Relaxed);
         locked.end();
         match left {

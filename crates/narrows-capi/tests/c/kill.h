@@ -48,15 +48,6 @@ static inline int gone(pid_t pid)
     return info.si_pid == pid;
 }
 
-/* Kills a process that has to be alive: one that has failed has not been killed. */
-static inline void murder(pid_t pid)
-{
-    int state;
-    CHECK(kill(pid, SIGKILL) == 0);
-    CHECK(waitpid(pid, &state, 0) == pid);
-    CHECK(WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL);
-}
-
 /* Kills the peer once the survivor has been waiting for a while. */
 static inline void kill_when_blocked(pid_t survivor_pid, pid_t peer_pid)
 {

@@ -185,7 +185,7 @@ impl<P: Platform> Node<P> {
         if let Some(id) = self.links.find(name) {
             return Ok(id);
         }
-        self.links.hunt_failure(name);
+        self.links.await_hunt(name);
         let before = self.links.latest();
         self.platform.hunt(name).map_err(LinkError::Hunt)?;
         loop {

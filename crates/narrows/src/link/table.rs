@@ -13,7 +13,10 @@ pub struct Links<P: Platform> {
     lives: u32,
     inbox: usize,
     flows: usize,
-    failed: Option<(Name, HuntError)>,
+    /// Hunts that failed, until they are asked for.
+    failed: P::Slice<Option<(Name, HuntError)>>,
+    /// The hunt that is waited for: its failure makes room for no other.
+    awaited: Option<Name>,
     /// The link that a message was taken off last, where the next is most likely.
     hot: u16,
     /// What a look at the others needs, close together: none for the hot one.
@@ -54,7 +57,8 @@ impl<P: Platform> Links<P> {
             lives: 0,
             inbox,
             flows,
-            failed: None,
+            failed: platform.storage(links, |_| None)?,
+            awaited: None,
             hot: 0,
             owing: (0, 0),
             channels_owe: false,
@@ -267,8 +271,29 @@ impl<P: Platform> Links<P> {
 
     /// Why the hunt for a name failed, if it did since the last time this was asked.
     pub fn hunt_failure(&mut self, name: &Name) -> Option<HuntError> {
-        let (_, error) = self.failed.take_if(|(failed, _)| failed == name)?;
-        Some(error)
+        let mut failed = self.failed.iter_mut();
+        failed.find_map(|place| Some(place.take_if(|(failed, _)| failed == name)?.1))
+    }
+
+    /// Notes that the hunt for a name is waited for. An earlier failure of it is forgotten.
+    pub fn await_hunt(&mut self, name: &Name) {
+        self.hunt_failure(name);
+        self.awaited = Some(*name);
+    }
+
+    /// Keeps a failure: in place of the last of that name, where there is room, or in place of one that
+    /// nobody waits for.
+    fn fail(&mut self, name: Name, error: HuntError) {
+        let awaited = self.awaited;
+        self.hunt_failure(&name);
+        let failed = &mut *self.failed;
+        let free = failed.iter().position(Option::is_none);
+        let other = |place: &Option<(Name, _)>| place.is_some_and(|(old, _)| Some(old) != awaited);
+        if let Some(at) = free.or_else(|| failed.iter().position(other))
+            && let Some(place) = failed.get_mut(at)
+        {
+            *place = Some((name, error));
+        }
     }
 
     /// Takes one piece of news from the rendezvous.
@@ -281,7 +306,7 @@ impl<P: Platform> Links<P> {
                         Ok(id) => return Some(News::Up(id)),
                         Err(error) => {
                             platform.close(key);
-                            self.failed = Some((name, error));
+                            self.fail(name, error);
                         }
                     }
                 }
@@ -293,7 +318,7 @@ impl<P: Platform> Links<P> {
                         return Some(News::Lost(id));
                     }
                 }
-                Err(failed) => self.failed = Some(failed),
+                Err((name, error)) => self.fail(name, error),
             }
         }
     }

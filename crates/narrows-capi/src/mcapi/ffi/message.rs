@@ -76,8 +76,8 @@ extern "C" fn send_long<H: Home>(
     verdict.of(|| send::<H>(ends, bytes, priority, true)?.outcome().map(drop));
 }
 
-/// Sends a message. If that has to wait for room, there is a request for it, and a call that `waits`
-/// waits for its end.
+/// Sends a message. If that has to wait for room, there is a request for it, and a call that
+/// `waits` waits for its end.
 fn send<H: Home>(
     (from, to): (EndpointId, EndpointId),
     bytes: Bytes,
@@ -182,8 +182,8 @@ extern "C" fn receive_long<H: Home>(
     verdict.say(done.status);
 }
 
-/// Receives a message. If none is there, there is a request for it, and a call that `waits` waits for
-/// its end.
+/// Receives a message. If none is there, there is a request for it, and a call that `waits` waits
+/// for its end.
 fn receive<H: Home>(
     mut call: Call<H>,
     id: EndpointId,

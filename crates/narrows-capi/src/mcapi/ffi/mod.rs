@@ -1,16 +1,16 @@
 //! The functions of `mcapi.h`, by their `names`. What they do is in `docs/MCAPI.md`.
 //!
-//! Each is a plain function in the file of its group: `node`, `endpoint`, `message`, `packet`, `scalar`,
-//! `channel` (connecting, opening and closing) and `request`, with `several` for waiting for several
-//! requests. A function checks its pointers, finds the node that it is for, has the node do the work,
-//! waits if it is one that waits, and writes the status. Those that are called most try the short way
-//! first, and do the same only if that leads nowhere.
+//! Each is a plain function in the file of its group: `node`, `endpoint`, `message`, `packet`,
+//! `scalar`, `channel` (connecting, opening and closing) and `request`, with `several` for waiting
+//! for several requests. A function checks its pointers, finds the node that it is for, has the
+//! node do the work, waits if it is one that waits, and writes the status. Those that are called
+//! most try the short way first, and do the same only if that leads nowhere.
 //!
 //! # Safety
 //!
-//! Of every function here: a pointer is null or valid for what the function does with it, for as long
-//! as the call lasts; buffers and places for results that are given to a function ending in `_i`, for
-//! as long as its request does.
+//! Of every function here: a pointer is null or valid for what the function does with it, for as
+//! long as the call lasts; buffers and places for results that are given to a function ending in
+//! `_i`, for as long as its request does.
 // What calls have besides their short way is in functions that do not unwind either, so that it is
 // jumped to, and that take what a call was given in the same order, so that it stays where it is.
 // All functions are of a place, also those that do not ask for its nodes.
@@ -90,8 +90,8 @@ impl Verdict {
     }
 }
 
-/// Begins what a call whose name ends in `_i` is for. Whatever that came to, its request says the same
-/// as its status, unless there is no node that could have a request.
+/// Begins what a call whose name ends in `_i` is for. Whatever that came to, its request says the
+/// same as its status, unless there is no node that could have a request.
 ///
 /// # Safety
 /// See the module page.

@@ -145,8 +145,8 @@ extern "C" fn receive_long<H: Home>(
     });
 }
 
-/// Receives a packet, unless a pointer is `missing` or `out` is null. If no packet is there, there is a
-/// request for it, and a call that `waits` waits for its end.
+/// Receives a packet, unless a pointer is `missing` or `out` is null. If no packet is there, there
+/// is a request for it, and a call that `waits` waits for its end.
 fn receive<H: Home>(
     channel: Handle,
     out: Output<*mut c_void>,

@@ -10,8 +10,8 @@ use super::super::status::{Outcome, Status};
 use super::Verdict;
 use super::several::Several;
 
-/// How the request ended that a variable holds, or what its node says if that is still to be asked. A
-/// request that has ended is none any more.
+/// How the request ended that a variable holds, or what its node says if that is still to be asked.
+/// A request that has ended is none any more.
 fn ask<H: Home>(
     request: Option<Variable>,
     size: Output<usize>,

@@ -131,7 +131,11 @@ macro_rules! scalars {
         $(
             #[doc = concat!("Sends a scalar of ", $bits, " bits, waiting for room.")]
             #[inline(always)]
-            pub(super) unsafe extern "C" fn $send<H: Home>(send_handle: u32, dataword: $word, status: *mut u32) {
+            pub(super) unsafe extern "C" fn $send<H: Home>(
+                send_handle: u32,
+                dataword: $word,
+                status: *mut u32,
+            ) {
                 let len = size_of::<$word>() as u32;
                 // SAFETY: as was promised.
                 unsafe { $put::<H>(send_handle, u64::from(dataword), len, status) };
@@ -139,7 +143,10 @@ macro_rules! scalars {
 
             #[doc = concat!("Receives a scalar of ", $bits, " bits, waiting for it.")]
             #[inline(always)]
-            pub(super) unsafe extern "C" fn $receive<H: Home>(receive_handle: u32, status: *mut u32) -> $word {
+            pub(super) unsafe extern "C" fn $receive<H: Home>(
+                receive_handle: u32,
+                status: *mut u32,
+            ) -> $word {
                 // SAFETY: as was promised.
                 unsafe { $take::<H>(receive_handle, size_of::<$word>() as u32, status) as $word }
             }

@@ -142,41 +142,49 @@ impl<P: Platform> Shared<P> {
         self.channels.outlet(ring).map(|outlet| outlet.tx.room()).transpose()
     }
 
-    /// Takes the next entry of a channel, if one is there. None if there is no such channel, something is
-    /// wrong with the entry ([`Shared::fault`] says what), or a batch of credit has gathered.
+    /// Takes the next entry of a channel, if one is there and it is a word. None if it is something else,
+    /// there is no such channel, or a batch of credit has gathered.
     #[inline(always)]
-    pub fn take_quickly(&mut self, ring: u16) -> Option<Option<Arrival>> {
+    pub fn take_word(&mut self, ring: u16) -> Option<Option<Arrival>> {
         let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
         let Some(words) = inlet.rx.words() else { return Some(None) };
         let number = inlet.rx.next();
         let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
-        if inlet.rx.is_due(number.wrapping_sub(1)) {
+        if block.is_some() || len > WORD || inlet.rx.is_due(number.wrapping_sub(1)) {
             return None;
         }
-        let word = match block {
-            None if len <= WORD => inlet.rx.first_bytes(),
-            None => return None,
-            Some(block) => {
-                let (offset, size) = self.theirs.block(block)?;
-                if len > size {
-                    return None;
-                }
-                self.peer.invalidate(offset, len);
-                self.channels.held += 1;
-                0
-            }
-        };
+        let word = inlet.rx.first_bytes();
         inlet.rx.pass(number);
         self.channels.owing |= bit(ring);
         Some(Some(Arrival { len, tag, block, word }))
     }
 
-    /// As [`Shared::take_quickly`], after giving the credit that has gathered.
+    /// As [`Shared::take_word`], a packet.
+    #[inline(always)]
+    pub fn take_packet(&mut self, ring: u16) -> Option<Option<Arrival>> {
+        let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
+        let Some(words) = inlet.rx.words() else { return Some(None) };
+        let number = inlet.rx.next();
+        let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
+        let (offset, size) = self.theirs.block(block?)?;
+        if len > size || inlet.rx.is_due(number.wrapping_sub(1)) {
+            return None;
+        }
+        self.peer.invalidate(offset, len);
+        self.channels.held += 1;
+        inlet.rx.pass(number);
+        self.channels.owing |= bit(ring);
+        Some(Some(Arrival { len, tag, block, word: 0 }))
+    }
+
+    /// Takes the next entry of a channel, if one is there, after giving the credit that has gathered.
+    /// None if there is no such channel, or something is wrong with the entry: [`Shared::fault`] says
+    /// what.
     pub fn take_arrival(&mut self, platform: &P, ring: u16) -> Option<Option<Arrival>> {
         if self.channels.inlet(ring)?.rx.holds_batch() {
             self.flush(platform);
         }
-        self.take_quickly(ring)
+        self.take_word(ring).or_else(|| self.take_packet(ring))
     }
 
     /// What is wrong with the next entry of a channel.
