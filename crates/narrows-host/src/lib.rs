@@ -118,3 +118,11 @@ pub fn open(name: &str) -> Result<Node, OpenError> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/TUTORIAL.md")]
+mod tutorial {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/HOWTO.md")]
+mod howto {}

@@ -2,10 +2,10 @@
 
 /// Each one's name and text.
 pub const SHIPPED: [(&str, &str); 4] = [
-    ("davinci", include_str!("../../../../platforms/davinci.toml")),
-    ("generic-amp", include_str!("../../../../platforms/generic-amp.toml")),
-    ("nios2-dual", include_str!("../../../../platforms/nios2-dual.toml")),
-    ("nios2-quad", include_str!("../../../../platforms/nios2-quad.toml")),
+    ("davinci", include_str!("../../platforms/davinci.toml")),
+    ("generic-amp", include_str!("../../platforms/generic-amp.toml")),
+    ("nios2-dual", include_str!("../../platforms/nios2-dual.toml")),
+    ("nios2-quad", include_str!("../../platforms/nios2-quad.toml")),
 ];
 
 /// The text of the one of this name.
