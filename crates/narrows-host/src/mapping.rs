@@ -11,7 +11,7 @@ use rustix::fd::BorrowedFd;
 use rustix::io;
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::copy::{copy_in, copy_out, copy_to_slot};
+use crate::copy::{copy_in, copy_out, copy_to_slot, first_eight};
 
 /// Memory that stays mapped while anything points into it.
 pub(crate) struct Mapping {
@@ -224,9 +224,8 @@ impl Words for PeerWords {
         if !wanted(word) {
             return None;
         }
-        let mut first = [0; 8];
-        // SAFETY: behind the first four words of a slot are `IN_SLOT` bytes, which are more than 8.
-        unsafe { copy_out(NonNull::from(words).cast().add(SLOT * 4 - IN_SLOT), &mut first) };
+        // SAFETY: the payload of a slot has more than 8 bytes.
+        let first = unsafe { first_eight(payload_of(words)) };
         Some(([word, words[3].load(Ordering::Relaxed)], first))
     }
     #[inline(always)]
