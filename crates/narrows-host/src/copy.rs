@@ -402,4 +402,56 @@ mod tests {
         };
         copies(way, 0, narrows::memory::IN_SLOT);
     }
+
+    /// A core that has seen the word which announces a payload sees all of the payload, though stores around
+    /// the caches wait for nothing that comes behind them.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn what_is_written_around_the_caches_is_there_before_what_announces_it() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        use std::thread::yield_now;
+
+        const ROUNDS: u32 = 20_000;
+        #[repr(align(64))]
+        struct Line(std::cell::UnsafeCell<[u8; 96]>);
+        // SAFETY: the two threads take turns at it.
+        unsafe impl Sync for Line {}
+
+        let payload = Line(std::cell::UnsafeCell::new([0; 96]));
+        let (announced, read) = (AtomicU32::new(0), AtomicU32::new(0));
+        let wait_for = |word: &AtomicU32, round| {
+            let mut looks = 0_u32;
+            while word.load(Ordering::Acquire) < round {
+                looks += 1;
+                if looks.is_multiple_of(4096) {
+                    yield_now();
+                }
+            }
+        };
+        let mut wrong = 0;
+        std::thread::scope(|scope| {
+            let payload = &payload;
+            scope.spawn(|| {
+                for round in 1..=ROUNDS {
+                    wait_for(&read, round - 1);
+                    let to = NonNull::new(payload.0.get().cast()).unwrap();
+                    // SAFETY: so many bytes, of which the other thread has read the last.
+                    if !unsafe { copy_around(&[round as u8; 96], to) } {
+                        // SAFETY: as above.
+                        unsafe { copy_in(&[round as u8; 96], to) };
+                    }
+                    announced.store(round, Ordering::Release);
+                }
+            });
+            for round in 1..=ROUNDS {
+                wait_for(&announced, round);
+                let mut seen = [0; 96];
+                // SAFETY: as many bytes.
+                unsafe { copy_out(NonNull::new(payload.0.get().cast()).unwrap(), &mut seen) };
+                read.store(round, Ordering::Release);
+                wrong += u32::from(seen != [round as u8; 96]);
+            }
+        });
+        assert_eq!(wrong, 0, "of {ROUNDS}");
+    }
 }

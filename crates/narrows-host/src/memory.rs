@@ -13,8 +13,9 @@ use rustix::mm::ProtFlags;
 
 use crate::caches::Caches;
 use crate::copy::{LONG, copy, copy_around, copy_in, copy_out};
-use crate::mapping::{Mapping, OwnWords, PeerWords, Range};
+use crate::mapping::Mapping;
 use crate::packet::Refusal;
+use crate::words::{OwnWords, PeerWords, Range};
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
