@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use narrows_cli::failure::Kind;
-use narrows_cli::strategy::Policy;
-use narrows_cli::workload::{self, MAX_BYTES, MAX_DEPTH, MAX_DURATION, MAX_FLOWS, Source};
+use narrows_cli::base::failure::Kind;
+use narrows_cli::formats::strategy::Policy;
+use narrows_cli::formats::workload;
+use narrows_cli::formats::workload::{MAX_BYTES, MAX_DEPTH, MAX_DURATION, MAX_FLOWS, Source};
 
 /// The bytes are the file.
 pub fn run(data: &[u8]) {

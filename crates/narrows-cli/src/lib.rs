@@ -1,42 +1,16 @@
 //! What the command `narrows` is made of.
 //!
-//! The way through it: [`flags`] says what can be asked, [`workload`] reads the traffic to
-//! carry, [`mod@run`] carries it, with the other core's process at the far end: [`peer`] starts it,
-//! [`callee`] is what it does, [`service`] what it can be asked about itself, [`functions`] its
-//! work, [`place`] what both sides run on: this machine, or a simulated chip ([`sim`], which
-//! [`platform`] reads, checks and draws; [`calibrate`] writes one of this machine, [`sweep`] goes
-//! through a grid of them, [`papers`] puts published figures beside what they give, [`mcapi`] runs
-//! programs in C on one). [`statistics`]
-//! and [`report`] turn measurements into rows, [`table`] and [`output`] put them on a screen or in a
-//! file. [`mod@bench`] measures the stack beside what the machine allows, [`doctor`] looks at the
-//! machine itself. Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code.
+//! It has floors, and each names only those below it, from the ground up: [`base`] is how the
+//! command fails and prints, [`formats`] what users write down, [`rig`] two linked places and what
+//! is measured between them, [`experiments`] what is carried out on a rig, [`answers`] what follows
+//! from it. [`flags`] gathers what the rooms can be asked for, and `main` hands it to them.
+//! `ci/imports` keeps the floors, and the ranks of the rooms of each.
 #![deny(unsafe_code)]
 
-pub mod bench;
-pub mod calibrate;
-pub mod callee;
-pub mod doctor;
-pub mod failure;
+pub mod answers;
+pub mod base;
+pub mod experiments;
 pub mod flags;
-pub mod functions;
-pub mod input;
-pub mod machine;
+pub mod formats;
 pub mod manual;
-pub mod mcapi;
-pub mod output;
-pub mod papers;
-pub mod peer;
-pub mod place;
-pub mod platform;
-pub mod progress;
-pub mod report;
-pub mod run;
-pub mod service;
-pub mod sim;
-pub mod statistics;
-pub mod strategy;
-pub mod sweep;
-pub mod table;
-pub mod tune;
-pub mod wav;
-pub mod workload;
+pub mod rig;

@@ -2,13 +2,18 @@
 #![deny(unsafe_code)]
 
 use clap::Parser;
-use narrows_cli::failure::{Failure, Kind};
-use narrows_cli::flags::{Command, Doctor, Flags, Global};
-use narrows_cli::machine::{Machine, Root};
-use narrows_cli::report::Report;
-use narrows_cli::{
-    bench, calibrate, callee, doctor, manual, mcapi, output, papers, platform, run, sweep, tune,
-};
+use narrows_cli::answers::doctor::flags::Doctor;
+use narrows_cli::answers::{doctor, tune};
+use narrows_cli::base::failure::{Failure, Kind};
+use narrows_cli::base::machine::{Machine, Root};
+use narrows_cli::base::options::Global;
+use narrows_cli::base::output;
+use narrows_cli::base::report::Report;
+use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep};
+use narrows_cli::flags::{Command, Flags};
+use narrows_cli::formats::platform;
+use narrows_cli::manual;
+use narrows_cli::rig::callee;
 use std::io::Write;
 use std::process::ExitCode;
 

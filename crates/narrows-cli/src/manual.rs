@@ -1,8 +1,8 @@
 //! Manual pages and completions, from the one definition of the flags.
 
-use crate::failure::{Failure, Kind};
+use crate::base::failure::{Failure, Kind};
+use crate::base::output;
 use crate::flags::{Completions, Man, definition};
-use crate::output;
 use std::path::Path;
 
 /// `narrows man`: the main page to the screen, or every page into a directory.

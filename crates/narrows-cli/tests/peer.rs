@@ -2,10 +2,10 @@
 
 use narrows::endpoint::{Address, CallError, Message};
 use narrows::span::{Edge, Span};
-use narrows_cli::bench::limit::{Kind as Limit, Pace};
-use narrows_cli::failure::Kind;
-use narrows_cli::peer::{Options, Peer, default_cores};
-use narrows_cli::service::{ECHO_PORT, LAST, Mode};
+use narrows_cli::base::failure::Kind;
+use narrows_cli::rig::limit::{Kind as Limit, Pace};
+use narrows_cli::rig::peer::{Options, Peer, default_cores};
+use narrows_cli::rig::service::{ECHO_PORT, LAST, Mode};
 use std::time::{Duration, Instant};
 
 const SOON: Option<Duration> = Some(Duration::from_secs(10));
@@ -105,7 +105,7 @@ fn a_killed_one_is_told_within_a_call() {
     let mut peer = start(Options::default());
     let flow = peer.flow("busy", "copy/interrupt".parse().unwrap(), 16).unwrap();
     peer.other.child.kill().unwrap();
-    let order = narrows_cli::functions::Order { busy_ns: 1 << 40, response: 16, call: 0 };
+    let order = narrows_cli::formats::functions::Order { busy_ns: 1 << 40, response: 16, call: 0 };
     let error = peer.node.call(flow, &order.to_bytes(), &mut [0; 16], SOON).unwrap_err();
     assert_ne!(error, CallError::Deadline);
     let failure = peer.explain_call(error);

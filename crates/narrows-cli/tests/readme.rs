@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use narrows_cli::failure::Kind;
+use narrows_cli::base::failure::Kind;
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

@@ -42,6 +42,7 @@
 //! 6. [`memory`]: regions, layout, pool, ring.
 //! 7. [`platform`]: what the stack asks of the machine below it.
 //!
+//! Beside the endpoint stands [`linx`], which has signals, hunts and paths instead of ports and calls.
 //! Beside the way lie [`strategy`], what can be chosen for a flow, and [`span`], the names of the
 //! stretches that are measured. The bytes in shared memory are specified in `docs/WIRE.md`, the
 //! reasons for all this in `docs/DESIGN.md`.
@@ -149,6 +150,7 @@ pub mod connection;
 pub mod driver;
 pub mod endpoint;
 pub mod link;
+pub mod linx;
 pub mod memory;
 mod name;
 pub mod notify;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use common::world::{Side, World, name};
 use narrows::connection::{Refused, Signal};
 use narrows::endpoint::Limits as NodeLimits;
-use narrows::link::handler::{
+use narrows::linx::{
     Adaption, Handler, HandlerError, Limits, Misled, Path, PathError, Spid, Taken,
 };
 

@@ -102,7 +102,7 @@ use lock::{Guard, Led, Lock};
 use loom::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use loom::sync::atomic::{AtomicUsize, fence};
 use loom::thread::{JoinHandle, spawn};
-use narrows::link::handler::Spid;
+use narrows::linx::Spid;
 use sync::Bell;
 use waits::{Awaited, Waits};
 

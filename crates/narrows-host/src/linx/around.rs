@@ -2,7 +2,7 @@
 
 use narrows::connection::{Refused, Settings, Signal as Travelling};
 use narrows::link::LinkId;
-use narrows::link::handler::{Adaption, Spid};
+use narrows::linx::{Adaption, Spid};
 use narrows::platform::{Instant, Platform};
 
 use super::bare::NAMES;

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use narrows::connection::Settings;
-use narrows::link::handler::{Handler, HandlerError, Path, Spid};
 use narrows::link::{LinkId, Name};
+use narrows::linx::{Handler, HandlerError, Path, Spid};
 use narrows::notify::Adaptive;
 use narrows::platform::{Instant, Platform};
 use rustix::event::{EventfdFlags, eventfd};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use narrows::connection::Refused;
 use narrows::link::Name;
-use narrows::link::handler::{HandlerError, Path, Spid};
+use narrows::linx::{HandlerError, Path, Spid};
 use narrows::platform::Platform;
 use parking_lot::Mutex;
 

@@ -3,7 +3,7 @@
 use narrows::connection::{Arrived, Signal as Travelling};
 use narrows::endpoint::{Address, Lent, Prepared, Select, What};
 use narrows::link::LinkId;
-use narrows::link::handler::{Misled, Spid, Taken};
+use narrows::linx::{Misled, Spid, Taken};
 use narrows::strategy::Strategy;
 
 use super::Stack;

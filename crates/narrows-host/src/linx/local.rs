@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use narrows::link::LinkId;
-use narrows::link::handler::Spid;
+use narrows::linx::Spid;
 use narrows::platform::Instant;
 
 use super::signal::Signal;

@@ -63,11 +63,11 @@ use std::time::Duration;
 
 use narrows::connection::Settings;
 use narrows::endpoint::Limits as NodeLimits;
-use narrows::link::handler::{Handler, Limits};
+use narrows::linx::{Handler, Limits};
 use narrows::platform::Platform;
 
 pub use endpoint::{Endpoint, Node, OUTBOX, Select};
-pub use narrows::link::handler::{HandlerError, Path, PathError, Spid};
+pub use narrows::linx::{HandlerError, Path, PathError, Spid};
 pub use signal::{LONGEST, NUMBER, Signal};
 
 use self::core::Core;

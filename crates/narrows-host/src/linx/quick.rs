@@ -4,7 +4,7 @@
 use narrows::connection::{Arrived, Signal as Travelling, UDATA};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows::endpoint::{Message, Received};
-use narrows::link::handler::Spid;
+use narrows::linx::Spid;
 
 use super::Stack;
 use super::bare::{given, tag};

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 
 use narrows::connection::UDATA;
-use narrows::link::handler::Spid;
+use narrows::linx::Spid;
 
 /// Bytes of a signal's number, which it begins with.
 pub const NUMBER: usize = 4;

@@ -12,7 +12,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use narrows::connection::Refused;
-use narrows::link::handler::HandlerError;
+use narrows::linx::HandlerError;
 
 use super::core::Core;
 use super::shared::{Guard, Shared};

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use narrows::link::handler::Spid;
+use narrows::linx::Spid;
 
 use super::sync::{Bell, Condvar, Mutex};
 

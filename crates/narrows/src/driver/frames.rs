@@ -1,9 +1,14 @@
-//! Frames: what a point-to-point connection asks of the driver below it.
+//! A medium of frames: what a connection asks of whatever lies below it.
 //!
 //! A frame is a short header of the connection's and, behind it, a stretch of a signal's buffer, at
-//! most [`Frames::mtu`] bytes together. Where signals are kept is for the driver to say
-//! ([`Frames::Buffer`]): bytes of the heap on a host, a range of simulated memory on a chip, a block
-//! that both cores reach where the receiver alone copies. The connection never looks into one.
+//! most [`Frames::mtu`] bytes together. The medium hands frames out whole, once and in the order in
+//! which they were sent, and says when its other end is gone. That is all it promises: cutting up,
+//! numbering, windows, putting together and heartbeats are the [connection's](crate::connection). So a
+//! driver over shared memory can be one, and so can a stream socket or a pipe.
+//!
+//! The medium says where signals are kept ([`Frames::Buffer`]): bytes of the heap on a host, a range
+//! of simulated memory on a chip, a block that both cores reach where the receiver alone copies. The
+//! connection never looks into a buffer.
 
 use core::fmt;
 

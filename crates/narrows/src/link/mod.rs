@@ -1,6 +1,5 @@
 //! Links: names, hunting, attaching, and what is left when a peer dies.
 
-pub mod handler;
 mod inbox;
 mod places;
 mod table;

@@ -1,0 +1,295 @@
+//! `narrows tune`: a strategy for every flow of a workload.
+//!
+//! `measure` finds the model's parameters on a chip or on this machine, `subjects` has the flows as the
+//! model has them, `plan` asks it about every strategy and has the optimiser pick. What comes of it is
+//! a `row`, `text` and a `chart`; the equations are in `docs/MODEL.md`.
+
+mod chart;
+pub mod flags;
+mod row;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::base::failure::{Failure, Kind};
+use crate::base::machine::{Machine as Here, Root};
+use crate::base::options::{Global, HOST};
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::experiments::run::longest;
+use crate::formats::workload::{self, Workload};
+use crate::formats::{platform, strategy};
+use crate::rig::costs::machine::{Measured, measured};
+use crate::rig::plan::{Given, Least, Limits, Machine, NoPlan, Plan, Planner, Subject, subjects};
+use crate::rig::sim;
+use flags::{Objective, Tune};
+use narrows_sim::chip::Core;
+use narrows_tune::model::{Phases, picos};
+use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
+
+/// Picoseconds of a millisecond, and parts per million of a percent.
+const MS: f64 = 1e9;
+const PERCENT: f64 = 1e4;
+
+/// Measures, plans and prints.
+///
+/// # Errors
+/// [`Kind::Workload`] with the flows that cannot be planned and by how much, or what [`sim`] or
+/// [`Peer`](crate::rig::peer::Peer) refuse.
+pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
+    let workload = workload::read(&args.workload)?;
+    let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
+    let mut named = Vec::new();
+    strategy::append(&mut named, args.strategy.iter().flat_map(|choice| choice.0.clone()));
+    let cores = chip.as_ref().map(|chip| sim::cores(global, chip)).transpose()?;
+    let place = chip.as_ref().zip(cores.map(|cores| cores.callee));
+    let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
+    let clocks = clocks(args, own)?;
+    let spin = args.objective == Objective::Latency;
+    let subjects = subjects::subjects(&workload, place, &named, spin)?;
+    let progress = Progress::new(2, global.json);
+    progress.say("measuring");
+    let measured = measured(global, chip.as_ref(), longest(&workload))?;
+    progress.reach(1);
+    progress.say("planning");
+    let (clock, machine) = match own {
+        Some(core) if !clocks.is_empty() => {
+            lowest(args, &workload, core, &clocks, &measured, &subjects)?
+        }
+        _ => (None, budgeted(args, &workload, &measured)?),
+    };
+    let least = if args.objective == Objective::Latency { Least::Latency } else { Least::Load };
+    let planner = Planner::new(&machine, &subjects, least);
+    let planner = planner.map_err(|why| refused(&subjects, &why))?;
+    let plan = planner.plan().map_err(|why| refused(&subjects, &why))?;
+    let row = row(args, &workload, &planner, &plan, clock);
+    drop(progress);
+
+    if let Some(path) = &args.svg {
+        let drawn = drawn(&row, &args.on);
+        output::write_file(path, drawn.as_bytes())?;
+    }
+    let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
+    if global.json {
+        return Report::new("tune", place, vec![row]).print();
+    }
+    let heading = place.simulated().unwrap_or_else(|| format!("On {}.", place.line()));
+    output::print(text::text(&row, &heading).as_bytes())
+}
+
+/// The clocks to choose from, the lowest first: those named, or else the platform's; none if the
+/// objective is another.
+fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
+    let named = args.clocks.iter().map(|clock| clock.0);
+    let mut clocks: Vec<u64> = match (args.objective, own) {
+        (Objective::Energy, Some(core)) if args.clocks.is_empty() => {
+            core.clocks.iter().map(|clock| clock.0).collect()
+        }
+        _ => named.collect(),
+    };
+    clocks.sort_unstable();
+    let text = match (args.objective == Objective::Energy, clocks.is_empty()) {
+        (true, _) if own.is_none() => {
+            "--objective energy needs a platform, whose core's clock is known: name one with --on"
+        }
+        (true, true) => {
+            "--objective energy chooses a clock, and the platform's file names none for the calling \
+             core: name some with --clocks 99MHz,297MHz"
+        }
+        (false, false) => "--clocks says something to --objective energy only: leave it out",
+        _ => return Ok(clocks),
+    };
+    Err(Failure::new(Kind::Usage, text))
+}
+
+/// What flows are planned for, with the budgets of the command line, or the memory of the workload as far as
+/// there is so much.
+fn budgeted(args: &Tune, workload: &Workload, measured: &Measured) -> Result<Machine, Failure> {
+    let there = measured.machine()?.memory;
+    let memory = args.memory.or(workload.memory.map(|memory| memory.min(there)));
+    measured.within(memory, args.dsps, (args.load * PERCENT) as u64)
+}
+
+/// The lowest of the clocks at which there is a plan.
+fn lowest(
+    args: &Tune,
+    workload: &Workload,
+    core: &Core,
+    clocks: &[u64],
+    measured: &Measured,
+    subjects: &[Subject],
+) -> Result<(Option<u64>, Machine), Failure> {
+    let mut last = None;
+    for clock in clocks {
+        let machine =
+            budgeted(args, workload, &measured.slower(core.clock.0 as f64 / *clock as f64))?;
+        let planned = Planner::new(&machine, subjects, Least::Load).and_then(|all| all.plan());
+        match planned {
+            Ok(_) => return Ok((Some(*clock), machine)),
+            Err(why) => last = Some(why),
+        }
+    }
+    let why = last.map(|why| refused(subjects, &why).to_string()).unwrap_or_default();
+    let text = format!("no clock is enough; at the highest, {why}");
+    Err(Failure::new(Kind::Workload, text))
+}
+
+/// What cannot be planned, and by how much.
+fn refused(subjects: &[Subject], why: &NoPlan) -> Failure {
+    let name = |flow: &usize| subjects.get(*flow).map_or("", |subject| subject.name.as_str());
+    let text = match why {
+        NoPlan::Impossible(flow, why) => format!("flow {} cannot be planned: {why}", name(flow)),
+        NoPlan::Late { flow, least, beside } => {
+            let deadline = subjects.get(*flow).and_then(|subject| subject.flow.deadline);
+            let deadline = deadline.map_or(0, picos);
+            format!(
+                "flow {} cannot keep its deadline: {:.3} ms at least, {:.3} ms of them behind \
+                 other flows, are {:.3} ms more than the {:.3} ms that it has",
+                name(flow),
+                *least as f64 / MS,
+                *beside as f64 / MS,
+                least.saturating_sub(deadline) as f64 / MS,
+                deadline as f64 / MS
+            )
+        }
+        NoPlan::Behind { flow, least, most } => format!(
+            "flow {} falls behind: a call takes {:.3} ms at most at best, and {:.3} ms pass until as \
+             many are due as may be under way; give it a longer period or a greater depth",
+            name(flow),
+            *least as f64 / MS,
+            *most as f64 / MS
+        ),
+        NoPlan::Blocks(placement) => format!(
+            "the platform has enough {placement} memory, but its blocks are too few or too short for \
+             all flows; give its [link] other classes"
+        ),
+        NoPlan::Together(why) => {
+            let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
+            format!(
+                "flows {} cannot be planned together: {why}",
+                crate::base::table::listed(&names)
+            )
+        }
+    };
+    Failure::new(Kind::Workload, text)
+}
+
+fn row(
+    args: &Tune,
+    workload: &Workload,
+    planner: &Planner<'_>,
+    plan: &Plan,
+    clock: Option<u64>,
+) -> PlanRow {
+    let machine = planner.machine;
+    let percent = |ppm: u64| ppm as f64 / PERCENT;
+    let front = planner.front();
+    let points = front
+        .iter()
+        .map(|(bytes, ppm)| PointRow { memory_bytes: *bytes, load_percent: percent(*ppm) });
+    PlanRow {
+        workload: workload.name.clone(),
+        objective: args.objective.name(),
+        clock_hz: clock,
+        flows: (0..plan.given.len()).map(|flow| flow_row(planner, plan, flow)).collect(),
+        load_percent: percent(plan.load()),
+        load_together_percent: planner
+            .load_together(plan, Phases::Random)
+            .map(|ppm| percent(ppm.into())),
+        load_budget_percent: args.load,
+        memory_bytes: (0..machine.dsps).map(|dsp| plan.memory(dsp)).collect(),
+        memory_budget_bytes: machine.memory,
+        r#static: alike(planner),
+        binds: binds(planner, plan),
+        front: points.collect(),
+        nodes: plan.found.nodes,
+        gap_percent: plan.found.gap() as f64 / PERCENT,
+    }
+}
+
+fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize) -> FlowRow {
+    let subject = &planner.subjects[flow];
+    let given = &plan.given[flow];
+    let estimate = &given.way.estimate;
+    let ms = |picos: u64| picos as f64 / MS;
+    let percent = |ppm: u32| f64::from(ppm) / PERCENT;
+    FlowRow {
+        name: subject.name.clone(),
+        strategy: given.way.strategy.to_string(),
+        dsp: given.dsp,
+        load_percent: percent(estimate.load),
+        calls_per_second: (!given.way.paced).then(|| 1e12 / estimate.period.max(1) as f64),
+        work_percent: percent(estimate.work),
+        memory_bytes: estimate.memory,
+        latency_bound_ms: ms(given.bound()),
+        latency_source_ms: ms(estimate.latency.source),
+        latency_aligned_ms: ms(estimate.latency.aligned),
+        latency_p99_ms: planner.queued(plan, flow, Phases::Random).map(|queued| ms(queued.at(99))),
+        deadline_ms: subject.flow.deadline.map(|time| ms(picos(time))),
+        next: planner.next(plan, flow).map(|way| NextRow {
+            strategy: way.strategy.to_string(),
+            load_percent: percent(way.estimate.load),
+            memory_bytes: way.estimate.memory,
+            latency_bound_ms: ms(way.estimate.latency.bound.saturating_add(given.beside)),
+        }),
+    }
+}
+
+/// The best plan that gives all flows of a kind the same strategy; for one core to call.
+fn alike(planner: &Planner<'_>) -> Option<StaticRow> {
+    if planner.machine.dsps > 1 {
+        return None;
+    }
+    let limits = Limits { memory: planner.machine.memory, alike: true, ..Limits::default() };
+    let plan = planner.plan_with(&limits).ok()?;
+    Some(StaticRow {
+        strategies: plan.given.iter().map(|one| one.way.strategy.to_string()).collect(),
+        load_percent: plan.load() as f64 / PERCENT,
+        memory_bytes: plan.memory(0),
+    })
+}
+
+/// Limits without which there is a better plan.
+fn binds(planner: &Planner<'_>, plan: &Plan) -> Vec<BindingRow> {
+    let value = |plan: &Plan| match planner.least {
+        Least::Load => plan.load(),
+        Least::Latency => plan.given.iter().map(Given::bound).sum(),
+    };
+    let unit = if planner.least == Least::Load { PERCENT } else { MS };
+    let has = value(plan);
+    let mut all = Vec::new();
+    let mut consider = |limit, flow: Option<usize>, made: Result<Plan, NoPlan>| {
+        let Some(without) = made.ok().map(|made| value(&made)).filter(|value| *value < has) else {
+            return;
+        };
+        let flow = flow.map(|flow| planner.subjects[flow].name.clone());
+        all.push(BindingRow { limit, flow, without: without as f64 / unit });
+    };
+    let usual = Limits { memory: planner.machine.memory, ..Limits::default() };
+    consider("memory", None, planner.plan_with(&Limits { memory: u32::MAX, ..usual }));
+    for (flow, subject) in planner.subjects.iter().enumerate() {
+        if subject.flow.deadline.is_some() {
+            let free = Limits { free: Some(flow), ..usual };
+            consider("deadline", Some(flow), planner.plan_with(&free));
+        }
+    }
+    if planner.least == Least::Latency {
+        let idle = Machine { load: u64::MAX, ..planner.machine.clone() };
+        let made = Planner::new(&idle, planner.subjects, planner.least);
+        consider("load", None, made.and_then(|planner| planner.plan()));
+    }
+    all
+}
+
+fn drawn(row: &PlanRow, place: &str) -> String {
+    let front: Vec<(f64, f64)> =
+        row.front.iter().map(|one| (one.memory_bytes as f64, one.load_percent)).collect();
+    let memory = row.memory_bytes.iter().max().copied().unwrap_or(0);
+    chart::draw(&chart::Chart {
+        heading: &format!("{} on {place}: load against internal memory", row.workload),
+        front: &front,
+        chosen: (memory as f64, row.load_percent),
+        budget: f64::from(row.memory_budget_bytes),
+    })
+}

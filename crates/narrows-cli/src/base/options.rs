@@ -1,0 +1,68 @@
+//! What every command takes, and where a command runs.
+
+use clap::Args;
+
+/// Options of every subcommand.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// Run with real-time priority N (1 to 99)
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
+    pub priority: Option<u8>,
+    /// Lock all memory, so that nothing is paged out
+    #[arg(long, global = true)]
+    pub lock_memory: bool,
+    /// Cores of the caller and of the callee, such as 0,1
+    #[arg(long, global = true, value_name = "A,B", value_parser = cores)]
+    pub cores: Option<Cores>,
+    /// Print one JSON object instead of tables
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The two cores that measurements are pinned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cores {
+    /// Where the caller runs.
+    pub caller: usize,
+    /// Where the callee runs.
+    pub callee: usize,
+}
+
+/// Where `run` and `bench` run.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Place {
+    /// Run on a simulated chip, in virtual time: the name of a platform, or its file; or `host`, as without
+    #[arg(long, value_name = "PLATFORM|host")]
+    pub on: Option<String>,
+}
+
+/// What stands for this machine where a platform is named.
+pub const HOST: &str = "host";
+
+impl Place {
+    /// The platform that was named; none for this machine.
+    pub fn platform(&self) -> Option<&str> {
+        self.on.as_deref().filter(|on| *on != HOST)
+    }
+}
+
+fn cores(text: &str) -> Result<Cores, String> {
+    let expected = || "expected two different cores, such as 0,1".to_owned();
+    let (caller, callee) = text.split_once(',').ok_or_else(expected)?;
+    match (caller.trim().parse(), callee.trim().parse()) {
+        (Ok(caller), Ok(callee)) if caller != callee => Ok(Cores { caller, callee }),
+        _ => Err(expected()),
+    }
+}
+
+/// A size of memory such as `16KiB`, or a number of bytes.
+pub(crate) fn memory(text: &str) -> Result<u32, String> {
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("B", 1), ("", 1)];
+    let found = units.iter().find_map(|(name, times)| Some((text.strip_suffix(name)?, *times)));
+    let (digits, times) = found.unwrap_or((text, 1));
+    let whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let bytes =
+        digits.parse().ok().filter(|_| whole).and_then(|count: u32| count.checked_mul(times));
+    bytes.ok_or_else(|| "expected a size such as 16KiB, of less than 4 GiB".to_owned())
+}

@@ -1,0 +1,114 @@
+//! The JSON object against its description, and the tables against the screen.
+
+use super::*;
+use serde_json::Value;
+
+fn machine() -> Machine {
+    Machine {
+        cpu: "Fast 1".into(),
+        cores: 2,
+        kernel: "6.1.0".into(),
+        virtualised: true,
+        ..Machine::default()
+    }
+}
+
+fn bench_row() -> BenchRow {
+    BenchRow {
+        name: "pingpong copy_engine/coalesced/external".into(),
+        bytes: 16_777_215,
+        unit: "MiB/s".into(),
+        value: 12_345.6,
+        spread: 123.4,
+        limit: Some(11_000.0),
+        ratio: Some(1.12),
+        bound: Some(Bound::Most(1.15)),
+        met: Some(true),
+    }
+}
+
+fn run_row(strategy: &str) -> RunRow {
+    let summary = Summary { median: 123.456, p99: 12_345.6, max: 98_765.4 };
+    RunRow {
+        flow: "encode".into(),
+        strategy: strategy.into(),
+        refused: None,
+        phase_calls: 1000,
+        overlaps: 3,
+        stamps_us: 0.5,
+        wrong: 0,
+        switches: 5,
+        phases_us: Phases { a: summary, b: summary, c: summary, d: summary, e: summary },
+        rtt_us: summary,
+        jitter_us: Jitter { median: 1.0, p99: 2.0, max: 3.0, deviation: 0.5 },
+        cpu_percent: Load { caller: 100.0, callee: 99.9 },
+        calls_per_second: 1_000_000.0,
+        bytes_per_second: 5e9,
+        sent: 1000,
+        received: 999,
+        lost: 1,
+        deadline_misses: 2,
+        audio: Some(Audio { file: Some("out/decoded.wav".into()), samples: 160, differing: 0 }),
+    }
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// The keys that the description names in the section of that heading.
+fn described(heading: &str) -> Vec<String> {
+    let page = include_str!("../../../../docs/JSON.md");
+    let section = page.split("\n## ").find(|part| part.starts_with(heading)).unwrap();
+    let mut keys: Vec<String> = section
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned()))
+        .collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn the_object_is_what_the_description_says() {
+    let mut report = Report::new("run", machine(), vec![run_row("copy/spin/internal")]);
+    report.notes.push("a note".into());
+    let value = serde_json::to_value(&report).unwrap();
+    assert_eq!(keys(&value), described("The object"));
+    assert_eq!(keys(&value["machine"]), described("`machine`"));
+    let row = &value["results"][0];
+    assert_eq!(keys(row), described("A row of `run`"));
+    assert_eq!(keys(&row["phases_us"]), ["A", "B", "C", "D", "E"]);
+    assert_eq!(keys(&row["phases_us"]["A"]), ["max", "median", "p99"]);
+    assert_eq!(keys(&row["jitter_us"]), ["deviation", "max", "median", "p99"]);
+    assert_eq!(keys(&row["cpu_percent"]), ["callee", "caller"]);
+    assert_eq!(keys(&row["audio"]), ["differing", "file", "samples"]);
+    let bench = serde_json::to_value(bench_row()).unwrap();
+    assert_eq!(keys(&bench), described("A row of `bench`"));
+    let finding = crate::answers::doctor::examine(&crate::base::machine::Root::default());
+    let finding = serde_json::to_value(&finding).unwrap();
+    assert_eq!(keys(&finding[0]), described("A row of `doctor`"));
+    assert_eq!(serde_json::from_value::<Report<RunRow>>(value).unwrap(), report);
+}
+
+#[test]
+fn tables_fit_eighty_columns() {
+    let bench = [bench_row(), BenchRow { limit: None, ratio: None, bytes: 0, ..bench_row() }];
+    for line in bench_text(&bench).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let unbound = BenchRow { bound: None, met: None, ..bench_row() };
+    assert!(!bench_text(&[unbound]).contains("bound"));
+}
+
+#[test]
+fn a_bound_is_met_up_to_itself() {
+    assert!(Bound::Most(1.15).met(1.15) && !Bound::Most(1.15).met(1.16));
+    assert!(Bound::Least(0.95).met(0.95) && !Bound::Least(0.95).met(0.94));
+    let not = BenchRow { bound: Some(Bound::Least(0.95)), met: Some(false), ..bench_row() };
+    let text = bench_text(&[bench_row(), not]);
+    assert!(text.contains("≤ 1.15: met\n") && text.contains("≥ 0.95: not met\n"), "{text}");
+    let json = serde_json::to_value(bench_row()).unwrap();
+    assert_eq!((&json["bound"]["most"], &json["met"]), (&Value::from(1.15), &Value::from(true)));
+}

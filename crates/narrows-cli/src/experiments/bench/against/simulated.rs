@@ -1,0 +1,222 @@
+//! Random workloads on simulated chips: what the model says of them, and what the stack does.
+
+use super::cases::{self, Case};
+use super::text;
+use crate::base::failure::{Failure, Kind};
+use crate::base::machine::Machine as Here;
+use crate::base::options::Global;
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::experiments::bench::flags::Bench;
+use crate::experiments::run::{self, Fared, longest};
+use crate::formats::platform;
+use crate::formats::workload::Workload;
+use crate::rig::costs::machine::measured;
+use crate::rig::plan::Machine;
+use crate::rig::sim;
+use narrows_sim::chip::Chip;
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+
+/// The chips that come with the program.
+const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
+/// Workloads, if no other number is asked for.
+const CASES: u32 = 200;
+const SEED: u64 = 1;
+/// Picoseconds of a millisecond.
+const MS: f64 = 1e9;
+
+/// How near the model has to come, as a part of what was measured.
+pub(super) const LOAD: f64 = 0.10;
+pub(super) const P99: f64 = 0.20;
+
+/// A flow of a case.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FlowRow {
+    pub request: u32,
+    pub response: u32,
+    pub work_ms: f64,
+    pub period_ms: f64,
+    pub depth: u16,
+    pub burst: u16,
+    pub jitter_ms: f64,
+    /// Requests that were answered.
+    pub answered: u64,
+    /// What the model says is never exceeded, and the longest that was measured.
+    pub bound_ms: f64,
+    pub longest_ms: f64,
+    /// The 99th percentile, by the model and as it was measured.
+    pub p99_ms: Option<f64>,
+    pub measured_p99_ms: f64,
+}
+
+/// A workload on a chip.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct CaseRow {
+    pub case: u32,
+    pub platform: String,
+    /// One for all flows, or one for each.
+    pub strategies: Vec<String>,
+    /// Time of the calling core, by the model and as it was measured. Who spins takes all of it, so that
+    /// is not compared.
+    pub load_percent: f64,
+    pub measured_load_percent: f64,
+    pub load_compared: bool,
+    pub flows: Vec<FlowRow>,
+}
+
+impl CaseRow {
+    /// By how much the model's load is off, as a part of the measured one.
+    pub fn load_off(&self) -> Option<f64> {
+        let off = self.load_percent / self.measured_load_percent - 1.0;
+        self.load_compared.then_some(off)
+    }
+}
+
+impl FlowRow {
+    /// How much of the bound was taken.
+    pub fn taken(&self) -> f64 {
+        self.longest_ms / self.bound_ms
+    }
+
+    /// By how much the model's percentile is off, as a part of the measured one.
+    pub fn p99_off(&self) -> Option<f64> {
+        self.p99_ms.map(|p99| p99 / self.measured_p99_ms - 1.0)
+    }
+}
+
+/// A chip to draw for.
+struct Subject {
+    chip: Chip,
+    machine: Machine,
+}
+
+/// Draws, simulates and prints.
+///
+/// # Errors
+/// A chip that cannot be simulated; [`Kind::Internal`] if a bound was exceeded.
+pub(super) fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
+    let seed = args.seed.unwrap_or(SEED);
+    let numbers: Vec<u32> = match args.against.case {
+        Some(case) => vec![case],
+        None => (0..args.against.cases.unwrap_or(CASES)).collect(),
+    };
+    let named = args.place.platform().map(|name| vec![name]);
+    let names = named.unwrap_or_else(|| CHIPS.to_vec());
+    let progress = Progress::new((names.len() + numbers.len()) as u64, global.json);
+    progress.say("measuring chips");
+    let mut chips: Vec<Option<Subject>> = names.iter().map(|_| None).collect();
+    let mut rows = Vec::new();
+    let mut files = Vec::new();
+    for (done, number) in (1..).zip(&numbers) {
+        let which = *number as usize % names.len();
+        let slot = chips.get_mut(which).zip(names.get(which));
+        let Some((slot, name)) = slot else { continue };
+        if slot.is_none() {
+            *slot = Some(subject(global, name)?);
+        }
+        let Some(subject) = slot else { continue };
+        progress.say(&format!("case {number} on {name}"));
+        let case = cases::draw(cases::seed(seed, *number), &subject.machine);
+        let Some(case) = case else { continue };
+        rows.push(simulate(global, subject, *number, &case)?);
+        if numbers.len() == 1 {
+            files.push(case.file());
+        }
+        progress.reach(done);
+    }
+    drop(progress);
+    let exceeded = rows.iter().flat_map(|row| &row.flows).filter(|flow| flow.taken() > 1.0).count();
+    let mut report = Report::new("bench tune", machine(&names), rows);
+    report.notes = text::notes(&report.results, seed);
+    if global.json {
+        report.print()?;
+    } else {
+        output::print(text::text(&report, &files).as_bytes())?;
+    }
+    match exceeded {
+        0 => Ok(()),
+        count => {
+            let text = format!("{count} latency bounds were exceeded: report this defect");
+            Err(Failure::new(Kind::Internal, text))
+        }
+    }
+}
+
+fn machine(names: &[&str]) -> Here {
+    Here {
+        cpu: "simulated".into(),
+        cores: 2,
+        kernel: "unknown".into(),
+        virtualised: false,
+        platform: Some(names.join(", ")),
+        r#virtual: true,
+    }
+}
+
+/// Measures a chip. Its stamps take nothing: what is compared is the stack, not who looks at it.
+fn subject(global: &Global, name: &str) -> Result<Subject, Failure> {
+    let chip = platform::load(name)?.with_free_timers();
+    let machine = measured(global, Some(&chip), cases::LONGEST as usize)?.machine()?;
+    Ok(Subject { chip, machine })
+}
+
+fn simulate(
+    global: &Global,
+    subject: &Subject,
+    number: u32,
+    case: &Case,
+) -> Result<CaseRow, Failure> {
+    let needs = sim::Needs { longest: longest(&case.workload), ..sim::Needs::default() };
+    let inputs: Vec<_> = case.workload.flows.iter().map(|_| None).collect();
+    // What comes once, such as caches that fill, is in the bound alone: so it counts for that, and what
+    // follows for load and percentile.
+    let before = Workload { duration: case.before(), ..case.workload.clone() };
+    let stop = AtomicBool::new(false);
+    let (first, outcome) = sim::run(global, &subject.chip, &needs, |mut peer| {
+        let mut once = |workload| run::once(&mut peer, workload, &inputs, case.policy, &stop);
+        Ok((once(&before)?, once(&case.workload)?))
+    })?;
+    if let Some(failure) = first.failure.or(outcome.failure.clone()) {
+        return Err(failure);
+    }
+    let mut flows = Vec::new();
+    for (at, fared) in outcome.flows.iter().enumerate() {
+        let one = case.subjects.get(at).zip(case.plan.given.get(at));
+        let Some((one, given)) = one else { continue };
+        let Fared::Ran(figures, _) = fared else {
+            let text = format!("case {number} on {} was refused", subject.chip.name);
+            return Err(Failure::new(Kind::Internal, text));
+        };
+        let found = figures.since_due.summary(0.0);
+        let first = match first.flows.get(at) {
+            Some(Fared::Ran(figures, _)) => figures.since_due.summary(0.0).max,
+            _ => 0.0,
+        };
+        flows.push(FlowRow {
+            request: one.flow.request,
+            response: one.flow.response,
+            work_ms: one.flow.work.as_secs_f64() * 1e3,
+            period_ms: one.flow.period.unwrap_or_default().as_secs_f64() * 1e3,
+            depth: one.flow.depth,
+            burst: one.flow.burst,
+            jitter_ms: one.flow.jitter.as_secs_f64() * 1e3,
+            answered: figures.received,
+            bound_ms: given.bound() as f64 / MS,
+            longest_ms: found.max.max(first) / 1e6,
+            p99_ms: case.p99.get(at).copied().flatten().map(|p99| p99 as f64 / MS),
+            measured_p99_ms: found.p99 / 1e6,
+        });
+    }
+    let [measured_load_percent, _] = outcome.load();
+    Ok(CaseRow {
+        case: number,
+        platform: subject.chip.name.clone(),
+        strategies: case.strategies(),
+        load_percent: case.load.map_or(case.plan.load() as f64, f64::from) / 1e4,
+        measured_load_percent,
+        load_compared: !case.spins(),
+        flows,
+    })
+}

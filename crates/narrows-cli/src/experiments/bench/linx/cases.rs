@@ -1,0 +1,355 @@
+//! S4's test cases (section 3.5): who sends what to whom, and when.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use narrows::connection::UDATA;
+use narrows::platform::OwnMemory;
+use narrows_sim::chip::Chip;
+use narrows_sim::cpu::Cpu;
+use narrows_sim::engine::{Pid, Settings, Simulation};
+use narrows_sim::time::Time;
+
+use super::core::{Core, Letter, Setup};
+use super::placement::{self, APPLICATION};
+use crate::base::failure::{Failure, Kind};
+use crate::formats::linx::{Counter, DriverName, Stack};
+use crate::rig::linx::memory::Map;
+use crate::rig::linx::side::Purpose;
+
+/// Between two requests.
+pub(super) const EVERY: Time = Time::nanos(100_000_000);
+/// Before the first: connections come up.
+const BEFORE: Time = Time::nanos(50_000_000);
+/// A request for a log, and the log.
+const LOG_REQUEST: usize = 32;
+/// Every so many requests of t1, a log is asked for.
+pub(super) const LOG_EVERY: u32 = 10;
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Traffic {
+    /// Requests, each answered by as many bytes, with a log asked for now and then if it has bytes.
+    Requests { rounds: u32, log: usize },
+    /// So many signals behind each other, and a confirmation.
+    Burst { signals: u32, stopped: bool },
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub setup: Setup,
+    pub traffic: Traffic,
+    pub bytes: usize,
+    pub mtu: usize,
+    pub cached: bool,
+    /// Who sends requests or the burst, and to whom.
+    pub flows: Vec<(usize, usize)>,
+    /// Whether stamps and swap hooks take what S4's took.
+    pub instrumented: bool,
+    /// What goes wrong on the chip, if anything is to.
+    pub settings: Settings,
+}
+
+/// A signal.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub purpose: Purpose,
+    /// From which core to which.
+    pub flow: (usize, usize),
+    pub bytes: usize,
+    pub sent: Time,
+    pub returned: Time,
+    pub received: Time,
+    /// How long both cores had been busy when it was sent, and when it was received.
+    busy: [[Time; 2]; 2],
+    wrong: bool,
+}
+
+impl Sent {
+    /// One that came as it was sent: when it was sent, when that returned and when it was received,
+    /// and how long the two cores were busy for it.
+    pub fn of(
+        purpose: Purpose,
+        flow: (usize, usize),
+        bytes: usize,
+        [sent, returned, received]: [Time; 3],
+        busy: [Time; 2],
+    ) -> Sent {
+        let busy = [[Time::ZERO; 2], busy];
+        Sent { purpose, flow, bytes, sent, returned, received, busy, wrong: false }
+    }
+
+    /// How long the sending core and the receiving one were busy until it was received.
+    pub fn busy(&self) -> [Time; 2] {
+        let [before, after] = self.busy;
+        [after[0].since(before[0]), after[1].since(before[1])]
+    }
+}
+
+/// What came of a run.
+pub(super) struct Measured {
+    pub signals: Vec<Sent>,
+    /// By core: what each layer had.
+    pub layers: Vec<std::collections::BTreeMap<&'static str, Time>>,
+}
+
+type Log = Rc<RefCell<Vec<Sent>>>;
+
+/// Carries a run out.
+///
+/// # Errors
+/// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Usage`] if the chip has no room or a frame none
+/// for a signal that is not cut up.
+pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
+    let mut chip = chip.clone();
+    let cores = run.flows.iter().map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);
+    let log_bytes = match run.traffic {
+        Traffic::Requests { log, .. } => log,
+        Traffic::Burst { .. } => 0,
+    };
+    let longest = run.bytes.max(log_bytes).max(LOG_REQUEST);
+    let name = chip.name.clone();
+    let no_room = || {
+        Failure::new(
+            Kind::Usage,
+            format!(
+                "{} has no room for {cores} cores with signals of {longest} bytes: choose \
+                     shorter ones, a smaller --mtu, or another platform",
+                name
+            ),
+        )
+    };
+    if cores > chip.cores.len() {
+        let has = chip.cores.len();
+        return Err(Failure::new(
+            Kind::Usage,
+            format!("{} has {has} cores and {cores} are needed: choose another --on", chip.name),
+        ));
+    }
+    let whole = longest + UDATA;
+    if run.setup.stack == Stack::Flat && whole > run.mtu {
+        let text = format!(
+            "flat cuts no signal up: for {longest} bytes choose --stack layered, or --mtu {whole} and more"
+        );
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    let map = Map::new(&mut chip, cores, run.mtu, longest, run.cached);
+    let map = map.ok_or_else(no_room)?;
+    let needs_engine = matches!(run.setup.driver, DriverName::DmaAck | DriverName::DmaNoack);
+    if needs_engine && (0..cores).any(|core| !chip.engines.iter().any(|e| e.cores.contains(&core)))
+    {
+        let text = format!("{name} has no copy engine for each core, which the DMA drivers need");
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    let services: Vec<Rc<Cell<Option<Pid>>>> = (0..cores).map(|_| Rc::default()).collect();
+    let mut all = Vec::new();
+    for number in 0..cores {
+        let flows = run.flows.clone();
+        let speaks = move |other: usize| {
+            flows.contains(&(number, other)) || flows.contains(&(other, number))
+        };
+        let core = Core::new(number, run.setup, &map, &services, speaks).ok_or_else(no_room)?;
+        all.push(Rc::new(core));
+    }
+    let log = Log::default();
+    let mut simulation = Simulation::new(&chip, run.settings);
+    for core in &all {
+        placement::add(&mut simulation, core);
+        let application =
+            Application { core: Rc::clone(core), log: Rc::clone(&log), run: run.clone() };
+        let body = move |cpu: Cpu| application.work(&cpu);
+        let name = format!("application of core {}", core.number);
+        core.application.set(Some(simulation.process(core.number, &name, APPLICATION, body)));
+    }
+    if run.instrumented {
+        simulation.on_swap(|_| {});
+    }
+    simulation.run().map_err(|stuck| Failure::new(Kind::Stuck, stuck.to_string()))?;
+    let signals = log.take();
+    if signals.iter().any(|signal| signal.wrong || signal.received == Time::ZERO) {
+        return Err(Failure::new(Kind::Internal, "a signal was lost or came with other bytes"));
+    }
+    Ok(Measured { signals, layers: all.iter().map(|core| core.layers()).collect() })
+}
+
+/// The application of a core.
+struct Application {
+    core: Rc<Core>,
+    log: Log,
+    run: Run,
+}
+
+impl Application {
+    fn work(self, cpu: &Cpu) {
+        self.core.hands.add(cpu);
+        if self.run.instrumented {
+            cpu.set_tracing(true);
+        }
+        placement::attend(&self.core, cpu);
+        cpu.pause(BEFORE);
+        let own = self.core.number;
+        let targets: Vec<usize> =
+            self.run.flows.iter().filter(|(from, _)| *from == own).map(|(_, to)| *to).collect();
+        let sources = self.run.flows.iter().filter(|(_, to)| *to == own).count() as u32;
+        match self.run.traffic {
+            Traffic::Requests { rounds, log } => {
+                let logs = if log > 0 { rounds.div_ceil(LOG_EVERY) } else { 0 };
+                if targets.is_empty() {
+                    (0..sources * (rounds + logs)).for_each(|_| self.answer(cpu, log));
+                } else {
+                    self.ask(cpu, &targets, rounds, log);
+                }
+            }
+            Traffic::Burst { signals, stopped } => {
+                if targets.is_empty() {
+                    let flows = self.run.flows.iter().filter(|(_, to)| *to == own);
+                    for _ in 0..sources * signals {
+                        self.receive(cpu);
+                    }
+                    for (from, _) in flows {
+                        self.send(cpu, *from, Purpose::Confirmation, LOG_REQUEST);
+                    }
+                } else {
+                    self.burst(cpu, &targets, signals, stopped);
+                }
+            }
+        }
+        // Acknowledgements are still to come.
+        cpu.pause(EVERY);
+        placement::end(&self.core, cpu);
+    }
+
+    fn ask(&self, cpu: &Cpu, targets: &[usize], rounds: u32, log: usize) {
+        let began = cpu.time();
+        for round in 0..rounds {
+            cpu.pause((began + EVERY * u64::from(round + 1)).since(cpu.time()));
+            let mut expected = 0;
+            for to in targets {
+                if log > 0 && round % LOG_EVERY == 0 {
+                    self.send(cpu, *to, Purpose::LogRequest, LOG_REQUEST);
+                    expected += 1;
+                }
+                self.send(cpu, *to, Purpose::Request, self.run.bytes);
+                expected += 1;
+            }
+            for _ in 0..expected {
+                self.receive(cpu);
+            }
+        }
+    }
+
+    fn answer(&self, cpu: &Cpu, log: usize) {
+        let Some((peer, purpose)) = self.receive(cpu) else { return };
+        match purpose {
+            Purpose::LogRequest => self.send(cpu, peer, Purpose::Log, log),
+            _ => self.send(cpu, peer, Purpose::Reply, self.run.bytes),
+        }
+    }
+
+    fn burst(&self, cpu: &Cpu, targets: &[usize], signals: u32, stopped: bool) {
+        let os = cpu.os();
+        let handler = self.core.handler.get().filter(|_| stopped);
+        let letters: Vec<Vec<Letter>> = targets
+            .iter()
+            .map(|to| {
+                let letter = |_| self.make(*to, Purpose::Burst, self.run.bytes);
+                (0..signals).filter_map(letter).collect()
+            })
+            .collect();
+        if let Some(handler) = handler {
+            let _ = os.stop(handler);
+        }
+        for number in 0..signals as usize {
+            for letters in &letters {
+                if let Some(letter) = letters.get(number) {
+                    self.post(cpu, *letter);
+                }
+            }
+        }
+        if let Some(handler) = handler {
+            let _ = os.start(handler);
+        }
+        for _ in targets {
+            self.receive(cpu);
+        }
+    }
+
+    fn send(&self, cpu: &Cpu, to: usize, purpose: Purpose, bytes: usize) {
+        if let Some(letter) = self.make(to, purpose, bytes) {
+            self.post(cpu, letter);
+        }
+    }
+
+    /// Makes a signal: what it carries follows from its number.
+    fn make(&self, to: usize, purpose: Purpose, bytes: usize) -> Option<Letter> {
+        let signal = self.core.pool.take(&self.core.hands)?;
+        let mut log = self.log.borrow_mut();
+        let id = log.len() as u32;
+        log.push(Sent {
+            purpose,
+            flow: (self.core.number, to),
+            bytes,
+            sent: Time::ZERO,
+            returned: Time::ZERO,
+            received: Time::ZERO,
+            busy: Default::default(),
+            wrong: false,
+        });
+        drop(log);
+        let _ = signal.write(0, &id.to_le_bytes());
+        let _ = signal.write(bytes.saturating_sub(4) as u32, &id.to_le_bytes());
+        let address = signal.find(0, bytes).ok()?.1;
+        Some(Letter { peer: to, address, len: bytes, id })
+    }
+
+    fn post(&self, cpu: &Cpu, letter: Letter) {
+        let flow = (self.core.number, letter.peer);
+        let busy = busy(cpu, flow);
+        placement::stamp(cpu);
+        let sent = cpu.time();
+        if let Some(one) = self.log.borrow_mut().get_mut(letter.id as usize) {
+            (one.sent, one.busy[0]) = (sent, busy);
+        }
+        placement::send(&self.core, cpu, letter);
+        let returned = placement::stamp(cpu);
+        if let Some(one) = self.log.borrow_mut().get_mut(letter.id as usize) {
+            one.returned = returned;
+        }
+    }
+
+    /// Receives a signal: who sent it, and what for.
+    fn receive(&self, cpu: &Cpu) -> Option<(usize, Purpose)> {
+        let os = cpu.os();
+        let got = os.receive(&[], Time::NEVER)?;
+        let received = placement::stamp(cpu);
+        let letter = Letter::read(&got.bytes)?;
+        let busy = busy(cpu, (letter.peer, self.core.number));
+        let signal = self.core.pool.at(&self.core.hands, letter.address);
+        let mut ends = [[0; 4]; 2];
+        let last = letter.len.saturating_sub(4) as u32;
+        let read =
+            |at: u32, to: &mut [u8]| narrows::platform::Memory::read(&signal, at, to).is_ok();
+        let right = read(0, &mut ends[0]) && read(last, &mut ends[1]);
+        let purpose = {
+            let mut log = self.log.borrow_mut();
+            let one = log.get_mut(letter.id as usize)?;
+            (one.received, one.busy[1]) = (received, busy);
+            one.wrong = !right || ends != [letter.id.to_le_bytes(); 2];
+            one.purpose
+        };
+        self.core.pool.give(&signal);
+        os.free(got);
+        if let Some(Some(unit)) = self.core.units.get(letter.peer) {
+            self.core.used(unit);
+            if self.run.setup.counter == Some(Counter::Window) {
+                placement::attend(&self.core, cpu);
+            }
+        }
+        Some((letter.peer, purpose))
+    }
+}
+
+fn busy(cpu: &Cpu, (from, to): (usize, usize)) -> [Time; 2] {
+    [from, to].map(|core| if core == cpu.core() { cpu.busy() } else { cpu.busy_on(core) })
+}

@@ -1,0 +1,359 @@
+//! A core with LINX on it: its units, its pool, and who runs what.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use narrows::connection::flattened::Flattened;
+use narrows::connection::point_to_point::{PointToPoint, Waiting};
+use narrows::connection::{Arrived, Settings, Signal};
+use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::platform::{Instant, Platform};
+use narrows::span::{Edge, Span};
+use narrows_sim::cpu::{Cpu, Hands, Stretch};
+use narrows_sim::engine::Pid;
+use narrows_sim::time::Time;
+
+use crate::formats::linx::{Counter, DriverName, Stack};
+use crate::rig::linx::driver::{Driver, Taken as AnyTaken};
+use crate::rig::linx::hand::Hand;
+use crate::rig::linx::memory::{Map, Pool};
+
+/// How a run is set up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup {
+    pub driver: DriverName,
+    pub stack: Stack,
+    pub counter: Option<Counter>,
+}
+
+/// Places of a connection's queue.
+const QUEUE: usize = 128;
+/// Signals that a window lets through: as many as anything sends, or few.
+const WIDE: u16 = 1024;
+const NARROW: u16 = 8;
+
+/// A frame that was taken off a driver.
+pub(super) type Taken = AnyTaken<Stretch>;
+
+/// A connection, by where its layers run.
+pub(super) enum Link {
+    Layered(PointToPoint<Stretch, Vec<Waiting<Stretch>>>),
+    Flat(Flattened),
+}
+
+/// One end of a connection to another core. What sends and what receives are apart, so that a service
+/// routine can do the one while a process is in the middle of the other.
+pub(super) struct Unit {
+    pub sends: RefCell<Driver<Hand>>,
+    pub receives: RefCell<Driver<Hand>>,
+    /// What copies frames that were taken off.
+    pub collects: RefCell<Driver<Hand>>,
+    pub link: RefCell<Link>,
+    /// Frames that wait for the connection's receiver, and buffers for more.
+    pub taken: RefCell<VecDeque<Taken>>,
+    pub buffers: RefCell<Vec<Stretch>>,
+    /// A frame was sent and its acknowledgement has not been seen.
+    pub awaits: Cell<bool>,
+    /// Signals that were sent and may still be read, where the connection does not keep them.
+    pub held: RefCell<Vec<Stretch>>,
+    /// A frame has come for which there was no buffer.
+    pub stalled: Cell<bool>,
+    /// The driver had no room the last time.
+    pub refused: Cell<bool>,
+    /// The acknowledgement came while the connection was busy.
+    pub again: Cell<bool>,
+}
+
+/// A core.
+pub(super) struct Core {
+    pub number: usize,
+    pub setup: Setup,
+    pub hands: Hands,
+    pub pool: Pool,
+    /// By the other core's number; none for its own and those that it does not speak with.
+    pub units: Vec<Option<Unit>>,
+    pub service: Rc<Cell<Option<Pid>>>,
+    pub handler: Cell<Option<Pid>>,
+    pub receiver: Cell<Option<Pid>>,
+    pub application: Cell<Option<Pid>>,
+    /// Whether interrupts are masked.
+    pub masked: Cell<bool>,
+    /// Frames that the connection's receiver was not woken for.
+    pub owed: Cell<u32>,
+    /// When the service routine's account began, and what it has had since.
+    pub account: Cell<(Time, Time)>,
+    /// Whether everything is over.
+    pub over: Cell<bool>,
+    layers: RefCell<BTreeMap<&'static str, Time>>,
+    taken_away: Cell<Time>,
+}
+
+impl Core {
+    /// None if a driver has no room.
+    pub fn new(
+        number: usize,
+        setup: Setup,
+        map: &Map,
+        services: &[Rc<Cell<Option<Pid>>>],
+        speaks: impl Fn(usize) -> bool,
+    ) -> Option<Core> {
+        let hands = Hands::default();
+        let window = if setup.counter == Some(Counter::Window) { NARROW } else { WIDE };
+        let settings = Settings { window, longest: 1 << 17, ..Settings::default() };
+        let mut units = Vec::new();
+        for (other, rings) in services.iter().enumerate() {
+            if other == number || !speaks(other) {
+                units.push(None);
+                continue;
+            }
+            let ends = (number, other);
+            let end = || Driver::new(setup.driver, map, ends, &hands, rings);
+            let sends = end()?;
+            let link = match setup.stack {
+                Stack::Layered => {
+                    let queue = (0..QUEUE).map(|_| None).collect();
+                    Link::Layered(PointToPoint::new(queue, settings, Instant(0)))
+                }
+                Stack::Flat => Link::Flat(Flattened::new(settings, sends.mtu(), Instant(0))),
+            };
+            units.push(Some(Unit {
+                sends: RefCell::new(sends),
+                receives: RefCell::new(end()?),
+                collects: RefCell::new(end()?),
+                link: RefCell::new(link),
+                taken: RefCell::default(),
+                buffers: RefCell::new(Driver::buffers(map, ends, &hands)),
+                awaits: Cell::new(false),
+                held: RefCell::default(),
+                stalled: Cell::new(false),
+                refused: Cell::new(false),
+                again: Cell::new(false),
+            }));
+        }
+        Some(Core {
+            number,
+            setup,
+            pool: Pool::new(map, number),
+            hands,
+            units,
+            service: Rc::clone(services.get(number)?),
+            handler: Cell::new(None),
+            receiver: Cell::new(None),
+            application: Cell::new(None),
+            masked: Cell::new(false),
+            owed: Cell::new(0),
+            account: Cell::default(),
+            over: Cell::new(false),
+            layers: RefCell::default(),
+            taken_away: Cell::default(),
+        })
+    }
+
+    /// The units that there are, each with the number of the other core.
+    pub fn units(&self) -> impl Iterator<Item = (usize, &Unit)> {
+        self.units.iter().enumerate().filter_map(|(at, unit)| Some((at, unit.as_ref()?)))
+    }
+
+    /// Does something that counts as a layer's, without what others of the core do meanwhile.
+    pub fn layer<T>(
+        &self,
+        cpu: &Cpu,
+        name: &'static str,
+        span: Option<Span>,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let (began, away) = (cpu.time(), self.taken_away.get());
+        if let Some(span) = span {
+            cpu.stamp(span, Edge::Enter, 0);
+        }
+        let done = work();
+        if let Some(span) = span {
+            cpu.stamp(span, Edge::Leave, 0);
+        }
+        let own = cpu.time().since(began).since(self.taken_away.get().since(away));
+        *self.layers.borrow_mut().entry(name).or_default() += own;
+        self.taken_away.set(self.taken_away.get() + own);
+        done
+    }
+
+    /// What each layer has had so far.
+    pub fn layers(&self) -> BTreeMap<&'static str, Time> {
+        self.layers.borrow().clone()
+    }
+
+    /// Sends what the connection of a unit has to send. False if the driver had no room for it.
+    pub fn transmit(&self, cpu: &Cpu, unit: &Unit) -> bool {
+        loop {
+            let Ok(mut link) = unit.link.try_borrow_mut() else {
+                unit.again.set(true);
+                return true;
+            };
+            unit.again.set(false);
+            unit.refused.set(false);
+            self.reclaim(unit);
+            let mut way = self.way(cpu, unit);
+            match &mut *link {
+                Link::Layered(link) => {
+                    link.transmit(&mut way, Instant(0), |signal, _| self.keep(unit, signal.buffer));
+                }
+                Link::Flat(link) => {
+                    link.attend(&mut way, Instant(0));
+                }
+            }
+            drop(link);
+            if !unit.again.get() {
+                return !unit.refused.get();
+            }
+        }
+    }
+
+    /// Takes one frame that has come, from the unit's queue if the service routine has put it there.
+    pub fn receive(&self, cpu: &Cpu, unit: &Unit, taken: Option<Taken>) -> Arrived<Stretch> {
+        let make = |_: usize| self.pool.take(&self.hands);
+        let mut link = unit.link.borrow_mut();
+        let mut way = Way { core: self, cpu, unit, taken };
+        let arrived = match &mut *link {
+            Link::Layered(link) => link.receive(&mut way, Instant(0), make),
+            Link::Flat(link) => link.receive(&mut way, Instant(0), make),
+        };
+        drop(link);
+        if unit.again.get() {
+            self.transmit(cpu, unit);
+        }
+        arrived
+    }
+
+    /// Keeps a signal that was sent for as long as it may be read.
+    pub fn keep(&self, unit: &Unit, signal: Stretch) {
+        unit.held.borrow_mut().push(signal);
+        self.reclaim(unit);
+    }
+
+    /// Gives the buffers of signals back that nobody reads any more.
+    fn reclaim(&self, unit: &Unit) {
+        if unit.held.borrow().is_empty() {
+            return;
+        }
+        let free = unit.sends.try_borrow().is_ok_and(|sends| !sends.holds());
+        if free {
+            unit.held.borrow_mut().drain(..).for_each(|signal| self.pool.give(&signal));
+        }
+    }
+
+    /// The frames of a unit, for sending.
+    pub fn way<'a>(&'a self, cpu: &'a Cpu, unit: &'a Unit) -> Way<'a> {
+        Way { core: self, cpu, unit, taken: None }
+    }
+
+    /// Hands a signal to the application.
+    pub fn deliver(&self, cpu: &Cpu, from: usize, signal: &Signal<Stretch>) {
+        let Some(to) = self.application.get() else { return };
+        let letter = Letter::of(from, signal);
+        self.layer(cpu, "link", Some(Span::Deliver), || {
+            let _ = cpu.os().send(cpu.os().alloc(0, letter.bytes()), to);
+        });
+    }
+
+    /// Notes that the application has used a signal up.
+    pub fn used(&self, unit: &Unit) {
+        // Whether the peer is to be told now is seen where the unit is attended to.
+        let _ = match &mut *unit.link.borrow_mut() {
+            Link::Layered(link) => link.give_back(1),
+            Link::Flat(link) => link.give_back(1),
+        };
+    }
+}
+
+/// What a process sends another about a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Letter {
+    /// The other core.
+    pub peer: usize,
+    /// Where the signal is.
+    pub address: u32,
+    pub len: usize,
+    /// Its number among all.
+    pub id: u32,
+}
+
+impl Letter {
+    pub fn of(peer: usize, signal: &Signal<Stretch>) -> Letter {
+        let address = signal.buffer.find(0, 0).map_or(0, |(_, address)| address);
+        Letter { peer, address, len: signal.len, id: signal.from }
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let words = [self.peer as u32, self.address, self.len as u32, self.id];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    pub fn read(bytes: &[u8]) -> Option<Letter> {
+        let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let (address, id) = (word(4)?, word(12)?);
+        Some(Letter { peer: word(0)? as usize, address, len: word(8)? as usize, id })
+    }
+}
+
+/// The frames of a unit as its connection sees them in one call.
+pub(super) struct Way<'a> {
+    core: &'a Core,
+    cpu: &'a Cpu,
+    unit: &'a Unit,
+    taken: Option<Taken>,
+}
+
+impl Frames for Way<'_> {
+    type Buffer = Stretch;
+
+    fn mtu(&self) -> usize {
+        self.unit.sends.borrow().mtu()
+    }
+
+    fn try_send(
+        &mut self,
+        header: &[u8],
+        payload: Option<(&Stretch, usize, usize)>,
+    ) -> Result<(), NotSent> {
+        if !self.unit.sends.borrow().acknowledged() {
+            self.unit.refused.set(true);
+            return Err(NotSent::Full);
+        }
+        if self.unit.awaits.get() && !self.core.setup.driver.acknowledges() {
+            // The frame before was acknowledged: the connection is told of it now.
+            self.core.layer(self.cpu, "connection", Some(Span::Acknowledge), || {});
+        }
+        self.core.layer(self.cpu, "driver", Some(Span::Driver), || {
+            self.unit.awaits.set(true);
+            self.unit.sends.borrow_mut().send(header, payload)
+        })
+    }
+
+    fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
+        self.taken.as_ref().map(|taken| taken.frame.peek(header)).ok_or(NoFrame::Empty)
+    }
+
+    fn read(
+        &mut self,
+        from: usize,
+        len: usize,
+        buffer: &mut Stretch,
+        at: usize,
+    ) -> Result<(), NotThere> {
+        let taken = self.taken.as_ref().ok_or(NotThere)?;
+        if taken.there {
+            return self.unit.receives.borrow_mut().read(from, len, buffer, at);
+        }
+        self.unit.collects.borrow().collect(taken, from, len, buffer, at)
+    }
+
+    fn release(&mut self) {
+        let Some(taken) = self.taken.take() else { return };
+        if taken.there {
+            return self.unit.receives.borrow_mut().release();
+        }
+        self.unit.collects.borrow_mut().collected();
+        self.unit.receives.borrow_mut().give_back(&taken);
+        self.unit.buffers.borrow_mut().extend(taken.buffer);
+    }
+}

@@ -1,0 +1,404 @@
+//! What is measured of a test case.
+
+use std::collections::BTreeMap;
+
+use narrows_sim::chip::Chip;
+use narrows_sim::engine::Settings;
+use serde::Serialize;
+
+use super::SHORTEST_FRAME;
+use super::cases;
+use super::cases::{Measured, Sent, Traffic};
+use super::core::Setup;
+use super::host::AtOnce;
+use crate::base::failure::Failure;
+use crate::base::statistics::{jitter, percentile};
+use crate::experiments::bench::flags::Which;
+use crate::formats::linx::{Counter, DriverName, Stack};
+use crate::rig::linx::side::Purpose;
+
+/// A test case of S4 section 3.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Latency,
+    Interference,
+    Burst,
+    Throughput,
+    Pairs,
+    OneAsks,
+    AllAsk,
+}
+
+/// How often t0 asks: S4 took 10 measurements.
+const ROUNDS: u32 = 10;
+/// Signals of a burst.
+const SIGNALS: u32 = 100;
+/// Files of t3.
+const FILES: u32 = 8;
+/// The log of t1.
+const LOG: usize = 1500;
+/// What a frame has more room for than the longest signal has bytes, where nothing else is said.
+const HEADERS: usize = 44;
+/// The longest frame that is chosen where nothing is said.
+const LONGEST_FRAME: usize = 2048;
+
+impl Case {
+    /// The case of a bench.
+    pub fn of(which: Which) -> Case {
+        match which {
+            Which::T1 => Case::Interference,
+            Which::T2 => Case::Burst,
+            Which::T3 => Case::Throughput,
+            Which::T4 => Case::Pairs,
+            Which::T5 => Case::OneAsks,
+            Which::T6 => Case::AllAsk,
+            _ => Case::Latency,
+        }
+    }
+
+    /// The sizes that S4 presents.
+    pub fn sizes(self) -> Vec<usize> {
+        match self {
+            Case::Interference | Case::Burst => vec![32],
+            Case::Throughput => vec![65000],
+            Case::Pairs | Case::OneAsks | Case::AllAsk => vec![32, 128],
+            Case::Latency => vec![16, 32, 64, 128, 256, 512, 1024],
+        }
+    }
+
+    /// Requests, or signals of a burst, where nothing else is asked for.
+    pub fn usual_rounds(self) -> u32 {
+        match self {
+            Case::Burst => SIGNALS,
+            Case::Throughput => FILES,
+            _ => ROUNDS,
+        }
+    }
+
+    pub fn flows(self, cores: usize) -> Vec<(usize, usize)> {
+        match self {
+            Case::Pairs => (0..cores.max(2) / 2).map(|pair| (pair * 2, pair * 2 + 1)).collect(),
+            Case::OneAsks => (1..cores.max(2)).map(|other| (0, other)).collect(),
+            Case::AllAsk => (1..cores.max(2)).map(|other| (other, 0)).collect(),
+            _ => vec![(0, 1)],
+        }
+    }
+}
+
+/// What is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trial {
+    pub case: Case,
+    pub driver: DriverName,
+    pub stack: Stack,
+    pub counter: Option<Counter>,
+    pub bytes: usize,
+    /// Bytes of the longest frame; chosen if there is none.
+    pub mtu: Option<usize>,
+    pub cached: bool,
+    /// Whether the link handler is stopped while a burst is sent.
+    pub stopped: bool,
+    pub rounds: Option<u32>,
+}
+
+/// What came of a trial.
+pub(crate) struct Results {
+    measured: Measured,
+    hertz: f64,
+}
+
+/// Carries a trial out.
+///
+/// # Errors
+/// As [`cases::run`].
+pub(crate) fn carry_out(chip: &Chip, trial: &Trial) -> Result<Results, Failure> {
+    carry_out_under(chip, trial, Settings::default())
+}
+
+fn carry_out_under(chip: &Chip, trial: &Trial, settings: Settings) -> Result<Results, Failure> {
+    let log = if trial.case == Case::Interference { LOG } else { 0 };
+    let longest = trial.bytes.max(log) + HEADERS;
+    let usual = if trial.stack == Stack::Flat { longest } else { longest.min(LONGEST_FRAME) };
+    let traffic = match trial.case {
+        Case::Burst => Traffic::Burst {
+            signals: trial.rounds.unwrap_or(trial.case.usual_rounds()),
+            stopped: trial.stopped && trial.stack == Stack::Layered,
+        },
+        Case::Throughput => Traffic::Burst {
+            signals: trial.rounds.unwrap_or(trial.case.usual_rounds()),
+            stopped: trial.stack == Stack::Layered,
+        },
+        _ => {
+            let rounds = trial.rounds.unwrap_or(trial.case.usual_rounds());
+            Traffic::Requests { rounds, log }
+        }
+    };
+    let setup = Setup { driver: trial.driver, stack: trial.stack, counter: trial.counter };
+    let run = cases::Run {
+        setup,
+        traffic,
+        bytes: trial.bytes,
+        mtu: trial.mtu.unwrap_or(usual).max(SHORTEST_FRAME).next_multiple_of(4),
+        cached: trial.cached,
+        flows: trial.case.flows(chip.cores.len()),
+        instrumented: true,
+        settings,
+    };
+    let hertz = chip.cores.first().map_or(1.0, |core| core.clock.0 as f64);
+    Ok(Results { measured: cases::run(chip, &run)?, hertz })
+}
+
+/// Figures of many signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub min: f64,
+    pub median: f64,
+    pub mean: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Spread {
+        values.sort_by(f64::total_cmp);
+        let at = |percent| percentile(&values, percent).unwrap_or(0.0);
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        Spread {
+            min: values.first().copied().unwrap_or(0.0),
+            median: at(50),
+            mean,
+            p99: at(99),
+            max: at(100),
+        }
+    }
+}
+
+/// Cycles that cores were busy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct CpuCycles {
+    /// The sending core, from send until the signal was received: the median.
+    pub sender: f64,
+    /// The receiving core, likewise.
+    pub receiver: f64,
+    /// All of the run, by core and layer.
+    pub layers: Vec<BTreeMap<&'static str, f64>>,
+}
+
+/// A flow's signals of one purpose.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Row {
+    pub driver: &'static str,
+    pub stack: &'static str,
+    pub counter: Option<&'static str>,
+    pub cached: bool,
+    pub signal: &'static str,
+    pub from: usize,
+    pub to: usize,
+    pub bytes: usize,
+    pub latency_cycles: Spread,
+    pub blocking_cycles: Spread,
+    pub deliver_difference_cycles: Spread,
+    pub jitter_cycles: Spread,
+    /// From a request's send until its reply was received.
+    pub round_trip_cycles: Option<Spread>,
+    pub total_cycles: f64,
+    pub cpu_cycles: CpuCycles,
+    pub throughput_mbit_s: f64,
+    /// The latency of each signal of a burst, in the order of sending.
+    pub latencies_cycles: Vec<f64>,
+    /// Of requests of t0 on a host: round trips that follow each other at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<AtOnce>,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Purpose::Request => "request",
+            Purpose::Reply => "reply",
+            Purpose::LogRequest => "log request",
+            Purpose::Log => "log",
+            Purpose::Burst => "burst",
+            Purpose::Confirmation => "confirmation",
+        }
+    }
+}
+
+impl Results {
+    /// What was measured, on cores of such a clock.
+    pub(super) fn new(measured: Measured, hertz: f64) -> Results {
+        Results { measured, hertz }
+    }
+
+    fn cycles(&self, time: narrows_sim::time::Time) -> f64 {
+        time.micros() * self.hertz / 1e6
+    }
+
+    fn of(&self, purpose: Purpose) -> impl Iterator<Item = &Sent> {
+        self.measured.signals.iter().filter(move |one| one.purpose == purpose)
+    }
+
+    /// The median of a request's figure, or of a burst's.
+    pub fn request(&self, figure: impl Fn(&Row) -> f64, trial: &Trial) -> f64 {
+        self.rows(trial).first().map_or(f64::NAN, figure)
+    }
+
+    /// How long requests blocked their senders that came just behind one for a log, and the others.
+    pub fn requests_blocked(&self, beside: bool) -> Spread {
+        let mut before = None;
+        let mut found = Vec::new();
+        for one in &self.measured.signals {
+            if one.purpose == Purpose::Request && (before == Some(Purpose::LogRequest)) == beside {
+                found.push(self.cycles(one.returned.since(one.sent)));
+            }
+            if matches!(one.purpose, Purpose::Request | Purpose::LogRequest) {
+                before = Some(one.purpose);
+            }
+        }
+        Spread::of(found)
+    }
+
+    /// A row for each flow and purpose, those that were sent first.
+    pub fn rows(&self, trial: &Trial) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        for first in &self.measured.signals {
+            let (purpose, flow) = (first.purpose, first.flow);
+            let known =
+                |row: &Row| (row.signal, row.from, row.to) == (purpose.name(), flow.0, flow.1);
+            if !rows.iter().any(known) {
+                rows.push(self.row(trial, purpose, flow));
+            }
+        }
+        rows
+    }
+
+    fn row(&self, trial: &Trial, purpose: Purpose, flow: (usize, usize)) -> Row {
+        let all: Vec<&Sent> = self.of(purpose).filter(|one| one.flow == flow).collect();
+        let of =
+            |figure: &dyn Fn(&Sent) -> f64| all.iter().map(|one| figure(one)).collect::<Vec<f64>>();
+        let latencies = of(&|one| self.cycles(one.received.since(one.sent)));
+        let mut received: Vec<_> = all.iter().map(|one| one.received).collect();
+        received.sort();
+        let differences =
+            received.windows(2).map(|pair| self.cycles(pair[1].since(pair[0]))).collect();
+        let trips = self.of(Purpose::Reply).filter(|one| one.flow == (flow.1, flow.0));
+        let round_trip = (purpose == Purpose::Request).then(|| {
+            let pairs = all.iter().zip(trips);
+            let trips =
+                pairs.map(|(asked, replied)| self.cycles(replied.received.since(asked.sent)));
+            Spread::of(trips.collect())
+        });
+        let first = all.iter().map(|one| one.sent).min().unwrap_or_default();
+        let last = received.last().copied().unwrap_or_default();
+        let total = self.cycles(last.since(first));
+        // Not from the first receive: where the application is the least urgent, it has all at once.
+        let span = last.since(first).micros();
+        let bits = all.iter().map(|one| one.bytes as f64 * 8.0).sum::<f64>();
+        let bursts = purpose == Purpose::Burst;
+        let median = |values: Vec<f64>| Spread::of(values).median;
+        let layers = self.measured.layers.iter();
+        let layers = layers
+            .map(|core| core.iter().map(|(name, time)| (*name, self.cycles(*time))).collect());
+        Row {
+            driver: trial.driver.name(),
+            stack: trial.stack.name(),
+            counter: trial.counter.map(Counter::name),
+            cached: trial.cached,
+            signal: purpose.name(),
+            from: flow.0,
+            to: flow.1,
+            bytes: all.first().map_or(0, |one| one.bytes),
+            latency_cycles: Spread::of(latencies.clone()),
+            blocking_cycles: Spread::of(of(&|one| self.cycles(one.returned.since(one.sent)))),
+            deliver_difference_cycles: Spread::of(differences),
+            jitter_cycles: Spread::of(jitter(&latencies)),
+            round_trip_cycles: round_trip,
+            total_cycles: total,
+            cpu_cycles: CpuCycles {
+                sender: median(of(&|one| self.cycles(one.busy()[0]))),
+                receiver: median(of(&|one| self.cycles(one.busy()[1]))),
+                layers: layers.collect(),
+            },
+            throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
+            latencies_cycles: if bursts { latencies } else { Vec::new() },
+            at_once: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_sim::chip::Cache;
+    use narrows_sim::engine::{Faults, Upkeep};
+
+    fn trial(case: Case, driver: DriverName, stack: Stack, rounds: u32) -> Trial {
+        Trial {
+            case,
+            driver,
+            stack,
+            counter: None,
+            bytes: 32,
+            mtu: None,
+            cached: false,
+            stopped: false,
+            rounds: Some(rounds),
+        }
+    }
+
+    #[test]
+    fn every_driver_carries_requests_and_bursts_in_both_placements() {
+        let chip = crate::formats::platform::load("nios2-dual").unwrap();
+        for driver in DriverName::ALL {
+            let latency = |stack| {
+                // The first finds code in the cache.
+                let trial = trial(Case::Latency, driver, stack, 5);
+                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                assert_eq!(rows.len(), 2, "requests and replies");
+                assert!(rows.iter().all(|row| row.blocking_cycles.min > 0.0));
+                rows[0].latency_cycles.median
+            };
+            assert!(latency(Stack::Flat) < latency(Stack::Layered), "{}", driver.name());
+            for stack in [Stack::Layered, Stack::Flat] {
+                let trial = trial(Case::Burst, driver, stack, 20);
+                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                assert_eq!(rows[0].latencies_cycles.len(), 20, "{}", driver.name());
+                assert!(rows[0].total_cycles >= rows[0].latency_cycles.max);
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_for_cached_areas_that_is_forgotten_shows() {
+        for (size, ways) in [(4096, 1), (65_536, 4)] {
+            let mut chip = crate::formats::platform::load("nios2-dual").unwrap();
+            for core in &mut chip.cores {
+                core.data = Some(Cache { size, ways, ..core.data.unwrap() });
+            }
+            for driver in DriverName::ALL {
+                let usual = trial(Case::Latency, driver, Stack::Layered, 3);
+                let trial = Trial { cached: true, bytes: 256, ..usual };
+                let goes = |forgotten| {
+                    let faults = Faults { forgotten, ..Faults::default() };
+                    let settings = Settings { faults, ..Settings::default() };
+                    carry_out_under(&chip, &trial, settings).is_ok()
+                };
+                let went = [None, Some(Upkeep::Clean), Some(Upkeep::Invalidate)].map(goes);
+                assert_eq!(went, [true, false, false], "{}, cache of {size}", driver.name());
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_against_bursts_loses_nothing() {
+        let chip = crate::formats::platform::load("nios2-dual").unwrap();
+        for counter in
+            [Counter::Coalesce, Counter::Mask, Counter::Quota, Counter::Poll, Counter::Window]
+        {
+            let layered = trial(Case::Burst, DriverName::ShmAck, Stack::Layered, 30);
+            let trial = Trial { counter: Some(counter), ..layered };
+            let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+            assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", counter.name());
+        }
+    }
+}

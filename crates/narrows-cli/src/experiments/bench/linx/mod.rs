@@ -1,0 +1,214 @@
+//! `bench t0` to `t6`: S4's test cases, with its definitions (sections 3.5 and 3.7.1.1), on a
+//! simulated chip or on this machine: those of two cores between two processes, the others between
+//! threads.
+
+mod cases;
+mod core;
+pub mod flags;
+pub mod host;
+mod placement;
+
+pub(crate) use measure::{Case, Row, Trial, carry_out};
+
+mod measure;
+
+use crate::base::failure::{Failure, Kind};
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::base::table::{Align, Table, wrap};
+use crate::experiments::bench::Asked;
+use crate::experiments::bench::flags::Which;
+use crate::formats::linx::{Counter, DriverName, Stack};
+use flags::Linx;
+
+/// Bytes of the shortest frame that can be asked for.
+const SHORTEST_FRAME: usize = 64;
+
+/// Whether a bench is one of these.
+pub(super) fn is_one(which: Which) -> bool {
+    use Which::{T0, T1, T2, T3, T4, T5, T6};
+    matches!(which, T0 | T1 | T2 | T3 | T4 | T5 | T6)
+}
+
+/// Carries out what is asked for and prints it.
+///
+/// # Errors
+/// It cannot be done on that chip, or the simulation gets stuck.
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let args = &asked.args.linx;
+    let which = asked.args.which;
+    let case = Case::of(which);
+    if args.handler_stopped && which != Which::T2 {
+        let text = "--handler-stopped is for bench t2: leave it out".to_owned();
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    let drivers =
+        if args.driver.is_empty() { DriverName::ALL.to_vec() } else { args.driver.clone() };
+    let stacks =
+        if args.stack.is_empty() { vec![Stack::Layered, Stack::Flat] } else { args.stack.clone() };
+    let sizes = if asked.args.bytes.is_empty() { case.sizes() } else { asked.args.bytes.clone() };
+    let Some(chip) = &asked.chip else {
+        let rows = host::run(asked, case, &stacks, &sizes)?;
+        return print(asked, &rows);
+    };
+    no_chip_has(args, &stacks)?;
+    let mut trials = Vec::new();
+    for stack in &stacks {
+        for driver in &drivers {
+            trials.extend(sizes.iter().map(|bytes| Trial {
+                case,
+                driver: *driver,
+                stack: *stack,
+                counter: args.counter,
+                bytes: *bytes,
+                mtu: args.mtu,
+                cached: args.cached,
+                stopped: args.handler_stopped,
+                rounds: asked.args.rounds.map(u32::from),
+            }));
+        }
+    }
+    let progress = Progress::new(trials.len() as u64, asked.global.json);
+    let mut rows = Vec::new();
+    for (done, trial) in trials.iter().enumerate() {
+        progress.reach(done as u64);
+        progress.say(&format!("{} {}", trial.stack.name(), trial.driver.name()));
+        rows.extend(carry_out(chip, trial)?.rows(trial));
+    }
+    drop(progress);
+    print(asked, &rows)
+}
+
+/// Refuses what no chip has.
+fn no_chip_has(args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
+    let waits = args.counter.filter(|counter| *counter != Counter::Window);
+    let text = if args.nodes.is_some() {
+        "--nodes is for this machine: a chip has the cores that it has".to_owned()
+    } else if let Some(counter) = waits.filter(|_| stacks.contains(&Stack::Flat)) {
+        let name = counter.name();
+        format!("--counter {name} is for --stack layered: flat, no frame waits for a receiver")
+    } else if args.mtu.is_some_and(|mtu| mtu < SHORTEST_FRAME) {
+        format!("--mtu is {SHORTEST_FRAME} bytes at least")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Kind::Usage, text))
+}
+
+fn print(asked: &Asked<'_>, rows: &[Row]) -> Result<(), Failure> {
+    if asked.global.json {
+        let bench = format!("bench {}", asked.args.which.name());
+        return Report::new(&bench, asked.machine(), rows.to_vec()).print();
+    }
+    let heading = asked.machine().simulated().map(|on| on + "\n\n").unwrap_or_default();
+    let (clock, round_trips) = match &asked.chip {
+        Some(_) => ("Cycles of the core".to_owned(), String::new()),
+        None => {
+            let nanos = narrows_host::Host::nanos_per_tick();
+            (format!("Cycles of the time-stamp counter, {nanos:.3} ns each"), round_trips(rows))
+        }
+    };
+    output::print((heading + &text(rows, &clock) + &round_trips).as_bytes())
+}
+
+fn text(rows: &[Row], clock: &str) -> String {
+    let mut text = String::new();
+    for stack in Stack::ALL.map(Stack::name) {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.stack == stack).collect();
+        if !rows.is_empty() {
+            text += &format!("{stack}\n\n{}\n", table(&rows));
+        }
+    }
+    text += &wrap(
+        "",
+        &format!(
+            "{clock}: medians, and the worst latency; what the sending and the receiving core were \
+             busy until the signal was received."
+        ),
+    );
+    let totals: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!(
+                "  {} {} {} {}>{} {} B: {:.0} cycles, {:.3} Mbit/s\n",
+                row.driver,
+                row.stack,
+                row.signal,
+                row.from,
+                row.to,
+                row.bytes,
+                row.total_cycles,
+                row.throughput_mbit_s
+            )
+        })
+        .collect();
+    text + "\nFrom the first send to the last receive:\n" + &totals.concat()
+}
+
+/// Round trips at once, beside those of the endpoint below; nothing where none were measured.
+fn round_trips(rows: &[Row]) -> String {
+    let measured: Vec<_> =
+        rows.iter().filter_map(|row| Some((row, row.at_once.as_ref()?))).collect();
+    if measured.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("round trips at once", Align::Left),
+        ("bytes", Align::Right),
+        ("ns", Align::Right),
+        ("endpoint", Align::Right),
+        ("ratio", Align::Right),
+        ("bound", Align::Right),
+        ("met", Align::Left),
+    ]);
+    for (row, at_once) in &measured {
+        table.row(vec![
+            row.stack.to_owned(),
+            row.bytes.to_string(),
+            format!("{:.0}", at_once.round_trip_ns),
+            format!("{:.0}", at_once.endpoint_ns),
+            format!("{:.2}", at_once.ratio),
+            at_once.bound.map(|bound| format!("{bound:.2}")).unwrap_or_default(),
+            at_once.met.map(|met| if met { "yes" } else { "no" }.to_owned()).unwrap_or_default(),
+        ]);
+    }
+    let bounds = measured.iter().filter_map(|(_, at_once)| at_once.met);
+    let (met, all) = (bounds.clone().filter(|met| *met).count(), bounds.count());
+    let reading = match all {
+        0 => String::new(),
+        _ => format!("{met} of {all} bounds are met.\n"),
+    };
+    format!("\n{}{reading}", table.render())
+}
+
+fn table(rows: &[&Row]) -> String {
+    let mut table = Table::new(&[
+        ("driver", Align::Left),
+        ("flow", Align::Left),
+        ("bytes", Align::Right),
+        ("latency", Align::Right),
+        ("worst", Align::Right),
+        ("blocks", Align::Right),
+        ("sender", Align::Right),
+        ("receiver", Align::Right),
+    ]);
+    for row in rows {
+        table.row(vec![
+            row.driver.to_owned(),
+            format!("{} {}>{}", row.signal, row.from, row.to),
+            row.bytes.to_string(),
+            cycles(row.latency_cycles.median),
+            cycles(row.latency_cycles.max),
+            cycles(row.blocking_cycles.median),
+            cycles(row.cpu_cycles.sender),
+            cycles(row.cpu_cycles.receiver),
+        ]);
+    }
+    table.render()
+}
+
+/// In at most six places.
+fn cycles(value: f64) -> String {
+    if value < 999_999.5 { format!("{value:.0}") } else { format!("{:.2}M", value / 1e6) }
+}

@@ -1,0 +1,378 @@
+//! `bench soak`: two processes at full load for a long time. Again and again what both have of the
+//! system's is looked at and how long calls take, and at the end whether that stayed as it was.
+//!
+//! On a simulated chip both sides are in this process, and time is virtual.
+
+mod chips;
+mod sample;
+mod verdict;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use narrows::endpoint::Node;
+use narrows::link::LinkId;
+use narrows::platform::{Instant, Lost};
+use narrows_host::Host;
+use narrows_sim::chip::Chip;
+use serde::{Deserialize, Serialize};
+
+use super::traffic::{
+    Count, Counts, Load, PATIENCE, Partner, Profile, Role, STARTER, Trouble, agree, open,
+};
+use super::{Asked, choice};
+use crate::base::failure::{Failure, Kind};
+use crate::base::machine::{Machine, Root};
+use crate::base::options::Global;
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::base::table::{Align, Table, number, wrap};
+use crate::experiments::run::catch_signals;
+use crate::rig::peer;
+use crate::rig::peer::default_cores;
+use crate::rig::place::Place;
+use sample::{Footprint, Sample};
+use verdict::Check;
+
+const TIME: Duration = Duration::from_secs(3600);
+/// The usual time of a soak on a simulated chip.
+const VIRTUAL: Duration = Duration::from_secs(1);
+const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["hybrid"], &["external"]];
+/// Intervals that a soak has, if they are not longer than this and not shorter than that.
+const INTERVALS: u32 = 64;
+const LONGEST: Duration = Duration::from_secs(10);
+const SHORTEST: Duration = Duration::from_millis(20);
+
+/// A row of the report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "row", rename_all = "lowercase")]
+enum Row {
+    Check(Check),
+    Sample(Sample),
+}
+
+/// What a soak is made with.
+struct Soak<'a, P: Place = Host> {
+    node: &'a mut Node<P>,
+    link: LinkId,
+    counts: &'a Counts,
+    theirs: &'a Counts,
+    /// What both sides have now: here, and there if that is another process.
+    footprints: &'a dyn Fn() -> Option<[Footprint; 2]>,
+    stopped: &'a AtomicBool,
+    progress: &'a Progress,
+    samples: &'a mut Vec<Sample>,
+}
+
+/// How long a soak is, and of what.
+#[derive(Clone, Copy)]
+struct Length {
+    profile: Profile,
+    time: Duration,
+    interval: Duration,
+}
+
+/// Runs a soak and prints the verdict.
+///
+/// # Errors
+/// Something did not stay as it was, was lost, or the soak could not go on.
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
+    let Asked { global, args, chip } = asked;
+    let usual = if chip.is_some() { VIRTUAL } else { TIME };
+    let time = args.time.unwrap_or(usual);
+    let chosen = choice::strategies([&args.transfer[..], &args.notify, &args.placement], DEFAULTS)?;
+    let [strategy] = chosen[..] else {
+        let sentence = "bench soak runs one strategy: name one of each axis";
+        return Err(Failure::new(Kind::Usage, sentence));
+    };
+    let stopped = catch_signals()?;
+    let shortest = if chip.is_some() { Duration::from_micros(1) } else { SHORTEST };
+    let interval = (time / INTERVALS).clamp(shortest, LONGEST);
+    let profile = Profile { active: true, strategy, seed: 1 };
+    let length = Length { profile, time, interval };
+    let progress = Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json);
+    let intervals = time.as_nanos() / interval.as_nanos();
+    let mut samples = Vec::with_capacity(usize::try_from(intervals).unwrap_or(0) + 1);
+    let counts = Counts::default();
+    let ended = match chip {
+        Some(chip) => chips::run(global, chip, length, &stopped, &progress, &mut samples, &counts),
+        None => processes(global, length, &stopped, &progress, &mut samples, &counts),
+    };
+    drop(progress);
+    let checks = checks(&samples, chip.as_ref());
+    print(&asked.machine(), global, &strategy.to_string(), &samples, &checks, &counts)?;
+    ended?;
+    let rising: Vec<&str> =
+        checks.iter().filter(|check| !check.flat).map(|check| check.what.as_str()).collect();
+    if rising.is_empty() {
+        return Ok(());
+    }
+    let sentence = format!(
+        "not flat: {}; see with 'narrows doctor' whether something else kept the cores busy, and \
+         report it if it happens again",
+        rising.join(", ")
+    );
+    Err(Failure::new(Kind::Internal, sentence))
+}
+
+/// A soak of two processes of this machine.
+fn processes(
+    global: &Global,
+    length: Length,
+    stopped: &AtomicBool,
+    progress: &Progress,
+    samples: &mut Vec<Sample>,
+    counts: &Counts,
+) -> Result<(), Failure> {
+    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let directory = peer::directory()?;
+    let profile = length.profile;
+    let engine = profile.strategy.transfer == narrows::strategy::Transfer::CopyEngine;
+    let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
+    let (name, core, priority) = ("partner", cores.callee, None);
+    let role = Role { name, core, priority, engine, hunts: true, profile };
+    let mut partner = Partner::start(directory.path(), &role)?;
+    let link = partner.link(&mut node, &role)?;
+    let there = partner.process.id();
+    let footprints = || {
+        let look = |process| Footprint::look(&Root::default(), process);
+        Some([look(std::process::id())?, look(there)?])
+    };
+    let made = Soak {
+        node: &mut node,
+        link,
+        counts,
+        theirs: &partner.record,
+        footprints: &footprints,
+        stopped,
+        progress,
+        samples,
+    }
+    .work(length);
+    let ended = made.unwrap_or_else(|reason| {
+        let how = partner.ended(Duration::from_secs(1));
+        let how = how.unwrap_or_else(|| format!("is lost: {reason}"));
+        Err(Failure::new(Kind::Peer, format!("the other process {how}")))
+    });
+    node.close(link);
+    let left = match partner.ended(PATIENCE) {
+        Some(how) if how.contains("exit status: 0") => Ok(()),
+        Some(how) => Err(Failure::new(Kind::Peer, format!("the other process {how}"))),
+        None => Err(Failure::new(Kind::Peer, "the other process does not end with its link")),
+    };
+    ended.and(left)
+}
+
+impl<P: Place> Soak<'_, P> {
+    /// Makes traffic, takes samples, and lets all arrive in the end.
+    ///
+    /// # Errors
+    /// The link is lost; within, what else went wrong.
+    fn work(mut self, length: Length) -> Result<Result<(), Failure>, Lost> {
+        let made = match self.make(length) {
+            Ok(made) => made,
+            Err(Trouble::Lost(reason)) => return Err(reason),
+            Err(Trouble::Defect(what)) => Err(Failure::new(Kind::Internal, what)),
+        };
+        let wrong = self.counts.get(Count::Wrong) + self.theirs.get(Count::Wrong);
+        Ok(made.and_then(|()| match wrong {
+            0 => Ok(()),
+            wrong => {
+                let what = format!("{wrong} payloads came damaged, doubled or out of order");
+                Err(Failure::new(Kind::Internal, what))
+            }
+        }))
+    }
+
+    fn make(&mut self, length: Length) -> Result<Result<(), Failure>, Trouble> {
+        let Length { profile, time, interval } = length;
+        let mut load = Load::new(self.node, self.link, profile)?;
+        let start = self.now();
+        let mut from = start;
+        let mut before = self.totals();
+        while self.now().since(start) < time && !self.stopped.load(Ordering::Relaxed) {
+            if !load.turn(self.node, self.counts)? {
+                load.rest(self.node, self.counts)?;
+            }
+            let now = self.now();
+            if now.since(from) < interval {
+                continue;
+            }
+            let totals = self.totals();
+            let rate = |at: usize| {
+                let done = totals.get(at).zip(before.get(at)).map_or(0, |(now, then)| now - then);
+                done as f64 / now.since(from).as_secs_f64()
+            };
+            let us = |percent| load.latencies.percentile(percent).unwrap_or(0) as f64 / 1e3;
+            let sample = Sample {
+                at_s: now.since(start).as_secs_f64(),
+                messages_per_second: rate(0),
+                calls_per_second: rate(1),
+                median_us: us(50),
+                p99_us: us(99),
+                ..Sample::default()
+            };
+            load.latencies.clear();
+            if let Err(failure) = self.look(sample) {
+                return Ok(Err(failure));
+            }
+            let done = now.since(start).as_millis();
+            self.progress.reach(u64::try_from(done).unwrap_or(u64::MAX));
+            // What looking took is in no interval.
+            (from, before) = (self.now(), self.totals());
+        }
+        load.settle(self.node, self.counts, self.theirs, |_| ())?;
+        let blocks = self.node.blocks_in_use(self.link);
+        if !agree(self.counts, self.theirs) || blocks != Ok((0, 0)) {
+            let sentence = format!(
+                "when all was quiet, something was missing: {:?} here, {:?} there, blocks {blocks:?}",
+                self.counts, self.theirs
+            );
+            return Ok(Err(Failure::new(Kind::Internal, sentence)));
+        }
+        Ok(match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Failure::new(Kind::Stopped, "stopped before the end")),
+            false => Ok(()),
+        })
+    }
+
+    fn now(&self) -> Instant {
+        self.node.platform().time()
+    }
+
+    /// Messages received on both sides, and calls answered here, so far.
+    fn totals(&self) -> [u64; 2] {
+        let received = self.counts.get(Count::Received) + self.theirs.get(Count::Received);
+        [received, self.counts.get(Count::Finished)]
+    }
+
+    fn look(&mut self, sample: Sample) -> Result<(), Failure> {
+        let Some([here, there]) = (self.footprints)() else {
+            let sentence = "the kernel does not tell what a process has: /proc/PID/smaps_rollup, fd \
+                            or maps cannot be read";
+            return Err(Failure::new(Kind::Internal, sentence));
+        };
+        let blocks = self.node.blocks_in_use(self.link).map_or(0, |(lent, _)| lent.into());
+        self.samples.push(Sample { blocks, here, there, ..sample });
+        let median = number(sample.median_us);
+        self.progress.say(&format!("{median} µs a call, {} KiB here", here.private_kib));
+        Ok(())
+    }
+}
+
+/// Every figure that has to stay as it was; none if there are too few samples.
+///
+/// A simulated chip is in one process, in which memory of the chip has none before it is used.
+fn checks(samples: &[Sample], chip: Option<&Chip>) -> Vec<Check> {
+    let blocks = |chip: &Chip| chip.link.classes.iter().map(|of| of.size * of.count).sum::<u32>();
+    let untouched = chip.map_or(0.0, |chip| 2.0 * f64::from(blocks(chip)) / 1024.0);
+    let of = |figure: &dyn Fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
+    type Part = (&'static str, fn(&Sample) -> Footprint);
+    let sides: [Part; 2] = [("here", |sample| sample.here), ("there", |sample| sample.there)];
+    let mut checks = Vec::new();
+    for (side, part) in sides.into_iter().take(if chip.is_some() { 1 } else { 2 }) {
+        let named = |what: &str| format!("{what} {side}");
+        let pss = of(&|sample| part(sample).pss_kib as f64);
+        let private = of(&|sample| part(sample).private_kib as f64);
+        let descriptors = of(&|sample| part(sample).descriptors as f64);
+        let mappings = of(&|sample| part(sample).mappings as f64);
+        checks.push(verdict::memory(&named("memory"), &pss, untouched));
+        checks.push(verdict::memory(&named("private memory"), &private, untouched));
+        checks.push(verdict::count(&named("descriptors"), &descriptors));
+        checks.push(verdict::count(&named("mappings"), &mappings));
+    }
+    // A slow chip's interval may be too short for a call.
+    let called = samples.iter().filter(|sample| sample.calls_per_second > 0.0);
+    let medians: Vec<f64> = called.map(|sample| sample.median_us).collect();
+    checks.push(verdict::latency("latency of a call, median", &medians));
+    checks.into_iter().flatten().collect()
+}
+
+fn print(
+    machine: &Machine,
+    global: &Global,
+    strategy: &str,
+    samples: &[Sample],
+    checks: &[Check],
+    counts: &Counts,
+) -> Result<(), Failure> {
+    let time = samples.last().map_or(0.0, |sample| sample.at_s);
+    let mut notes = vec![format!(
+        "{strategy}: {} s at full load, {} messages and {} calls from here, {} samples",
+        number(time),
+        counts.get(Count::Sent),
+        counts.get(Count::Started),
+        samples.len()
+    )];
+    notes.push(match checks {
+        [] => format!("too short for a verdict: that takes {} samples", verdict::FEWEST),
+        checks if checks.iter().all(|check| check.flat) => "all flat".into(),
+        _ => "NOT FLAT, see below".into(),
+    });
+    if global.json {
+        let rows = checks.iter().cloned().map(Row::Check);
+        let rows = rows.chain(samples.iter().copied().map(Row::Sample)).collect();
+        let mut report = Report::new("bench soak", machine.clone(), rows);
+        report.notes = notes;
+        return report.print();
+    }
+    let mut text = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+    text.extend(notes.iter().map(|note| wrap("", note)));
+    if !checks.is_empty() {
+        text += &format!("\n{}", checks_table(checks));
+    }
+    output::print((text + "\n" + &samples_table(samples, machine.r#virtual)).as_bytes())
+}
+
+fn checks_table(checks: &[Check]) -> String {
+    let mut table = Table::new(&[
+        ("from the first quarter to the last", Align::Left),
+        ("first", Align::Right),
+        ("last", Align::Right),
+        ("may rise", Align::Right),
+        ("unit", Align::Left),
+        ("", Align::Left),
+    ]);
+    for check in checks {
+        table.row(vec![
+            check.what.clone(),
+            number(check.first),
+            number(check.last),
+            number(check.allowed),
+            check.unit.clone(),
+            if check.flat { "flat" } else { "RISES" }.into(),
+        ]);
+    }
+    table.render()
+}
+
+/// Eight samples from the whole run, the last among them.
+fn samples_table(samples: &[Sample], simulated: bool) -> String {
+    const SHOWN: usize = 8;
+    let mut table = Table::new(&[
+        ("at s", Align::Right),
+        ("messages/s", Align::Right),
+        ("calls/s", Align::Right),
+        ("median µs", Align::Right),
+        ("p99", Align::Right),
+        ("KiB here", Align::Right),
+        ("there", Align::Right),
+        ("blocks", Align::Right),
+    ]);
+    let shown = samples.len().min(SHOWN);
+    for at in 1..=shown {
+        let Some(sample) = samples.get(at * samples.len() / shown - 1) else { continue };
+        table.row(vec![
+            number(sample.at_s),
+            number(sample.messages_per_second),
+            number(sample.calls_per_second),
+            number(sample.median_us),
+            number(sample.p99_us),
+            sample.here.private_kib.to_string(),
+            if simulated { "-".into() } else { sample.there.private_kib.to_string() },
+            sample.blocks.to_string(),
+        ]);
+    }
+    table.render()
+}

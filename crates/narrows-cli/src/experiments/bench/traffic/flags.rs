@@ -1,0 +1,36 @@
+//! What the other process of `bench storm` and `bench soak` takes, from who starts it.
+
+use crate::formats::values::full_strategy;
+use clap::Args;
+use narrows::strategy::Strategy;
+use std::path::PathBuf;
+
+/// What `partner` takes.
+#[derive(Debug, Args)]
+#[command(override_usage = "narrows partner [OPTIONS]")]
+pub struct Partner {
+    /// The directory that the domain is in
+    #[arg(long)]
+    pub directory: PathBuf,
+    /// The name that this node answers to
+    #[arg(long)]
+    pub name: String,
+    /// The core to run on
+    #[arg(long)]
+    pub core: usize,
+    /// Hunt who started this, rather than be hunted
+    #[arg(long)]
+    pub hunts: bool,
+    /// Send messages and calls, rather than only answer
+    #[arg(long)]
+    pub active: bool,
+    /// Have a copy engine
+    #[arg(long)]
+    pub engine: bool,
+    /// How everything travels
+    #[arg(long, value_parser = full_strategy)]
+    pub strategy: Strategy,
+    /// What sizes are drawn with
+    #[arg(long)]
+    pub seed: u64,
+}

@@ -1,0 +1,27 @@
+//! Traffic in which nothing can be lost, doubled, damaged or reordered unnoticed: what the kill
+//! storm and the soak run between two processes.
+//!
+//! Both sides do the same: send messages of mixed sizes until there is no room, start calls, serve
+//! the other's calls and take its messages. Every payload says its number and whether it is whole,
+//! and every side counts ([`Counts`]) what it was told as it is told.
+
+pub mod chips;
+pub mod flags;
+mod histogram;
+mod load;
+mod partner;
+mod payload;
+mod record;
+
+pub use histogram::Histogram;
+pub use load::{ECHO, Load, PORT, Profile, Trouble};
+pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
+pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
+pub use record::{Count, Counts, Record, agree};
+
+use std::time::Duration;
+
+/// The longest wait for the other side to appear, to answer or to end.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Messages that a node takes before its application does.
+pub const INBOX: usize = 64;

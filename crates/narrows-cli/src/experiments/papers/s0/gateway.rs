@@ -1,0 +1,247 @@
+//! The media gateway of S1 section 5.2, by the model alone: no simulator, no stack, and no constants but
+//! those published of the chip.
+//!
+//! What the source does not say is a [`Reading`]; `docs/MODEL.md` has what others give.
+
+use crate::base::failure::{Failure, Kind};
+use crate::experiments::papers::figures::{Experiment, published};
+use crate::experiments::papers::row::Found;
+use crate::rig::plan::{Least, Limits, Machine, Plan, Planner, Subject};
+use narrows::strategy::Strategy;
+use narrows_tune::model::{Access, Buffers, Flow, Parameters, Polling, Results, Side, Told, WHOLE};
+use std::time::Duration;
+
+/// Bytes of the phases' rows.
+const SHORT: f64 = 128.0;
+const LONG: f64 = 32768.0;
+/// S1: audio at 64 kbit/s in frames of 20 ms, video at 10 frames a second.
+pub(super) const AUDIO: Duration = Duration::from_millis(20);
+pub(super) const VIDEO: Duration = Duration::from_millis(100);
+/// An SQCIF frame: 128 x 96 pixels of 1.5 bytes; encoded, 64 kbit/s at 10 frames a second.
+pub(super) const FRAME: u32 = 18432;
+pub(super) const ENCODED: u32 = 800;
+/// A frame of audio: 160 samples of two bytes.
+pub(super) const SAMPLES: u32 = 320;
+/// How often responses are looked for: three frames of audio, as the layouts that the source gives for
+/// 1 KiB have room for three buffers of one polled session, and not for two such sessions.
+const POLL: Duration = Duration::from_millis(60);
+/// The most sessions of each kind, which a static choice has to carry.
+pub(super) const SESSIONS: usize = 3;
+
+/// What the source leaves open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Whether O^R is the whole row of 128 bytes without the interrupt, or only the calling core's
+    /// phases of it, without their copies.
+    pub whole: bool,
+    /// Bytes of an encoded frame of audio.
+    pub response: u32,
+}
+
+/// The reading of the reports: what is the calling core's, and a byte back for each sample, as G.711 has
+/// it.
+pub const READING: Reading = Reading { whole: false, response: SAMPLES / 2 };
+
+/// Figures of an experiment that was published as input.
+struct Inputs(Vec<Experiment>);
+
+impl Inputs {
+    fn figure(&self, id: &str, key: &str) -> Result<f64, Failure> {
+        let experiment = self.0.iter().find(|one| one.id == id);
+        let figure = experiment.and_then(|one| one.figures.iter().find(|one| one.key == key));
+        let missing = || Failure::new(Kind::Internal, format!("{id}.{key} is not published"));
+        figure.map(|figure| figure.value).ok_or_else(missing)
+    }
+}
+
+/// The model's parameters by published constants.
+fn parameters(reading: Reading) -> Result<Parameters<f64>, Failure> {
+    let inputs = Inputs(published()?);
+    let phase = |bytes: &str, key: &str| inputs.figure(&format!("S0.phases.{bytes}"), key);
+    let micros = 1e-6;
+    let rate = |key: &str| -> Result<f64, Failure> {
+        Ok((phase("32768", key)? - phase("128", key)?) / (LONG - SHORT) * micros)
+    };
+    let external = Access { write: rate("A")?, read: rate("E")?, block: 0.0 };
+    let left = 1.0 - inputs.figure("S0.internal-copy.8192", "reduction")? / 100.0;
+    let internal = Access { write: external.write * left, read: external.read * left, block: 0.0 };
+    let interrupt = inputs.figure("S1.notification", "interrupt")? * micros;
+    let poll = inputs.figure("S1.notification", "polling")? * micros;
+    let request = if reading.whole {
+        phase("128", "sum")? * micros - interrupt
+    } else {
+        let own = phase("128", "A")? + phase("128", "B")? + phase("128", "D")? + phase("128", "E")?;
+        own * micros - interrupt - SHORT * (external.write + external.read)
+    };
+    Ok(Parameters {
+        caller: Side {
+            request,
+            interrupt,
+            poll,
+            look: poll,
+            internal,
+            external,
+            ..Side::default()
+        },
+        polling: Polling::Always,
+        buffers: Buffers::InStep,
+        results: Results::Shared,
+        told: Told::Interrupt,
+        ..Parameters::default()
+    })
+}
+
+/// A gateway with sessions and so much internal memory.
+pub struct Gateway {
+    pub(super) machine: Machine,
+    reading: Reading,
+}
+
+impl Gateway {
+    pub(super) fn new(reading: Reading, memory: u32) -> Result<Gateway, Failure> {
+        let costs = parameters(reading)?.costs().map_err(|error| failed(&error))?;
+        let machine = Machine {
+            costs,
+            dsps: 1,
+            memory,
+            load: u64::from(WHOLE),
+            longest: [u32::MAX; 2],
+            engine: false,
+            classes: Vec::new(),
+        };
+        Ok(Gateway { machine, reading })
+    }
+
+    pub(super) fn sessions(&self, audio: usize, video: usize) -> Result<Vec<Subject>, Failure> {
+        let mut strategies: Vec<Strategy> = Vec::new();
+        for placement in ["internal", "external"] {
+            for notification in ["interrupt".to_owned(), format!("poll={}ms", POLL.as_millis())] {
+                let text = format!("copy_batched/{notification}/{placement}");
+                strategies.push(text.parse().map_err(|error| failed(&error))?);
+            }
+        }
+        let flow = |period, request, response| Flow {
+            period: Some(period),
+            request,
+            response,
+            burst: 1,
+            depth: 1,
+            ..Flow::default()
+        };
+        let subject = |name: &str, flow| Subject {
+            name: name.to_owned(),
+            flow,
+            strategies: strategies.clone(),
+        };
+        let audio =
+            (0..audio).map(|_| subject("audio", flow(AUDIO, SAMPLES, self.reading.response)));
+        let video = (0..video).map(|_| subject("video", flow(VIDEO, FRAME, ENCODED)));
+        Ok(audio.chain(video).collect())
+    }
+
+    fn plan(&self, subjects: &[Subject], alike: bool) -> Result<Plan, Failure> {
+        let planner = Planner::new(&self.machine, subjects, Least::Load);
+        let limits = Limits { memory: self.machine.memory, alike, ..Limits::default() };
+        let planned = planner.and_then(|planner| planner.plan_with(&limits));
+        planned.map_err(|why| failed(&format!("{why:?}")))
+    }
+
+    /// The strategies of audio and of video that are best for all that there may be.
+    pub(super) fn fixed(&self) -> Result<[Strategy; 2], Failure> {
+        let worst = self.plan(&self.sessions(SESSIONS, SESSIONS)?, true)?;
+        let of = |number: usize| worst.given.get(number).map(|one| one.way.strategy);
+        Ok([of(0).unwrap_or_default(), of(SESSIONS).unwrap_or_default()])
+    }
+
+    /// The load of sessions, in percent: by the strategies that are best for all that there may be,
+    /// and by those that are best for them.
+    pub fn loads(&self, audio: usize, video: usize) -> Result<(f64, f64), Failure> {
+        let worst = self.plan(&self.sessions(SESSIONS, SESSIONS)?, true)?;
+        let percent = |ppm: u64| ppm as f64 / 1e4;
+        let load = |number: usize| {
+            worst.given.get(number).map_or(0, |one| u64::from(one.way.estimate.load))
+        };
+        let fixed = load(0) * audio as u64 + load(SESSIONS) * video as u64;
+        let dynamic = self.plan(&self.sessions(audio, video)?, false)?;
+        Ok((percent(fixed), percent(dynamic.load())))
+    }
+}
+
+fn failed(why: &dyn std::fmt::Display) -> Failure {
+    Failure::new(
+        Kind::Internal,
+        format!("the gateway cannot be planned: {why}: report this defect"),
+    )
+}
+
+/// By how much the dynamic choice cuts the load of so many sessions of audio, in percent.
+fn cut(gateway: &Gateway, audio: usize) -> Result<f64, Failure> {
+    let (fixed, dynamic) = gateway.loads(audio, 0)?;
+    Ok((1.0 - dynamic / fixed) * 100.0)
+}
+
+/// One and two sessions of audio with 1 KiB.
+///
+/// # Errors
+/// [`Kind::Internal`] if there is no plan.
+pub fn small(reading: Reading) -> Result<Found, Failure> {
+    let gateway = Gateway::new(reading, 1024)?;
+    let mut found = Found::new();
+    for (key, audio) in [("1A.cut", 1), ("2A.cut", 2)] {
+        found.insert(key.to_owned(), cut(&gateway, audio)?);
+    }
+    found.insert("2A+2V.static".to_owned(), gateway.loads(2, 2)?.0);
+    Ok(found)
+}
+
+/// Three sessions of each with all the memory they can use.
+///
+/// # Errors
+/// [`Kind::Internal`] if there is no plan.
+pub fn unlimited() -> Result<Found, Failure> {
+    let gateway = Gateway::new(READING, u32::MAX)?;
+    let plan = gateway.plan(&gateway.sessions(SESSIONS, SESSIONS)?, false)?;
+    let memory = plan.memory(0) as f64 / 1024.0;
+    Ok([("arm_percent", plan.load() as f64 / 1e4), ("memory_kib", memory)]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audio_is_cut_as_published_within_a_point() {
+        let found = small(READING).unwrap();
+        assert!((found["1A.cut"] - 12.0).abs() < 1.0, "{found:?}");
+        assert!((found["2A.cut"] - 6.0).abs() < 1.0, "{found:?}");
+    }
+
+    /// The table of `docs/MODEL.md`.
+    #[test]
+    fn other_readings_give_other_cuts() {
+        let model = include_str!("../../../../../../docs/MODEL.md");
+        for (whole, response, name) in [
+            (true, 320, "whole row, 320 B back"),
+            (true, 160, "whole row, 160 B back"),
+            (false, 320, "own phases, 320 B back"),
+            (false, 160, "own phases, 160 B back"),
+        ] {
+            let found = small(Reading { whole, response }).unwrap();
+            let row = format!("| {name} | {:.1} | {:.1} |", found["1A.cut"], found["2A.cut"]);
+            assert!(model.contains(&row), "docs/MODEL.md has no row {row}");
+        }
+    }
+
+    #[test]
+    fn dynamic_is_never_worse_than_static() {
+        for memory in [1 << 10, 16 << 10, 32 << 10, u32::MAX] {
+            let gateway = Gateway::new(READING, memory).unwrap();
+            for (audio, video) in [(1, 0), (2, 0), (1, 1), (2, 2), (3, 3)] {
+                let (fixed, dynamic) = gateway.loads(audio, video).unwrap();
+                assert!(dynamic <= fixed, "{memory} {audio}A+{video}V: {dynamic} {fixed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it. The gateway is
+//! there twice: by the model alone, and carried by the stack.
+
+mod copies;
+mod gateway;
+mod gateway_run;
+mod notification;
+mod phases;
+mod phone;
+
+use super::row::Found;
+use crate::base::failure::Failure;
+use crate::formats::platform;
+use narrows_sim::chip::Chip;
+
+/// Runs an experiment.
+pub type Run = fn(&Chip) -> Result<Found, Failure>;
+
+/// The experiments, by their names.
+pub const EXPERIMENTS: [(&str, Run); 13] = [
+    ("S0.timer", phases::timer),
+    ("S0.phases.128", |chip| phases::phases(chip, 128)),
+    ("S0.phases.32768", |chip| phases::phases(chip, 32768)),
+    ("S0.instrument-overhead", phases::overhead),
+    ("S0.aggregation", phases::aggregation),
+    ("S0.internal-copy.8192", copies::internal),
+    ("S1.notification", notification::notification),
+    ("S0.voip.workload", phone::workload),
+    ("S0.voip.polling-interval", phone::polling),
+    ("S1.gateway.1K", |_| gateway::small(gateway::READING)),
+    ("S1.gateway.1K.carried", gateway_run::small),
+    ("S1.gateway.unlimited", |_| gateway::unlimited()),
+    ("S1.gateway.unlimited.carried", gateway_run::unlimited),
+];
+
+/// The experiment that sessions on two DSPs are told beside.
+pub const TWO_DSPS_BESIDE: &str = "S1.gateway.unlimited.carried";
+pub use gateway_run::two_dsps;
+
+/// The chip.
+///
+/// # Errors
+/// As [`platform::load`].
+pub fn chip() -> Result<Chip, Failure> {
+    platform::load("davinci")
+}

@@ -1,0 +1,69 @@
+//! What `run` can be asked for.
+
+use crate::base::options::{Place, memory};
+use crate::formats::strategy::{self, Policy};
+use crate::formats::values::{Policies, duration, policy_name};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows run
+  narrows run workloads/mixed.toml --duration 2s
+  narrows run --strategy copy,in_place/spin --out out
+  narrows run --strategy copy/poll=5ms/internal,copy_engine/fragment=4096
+  narrows run --on davinci
+  narrows run workloads/gateway.toml --on davinci --strategy static,auto
+  narrows run workloads/gateway.toml --strategy auto --memory 16KiB --live
+
+A strategy is a driver and what differs from hybrid/external, joined by '/':
+  driver:          copy, copy_lazy, copy_batched, single_copy, in_place,
+                   copy_engine
+  notification:    interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+  placement:       internal, external
+  acknowledgement: ack_interrupt, ack_lazy, ack_batched
+  and:             granularity=K requests in a message, fragment=BYTES
+poll, hybrid and coalesced stand for 1ms, at most 50us, and 8:1ms. `all` is each
+of copy, copy_lazy, single_copy, in_place and copy_engine with every
+notification in either placement, 50 in all. `static` is each flow's own of the
+file. `auto` chooses one for each flow and changes it while flows come and go
+(docs/MODEL.md).")]
+pub struct Run {
+    /// The workload file
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
+    pub workload: PathBuf,
+    /// Strategies to run one after the other, instead of the workload's own; `static` is
+    /// each flow's own of the file, `auto` chooses while they run
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = policy_name)]
+    pub strategy: Vec<Policies>,
+    /// Internal memory that flows may take with `auto`, instead of the workload's or platform's
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u32>,
+    /// Reckon with what this chip takes, with `auto`, instead of measuring first
+    #[arg(long, value_name = "PLATFORM")]
+    pub costs: Option<String>,
+    /// Show flows, strategies and decisions while they run
+    #[arg(long)]
+    pub live: bool,
+    /// How long each strategy runs, instead of the workload's own duration
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// Directory for the audio that comes back; made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where to run; this machine if nothing is named
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Run {
+    /// The strategies that the command line asks for; none if it leaves that to the workload.
+    pub fn strategies(&self) -> Vec<Policy> {
+        let mut all = Vec::new();
+        strategy::append(&mut all, self.strategy.iter().flat_map(|choice| choice.0.clone()));
+        all
+    }
+}

@@ -1,0 +1,76 @@
+//! From what was measured to the rows of the report.
+
+use super::lane::Figures;
+use super::round::{Fared, Outcome, Plan};
+use crate::base::report::{Audio, Jitter, Load, Phases, RunRow};
+use crate::base::statistics::{Summary, median};
+use crate::formats::strategy::Policy;
+use crate::formats::workload::Work;
+use crate::rig::phases::Call;
+
+/// A row for each flow, with the audio of its first pass.
+pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<(RunRow, Vec<i16>)> {
+    let seconds = outcome.wall.as_secs_f64();
+    let [caller, callee] = outcome.load();
+    let load = Load { caller, callee };
+    let Outcome { flows, switches, .. } = outcome;
+    let row = |((flow, fared), switches): ((&crate::formats::workload::Flow, Fared), u64)| {
+        let blank = RunRow {
+            flow: flow.name.clone(),
+            strategy: strategy.to_string(),
+            cpu_percent: load,
+            switches,
+            ..RunRow::default()
+        };
+        let (figures, calls) = match fared {
+            Fared::Refused(why) => {
+                return (RunRow { refused: Some(why), ..blank }, Vec::new());
+            }
+            Fared::Ran(figures, calls) => (figures, calls),
+        };
+        let stamps = median(&mut calls.iter().map(|call| call.stamps).collect::<Vec<f64>>());
+        let stamps = stamps.unwrap_or(0.0);
+        let each = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        let bytes = figures.received as f64 * (flow.request + flow.response) as f64;
+        let row = RunRow {
+            phases_us: phases(&calls),
+            phase_calls: calls.len() as u64,
+            overlaps: calls.iter().filter(|call| call.overlap).count() as u64,
+            stamps_us: stamps / 1e3,
+            rtt_us: micros(figures.rtt.summary(stamps)),
+            jitter_us: jitter(&figures),
+            calls_per_second: each(figures.received as f64),
+            bytes_per_second: each(bytes),
+            sent: figures.sent,
+            received: figures.received,
+            lost: figures.sent - figures.received.min(figures.sent),
+            deadline_misses: figures.late,
+            wrong: figures.wrong,
+            audio: matches!(flow.work, Work::Decode(_)).then_some(Audio {
+                file: None,
+                samples: figures.samples,
+                differing: figures.differing,
+            }),
+            ..blank
+        };
+        (row, figures.returned)
+    };
+    plan.workload.flows.iter().zip(flows).zip(switches).map(row).collect()
+}
+
+fn micros(nanos: Summary) -> Summary {
+    Summary { median: nanos.median / 1e3, p99: nanos.p99 / 1e3, max: nanos.max / 1e3 }
+}
+
+fn jitter(figures: &Figures) -> Jitter {
+    let Summary { median, p99, max } = micros(figures.jitter.summary(0.0));
+    Jitter { median, p99, max, deviation: figures.jitter.deviation() / 1e3 }
+}
+
+fn phases(calls: &[Call]) -> Phases {
+    let phase = |at: usize| {
+        let times = calls.iter().filter_map(|call| call.phases.get(at).copied());
+        Summary::of(&mut times.collect::<Vec<f64>>()).map(micros).unwrap_or_default()
+    };
+    Phases { a: phase(0), b: phase(1), c: phase(2), d: phase(3), e: phase(4) }
+}

@@ -1,0 +1,280 @@
+//! The report of a run for a screen of 80 columns: a summary, a table for each flow with a line
+//! for each strategy, then the details.
+
+use super::live::sentence;
+use crate::base::report::{DecisionRow, RunReport, RunRow};
+use crate::base::statistics::Summary;
+use crate::base::table::{self, Align, Table, number};
+use std::time::Duration;
+
+/// Decisions that are printed.
+const DECISIONS: usize = 16;
+
+/// The whole report; `duration` is how long each strategy was to run.
+pub fn text(name: &str, duration: Duration, report: &RunReport) -> String {
+    let RunReport { report, decisions } = report;
+    let rows = &report.results;
+    let name = match report.machine.simulated() {
+        Some(on) => format!("{name} {on}"),
+        None => name.to_owned(),
+    };
+    let mut text = summary(&name, duration, rows);
+    let flows = distinct(rows.iter().map(|row| row.flow.as_str()));
+    let of = |flow: &str| rows.iter().filter(|row| row.flow == flow).collect::<Vec<&RunRow>>();
+    for flow in &flows {
+        text.push_str(&format!("\n{flow}: medians and p99 in µs\n"));
+        text.push_str(&medians(&of(flow)));
+    }
+    text.push_str(
+        "\nA copy in, B message and bell, C other core, D response noticed, E copy out\n",
+    );
+    text.push_str(&refusals(rows));
+    text.push_str(&audio(rows));
+    for flow in &flows {
+        text.push_str(&format!("\n{flow}: p99 and max in µs\n"));
+        text.push_str(&worst(&of(flow)));
+        text.push_str(&format!("\n{flow}: jitter in µs, late, throughput\n"));
+        text.push_str(&pace(&of(flow)));
+    }
+    text.push_str("\nload in % of a core\n");
+    text.push_str(&loads(rows));
+    text.push_str(&decided(rows, decisions));
+    text.push('\n');
+    for note in &report.notes {
+        text.push_str(&table::wrap("- ", note));
+    }
+    text.push_str(&table::wrap("- ", &report.machine.line()));
+    text
+}
+
+fn summary(name: &str, duration: Duration, rows: &[RunRow]) -> String {
+    let sum = |count: fn(&RunRow) -> u64| rows.iter().map(count).sum::<u64>();
+    let strategies = distinct(rows.iter().map(|row| row.strategy.as_str())).len();
+    let (differing, samples) = rows
+        .iter()
+        .filter_map(|row| row.audio.as_ref())
+        .fold((0, 0), |(differ, all), audio| (differ + audio.differing, all + audio.samples));
+    let heard = match (samples, differing) {
+        (0, _) => String::new(),
+        (_, 0) => "; audio as the codec's reference".to_owned(),
+        (_, some) => format!("; {some} samples of audio WRONG"),
+    };
+    let wrong = match sum(|row| row.wrong) {
+        0 => String::new(),
+        some => format!(", {some} WRONG"),
+    };
+    format!(
+        "{name}: {strategies} strategies, {} each\n\
+         {} sent, {} received, {} lost, {} late{wrong}{heard}\n",
+        humantime::format_duration(duration),
+        sum(|row| row.sent),
+        sum(|row| row.received),
+        sum(|row| row.lost),
+        sum(|row| row.deadline_misses),
+    )
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut all = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+/// A figure, or a dash where nothing was measured.
+fn figure(row: &RunRow, value: f64) -> String {
+    if row.received == 0 { "-".to_owned() } else { number(value) }
+}
+
+/// A figure of the phases, which fewer calls have.
+fn phase(row: &RunRow, value: f64) -> String {
+    if row.phase_calls == 0 { "-".to_owned() } else { number(value) }
+}
+
+fn phases(row: &RunRow, figure: fn(&Summary) -> f64) -> impl Iterator<Item = String> {
+    let all = &row.phases_us;
+    [all.a, all.b, all.c, all.d, all.e].map(|one| phase(row, figure(&one))).into_iter()
+}
+
+fn medians(rows: &[&RunRow]) -> String {
+    let mut table = right(&["strategy", "A", "B", "C", "D", "E", "trip", "p99", "lost"]);
+    for row in rows {
+        let mut cells = vec![row.strategy.clone()];
+        cells.extend(phases(row, |one| one.median));
+        cells.extend([figure(row, row.rtt_us.median), figure(row, row.rtt_us.p99)]);
+        cells.push(row.lost.to_string());
+        table.row(cells);
+    }
+    table.render()
+}
+
+fn worst(rows: &[&RunRow]) -> String {
+    let mut table = right(&["strategy", "", "A", "B", "C", "D", "E", "trip"]);
+    for row in rows {
+        let mut cells = vec![row.strategy.clone(), "p99".to_owned()];
+        cells.extend(phases(row, |one| one.p99));
+        cells.push(figure(row, row.rtt_us.p99));
+        table.row(cells);
+        let mut cells = vec![String::new(), "max".to_owned()];
+        cells.extend(phases(row, |one| one.max));
+        cells.push(figure(row, row.rtt_us.max));
+        table.row(cells);
+    }
+    table.render()
+}
+
+fn pace(rows: &[&RunRow]) -> String {
+    let names = ["strategy", "median", "p99", "max", "±", "late", "calls/s", "KiB/s"];
+    let mut table = right(&names);
+    for row in rows {
+        let jitter = &row.jitter_us;
+        let mut cells = vec![row.strategy.clone()];
+        cells.extend(
+            [jitter.median, jitter.p99, jitter.max, jitter.deviation].map(|v| figure(row, v)),
+        );
+        cells.push(row.deadline_misses.to_string());
+        cells.extend([row.calls_per_second, row.bytes_per_second / 1024.0].map(|v| figure(row, v)));
+        table.row(cells);
+    }
+    table.render()
+}
+
+/// The two processes carry all flows, so there is one line for each strategy.
+fn loads(rows: &[RunRow]) -> String {
+    let mut table = right(&["strategy", "caller", "callee"]);
+    let mut before = "";
+    for row in rows {
+        if row.strategy != before && row.refused.is_none() {
+            let load = &row.cpu_percent;
+            table.row(vec![row.strategy.clone(), number(load.caller), number(load.callee)]);
+            before = &row.strategy;
+        }
+    }
+    table.render()
+}
+
+/// How often flows switched, and the latest decisions.
+fn decided(rows: &[RunRow], decisions: &[DecisionRow]) -> String {
+    if decisions.is_empty() {
+        return String::new();
+    }
+    let switches: u64 = rows.iter().map(|row| row.switches).sum();
+    let mut text = format!("\n{} decisions, {switches} switches", decisions.len());
+    if decisions.len() > DECISIONS {
+        text.push_str(&format!("; the last {DECISIONS}, all with --json"));
+    }
+    text.push('\n');
+    for row in decisions.iter().skip(decisions.len().saturating_sub(DECISIONS)) {
+        text.push_str(&table::wrap("  ", &sentence(row)));
+    }
+    text
+}
+
+fn refusals(rows: &[RunRow]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        if let Some(why) = &row.refused {
+            text.push_str(&table::wrap("- ", &format!("{} {}: {why}", row.flow, row.strategy)));
+        }
+    }
+    text
+}
+
+fn audio(rows: &[RunRow]) -> String {
+    let mut text = String::new();
+    let written = rows.iter().filter_map(|row| Some((row, row.audio.as_ref()?.file.as_ref()?)));
+    for (at, (row, file)) in written.enumerate() {
+        if at == 0 {
+            text.push_str("\nreturned audio\n");
+        }
+        let verdict = match row.audio.as_ref().map_or(0, |audio| audio.differing) {
+            0 => String::new(),
+            some => format!(" ({some} samples WRONG)"),
+        };
+        text.push_str(&format!("  {file}{verdict}\n"));
+    }
+    text
+}
+
+fn right(names: &[&str]) -> Table {
+    let columns: Vec<(&str, Align)> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (*name, if at == 0 { Align::Left } else { Align::Right }))
+        .collect();
+    Table::new(&columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::machine::Machine;
+    use crate::base::report::{Audio, Phases};
+
+    fn row(strategy: &str) -> RunRow {
+        let one = Summary { median: 123.456, p99: 12_345.6, max: 98_765.4 };
+        RunRow {
+            flow: "encode".into(),
+            strategy: strategy.into(),
+            phases_us: Phases { a: one, b: one, c: one, d: one, e: one },
+            phase_calls: 999,
+            rtt_us: one,
+            calls_per_second: 1_000_000.0,
+            bytes_per_second: 5e9,
+            sent: 1000,
+            received: 999,
+            lost: 1,
+            deadline_misses: 2,
+            audio: Some(Audio { file: None, samples: 160, differing: 0 }),
+            ..RunRow::default()
+        }
+    }
+
+    #[test]
+    fn it_fits_eighty_columns_and_says_the_sum_first() {
+        let machine = Machine {
+            cpu: "Fast 1".into(),
+            cores: 2,
+            kernel: "6.1.0".into(),
+            virtualised: true,
+            ..Machine::default()
+        };
+        let refused = RunRow {
+            flow: "encode".into(),
+            strategy: "in_place/poll".into(),
+            refused: Some("there is no memory of that placement".into()),
+            ..RunRow::default()
+        };
+        let rows = vec![row("copy_engine/coalesced/external"), row("copy/spin/internal"), refused];
+        let mut report = crate::base::report::Report::new("run", machine, rows);
+        report
+            .notes
+            .push("a note that is long enough to need a second line on a screen ".repeat(2));
+        let switch = crate::base::report::SwitchRow {
+            flow: "encode".into(),
+            to: "copy_batched/interrupt/external".into(),
+            ..Default::default()
+        };
+        let decision = DecisionRow {
+            cause: "arrived".into(),
+            flow: Some("encode".into()),
+            reason: "saves".into(),
+            switches: vec![switch],
+            ..DecisionRow::default()
+        };
+        let report = RunReport { report, decisions: vec![decision; 20] };
+        let text = text("voice", Duration::from_secs(2), &report);
+        assert!(text.contains("20 decisions, 0 switches; the last 16, all with --json"), "{text}");
+        assert!(text.contains("encode arrived: saves: encode to copy_batched/"), "{text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let first = "voice: 3 strategies, 2s each\n2000 sent, 1998 received, 2 lost, 4 late";
+        assert!(text.starts_with(first), "{text}");
+        assert!(text.contains("audio as the codec's reference"), "{text}");
+        assert!(text.contains("no memory of that placement"), "{text}");
+    }
+}

@@ -1,0 +1,175 @@
+//! `narrows sweep`: a grid of chips, strategies and traffic, simulated point by point on all cores
+//! of this machine.
+//!
+//! Each point is built and run inside one thread, and depends on nothing but its place in the grid.
+//! So the rows are the same, whatever the number of threads and however often the sweep was
+//! interrupted.
+
+mod file;
+mod fingerprint;
+pub mod flags;
+mod grid;
+mod journal;
+mod point;
+mod rows;
+mod set;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use crate::base::failure::{Failure, Kind};
+use crate::base::machine::{Machine, Root};
+use crate::base::options::Global;
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::experiments::run::catch_signals;
+use crate::rig::sim;
+use file::Sweep;
+use flags::Sweep as Args;
+use grid::Grid;
+use journal::Journal;
+use rows::{Columns, Row};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+/// Goes through a sweep and prints what came of it.
+///
+/// # Errors
+/// The sweep is not possible, its rows cannot be written, a point failed, or the user stopped it.
+/// What was simulated until then is in the file.
+pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
+    sensible(global)?;
+    let sweep = file::read(&args.sweep)?;
+    let grid = Grid::new(&sweep, |chip| sim::cores(global, chip).map(|_| ()))?;
+    let path = args.out.clone().unwrap_or_else(|| usual_file(&args.sweep));
+    let columns = Columns::new(&sweep, fingerprint(global, &sweep));
+    let mut journal = Journal::open(&path, columns, &grid)?;
+    let kept = journal.points.len();
+    let stop = catch_signals()?;
+    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
+    let threads = threads.map_or(1, NonZero::get);
+    let failed = simulate(global, &grid, &mut journal, threads, &stop)?;
+    journal.close(args.json_lines.as_deref())?;
+    let ended = ended(&grid, &journal, failed);
+    if global.json {
+        let rows: Vec<_> = journal.rows().map(|row| journal.columns.named(row)).collect();
+        let machine = Machine::look(&Root::default());
+        let mut report = Report::new("sweep", machine, rows);
+        report.notes.extend(ended.as_ref().err().map(ToString::to_string));
+        report.print()?;
+    } else {
+        let files = [Some(path.as_path()), args.json_lines.as_deref()];
+        let files: Vec<&Path> = files.into_iter().flatten().collect();
+        output::print(text::text(&grid, &journal, kept, &files).as_bytes())?;
+    }
+    ended
+}
+
+/// Whether every flag that was given means something to a simulated chip.
+fn sensible(global: &Global) -> Result<(), Failure> {
+    let flags = [("--priority", global.priority.is_some()), ("--lock-memory", global.lock_memory)];
+    match flags.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            let text = format!("{flag} is for this machine, not for simulated chips: leave it out");
+            Err(Failure::new(Kind::Usage, text))
+        }
+    }
+}
+
+fn usual_file(sweep: &Path) -> PathBuf {
+    Path::new(sweep.file_stem().unwrap_or(sweep.as_os_str())).with_extension("csv")
+}
+
+/// Of all that the rows depend on.
+fn fingerprint(global: &Global, sweep: &Sweep) -> String {
+    let mut print = sweep.fingerprint;
+    print.add(format!("{:?}", global.cores).as_bytes());
+    print.to_string()
+}
+
+/// What a thread says of a point: its rows, or why there are none. Neither where it was stopped.
+type Said = (usize, Result<Option<Vec<Row>>, Failure>);
+
+/// Simulates the points that are missing. Those that failed, in the order of the grid.
+fn simulate(
+    global: &Global,
+    grid: &Grid<'_>,
+    journal: &mut Journal,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Vec<(usize, Failure)>, Failure> {
+    let missing: Vec<usize> =
+        (0..grid.points).filter(|point| !journal.points.contains_key(point)).collect();
+    let progress = Progress::new(grid.points as u64, global.json);
+    progress.reach(journal.points.len() as u64);
+    let (columns, next) = (journal.columns.clone(), AtomicUsize::new(0));
+    let work = |say: Sender<Said>| {
+        while let Some(number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let simulated = grid.point(*number).and_then(|point| {
+                let figures = point::simulate(global, &point, stop)?;
+                let rows = |all: Vec<point::Figures>| {
+                    all.iter().map(|one| columns.row(&point, one)).collect()
+                };
+                Ok(figures.map(rows))
+            });
+            // Who listens no longer has failed and says so.
+            if say.send((*number, simulated)).is_err() {
+                return;
+            }
+        }
+    };
+    let mut failed = Vec::new();
+    std::thread::scope(|scope| {
+        let (say, said) = channel::<Said>();
+        for _ in 0..threads.min(missing.len()) {
+            let say = say.clone();
+            scope.spawn(|| work(say));
+        }
+        drop(say);
+        for (number, simulated) in said {
+            match simulated {
+                Ok(None) => {}
+                Ok(Some(rows)) => {
+                    progress.say(&text::of(&journal.columns, rows.first()));
+                    journal.add(number, rows)?;
+                }
+                Err(failure) => failed.push((number, failure)),
+            }
+            progress.reach((journal.points.len() + failed.len()) as u64);
+        }
+        Ok(())
+    })?;
+    failed.sort_by_key(|(number, _)| *number);
+    Ok(failed)
+}
+
+/// How a sweep ended.
+fn ended(grid: &Grid<'_>, journal: &Journal, failed: Vec<(usize, Failure)>) -> Result<(), Failure> {
+    let (count, points) = (failed.len(), grid.points);
+    if let Some((number, failure)) = failed.into_iter().next() {
+        let text = match count {
+            1 => format!("point {number} failed and has no row: {failure}"),
+            _ => format!(
+                "{count} of {points} points failed and have no rows, the first point {number}: \
+                 {failure}"
+            ),
+        };
+        return Err(Failure::new(failure.kind, text));
+    }
+    match points - journal.points.len() {
+        0 => Ok(()),
+        missing => {
+            let text = format!(
+                "stopped with {missing} of {points} points to go: the same command goes on there"
+            );
+            Err(Failure::new(Kind::Stopped, text))
+        }
+    }
+}

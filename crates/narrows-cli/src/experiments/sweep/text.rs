@@ -1,0 +1,83 @@
+//! What a sweep says on the screen: what there is, then the rows as far as they fit a screen.
+
+use super::grid::Grid;
+use super::journal::Journal;
+use super::rows::{Columns, Row};
+use crate::base::table::{Align, Table, number, wrap};
+use std::path::Path;
+
+/// Rows that are shown at most; all of them are in the file.
+const ROWS: usize = 40;
+
+/// A row's place in the grid, in short.
+pub(super) fn of(columns: &Columns, row: Option<&Row>) -> String {
+    let Some(row) = row else { return String::new() };
+    let cell = |name| columns.cell(row, name);
+    format!("{} {} {} {}", cell("platform"), cell("strategy"), cell("workload"), cell("bytes"))
+}
+
+/// The summary and the table.
+pub(super) fn text(grid: &Grid<'_>, journal: &Journal, kept: usize, files: &[&Path]) -> String {
+    let (columns, done) = (&journal.columns, journal.points.len());
+    let name = grid.sweep.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    let mut lines = format!("{name}: {done} of {} points, {kept} from before", grid.points);
+    lines += &format!("; {} in {}", rows(journal.rows().count()), files.join(" and "));
+    let mut text = wrap("", &lines);
+    let refused = journal.rows().map(|row| columns.cell(row, "refused"));
+    let refused: Vec<&str> = refused.filter(|why| !why.is_empty()).collect();
+    if let Some(first) = refused.first() {
+        let words = format!("{} without figures, the first because {first}", rows(refused.len()));
+        text += &wrap("", &words);
+    }
+    text.push('\n');
+    text + &table(grid, journal)
+}
+
+fn rows(count: usize) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+}
+
+fn table(grid: &Grid<'_>, journal: &Journal) -> String {
+    let columns = &journal.columns;
+    let figures = |row: &&Row| columns.cell(row, "refused").is_empty();
+    let rows: Vec<&Row> = journal.rows().filter(figures).collect();
+    let keys: Vec<&str> = grid.sweep.settings.iter().map(|one| one.key.as_str()).collect();
+    // What is the same in all rows is no news.
+    let named =
+        ["platform"].into_iter().chain(keys).chain(["strategy", "workload", "flow", "bytes"]);
+    let differs = |name: &&str| {
+        let mut cells = rows.iter().map(|row| columns.cell(row, name));
+        let first = cells.next();
+        cells.any(|cell| Some(cell) != first)
+    };
+    let mut named: Vec<&str> = named.filter(differs).collect();
+    if named.is_empty() {
+        named.push("platform");
+    }
+    // The keys, which may be long and many, take one column.
+    let mut table = Table::new(&[
+        (&named.join(", "), Align::Left),
+        ("trip µs", Align::Right),
+        ("p99", Align::Right),
+        ("load %", Align::Right),
+    ]);
+    for row in rows.iter().take(ROWS) {
+        let figure = |name, unit| {
+            let figure = columns.cell(row, name).parse::<f64>();
+            number(figure.map_or(0.0, |figure| figure / unit))
+        };
+        let place: Vec<&str> = named.iter().map(|name| columns.cell(row, name)).collect();
+        table.row(vec![
+            place.join(", "),
+            figure("rtt_median_ns", 1e3),
+            figure("rtt_p99_ns", 1e3),
+            format!("{}, {}", figure("caller_percent", 1.0), figure("callee_percent", 1.0)),
+        ]);
+    }
+    let more = match rows.len().saturating_sub(ROWS) {
+        0 => String::new(),
+        more => format!("and {more} more\n"),
+    };
+    table.render() + &more
+}

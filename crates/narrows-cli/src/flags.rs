@@ -1,0 +1,208 @@
+//! The command line, defined once: help, man page and completions all come from here.
+
+use crate::answers::doctor::flags::Doctor;
+use crate::answers::tune;
+use crate::base::failure::exit_codes;
+use crate::base::options::Global;
+use crate::experiments::bench::flags::Bench;
+use crate::experiments::bench::traffic::flags::Partner;
+use crate::experiments::mcapi::flags::Mcapi;
+use crate::experiments::papers::flags::Papers;
+use crate::experiments::run::flags::Run;
+use crate::experiments::{calibrate, sweep};
+use crate::formats::platform::flags as platform;
+use crate::rig::callee::flags::Callee;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Message passing between the cores of asymmetric chips.
+///
+/// Carries the traffic of a workload file to another core and back, measures every step of
+/// the way, and compares the ways to go.
+#[derive(Debug, Parser)]
+#[command(
+    name = "narrows",
+    version,
+    max_term_width = 80,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{}", exit_codes())
+)]
+pub struct Flags {
+    /// What every subcommand takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  narrows run                           speech to the other core and back
+  narrows run --strategy all --out out  the same by every strategy
+  narrows bench pingpong --bytes 48     round trips beside their limit
+  narrows doctor                        what spoils measurements here";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Carry a workload to another core and back, phase by phase
+    Run(Run),
+    /// Measure the stack beside what the machine itself allows
+    Bench(Bench),
+    /// Say what here spoils a measurement, and what to do about it
+    Doctor(Doctor),
+    /// List, check and draw the chips that can be simulated
+    #[command(
+        subcommand_required = true,
+        arg_required_else_help = true,
+        disable_help_subcommand = true,
+        after_help = platform::EXAMPLES
+    )]
+    Platform {
+        /// What to do.
+        #[command(subcommand)]
+        what: platform::Platform,
+    },
+    /// Measure this machine, and write a platform file to simulate it with
+    Calibrate(calibrate::flags::Calibrate),
+    /// Simulate a grid of chips, strategies and traffic, and write a table
+    Sweep(sweep::flags::Sweep),
+    /// Choose the strategy of every flow of a workload, by a model of what each costs
+    Tune(tune::flags::Tune),
+    /// Put published figures beside those of the simulator
+    Papers(Papers),
+    /// Run programs written to MCAPI on the cores of a simulated chip
+    Mcapi(Mcapi),
+    /// Write the manual pages
+    Man(Man),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// The other core's process; started by run and bench themselves
+    #[command(hide = true)]
+    Callee(Callee),
+    /// The other process of bench storm and bench soak; started by them
+    #[command(hide = true)]
+    Partner(Partner),
+}
+
+/// What `man` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows man | man -l -
+  narrows man --out ~/.local/share/man/man1")]
+pub struct Man {
+    /// Write one page per subcommand here, instead of the main page to the screen
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// What `completions` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows completions bash > ~/.local/share/bash-completion/completions/narrows
+  narrows completions fish > ~/.config/fish/completions/narrows.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// The definition itself, for help, man page and completions.
+pub fn definition() -> clap::Command {
+    Flags::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::bench::choice::Word;
+    use crate::formats::strategy::Policy;
+    use crate::formats::values::duration;
+    use std::time::Duration;
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition().debug_assert();
+    }
+
+    fn parse(line: &str) -> Result<Flags, clap::Error> {
+        Flags::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn run_takes_its_defaults() {
+        let flags = parse("narrows run").unwrap();
+        let Command::Run(run) = flags.command else {
+            panic!("not run");
+        };
+        assert_eq!(run.workload, PathBuf::from("workloads/voice.toml"));
+        assert!(run.strategy.is_empty() && run.duration.is_none() && run.out.is_none());
+    }
+
+    #[test]
+    fn lists_and_durations_parse() {
+        let flags =
+            parse("narrows bench pingpong --transfer copy,in_place --bytes 48,4096").unwrap();
+        let Command::Bench(bench) = flags.command else {
+            panic!("not bench");
+        };
+        let names: Vec<String> = bench.transfer.iter().map(Word::to_string).collect();
+        assert_eq!(names, ["copy", "in_place"]);
+        assert_eq!(bench.bytes, [48, 4096]);
+        for (text, expected) in [("20ms", 20_000), ("10s", 10_000_000), ("500us", 500)] {
+            assert_eq!(duration(text), Ok(Duration::from_micros(expected)));
+        }
+    }
+
+    #[test]
+    fn names_of_strategies_add_up() {
+        let flags = parse("narrows run --strategy copy,in_place/spin,copy/hybrid").unwrap();
+        let Command::Run(run) = flags.command else {
+            panic!("not run");
+        };
+        let names: Vec<String> = run.strategies().iter().map(Policy::to_string).collect();
+        assert_eq!(names, ["copy/hybrid/external", "in_place/spin/external"]);
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        for line in [
+            "narrows run --duration 0s",
+            "narrows run --duration -3ms",
+            "narrows run --strategy nonsense",
+            "narrows run --memory 1.5KiB",
+            "narrows run --memory -1",
+            "narrows run --memory 5000000KiB",
+            "narrows bench pingpong --bytes 0",
+            "narrows bench pingpong --bytes 16777216",
+            "narrows --cores 1,1 doctor",
+            "narrows --priority 100 doctor",
+            "narrows bench nothing",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn help_fits_eighty_columns() {
+        let mut names: Vec<String> = vec![String::new()];
+        for sub in definition().get_subcommands() {
+            names.push(sub.get_name().to_owned());
+            let below = sub.get_subcommands();
+            names.extend(below.map(|one| format!("{} {}", sub.get_name(), one.get_name())));
+        }
+        for name in names {
+            for flag in ["-h", "--help"] {
+                let error = parse(&format!("narrows {name} {flag}")).unwrap_err();
+                for line in error.to_string().lines() {
+                    assert!(line.chars().count() <= 80, "narrows {name} {flag}: {line}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The bytes of a flow's requests.
+
+use super::{Flow, Work};
+use crate::formats::functions::{ORDER_BYTES, Order};
+
+/// Makes the requests of a flow that does not follow another; allocates nothing.
+pub struct Requests<'a> {
+    work: Work,
+    request: usize,
+    response: usize,
+    samples: Option<&'a [i16]>,
+}
+
+impl<'a> Requests<'a> {
+    /// The requests of `flow`; `samples` are those of its input, if it has one.
+    pub fn new(flow: &Flow, samples: Option<&'a [i16]>) -> Requests<'a> {
+        Requests {
+            work: flow.work,
+            request: flow.request,
+            response: flow.response,
+            samples: samples.filter(|samples| !samples.is_empty()),
+        }
+    }
+
+    /// Requests and responses have so many bytes from now on.
+    pub fn resize(&mut self, request: usize, response: usize) {
+        (self.request, self.response) = (request, response);
+    }
+
+    /// Bytes of a request.
+    pub fn bytes(&self) -> usize {
+        self.request
+    }
+
+    /// How many requests one pass over the input takes; `None` without an input.
+    pub fn in_a_pass(&self) -> Option<u64> {
+        Some(self.samples?.len().div_ceil(self.samples_each()) as u64)
+    }
+
+    /// Writes request number `call` (from 0) into `room`, which is as long as a request is;
+    /// a room of another length is filled as far as it goes.
+    ///
+    /// Requests that carry an input are cut from it, begun again when it ends; the last one
+    /// before that is filled up with silence. Others carry an order, or a pattern that differs
+    /// from call to call, so that an answer to another call does not pass for this one's.
+    pub fn write(&self, call: u64, room: &mut [u8]) {
+        if let (Some(samples), Some(pass)) = (self.samples, self.in_a_pass()) {
+            let start = usize::try_from(call % pass).map_or(0, |frame| frame * self.samples_each());
+            let frame = samples.get(start..).unwrap_or_default();
+            let frame = frame.iter().copied().chain(std::iter::repeat(0));
+            for (bytes, sample) in room.chunks_mut(2).zip(frame) {
+                for (byte, half) in bytes.iter_mut().zip(sample.to_le_bytes()) {
+                    *byte = half;
+                }
+            }
+            return;
+        }
+        for (at, byte) in room.iter_mut().enumerate() {
+            *byte = (at as u8).wrapping_mul(3).wrapping_add(call as u8);
+        }
+        let busy_ns = match self.work {
+            Work::Busy(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            Work::Log => 0,
+            _ => return,
+        };
+        let order = Order {
+            busy_ns,
+            response: u32::try_from(self.response).unwrap_or(u32::MAX),
+            call: call as u32,
+        };
+        if let Some(room) = room.get_mut(..ORDER_BYTES) {
+            room.copy_from_slice(&order.to_bytes());
+        }
+    }
+
+    fn samples_each(&self) -> usize {
+        (self.request / 2).max(1)
+    }
+}

@@ -1,0 +1,80 @@
+//! What a call takes more that finds nothing in the caches: the first on a chip that has just begun. And,
+//! if that is more, one whose block and private memory want the same lines of a cache.
+
+use super::{Bench, LEAST_BYTES, LONG, Load, strategy};
+use crate::base::failure::Failure;
+use crate::base::options::Global;
+use crate::rig::place::Place;
+use crate::rig::sim;
+use narrows_sim::chip::Chip;
+use narrows_tune::model::{Access, Parameters};
+
+/// Adds what was measured cold, on the same cores of the chip, to what was measured warm.
+///
+/// # Errors
+/// What [`sim`] refuses.
+pub(crate) fn cold(
+    global: &Global,
+    chip: &Chip,
+    parameters: &mut Parameters<f64>,
+) -> Result<(), Failure> {
+    let needs = sim::Needs { longest: LONG, ..sim::Needs::default() };
+    let more = |how, placement, request, response| {
+        sim::run(global, chip, &needs, |mut peer| {
+            let mut bench = Bench::new(&mut peer, 1)?;
+            let longest = bench.longest(placement);
+            bench.first(how, placement, request, response, longest)
+        })
+    };
+    let (hows, placements) = (["interrupt", "spin"], ["external", "internal"]);
+    for (how, placement) in hows.into_iter().flat_map(|how| placements.map(|one| (how, one))) {
+        let code = more(how, placement, LEAST_BYTES, LEAST_BYTES)?;
+        let out = more(how, placement, LONG, LEAST_BYTES)?;
+        let back = more(how, placement, LEAST_BYTES, LONG)?;
+        for (number, side) in
+            [&mut parameters.caller, &mut parameters.callee].into_iter().enumerate()
+        {
+            let byte = |one: &Cold| ((one.more[number] - code.more[number]) / one.bytes).max(0.0);
+            let (out, back) = (byte(&out), byte(&back));
+            let (write, read) = if number == 0 { (out, back) } else { (back, out) };
+            let Access { write: w, read: r, block } = side.cold;
+            side.cold = Access {
+                write: write.max(w),
+                read: read.max(r),
+                block: code.more[number].max(block),
+            };
+        }
+    }
+    Ok(())
+}
+
+/// What the first call took more of either side, and how many bytes were its longer side.
+struct Cold {
+    more: [f64; 2],
+    bytes: f64,
+}
+
+impl<P: Place> Bench<'_, P> {
+    /// The first call of a place, beside those that follow; its sides as long as blocks are at most.
+    fn first(
+        &mut self,
+        notification: &str,
+        placement: &str,
+        request: usize,
+        response: usize,
+        longest: usize,
+    ) -> Result<Cold, Failure> {
+        let (request, response) = (request.min(longest), response.min(longest));
+        let by = strategy(&format!("copy_batched/{notification}/{placement}"));
+        let bytes = request.max(response) as f64;
+        if longest <= LEAST_BYTES {
+            return Ok(Cold { more: [0.0; 2], bytes });
+        }
+        let load = Load::of(request, response);
+        let cold = self.round(by, load, (0, 1))?;
+        let warm = self.point(by, load)?;
+        let caller = (cold.caller - warm.caller).max(0.0);
+        let all = (cold.trip.max(warm.longest) - warm.trip).max(caller);
+        Ok(Cold { more: [caller, all - caller], bytes })
+    }
+}

@@ -1,0 +1,351 @@
+//! A node of this machine whose frames go by one of the five drivers: what is below a test case's
+//! signals instead of a LINX node of `narrows_host`. Doorbells are the platform's, copy engines
+//! threads of the receiver's, and everything else is the stack's.
+
+use std::collections::VecDeque;
+
+use narrows::connection::flattened::Flattened;
+use narrows::connection::point_to_point::{PointToPoint, Waiting};
+use narrows::connection::{Arrived, Refused, Settings, Signal};
+use narrows::driver::area::Copies;
+use narrows::link::Name;
+use narrows::platform::{Connected, Event, Instant, Platform};
+use narrows_host::Host;
+use narrows_host::area::{Block, Hand, Shape, Unit};
+
+use super::way::Way;
+use crate::formats::linx::{Counter, DriverName, Stack};
+use crate::rig::linx::driver::{Driver, Taken, acknowledges};
+
+/// Places of a connection's queue.
+const QUEUE: usize = 128;
+/// Buffers for frames that were copied off the area and not looked at.
+const BUFFERS: usize = 16;
+/// Signals that a window lets through.
+const WIDE: u16 = 1024;
+const NARROW: u16 = 8;
+/// Frames that may wait before interrupts are masked.
+const MOST_WAITING: usize = 4;
+/// No connection here asks for the time.
+const NOW: Instant = Instant(0);
+
+/// How a node is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    pub driver: DriverName,
+    pub stack: Stack,
+    pub counter: Option<Counter>,
+    pub shape: Shape,
+}
+
+enum Link {
+    Layered(PointToPoint<Block, Vec<Waiting<Block>>>),
+    Flat(Flattened),
+}
+
+/// A signal that is to be sent, or has come: with whom, where it is, how long, and its number.
+#[derive(Debug)]
+pub struct Letter {
+    pub peer: usize,
+    pub block: Block,
+    pub len: usize,
+    pub id: u32,
+}
+
+/// What is between this node and another.
+struct Side {
+    unit: Unit,
+    driver: Driver<Hand>,
+    link: Link,
+    /// A frame was sent and its acknowledgement has not been seen.
+    awaits: bool,
+    /// Signals that were sent and may still be read.
+    held: Vec<Block>,
+    /// Frames that wait for the connection's receiver, and buffers for more.
+    taken: VecDeque<Taken<Block>>,
+    buffers: Vec<Block>,
+    /// Whether there was no buffer for the next frame.
+    stalled: bool,
+    /// Whether the connection has something to say that had no room.
+    owes: bool,
+    gone: bool,
+}
+
+/// How an attempt to send a signal went.
+pub enum Attempt {
+    Sent,
+    /// There is no room: the signal.
+    Full(Letter),
+    /// The other side is gone, or takes no such signal.
+    Failed,
+}
+
+/// The units of a node, and the signals that have come.
+pub struct Station {
+    setup: Setup,
+    sides: Vec<Side>,
+    pub inbox: VecDeque<Letter>,
+}
+
+impl Station {
+    pub fn new(setup: Setup) -> Station {
+        Station { setup, sides: Vec::new(), inbox: VecDeque::new() }
+    }
+
+    /// Does what there is to do at the rendezvous. False if a link cannot be used.
+    pub fn hear(&mut self, host: &Host) -> bool {
+        let mut fits = true;
+        while let Some(event) = host.event() {
+            match event {
+                Ok(Event::Connected(link)) => fits &= self.connected(host, link).is_some(),
+                Ok(Event::Lost { key, .. }) => {
+                    let of = |side: &&mut Side| side.unit.key == key;
+                    self.sides.iter_mut().filter(of).for_each(|side| side.gone = true);
+                }
+                Err(_) => fits = false,
+            }
+        }
+        fits
+    }
+
+    fn connected(&mut self, host: &Host, link: Connected<Host>) -> Option<()> {
+        let Setup { driver, stack, counter, shape } = self.setup;
+        let mut unit = Unit::new(shape, link)?;
+        let acknowledges = acknowledges(driver);
+        let driver = match driver {
+            DriverName::ShmAck | DriverName::ShmNoack => {
+                Driver::Copied(unit.copied(Copies::Both, acknowledges).ok()?)
+            }
+            DriverName::SingleCopy => {
+                Driver::Copied(unit.copied(Copies::Receiver, acknowledges).ok()?)
+            }
+            DriverName::DmaAck | DriverName::DmaNoack => {
+                Driver::Gathered(unit.gathered(host, acknowledges).ok()?)
+            }
+        };
+        let window = if counter == Some(Counter::Window) { NARROW } else { WIDE };
+        let settings = Settings { window, longest: 1 << 17, ..Settings::default() };
+        let link = match stack {
+            Stack::Layered => {
+                let queue = (0..QUEUE).map(|_| None).collect();
+                Link::Layered(PointToPoint::new(queue, settings, NOW))
+            }
+            Stack::Flat => Link::Flat(Flattened::new(settings, driver.mtu(), NOW)),
+        };
+        let buffers = match stack {
+            Stack::Layered => (0..BUFFERS).filter_map(|_| unit.make()).collect(),
+            Stack::Flat => Vec::new(),
+        };
+        self.sides.push(Side {
+            unit,
+            driver,
+            link,
+            awaits: false,
+            held: Vec::new(),
+            taken: VecDeque::new(),
+            buffers,
+            stalled: false,
+            owes: false,
+            gone: false,
+        });
+        let new = self.sides.len() - 1;
+        self.transmit(new);
+        Some(())
+    }
+
+    /// The unit to a node of this name, if it is linked.
+    pub fn find(&self, name: &Name) -> Option<usize> {
+        self.sides.iter().position(|side| side.unit.name == *name)
+    }
+
+    /// Whether who has no room has to look for it, as nobody rings when there is.
+    pub fn must_look(&self) -> bool {
+        !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.awaits)
+    }
+
+    /// Whether something waits that nobody will ring for: what a connection has to say, frames for which
+    /// there was no buffer, signals that are read after their frames were acknowledged.
+    pub fn owes(&self) -> bool {
+        self.sides.iter().any(|side| side.owes || side.stalled || !side.held.is_empty())
+    }
+
+    /// A signal to be filled, if there is memory.
+    pub fn make(&mut self, peer: usize, len: usize, id: u32) -> Option<Letter> {
+        let block = self.sides.get_mut(peer)?.unit.make()?;
+        Some(Letter { peer, block, len, id })
+    }
+
+    pub fn write(&self, letter: &Letter, at: usize, from: &[u8]) -> Option<()> {
+        self.sides.get(letter.peer)?.unit.write(&letter.block, at, from).ok()
+    }
+
+    pub fn read(&self, letter: &Letter, at: usize, to: &mut [u8]) -> Option<()> {
+        self.sides.get(letter.peer)?.unit.read(&letter.block, at, to).ok()
+    }
+
+    /// Notes that the application has used a signal up.
+    pub fn used(&mut self, letter: Letter) {
+        let Some(side) = self.sides.get_mut(letter.peer) else { return };
+        side.unit.give(letter.block);
+        let say = match &mut side.link {
+            Link::Layered(link) => link.give_back(1),
+            Link::Flat(link) => link.give_back(1),
+        };
+        if say {
+            self.transmit(letter.peer);
+        }
+    }
+
+    /// Sends a signal, or gives it to a connection that queues it.
+    pub fn send(&mut self, letter: Letter) -> Attempt {
+        let peer = letter.peer;
+        let Some(side) = self.sides.get_mut(peer).filter(|side| !side.gone) else {
+            return Attempt::Failed;
+        };
+        let Letter { block, len, id, .. } = letter;
+        let back = |block| Attempt::Full(Letter { peer, block, len, id });
+        let (from, to) = (id, 1);
+        let Side { driver, link, awaits, held, .. } = side;
+        match link {
+            Link::Layered(link) => match link.send(Signal { from, to, len, buffer: block }) {
+                Ok(()) => {
+                    self.transmit(peer);
+                    Attempt::Sent
+                }
+                Err((Refused::Full, signal)) => {
+                    self.transmit(peer);
+                    back(signal.buffer)
+                }
+                Err(_) => Attempt::Failed,
+            },
+            Link::Flat(link) => {
+                let mut way = Way { driver, awaits, taken: None };
+                match link.send(&mut way, NOW, Signal { from, to, len, buffer: &block }) {
+                    Ok(()) => {
+                        held.push(block);
+                        side.reclaim();
+                        Attempt::Sent
+                    }
+                    Err(Refused::Full) => back(block),
+                    Err(_) => Attempt::Failed,
+                }
+            }
+        }
+    }
+
+    /// Sends what a connection has to send. False if something is left that no acknowledgement's
+    /// interrupt will see to.
+    pub fn transmit(&mut self, peer: usize) -> bool {
+        let Some(side) = self.sides.get_mut(peer).filter(|side| !side.gone) else { return true };
+        let Side { driver, link, awaits, held, .. } = side;
+        let mut way = Way { driver, awaits, taken: None };
+        let all = match link {
+            Link::Layered(link) => {
+                link.transmit(&mut way, NOW, |signal, _| held.push(signal.buffer))
+            }
+            Link::Flat(link) => link.attend(&mut way, NOW),
+        };
+        side.reclaim();
+        let told = self.setup.driver.acknowledges() && side.awaits;
+        side.owes = !(all || told);
+        !side.owes
+    }
+
+    /// Does an interrupt routine's work: sees acknowledgements and takes frames off their drivers, layered
+    /// for the receiver and flat all the way. Whether frames wait for the receiver.
+    pub fn serve(&mut self) -> bool {
+        let mut any = false;
+        for peer in 0..self.sides.len() {
+            let Some(side) = self.sides.get_mut(peer) else { break };
+            if side.awaits && side.driver.acknowledged() {
+                side.awaits = false;
+            }
+            match self.setup.stack {
+                Stack::Layered => {
+                    let most = match self.setup.counter {
+                        Some(Counter::Mask) => MOST_WAITING,
+                        _ => usize::MAX,
+                    };
+                    while side.taken.len() < most && side.driver.look() {
+                        match side.driver.detach(&mut side.buffers) {
+                            Ok(taken) => side.taken.push_back(taken),
+                            Err(_) => break,
+                        }
+                    }
+                    side.stalled = side.driver.look();
+                    any |= !side.taken.is_empty();
+                }
+                Stack::Flat => {
+                    let next = |side: &mut Side| side.driver.look().then(|| side.driver.straight());
+                    while let Some(taken) = self.sides.get_mut(peer).and_then(next).flatten() {
+                        if !self.arrived(peer, taken) {
+                            break;
+                        }
+                    }
+                }
+            }
+            self.transmit(peer);
+        }
+        any
+    }
+
+    /// Does the connection's receiver's work on one frame that was taken off. False if there is none, or
+    /// it has to wait.
+    pub fn work_off(&mut self) -> bool {
+        let mut sides = self.sides.iter_mut().enumerate();
+        let next = sides.find_map(|(peer, side)| Some((peer, side.taken.pop_front()?)));
+        let Some((peer, taken)) = next else { return false };
+        let took = self.arrived(peer, taken);
+        // The peer may have given signals back.
+        self.transmit(peer);
+        took
+    }
+
+    /// How many frames wait for the connection's receiver.
+    pub fn waiting(&self) -> usize {
+        self.sides.iter().map(|side| side.taken.len()).sum()
+    }
+
+    /// Whether the interrupt routine left frames that it could take now.
+    pub fn stalled(&self) -> bool {
+        let few = |side: &Side| side.taken.len() <= 1 && (!side.buffers.is_empty());
+        let gathered = |side: &Side| matches!(side.driver, Driver::Gathered(_));
+        self.sides.iter().any(|side| side.stalled && (few(side) || gathered(side)))
+    }
+
+    /// A frame goes up. False if there is no memory for it.
+    fn arrived(&mut self, peer: usize, taken: Taken<Block>) -> bool {
+        let Some(side) = self.sides.get_mut(peer) else { return false };
+        let there = taken.there;
+        let Side { unit, driver, link, awaits, buffers, .. } = side;
+        let mut way = Way { driver, awaits, taken: Some((taken, buffers)) };
+        let arrived = match link {
+            Link::Layered(link) => link.receive(&mut way, NOW, |_| unit.make()),
+            Link::Flat(link) => link.receive(&mut way, NOW, |_| unit.make()),
+        };
+        // No memory for it: it is the next again.
+        let left = way.taken.take().map(|(taken, _)| taken);
+        let took = left.is_none();
+        if let Some(taken) = left.filter(|_| !there) {
+            side.taken.push_front(taken);
+        }
+        match arrived {
+            Arrived::Signal(Signal { from, len, buffer, .. }) => {
+                self.inbox.push_back(Letter { peer, block: buffer, len, id: from });
+            }
+            Arrived::Down(_) => side.gone = true,
+            _ => {}
+        }
+        took
+    }
+}
+
+impl Side {
+    /// Gives the memory of signals back that nobody reads any more.
+    fn reclaim(&mut self) {
+        if !self.held.is_empty() && !self.driver.holds() {
+            let unit = &mut self.unit;
+            self.held.drain(..).for_each(|block| unit.give(block));
+        }
+    }
+}

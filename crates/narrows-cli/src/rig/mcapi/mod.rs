@@ -1,0 +1,6 @@
+//! Both sides of the C library: the calls that are measured, who makes them, and nodes of simulated
+//! cores.
+
+pub(crate) mod calls;
+pub(crate) mod home;
+pub(crate) mod side;

@@ -1,0 +1,307 @@
+//! Addresses of a node's endpoints, of those of others that it knows, and of its links; and what is
+//! attached to them.
+
+use super::hunts::Owner;
+use super::links::bit;
+use super::{Adaption, Handler, HandlerError, Misled};
+use crate::connection::Signal;
+use crate::name::Name;
+use crate::platform::Platform;
+
+/// An address of an endpoint, of this node or another, that is valid on this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Spid(pub u32);
+
+impl Spid {
+    /// Nobody.
+    pub const NONE: Spid = Spid(0);
+}
+
+/// What an address stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Free,
+    /// An endpoint of this node.
+    Endpoint(Option<Name>),
+    /// An endpoint at the other end of a link, and its address there.
+    Remote {
+        link: u16,
+        spid: Spid,
+    },
+    /// A link itself.
+    Link(u16),
+    /// What is not there any more; its place is used again when no other is free.
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub what: What,
+    /// Tells the addresses of one place apart.
+    life: u16,
+    /// Links that are still to be told that this is gone, a bit each.
+    pub untold: u32,
+}
+
+impl Entry {
+    pub const FREE: Entry = Entry { what: What::Free, life: 0, untold: 0 };
+}
+
+pub(super) struct Attach<B> {
+    pub number: u32,
+    pub owner: Spid,
+    pub target: Spid,
+    pub len: usize,
+    pub buffer: B,
+}
+
+impl<P: Platform, B> Handler<P, B> {
+    /// Opens an endpoint. Hunts for its name end.
+    ///
+    /// # Errors
+    /// [`HandlerError::Duplicate`] or [`HandlerError::Full`].
+    pub fn open<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        name: Option<Name>,
+    ) -> Result<Spid, HandlerError> {
+        if name.is_some_and(|name| self.local(&name).is_some()) {
+            return Err(HandlerError::Duplicate);
+        }
+        let spid = self.insert(What::Endpoint(name)).ok_or(HandlerError::Full)?;
+        if let Some(name) = name {
+            self.resolve_local(around, &name, spid);
+            self.attend(around);
+        }
+        Ok(spid)
+    }
+
+    /// Closes an endpoint of this node: its hunts and attaches end, and whoever knows it is told.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unknown`].
+    pub fn close<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        spid: Spid,
+    ) -> Result<(), HandlerError> {
+        self.check_own(spid)?;
+        for index in 0..self.hunts.len() {
+            if matches!(self.hunt_at(index), Some(hunt) if hunt.owner == Owner::Endpoint(spid)) {
+                self.give_up(around, index);
+            }
+        }
+        for place in self.attaches.iter_mut() {
+            if let Some(attach) = place.take_if(|attach| attach.owner == spid) {
+                around.free(attach.buffer);
+            }
+        }
+        self.bury(around, spid, None);
+        self.attend(around);
+        Ok(())
+    }
+
+    /// Has a signal delivered when the endpoint or link of an address is gone, as if that had sent it;
+    /// at once, if it is gone already. Returns what [`Handler::detach`] takes.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unknown`] or [`HandlerError::Full`]; the buffer comes back.
+    pub fn attach<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        owner: Spid,
+        target: Spid,
+        signal: (B, usize),
+    ) -> Result<u32, (HandlerError, B)> {
+        let (buffer, len) = signal;
+        let state = self.check_own(owner).and(self.entry(target).ok_or(HandlerError::Unknown));
+        let what = match state {
+            Ok(entry) => entry.what,
+            Err(error) => return Err((error, buffer)),
+        };
+        let number = self.attached.wrapping_add(1).max(1);
+        if what == What::Gone {
+            self.attached = number;
+            around.deliver(Signal { from: target.0, to: owner.0, len, buffer }, None);
+            return Ok(number);
+        }
+        let Some(place) = self.attaches.iter_mut().find(|place| place.is_none()) else {
+            return Err((HandlerError::Full, buffer));
+        };
+        self.attached = number;
+        *place = Some(Attach { number, owner, target, len, buffer });
+        Ok(number)
+    }
+
+    /// Ends an attach; its buffer comes back.
+    ///
+    /// # Errors
+    /// [`HandlerError::Unknown`]: it has been delivered, was detached, or is another's.
+    pub fn detach(&mut self, owner: Spid, number: u32) -> Result<B, HandlerError> {
+        let meant = |attach: &mut Attach<B>| attach.number == number && attach.owner == owner;
+        let found = self.attaches.iter_mut().find_map(|place| place.take_if(meant));
+        found.map(|attach| attach.buffer).ok_or(HandlerError::Unknown)
+    }
+
+    /// The name of an endpoint of this node.
+    #[must_use]
+    pub fn name(&self, spid: Spid) -> Option<Name> {
+        match self.entry(spid)?.what {
+            What::Endpoint(name) => name,
+            _ => None,
+        }
+    }
+
+    /// Whether an address is of an endpoint or link that is there, was there, or never was.
+    ///
+    /// # Errors
+    /// [`HandlerError::Gone`] or [`HandlerError::Unknown`].
+    pub fn check(&self, spid: Spid) -> Result<(), HandlerError> {
+        match self.entry(spid).ok_or(HandlerError::Unknown)?.what {
+            What::Gone => Err(HandlerError::Gone),
+            _ => Ok(()),
+        }
+    }
+
+    /// The link that a signal to an address takes, if it takes one, and the address at its other end.
+    #[inline]
+    #[must_use]
+    pub fn way(&self, spid: Spid) -> Option<(u16, Spid)> {
+        match self.entry(spid)?.what {
+            What::Remote { link, spid } => Some((link, spid)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn entry(&self, spid: Spid) -> Option<&Entry> {
+        let entry = self.entries.get((spid.0 & 0xffff) as usize)?;
+        let free = matches!(entry.what, What::Free);
+        (u32::from(entry.life) == spid.0 >> 16 && !free).then_some(entry)
+    }
+
+    pub(super) fn check_own(&self, spid: Spid) -> Result<(), HandlerError> {
+        let own = matches!(self.entry(spid), Some(Entry { what: What::Endpoint(_), .. }));
+        own.then_some(()).ok_or(HandlerError::Unknown)
+    }
+
+    fn spid(index: usize, life: u16) -> Spid {
+        Spid(u32::from(life) << 16 | index as u32)
+    }
+
+    /// The address of what is at a place.
+    pub(super) fn address(&self, index: usize) -> Option<Spid> {
+        let entry = self.entries.get(index).filter(|entry| entry.what != What::Free)?;
+        Some(Self::spid(index, entry.life))
+    }
+
+    /// The address of what is found.
+    fn find(&self, wanted: impl Fn(&What) -> bool) -> Option<Spid> {
+        self.address(self.entries.iter().position(|entry| wanted(&entry.what))?)
+    }
+
+    pub(super) fn local(&self, name: &Name) -> Option<Spid> {
+        self.find(|what| matches!(what, What::Endpoint(Some(own)) if own == name))
+    }
+
+    /// Gives an address to something new.
+    pub(super) fn insert(&mut self, what: What) -> Option<Spid> {
+        let free = self.entries.iter().position(|entry| entry.what == What::Free);
+        let old = || {
+            let attached = |at: usize| {
+                let spid = Self::spid(at, self.entries.get(at).map_or(0, |entry| entry.life));
+                self.attaches.iter().flatten().any(|attach| attach.target == spid)
+            };
+            let over = |entry: &Entry| entry.what == What::Gone && entry.untold == 0;
+            // The one that has been used least often: its addresses repeat last.
+            let entries = self.entries.iter().enumerate();
+            let gone = entries.filter(|(at, entry)| over(entry) && !attached(*at));
+            gone.min_by_key(|(_, entry)| entry.life).map(|(at, _)| at)
+        };
+        let index = free.or_else(old)?;
+        let entry = self.entries.get_mut(index)?;
+        // Never 0, so that no address is.
+        let life = entry.life.wrapping_add(1).max(1);
+        *entry = Entry { what, life, untold: 0 };
+        Some(Self::spid(index, life))
+    }
+
+    /// The address here of who is at the other end of a link, if it was who sent over it last.
+    #[inline]
+    #[must_use]
+    pub fn last(&self, link: u16, spid: Spid) -> Option<Spid> {
+        let [there, here] = self.units.get(usize::from(link))?.as_ref()?.last?;
+        (there == spid).then_some(here)
+    }
+
+    /// The address here of somebody at the other end of a link.
+    #[inline]
+    pub(super) fn remote(&mut self, link: u16, spid: Spid) -> Result<Spid, Misled> {
+        if let Some(last) = self.last(link, spid) {
+            return Ok(last);
+        }
+        let what = What::Remote { link, spid };
+        let here = self.remote_anew(what, link)?;
+        if let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
+            unit.last = Some([spid, here]);
+        }
+        Ok(here)
+    }
+
+    #[inline(never)]
+    fn remote_anew(&mut self, what: What, link: u16) -> Result<Spid, Misled> {
+        if let Some(known) = self.find(|each| *each == what) {
+            return Ok(known);
+        }
+        let of_link =
+            |entry: &&Entry| matches!(entry.what, What::Remote { link: of, .. } if of == link);
+        if self.entries.iter().filter(of_link).count() >= self.entries.len() / 2 {
+            return Err(Misled::Endpoints);
+        }
+        self.insert(what).ok_or(Misled::Endpoints)
+    }
+
+    /// The address here of somebody at the other end of a link, if there is one.
+    pub(super) fn known(&self, link: u16, spid: Spid) -> Option<Spid> {
+        self.find(|each| *each == What::Remote { link, spid })
+    }
+
+    /// The address of a link itself.
+    pub(super) fn of_link(&mut self, link: u16) -> Option<Spid> {
+        self.find(|what| *what == What::Link(link)).or_else(|| self.insert(What::Link(link)))
+    }
+
+    /// Notes that something is gone, delivers what was attached to it, and lets peers be told, but for
+    /// the one that said so.
+    pub(super) fn bury<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        spid: Spid,
+        except: Option<u16>,
+    ) {
+        if self.entry(spid).is_none_or(|entry| entry.what == What::Gone) {
+            return;
+        }
+        let mut untold = 0;
+        for (link, unit) in (0..).zip(self.units.iter()) {
+            if unit.as_ref().is_some_and(|unit| unit.up) && Some(link) != except {
+                untold |= bit(link);
+            }
+        }
+        for unit in self.units.iter_mut().flatten() {
+            unit.last.take_if(|[_, here]| *here == spid);
+        }
+        if let Some(entry) = self.entries.get_mut((spid.0 & 0xffff) as usize) {
+            // Peers know nothing of a link itself.
+            entry.untold = if matches!(entry.what, What::Link(_)) { 0 } else { untold };
+            entry.what = What::Gone;
+        }
+        self.owes = true;
+        for place in self.attaches.iter_mut() {
+            if let Some(attach) = place.take_if(|attach| attach.target == spid) {
+                let Attach { owner, len, buffer, .. } = attach;
+                around.deliver(Signal { from: spid.0, to: owner.0, len, buffer }, None);
+            }
+        }
+    }
+}

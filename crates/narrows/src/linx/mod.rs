@@ -1,0 +1,142 @@
+//! LINX: nodes whose endpoints send each other signals, over links that carry frames.
+//!
+//! The link handler ([`Handler`]) finds endpoints by name across links, gives them addresses that mean
+//! something on this node alone, carries signals between them, and says when they are gone.
+//!
+//! A hunt waits until the name appears. A path leads through links: `node1/consumer` is the endpoint
+//! `consumer` of the node at the other end of the link `node1`, and a path through several links makes
+//! the nodes between pass signals on. Whoever is found gets an address of this node ([`Spid`]), and so
+//! does whoever sends a signal; the same endpoint has another on every node.
+//!
+//! Its files: `addresses` has endpoints and what is attached to them, `hunts` and `paths` how they are
+//! found, `links` what comes and goes with a link, `signals` what endpoints and handlers send.
+//!
+//! It has no thread and keeps no signal but those of hunts and attaches: everything it does happens in
+//! a call, over what its surroundings lend it ([`Adaption`]). What finds no room on a link is made up
+//! for by [`Handler::attend`].
+
+mod addresses;
+mod hunts;
+mod links;
+mod paths;
+mod signals;
+mod words;
+
+pub use addresses::Spid;
+pub use paths::{Path, PathError};
+pub use signals::{Adaption, Taken};
+
+use crate::connection::Refused;
+use crate::platform::{NoStorage, Platform};
+use addresses::{Attach, Entry};
+use hunts::Hunt;
+use links::Unit;
+
+/// How large a handler's tables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Endpoints of this node, and those of others that it knows; a link may use up half of them.
+    pub endpoints: usize,
+    /// Links, at most 32.
+    pub links: usize,
+    /// Hunts that wait; a link may use up a quarter of them.
+    pub hunts: usize,
+    /// Attaches.
+    pub attaches: usize,
+    /// Whether links are made when they are asked for: a hunt through a link that is not there waits
+    /// for it, and a name without links is also looked for at the node of that name. See
+    /// [`Handler::wanted`].
+    pub roaming: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { endpoints: 1024, links: 32, hunts: 256, attaches: 256, roaming: false }
+    }
+}
+
+/// Why something asked of the handler was not done; nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandlerError {
+    /// An endpoint or a link of this name is there already.
+    Duplicate,
+    /// The table for it is full.
+    Full,
+    /// The first link of a path is none of this node's.
+    UnknownLink,
+    /// No such address, or not one of an endpoint of this node where that is asked for.
+    Unknown,
+    /// The endpoint is gone.
+    Gone,
+    /// The link has no room now, or does not take a signal of this length.
+    Refused(Refused),
+}
+
+impl core::fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            HandlerError::Duplicate => "the name is taken on this node: choose another",
+            HandlerError::Full => "the link handler's table for it is full",
+            HandlerError::UnknownLink => "this node has no link of the path's first name",
+            HandlerError::Unknown => "nobody has, or had, this address on this node",
+            HandlerError::Gone => "the endpoint of this address is gone: hunt it again",
+            HandlerError::Refused(why) => return write!(f, "{why}"),
+        })
+    }
+}
+
+impl core::error::Error for HandlerError {}
+
+/// What a peer's link handler said that makes no sense. Its link has to end; nothing else is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misled {
+    /// Something that no link handler says.
+    Word,
+    /// More hunts at once than a link may have.
+    Hunts,
+    /// More endpoints than a link may bring.
+    Endpoints,
+}
+
+impl core::fmt::Display for Misled {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Misled::Word => "its link handler said something that none says",
+            Misled::Hunts => "its link handler hunts for more at once than it may",
+            Misled::Endpoints => "more of its endpoints send than it may have",
+        })
+    }
+}
+
+impl core::error::Error for Misled {}
+
+/// The link handler of one node.
+pub struct Handler<P: Platform, B> {
+    entries: P::Slice<Entry>,
+    units: P::Slice<Option<Unit>>,
+    hunts: P::Slice<Option<Hunt<B>>>,
+    attaches: P::Slice<Option<Attach<B>>>,
+    /// Attaches so far.
+    attached: u32,
+    roaming: bool,
+    /// Whether something is to be said to a peer.
+    owes: bool,
+}
+
+impl<P: Platform, B> Handler<P, B> {
+    /// A handler without endpoints and links.
+    ///
+    /// # Errors
+    /// No storage.
+    pub fn new(platform: &P, limits: Limits) -> Result<Self, NoStorage> {
+        Ok(Handler {
+            entries: platform.storage(limits.endpoints.clamp(2, 65535), |_| Entry::FREE)?,
+            units: platform.storage(limits.links.clamp(1, 32), |_| None)?,
+            hunts: platform.storage(limits.hunts.clamp(1, 65535), |_| None)?,
+            attaches: platform.storage(limits.attaches, |_| None)?,
+            attached: 0,
+            roaming: limits.roaming,
+            owes: false,
+        })
+    }
+}
