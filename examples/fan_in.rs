@@ -63,7 +63,7 @@ fn hub() -> Result<(), Box<dyn Error>> {
     for _ in 0..2 * SENDERS.len() {
         let mut text = [0; 32];
         let message = node.receive_into(1, &mut text, SOON)?.ok_or("a message is missing")?;
-        let text = std::str::from_utf8(&text[..message.len])?;
+        let text = std::str::from_utf8(message.bytes(&text))?;
         println!("received with priority {}: {text}", message.priority);
     }
     Ok(())

@@ -41,7 +41,7 @@ fn gpp() -> Result<(), Box<dyn Error>> {
 
     let mut text = [0; 64];
     let answer = node.receive_into(1, &mut text, SOON)?.ok_or("no answer in time")?;
-    println!("gpp received: {}", std::str::from_utf8(&text[..answer.len])?);
+    println!("gpp received: {}", std::str::from_utf8(answer.bytes(&text))?);
 
     other.wait()?;
     Ok(())
@@ -53,7 +53,7 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
 
     let mut text = [0; 64];
     let hello = node.receive_into(1, &mut text, SOON)?.ok_or("nobody came in time")?;
-    println!("dsp received: {}", std::str::from_utf8(&text[..hello.len])?);
+    println!("dsp received: {}", std::str::from_utf8(hello.bytes(&text))?);
 
     let (peer, _) = node.peer(hello.from.link)?;
     node.send(1, hello.from, &format!("hello, {peer}"), SOON)?;

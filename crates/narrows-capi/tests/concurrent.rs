@@ -1,5 +1,5 @@
-//! Several threads of one node at a time: sending from one endpoint, waiting at one endpoint, cancelling,
-//! and a node that ends under those that wait in it. What each waits for comes, once.
+//! Several threads of one node at a time: sending from one endpoint, waiting at one endpoint,
+//! cancelling, and a node that ends under those that wait in it. What each waits for comes, once.
 #![allow(unsafe_code, reason = "the C functions")]
 
 use std::ptr::null;
@@ -10,8 +10,10 @@ use narrows_capi::mcapi::ffi::*;
 
 const SUCCESS: u32 = 1;
 const PENDING: u32 = 2;
+const TIMEOUT: u32 = 3;
 const NODE_NOTINIT: u32 = 9;
 const CANCELLED: u32 = 40;
+const WAIT_PENDING: u32 = 41;
 const WITHIN: u32 = 20_000;
 const FOREVER: u32 = u32::MAX;
 /// Messages of each sending thread.
@@ -113,29 +115,61 @@ fn every_message_comes_once_whoever_sends_and_whoever_waits() {
     assert!(GOT.iter().all(|count| count.load(Ordering::Relaxed) == 1), "each came once");
 }
 
+/// Begins to receive a message: its request.
+fn begin_receiving(at: u32, bytes: &mut [u8; 4]) -> u32 {
+    let mut request = 0;
+    well!(mcapi_msg_recv_i(at, bytes.as_mut_ptr().cast(), 4, &mut request));
+    request
+}
+
+/// Waits for the end of a request that somebody else may look at meanwhile: its status.
+fn wait(mut request: u32) -> u32 {
+    loop {
+        let mut size = 0;
+        let (status, _) = call!(mcapi_wait(&mut request, &mut size, FOREVER));
+        if status != WAIT_PENDING {
+            return status;
+        }
+    }
+}
+
+/// Looks until another thread waits for a request: the status that says so.
+fn until_waited_for(mut request: u32) -> u32 {
+    loop {
+        let mut size = 0;
+        match call!(mcapi_wait(&mut request, &mut size, 0)) {
+            (TIMEOUT, _) => std::thread::yield_now(),
+            (status, _) => return status,
+        }
+    }
+}
+
 fn who_waits_is_told_that_its_request_was_cancelled_and_that_its_node_ended() {
     std::thread::scope(|scope| {
         let node = scope.spawn(|| {
             initialize(12, 1);
-            let (one, other) = (well!(mcapi_endpoint_create(1)), well!(mcapi_endpoint_create(2)));
-            let (mut bytes, mut request) = ([0_u8; 4], 0_u32);
-            well!(mcapi_msg_recv_i(one, bytes.as_mut_ptr().cast(), 4, &mut request));
-            let mut same = request;
+            let [one, two, three] = [1, 2, 3].map(|port| well!(mcapi_endpoint_create(port)));
+            let (mut bytes, mut others) = ([0; 4], [0; 4]);
+            let mut cancelled = begin_receiving(one, &mut bytes);
+            let left = begin_receiving(two, &mut others);
             std::thread::scope(|scope| {
-                let waits = scope.spawn(move || {
-                    let mut size = 0;
-                    call!(mcapi_wait(&mut request, &mut size, FOREVER)).0
-                });
+                let told = scope.spawn(move || wait(cancelled));
+                let ended = scope.spawn(move || wait(left));
                 let receives = scope.spawn(move || {
                     let (mut bytes, mut size) = ([0_u8; 4], 0);
-                    call!(mcapi_msg_recv(other, bytes.as_mut_ptr().cast(), 4, &mut size)).0
+                    call!(mcapi_msg_recv(three, bytes.as_mut_ptr().cast(), 4, &mut size)).0
                 });
-                // Whether they wait already or not, they end the same way.
-                well!(mcapi_cancel(&mut same));
-                let ended = waits.join().unwrap();
-                assert!(ended == CANCELLED || ended == 38, "{ended}");
+                let waited_for = until_waited_for(cancelled);
+                let (cancel, ()) = call!(mcapi_cancel(&mut cancelled));
+                let told = told.join().unwrap();
+                let both = [waited_for, until_waited_for(left)];
                 well!(mcapi_finalize());
-                assert_eq!(receives.join().unwrap(), NODE_NOTINIT);
+                // Not before all have ended: who panics here would wait for those that wait.
+                let (ended, receives) = (ended.join().unwrap(), receives.join().unwrap());
+                assert_eq!((both, cancel), ([WAIT_PENDING; 2], SUCCESS));
+                assert_eq!((told, ended), (CANCELLED, NODE_NOTINIT));
+                // Whether it waited already or had not begun, it ends the same way.
+                assert_eq!(receives, NODE_NOTINIT);
             });
         });
         node.join().unwrap();

@@ -1,5 +1,5 @@
-//! Once endpoints are got and channels open, no call of MCAPI allocates: neither those that find what
-//! they want, nor those that wait for it, nor requests.
+//! Once endpoints are got and channels open, no call of MCAPI allocates: neither those that find
+//! what they want, nor those that wait for it, nor requests.
 //!
 //! The allocator counts for each thread, so the calls and nothing else are looked at.
 #![allow(unsafe_code, reason = "an allocator that counts, and the C functions")]
@@ -96,7 +96,9 @@ fn node(own: u32) -> u64 {
     for round in 0..ROUNDS {
         // The first rounds bring in what is made once: memory of the peer's that packets are in.
         if round == 20 {
-            before = Some(COUNT.with(Cell::get));
+            let count = COUNT.with(Cell::get);
+            assert!(count > 0, "what the first rounds allocated was counted");
+            before = Some(count);
         }
         let len = [0, 8, 48, 49, 5000][round % 5];
         let (from, room) = (payload.as_ptr().cast(), into.as_mut_ptr().cast());
@@ -136,7 +138,7 @@ fn node(own: u32) -> u64 {
         call!(mcapi_sclchan_send_uint32(scalar_out, round as u32));
         assert_eq!(call!(mcapi_sclchan_recv_uint32(scalar_in)), round as u32);
     }
-    let allocated = COUNT.with(Cell::get) - before.unwrap_or_default();
+    let allocated = COUNT.with(Cell::get) - before.expect("there are more rounds than 20");
     // Not before the other has all it waits for.
     call!(mcapi_sclchan_send_uint8(scalar_out, 1));
     call!(mcapi_sclchan_recv_uint8(scalar_in));

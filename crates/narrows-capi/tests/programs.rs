@@ -1,6 +1,7 @@
-//! The C interface from C: each program of `tests/c`, `tests/linx`, `examples/mcapi` and `examples/linx` is compiled as C11 and
-//! linked with the static library, and compiled as C++17 and linked with the shared one, warnings as
-//! errors; and run, in a directory of its own. A program says itself what is wrong.
+//! The C interface from C: each program of `tests/c`, `tests/linx`, `examples/mcapi` and
+//! `examples/linx` is compiled as C11 and linked with the static library, and compiled as C++17 and
+//! linked with the shared one, warnings as errors; and run, in a directory of its own. A program
+//! says itself what is wrong.
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 
@@ -67,8 +68,8 @@ fn compile(source: &Path, language: &Language, program: &Path) {
     assert!(compiled.status.success(), "{}", said(&compiled));
 }
 
-/// What a program is linked with besides, if the library was built for a sanitizer: `ci/sanitize` says
-/// where its runtime is.
+/// What a program is linked with besides, if the library was built for a sanitizer: `ci/sanitize`
+/// says where its runtime is.
 fn sanitizer() -> Vec<String> {
     let Ok(runtime) = std::env::var("NARROWS_SANITIZER_RUNTIME") else { return Vec::new() };
     ["-Wl,--whole-archive", &runtime, "-Wl,--no-whole-archive", "-lrt", "-lresolv", "-lstdc++"]

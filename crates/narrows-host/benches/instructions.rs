@@ -86,7 +86,7 @@ fn send_packet(node: &mut Node, to: Channel, bytes: &[u8]) -> bool {
 
 #[inline(never)]
 fn take_packet(node: &mut Node, from: Channel) -> bool {
-    let Ok(Some(arrival)) = node.take_packet_from_channel(from) else { return false };
+    let Ok(Some(arrival)) = node.take_from_channel(from) else { return false };
     let Some(block) = arrival.block else { return false };
     node.release_block(from.link, block);
     true

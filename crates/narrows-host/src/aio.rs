@@ -8,11 +8,12 @@
 #![allow(unsafe_code)]
 
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustix::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
 use rustix::io::{self, Errno};
+use rustix::process::{Pid, getpid};
 
 /// Operations that can have finished before their results are fetched.
 const RESULTS: libc::c_long = 64;
@@ -46,8 +47,10 @@ struct Outcome {
 
 const _: () = assert!(size_of::<Operation>() == 64 && size_of::<Outcome>() == 32);
 
-/// What the process needs for it, once.
+/// What the process needs for it, once. A process that was forked needs its own: the kernel keeps the
+/// context with the memory of the one that made it.
 struct Queue {
+    process: Pid,
     context: libc::c_ulong,
     /// Memory of no bytes, to read nothing from.
     nothing: OwnedFd,
@@ -67,7 +70,7 @@ impl Queue {
         let mut context: libc::c_ulong = 0;
         // SAFETY: the kernel writes the context's name to the one word it is given.
         result(unsafe { libc::syscall(libc::SYS_io_setup, RESULTS, &raw mut context) })?;
-        Ok(Queue { context, nothing })
+        Ok(Queue { process: getpid(), context, nothing })
     }
 
     fn add(&self, counter: BorrowedFd<'_>) -> io::Result<()> {
@@ -112,8 +115,20 @@ impl Queue {
 }
 
 fn queue() -> io::Result<&'static Queue> {
-    static QUEUE: OnceLock<io::Result<Queue>> = OnceLock::new();
-    QUEUE.get_or_init(Queue::new).as_ref().map_err(|error| *error)
+    static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(ptr::null_mut());
+    // Acquire: pairs with the release below. The queue is made.
+    let known = QUEUE.load(Ordering::Acquire);
+    // SAFETY: null, or what was leaked below and is never changed.
+    if let Some(queue) = unsafe { known.as_ref() }
+        && queue.process == getpid()
+    {
+        return Ok(queue);
+    }
+    // Leaked: another thread may use the one that is there. If two make one at once, both work.
+    let made = Box::leak(Box::new(Queue::new()?));
+    // Release: pairs with the acquire above.
+    QUEUE.store(made, Ordering::Release);
+    Ok(made)
 }
 
 /// Whether this system can do it.
@@ -124,4 +139,32 @@ pub(crate) fn available() -> io::Result<()> {
 /// Adds 1 to an event counter without ever blocking; a counter that is full stays so.
 pub(crate) fn add(counter: BorrowedFd<'_>) -> io::Result<()> {
     queue()?.add(counter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{EventfdFlags, eventfd};
+    use rustix::fd::AsFd as _;
+
+    #[test]
+    fn a_forked_process_adds_as_its_parent_does() {
+        let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
+        add(counter.as_fd()).unwrap();
+        // SAFETY: the child allocates, which may be done after a fork, and ends at once.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let failed = add(counter.as_fd()).is_err();
+            // SAFETY: ends the child without what the parent's threads have to do at their end.
+            unsafe { libc::_exit(i32::from(failed)) };
+        }
+        assert!(child > 0, "{}", std::io::Error::last_os_error());
+        let mut status = 0;
+        // SAFETY: the status is written to a variable of its type.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0, "it could not add");
+        let mut count = [0; 8];
+        rustix::io::read(&counter, &mut count).unwrap();
+        assert_eq!(u64::from_ne_bytes(count), 2);
+    }
 }

@@ -4,31 +4,39 @@ use std::ffi::CStr;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use narrows::link::Name;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::{self, Errno};
 use rustix::net::SocketAddrUnix;
 
 use crate::error::OpenError;
 use crate::packet;
+use crate::system::stand_in;
 
 /// How long the lock is waited for when a node opens.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// Connections that the kernel keeps for a node that is busy.
 const BACKLOG: i32 = 128;
+/// Seconds from the birth of a socket after which its mode is sure to be the one that it keeps.
+const YOUNG: u64 = 1;
 
 /// A domain's directory.
 pub(crate) struct Directory {
     path: PathBuf,
     directory: OwnedFd,
+    /// What it was opened for: the directory that was asked for, if any, and the domain.
+    asked: (Option<PathBuf>, Name),
     /// Directory above, if it is removed as well when it is empty.
     above: Option<PathBuf>,
+    /// The file that this user locks; none where nobody else can lock the directory itself.
+    lock: Option<String>,
 }
 
-/// The lock on a directory. Whoever has it knows that nobody else adds or replaces a socket.
+/// The lock on a directory. Whoever has it knows that no other node of this user adds or replaces
+/// a socket.
 pub(crate) struct Lock(OwnedFd);
 
 impl Drop for Lock {
@@ -44,14 +52,17 @@ pub(crate) struct Bound {
     file: (u64, u64),
 }
 
+/// Tells a socket from its successor of the same name.
+pub(crate) type Life = ((u64, u64), i64, u64);
+
 fn identity(stat: &Stat) -> (u64, u64) {
     #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
     (stat.st_dev as u64, stat.st_ino as u64)
 }
 
-fn open(path: &Path) -> io::Result<OwnedFd> {
+fn open(at: BorrowedFd<'_>, path: impl rustix::path::Arg) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    rustix::fs::openat(CWD, path, flags, Mode::empty())
+    rustix::fs::openat(at, path, flags, Mode::empty())
 }
 
 fn make(path: &Path) -> Result<(), OpenError> {
@@ -67,17 +78,30 @@ fn make(path: &Path) -> Result<(), OpenError> {
 
 /// The directory above all domains when none is given, and whether it needs looking at because
 /// anybody could have made it.
-fn default_base() -> (PathBuf, bool) {
+fn default_base() -> Result<(PathBuf, bool), OpenError> {
     if let Some(runtime) = std::env::var_os("XDG_RUNTIME_DIR").filter(|d| !d.is_empty()) {
-        return (Path::new(&runtime).join("narrows"), false);
+        let runtime = PathBuf::from(runtime);
+        // One that does not exist is made, and is this user's alone then.
+        make(&runtime)?;
+        enter(CWD, &runtime, &runtime)?;
+        return Ok((runtime.join("narrows"), false));
     }
     let uid = rustix::process::geteuid().as_raw();
-    (std::env::temp_dir().join(format!("narrows-{uid}")), true)
+    Ok((std::env::temp_dir().join(format!("narrows-{uid}")), true))
 }
 
-/// Whether it is this user's, and nobody else's to enter: what `make` makes.
-fn is_private(stat: &Stat) -> bool {
-    stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 == 0o700
+/// Whether a file is this user's.
+fn is_mine(file: impl AsFd, stat: &Stat) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    // A number that stands for many users proves nothing. That its mode may be set does.
+    let proven = || rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode)).is_ok();
+    stat.st_uid == me && (stand_in() != Some(me) || proven())
+}
+
+/// Whether a directory is this user's, and nobody else's to enter: what `make` makes.
+fn is_private(directory: &OwnedFd) -> io::Result<bool> {
+    let stat = rustix::fs::fstat(directory)?;
+    Ok(stat.st_mode & 0o7777 == 0o700 && is_mine(directory, &stat))
 }
 
 fn check_ours(path: &Path) -> Result<(), OpenError> {
@@ -85,48 +109,84 @@ fn check_ours(path: &Path) -> Result<(), OpenError> {
         Errno::LOOP | Errno::NOTDIR | Errno::ACCESS => OpenError::NotOurs(path.into()),
         e => OpenError::path(path, e),
     };
-    let stat = rustix::fs::fstat(open(path).map_err(not_ours)?).map_err(not_ours)?;
-    if !is_private(&stat) {
+    if !open(CWD, path).and_then(|directory| is_private(&directory)).map_err(not_ours)? {
         return Err(OpenError::NotOurs(path.into()));
     }
     Ok(())
 }
 
+/// The file that this user locks where others may open the directory, and so could keep its lock.
+fn lock_file() -> String {
+    format!(".lock-{}", rustix::process::geteuid().as_raw())
+}
+
+/// Opens a directory in which nobody but root and this user can replace what is theirs.
+fn enter(
+    at: BorrowedFd<'_>,
+    file: impl rustix::path::Arg,
+    path: &Path,
+) -> Result<OwnedFd, OpenError> {
+    let directory = open(at, file).map_err(|e| match e {
+        Errno::LOOP | Errno::NOTDIR => OpenError::Exposed(path.into()),
+        e => OpenError::path(path, e),
+    })?;
+    let stat = rustix::fs::fstat(&directory).map_err(|e| OpenError::path(path, e))?;
+    let owned = stat.st_uid == 0 || is_mine(&directory, &stat);
+    if !owned || (stat.st_mode & 0o022 != 0 && stat.st_mode & 0o1000 == 0) {
+        return Err(OpenError::Exposed(path.into()));
+    }
+    Ok(directory)
+}
+
 impl Directory {
     /// Opens and locks the directory of a domain, under `base` or where the environment says.
-    pub(crate) fn open(base: Option<&Path>, domain: &Name) -> Result<(Directory, Lock), OpenError> {
-        let given = base.map(Path::to_path_buf).or_else(|| {
+    pub(crate) fn open(
+        asked: Option<&Path>,
+        domain: &Name,
+        patience: Duration,
+    ) -> Result<(Directory, Lock), OpenError> {
+        if rustix::fs::access("/proc/self/fd", rustix::fs::Access::EXEC_OK).is_err() {
+            return Err(OpenError::NoProc);
+        }
+        let given = asked.map(Path::to_path_buf).or_else(|| {
             std::env::var_os("NARROWS_DIR").filter(|d| !d.is_empty()).map(PathBuf::from)
         });
         let ours = given.is_none();
-        let (base, exposed) = given.map_or_else(default_base, |base| (base, false));
+        let (base, exposed) = given.map_or_else(default_base, |base| Ok((base, false)))?;
         let path = base.join(domain.as_str());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience;
         loop {
             // The last node of the domain may remove the directories at any moment up to the lock.
-            let made = make(&base).and_then(|()| {
+            let opened = make(&base).and_then(|()| {
                 if exposed {
                     check_ours(&base)?;
                 }
-                make(&path)
+                let above = enter(CWD, &base, &base)?;
+                match rustix::fs::mkdirat(&above, domain.as_str(), Mode::RWXU) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(e) => return Err(OpenError::path(&path, e)),
+                }
+                enter(above.as_fd(), domain.as_str(), &path)
             });
-            match made {
+            let directory = match opened {
                 Err(OpenError::Directory(_, Errno::NOENT | Errno::EXIST))
                     if Instant::now() < deadline =>
                 {
                     continue;
                 }
-                made => made?,
-            }
-            let directory = match open(&path) {
-                Err(Errno::NOENT) if Instant::now() < deadline => continue,
-                opened => opened.map_err(|e| OpenError::path(&path, e))?,
+                opened => opened?,
             };
-            let above = ours.then(|| base.clone());
-            let made = Directory { path: path.clone(), directory, above };
-            let lock = made.lock_until(deadline)?;
-            if made.is_current() {
-                return Ok((made, lock));
+            let private = is_private(&directory).map_err(|e| OpenError::path(&path, e))?;
+            let opened = Directory {
+                path: path.clone(),
+                directory,
+                asked: (asked.map(Path::to_path_buf), *domain),
+                above: ours.then(|| base.clone()),
+                lock: (!private).then(lock_file),
+            };
+            let lock = opened.lock_until(deadline)?;
+            if opened.is_current() {
+                return Ok((opened, lock));
             }
         }
     }
@@ -138,15 +198,25 @@ impl Directory {
     }
 
     fn try_lock(&self) -> io::Result<Lock> {
-        // A lock belongs to an opening of the directory, not to a process: each needs its own.
-        let lock = Lock(rustix::fs::openat(
-            &self.directory,
-            ".",
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?);
-        rustix::fs::flock(&lock.0, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(lock)
+        // A lock belongs to an opening of the file, not to a process: each needs its own.
+        let lock = match &self.lock {
+            None => open(self.directory.as_fd(), ".")?,
+            Some(name) => {
+                // Not waiting: another user may have put a pipe there.
+                let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+                let mode = Mode::RUSR | Mode::WUSR;
+                let flags = flags | OFlags::CLOEXEC;
+                let file = rustix::fs::openat(&self.directory, name, flags, mode)?;
+                let stat = rustix::fs::fstat(&file)?;
+                let plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+                if !plain || stat.st_mode & 0o077 != 0 || !is_mine(&file, &stat) {
+                    return Err(Errno::PERM);
+                }
+                file
+            }
+        };
+        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Lock(lock))
     }
 
     fn lock_until(&self, deadline: Instant) -> Result<Lock, OpenError> {
@@ -158,6 +228,10 @@ impl Directory {
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {
                     return Err(OpenError::Busy(self.path.clone()));
+                }
+                Err(Errno::PERM | Errno::LOOP | Errno::ACCESS) if self.lock.is_some() => {
+                    let file = self.lock.as_deref().unwrap_or_default();
+                    return Err(OpenError::NotOurs(self.path.join(file)));
                 }
                 Err(e) => return Err(OpenError::path(&self.path, e)),
             }
@@ -191,7 +265,11 @@ impl Directory {
             Err(Errno::NOENT) => {}
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Socket => {
                 match self.connect(name.as_str()) {
-                    Err(Errno::CONNREFUSED | Errno::NOENT) => {}
+                    Err(Errno::CONNREFUSED) => {
+                        rustix::fs::unlinkat(&self.directory, name.as_str(), AtFlags::empty())
+                            .map_err(|e| OpenError::path(&self.path, e))?;
+                    }
+                    Err(Errno::NOENT) => {}
                     Err(Errno::PROTOTYPE) => return Err(OpenError::Occupied(full)),
                     _ => return Err(OpenError::Taken(full)),
                 }
@@ -199,28 +277,93 @@ impl Directory {
             Ok(_) => return Err(OpenError::Occupied(full)),
             Err(e) => return Err(OpenError::path(&self.path, e)),
         }
-        // Born under a name that no node can have, and renamed when it can be connected to.
-        let unborn = format!(".{name}");
-        let _ = rustix::fs::unlinkat(&self.directory, &unborn, AtFlags::empty());
-        let born = self.bear(&unborn, name, for_others);
-        born.map_err(|e| {
-            let _ = rustix::fs::unlinkat(&self.directory, &unborn, AtFlags::empty());
-            OpenError::path(&self.path, e)
+        self.bear(name, for_others).map_err(|e| match e {
+            // Another user's node was faster.
+            Errno::ADDRINUSE => OpenError::Taken(full),
+            e => OpenError::path(&self.path, e),
         })
     }
 
-    fn bear(&self, unborn: &str, name: &Name, for_others: bool) -> io::Result<Bound> {
-        let listener = packet::socket()?;
-        rustix::net::bind(&listener, &self.address(unborn)?)?;
-        let mode = if for_others { 0o666 } else { 0o600 };
-        rustix::fs::chmodat(&self.directory, unborn, Mode::from_raw_mode(mode), AtFlags::empty())?;
-        rustix::net::listen(&listener, BACKLOG)?;
-        let file = rustix::fs::statat(&self.directory, unborn, AtFlags::SYMLINK_NOFOLLOW)?;
-        rustix::fs::renameat(&self.directory, unborn, &self.directory, name.as_str())?;
-        Ok(Bound { listener, file: identity(&file) })
+    /// The path that a node's socket is bound to: the one that it has in the file system, if that
+    /// is short enough. A cleaner of temporary directories looks for it among those of the sockets
+    /// that are alive.
+    fn birthplace(&self, name: &str) -> io::Result<SocketAddrUnix> {
+        let fd = format!("/proc/self/fd/{}", self.directory.as_raw_fd());
+        let mut path = rustix::fs::readlinkat(CWD, fd, Vec::new())?.into_bytes();
+        path.push(b'/');
+        path.extend(name.as_bytes());
+        SocketAddrUnix::new(path).or_else(|_| self.address(name))
     }
 
-    /// Removes every socket that nobody accepts on.
+    /// Under the lock, a node that finds a socket on which nobody listens yet leaves it alone.
+    fn bear(&self, name: &Name, for_others: bool) -> io::Result<Bound> {
+        let name = name.as_str();
+        let mode = Mode::from_raw_mode(if for_others { 0o666 } else { 0o600 });
+        let listener = packet::socket()?;
+        // The file is born with the mode of the socket, less what the process masks.
+        rustix::fs::fchmod(&listener, mode)?;
+        rustix::net::bind(&listener, &self.birthplace(name)?)?;
+        let file = self.open_to(name, mode).and_then(|file| {
+            rustix::net::listen(&listener, BACKLOG)?;
+            Ok(file)
+        });
+        let file = file.inspect_err(|_| {
+            let _ = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
+        })?;
+        Ok(Bound { listener, file })
+    }
+
+    /// Sees to it that a socket of this user's has its mode. Nothing else is touched, whatever has
+    /// the name by now.
+    fn open_to(&self, name: &str, mode: Mode) -> io::Result<(u64, u64)> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.directory, name, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&file)?;
+        let socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
+        if !socket || stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(Errno::PERM);
+        }
+        if Mode::from_raw_mode(stat.st_mode) != mode {
+            rustix::fs::chmod(format!("/proc/self/fd/{}", file.as_raw_fd()), mode)?;
+        }
+        Ok(identity(&stat))
+    }
+
+    /// Whether a node's socket is so new that its mode may not yet let others in.
+    pub(crate) fn is_young(&self, name: &str) -> bool {
+        let stat = rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else { return false };
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
+        stat.is_ok_and(|stat| now.as_secs().abs_diff(stat.st_ctime as u64) <= YOUNG)
+    }
+
+    /// Which life of a name this is: its socket, and when that was made.
+    pub(crate) fn life(&self, name: &str) -> Option<Life> {
+        let stat = rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        // A number of a file that is gone may be used again.
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
+        Some((identity(&stat), stat.st_ctime as i64, stat.st_ctime_nsec as u64))
+    }
+
+    /// Takes a name again that is gone from the directory, which may be gone as well: a cleaner of
+    /// temporary directories removes what looks old. None if there is nothing to do, or not now.
+    pub(crate) fn restore(
+        &self,
+        name: &Name,
+        bound: &Bound,
+        for_others: bool,
+    ) -> Option<(Directory, Bound)> {
+        let file = rustix::fs::statat(&self.directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        if file.is_ok_and(|stat| identity(&stat) == bound.file) && self.is_current() {
+            return None;
+        }
+        let (asked, domain) = &self.asked;
+        let (directory, lock) = Directory::open(asked.as_deref(), domain, Duration::ZERO).ok()?;
+        let bound = directory.bind(&lock, name, for_others).ok()?;
+        Some((directory, bound))
+    }
+
+    /// Removes every socket of this user's that nobody accepts on.
     pub(crate) fn sweep(&self, _lock: &Lock) {
         let Ok(entries) = Dir::read_from(&self.directory) else { return };
         for entry in entries.filter_map(Result::ok) {
@@ -249,10 +392,13 @@ impl Directory {
             return;
         };
         let Ok(text) = file.to_str() else { return };
-        if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
+        // Another user's may be about to be listened on: the lock says nothing of it.
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Socket
+            || stat.st_uid != rustix::process::geteuid().as_raw()
+        {
             return;
         }
-        // Under the lock nobody is being born, so an unborn one is stale.
+        // No node has such a name: what others call so is left over.
         if text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED) {
             let _ = rustix::fs::unlinkat(&self.directory, file, AtFlags::empty());
         }
@@ -266,7 +412,7 @@ impl Directory {
             let _ = rustix::fs::unlinkat(&self.directory, name.as_str(), AtFlags::empty());
         }
         // One that somebody prepared, for several users say, stays.
-        if !rustix::fs::fstat(&self.directory).is_ok_and(|stat| is_private(&stat)) {
+        if !is_private(&self.directory).unwrap_or(false) {
             return;
         }
         // Under the lock, so that nobody is about to be born in a directory that is gone.
@@ -300,5 +446,36 @@ mod tests {
             std::fs::set_permissions(&ours, std::fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(check_ours(&ours), Err(OpenError::NotOurs(ours.clone())), "{mode:o}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_swapped_during_a_birth_changes_no_other_files_mode() {
+        let directory = tempfile::tempdir().unwrap();
+        let (domain, secret) = (directory.path().join("d"), directory.path().join("secret"));
+        std::fs::write(&secret, "").unwrap();
+        let permissions = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&secret, permissions.clone()).unwrap();
+        let name = "d".parse().unwrap();
+        let (d, lock) = Directory::open(Some(directory.path()), &name, PATIENCE).unwrap();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let link = domain.join("link");
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = std::os::unix::fs::symlink(&secret, &link);
+                    let _ = std::fs::rename(&link, domain.join("a"));
+                    let _ = std::fs::remove_file(domain.join("a"));
+                }
+            });
+            let name = "a".parse().unwrap();
+            let born = (0..2000).filter(|_| d.bind(&lock, &name, true).is_ok()).count();
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            println!("{born} of 2000 were born");
+        });
+        assert_eq!(std::fs::metadata(&secret).unwrap().permissions(), {
+            let mut same = permissions;
+            same.set_mode(0o100_600);
+            same
+        });
     }
 }

@@ -19,6 +19,10 @@ pub enum OpenError {
     Occupied(PathBuf),
     /// The directory for rendezvous belongs to another user, or others may enter it.
     NotOurs(PathBuf),
+    /// Others could replace what is in the directory for rendezvous.
+    Exposed(PathBuf),
+    /// There is no `/proc`.
+    NoProc,
     /// Another node has been holding the directory for seconds.
     Busy(PathBuf),
     /// The directory cannot be made, entered or written to.
@@ -83,6 +87,17 @@ impl fmt::Display for OpenError {
                 "{} belongs to another user or is open to others: remove it, or set NARROWS_DIR to \
                  a directory of your own",
                 path.display()
+            ),
+            OpenError::Exposed(path) => write!(
+                f,
+                "others could replace what is in {}: use a directory, not a link to one, that \
+                 belongs to this user or root, and if others may write to it make it sticky \
+                 ('chmod +t')",
+                path.display()
+            ),
+            OpenError::NoProc => f.write_str(
+                "nodes need /proc to meet, and it is not mounted here: mount it with \
+                 'mount -t proc proc /proc'",
             ),
             OpenError::Busy(path) => write!(
                 f,

@@ -3,6 +3,7 @@
 use std::array;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::time::Duration;
 
 use narrows::link::Name;
 use narrows::platform::{
@@ -48,8 +49,11 @@ const HEARD_AT_ONCE: u32 = 64;
 /// user do to another it can do all the same: link with other users only if they may take this
 /// node's time and places. CAVEATS.md says what is left to them.
 ///
-/// A process that forks without running another program leaves its child the sockets of its links:
-/// if the parent dies, its peers hear of it when the child does.
+/// A node belongs to the process that opened it. In a process that was forked and runs no other
+/// program, the copy of it hunts, answers and ends nothing, and dropping it leaves the parent's name
+/// and links alone; a node that such a process opens itself is as good as any. The child has the
+/// sockets of its parent's links, though: if the parent dies, its peers hear of it when the child
+/// does.
 pub struct Host {
     rendezvous: RefCell<Rendezvous>,
     /// Whether the rendezvous has news: spares a look inside.
@@ -245,6 +249,11 @@ impl Host {
             }
             if !heard.iter().all(of_supervision) {
                 self.rung.set(true);
+            }
+            if self.rendezvous.borrow().is_copy() {
+                // What is there is for the parent to take: it would be there at the next look too.
+                std::thread::sleep(left.unwrap_or(Duration::from_secs(LONGEST_SLEEP)));
+                return Woken::Deadline;
             }
             self.with(Rendezvous::turn);
         }

@@ -23,7 +23,7 @@
 //! let other_core = std::thread::spawn(move || {
 //!     let mut text = [0; 64];
 //!     let request = dsp.receive_into(1, &mut text, SOON).unwrap().expect("a request in time");
-//!     let answer = format!("{} to you", std::str::from_utf8(&text[..request.len]).unwrap());
+//!     let answer = format!("{} to you", std::str::from_utf8(request.bytes(&text)).unwrap());
 //!     dsp.send(1, request.from, &answer, SOON).unwrap();
 //! });
 //!
@@ -34,10 +34,40 @@
 //!
 //! let mut text = [0; 64];
 //! let answer = gpp.receive_into(1, &mut text, SOON)?.expect("an answer in time");
-//! assert_eq!(&text[..answer.len], b"hello to you");
+//! assert_eq!(answer.bytes(&text), b"hello to you");
 //! # other_core.join().unwrap();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # The way in
+//!
+//! - A node touches nothing in its directory but its own socket and those that dead nodes of its
+//!   user left. It opens only in a directory where nobody but root and its user can replace names.
+//!   (`whoever_swaps_names_while_a_node_opens_has_no_other_file_opened_to_all`,
+//!   `a_name_that_is_swapped_during_a_birth_changes_no_other_files_mode`,
+//!   `a_directory_in_which_others_can_replace_names_is_refused_in_words`)
+//! - Another user cannot keep a node from opening by locking the directory.
+//!   (`a_lock_that_another_user_takes_keeps_nobody_from_opening`)
+//! - A cleaner of temporary directories can see that a node's socket is alive. A node whose socket
+//!   was removed all the same takes its name again within seconds, as long as its application calls
+//!   it. (`a_cleaner_of_temporary_directories_finds_a_nodes_socket_among_those_that_live`,
+//!   `a_node_whose_name_was_removed_takes_it_again`)
+//! - A node belongs to the process that opened it: see [`Host`].
+//!   (`a_forked_copy_of_a_node_does_nothing_and_the_parents_goes_on`,
+//!   `a_forked_process_adds_as_its_parent_does`)
+//! - Nodes in process, network, mount and user namespaces of their own meet if they see one directory.
+//!   (`nodes_in_namespaces_of_their_own_meet_talk_and_part`)
+//! - What a hunt costs does not grow with how long the peer refuses, nor what asking for one name
+//!   costs with how many others are hunted.
+//!   (`a_node_that_says_again_is_greeted_ever_more_seldom_and_still_found`,
+//!   `hunting_ten_times_as_many_names_takes_about_ten_times_as_long`)
+//! - A node of the next version links with one of this if it speaks this one too. A peer of no common
+//!   version is greeted once in each of its lives.
+//!   (`a_peer_that_speaks_this_version_among_others_is_heard`,
+//!   `a_node_of_another_version_is_greeted_once_in_each_of_its_lives`)
+//! - What the system has not got or forbids is an error in words, not a signal or a wait.
+//!   (`a_region_larger_than_files_may_be_is_an_error_and_kills_nobody`,
+//!   `without_proc_the_message_says_so`)
 //!
 //! The programs in `examples/` run one idea each between two processes.
 #![deny(unsafe_code)]

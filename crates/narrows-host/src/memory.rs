@@ -30,6 +30,16 @@ fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL
 }
 
+/// Whether this process may make memory of this layout's size. Told by an error: the kernel would tell
+/// by a signal that ends the process.
+pub(crate) fn fits(layout: &Layout) -> io::Result<()> {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    if most.is_some_and(|most| u64::from(layout.size()) > most) {
+        return Err(io::Errno::FBIG);
+    }
+    Ok(())
+}
+
 /// A region that this node owns: one per link, written by nobody else.
 pub struct Region(Arc<Mapping>, Caches);
 
@@ -38,6 +48,7 @@ impl Region {
     pub(crate) fn new(layout: &Layout) -> io::Result<(Region, OwnedFd)> {
         let memory =
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        fits(layout)?;
         rustix::fs::ftruncate(&memory, u64::from(layout.size()))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
         let region =

@@ -11,7 +11,7 @@ use rustix::event::epoll;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Node;
-use crate::directory::Directory;
+use crate::directory::{Directory, PATIENCE};
 use crate::engine::Engine;
 use crate::error::OpenError;
 use crate::host::Host;
@@ -19,7 +19,7 @@ use crate::idle::Idle;
 use crate::rendezvous::{Identity, Rendezvous};
 use crate::sets::Sets;
 use crate::watch::Ticker;
-use crate::{clock, system};
+use crate::{clock, memory, system};
 
 /// What a node of this host is to be like.
 #[derive(Clone, Debug)]
@@ -118,6 +118,8 @@ impl Options {
             Some(layout) => layout,
             None => Layout::standard(Host::LINE).map_err(|_| OpenError::Line(Host::LINE))?,
         };
+        let too_large = "make memory of the layout's size (see 'ulimit -f')";
+        memory::fits(&layout).map_err(|e| OpenError::system(too_large, e))?;
         if let Some(core) = self.core {
             system::pin(core).map_err(|e| OpenError::Core(e.to_string()))?;
         }
@@ -136,7 +138,7 @@ impl Options {
             .map_err(|e| OpenError::system("get a random number", e))?;
         let engine = self.engine.map(Engine::start).transpose()?;
 
-        let (directory, lock) = Directory::open(self.directory.as_deref(), &domain)?;
+        let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         directory.sweep(&lock);
         let bound = directory.bind(&lock, &name, !self.allowed.is_empty())?;
         drop(lock);
@@ -145,9 +147,10 @@ impl Options {
             incarnation: u64::from_le_bytes(incarnation),
             layout,
             user: rustix::process::geteuid().as_raw(),
+            stand_in: system::stand_in(),
             allowed: self.allowed,
         };
-        let rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
+        let mut rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
         rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;
         Ok(Host::new(rendezvous, sets, engine))
     }

@@ -100,6 +100,14 @@ impl Hello {
     }
 }
 
+/// Whether a peer that says this of its versions speaks this one. The low half is the oldest that it
+/// speaks, the high half the newest; zero there if it speaks one only. Two that have greeted each other
+/// go on with the newest that both speak.
+fn speaks_ours(versions: u32) -> bool {
+    let (oldest, newest) = (versions & 0xffff, versions >> 16);
+    (oldest..=newest.max(oldest)).contains(&VERSION)
+}
+
 /// Sends a greeting with a region and a doorbell.
 pub(crate) fn greet(
     socket: BorrowedFd<'_>,
@@ -166,7 +174,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
     if word(packet, 0) != Some(MAGIC) {
         return Received::Bad(Refusal::Malformed);
     }
-    if word(packet, 4) != Some(VERSION) {
+    if !word(packet, 4).is_some_and(speaks_ours) {
         return Received::Bad(Refusal::Incompatible);
     }
     if message.flags.contains(ReturnFlags::TRUNC) {
@@ -211,6 +219,31 @@ pub(crate) fn socket() -> io::Result<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fd::AsFd as _;
+
+    #[test]
+    fn a_peer_that_speaks_this_version_among_others_is_heard() {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+        let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
+        let (a, b) = socketpair(AddressFamily::UNIX, kind, flags, None).unwrap();
+        let heard = |versions: u32| {
+            let mut packet = short(BYE, 0);
+            packet[4..8].copy_from_slice(&versions.to_le_bytes());
+            send(&a, &packet, SendFlags::empty()).unwrap();
+            matches!(receive(b.as_fd()), Received::Bye)
+        };
+        for (versions, is_heard) in [
+            (1, true),
+            (0x0001_0001, true),
+            (0x0002_0001, true),
+            (0x0009_0000, true),
+            (2, false),
+            (0x0003_0002, false),
+            (0, false),
+        ] {
+            assert_eq!(heard(versions), is_heard, "{versions:#x}");
+        }
+    }
 
     #[test]
     fn a_greeting_survives_its_packet_and_a_cut_one_is_none() {

@@ -150,6 +150,18 @@ pub(crate) fn peer_user(socket: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(peer.uid)
 }
 
+/// The number that stands for every user who has none in this process's user namespace; none where
+/// each user has one.
+pub(crate) fn stand_in() -> Option<u32> {
+    let number = |text: &str| text.trim().parse().ok();
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    if map.split_whitespace().eq(["0", "0", "4294967295"]) {
+        return None;
+    }
+    let overflow = std::fs::read_to_string("/proc/sys/kernel/overflowuid");
+    overflow.ok().and_then(|text| number(&text)).or(Some(65534))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

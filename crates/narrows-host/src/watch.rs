@@ -13,7 +13,7 @@ use rustix::time::{
     timerfd_settime,
 };
 
-/// Ticks while there is something to try again.
+/// Ticks as often as there is something to try again.
 pub(crate) struct Ticker {
     timer: OwnedFd,
     every: Option<Duration>,
@@ -25,12 +25,12 @@ impl Ticker {
         Ok(Ticker { timer: timerfd_create(TimerfdClockId::Monotonic, flags)?, every: None })
     }
 
-    /// Ticks so often from now on, or not at all.
-    pub(crate) fn set(&mut self, every: Option<Duration>) {
+    /// Ticks so often from now on.
+    pub(crate) fn set(&mut self, period: Duration) {
+        let every = Some(period);
         if every == self.every {
             return;
         }
-        let period = every.unwrap_or_default();
         let period = Timespec {
             tv_sec: period.as_secs().cast_signed(),
             tv_nsec: period.subsec_nanos().into(),

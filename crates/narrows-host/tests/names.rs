@@ -14,6 +14,8 @@ fn sockets(directory: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(directory.join("default")) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    // Not a node's: what this user locks in a directory that others can open.
+    names.retain(|name| !name.starts_with(".lock-"));
     names.sort();
     names
 }

@@ -45,13 +45,13 @@ fn as_other<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> Join
     })
 }
 
-/// A directory that everybody may enter and write to.
+/// A directory that everybody may enter and write to, as /tmp is.
 fn open_to_all() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let domain = directory.path().join("default");
     fs::create_dir(&domain).unwrap();
     for path in [directory.path(), &domain] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o1777)).unwrap();
     }
     directory
 }

@@ -65,8 +65,13 @@
 //!   (`a_late_response_is_dropped_and_the_next_call_gets_its_own`)
 //! - **P4** Changing a flow's strategy loses, doubles and reorders nothing.
 //!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
-//! - **P5** Of the messages that wait at an endpoint the most urgent is received first, and among
-//!   equally urgent ones the one that came first. (`the_urgent_come_first_and_equals_in_order`,
+//! - **P5** Of the messages that were published for an endpoint and not received, the most urgent is
+//!   received first, and among equally urgent ones the one that came first. An urgent message overtakes
+//!   at least as many of its link as the ring has slots; where the link's whole
+//!   [inbox](endpoint::Limits) waits off the ring already, that comes before it.
+//!   (`the_urgent_come_first_and_equals_in_order`,
+//!   `an_urgent_message_comes_first_however_many_were_sent_before_it`,
+//!   `of_many_urgent_messages_each_comes_before_what_is_less_urgent`,
 //!   `the_short_way_differs_in_nothing`,
 //!   `messages_of_several_links_come_whichever_was_the_last_to_bring_one`)
 //!
@@ -109,6 +114,8 @@
 //!   `a_sleeping_receiver_is_rung_for_messages_sent_together`,
 //!   `a_sleeping_receiver_is_rung_for_the_message_it_named`,
 //!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`)
+//!   Whoever waits for a hunt is told when it fails, however many fail at once.
+//!   (`each_hunt_that_failed_is_told_however_many_fail_at_once`)
 //! - **P13** Credit and blocks that are held back for a batch never stop a sender for good.
 //!   (`what_is_held_back_for_a_batch_starves_no_sender`,
 //!   `before_a_wait_every_link_is_given_what_was_held_back`,
@@ -141,7 +148,8 @@
 //! - **P20** What is for one peer no other can see, and who is not allowed does not become a peer.
 //!   (`a_third_node_gets_nothing_of_a_link_between_two`,
 //!   `another_user_links_only_if_each_allows_the_other`,
-//!   `another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node`)
+//!   `another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node`,
+//!   `a_user_without_a_number_here_is_nobodys_equal_unless_demanded_by_name`)
 #![no_std]
 
 #[cfg(feature = "_conformance")]

@@ -23,7 +23,9 @@ pub(super) fn errno(error: &Error) -> Errno {
         Error::Open(OpenError::Taken(_) | OpenError::Occupied(_)) => libc::EADDRINUSE,
         Error::Open(OpenError::Name(_)) | Error::Path(_) => libc::EINVAL,
         Error::Open(OpenError::Descriptors) => libc::EMFILE,
-        Error::Open(OpenError::NotOurs(_) | OpenError::Directory(..)) => libc::EACCES,
+        Error::Open(OpenError::NotOurs(_) | OpenError::Exposed(_) | OpenError::Directory(..)) => {
+            libc::EACCES
+        }
         Error::Open(OpenError::Busy(_)) => libc::EAGAIN,
         Error::Open(_) | Error::Resources => libc::ENOMEM,
         Error::Handler(HandlerError::Duplicate) => libc::EADDRINUSE,
@@ -91,8 +93,8 @@ fn options(name: &str) -> Outcome<Options> {
     Ok(Options::new(name).stack(stack))
 }
 
-/// Opens an endpoint: on a node of its own, or on the one that is named before a slash, which all of
-/// this process share that name it.
+/// Opens an endpoint: on a node of its own, or on the one that is named before a slash, which all
+/// of this process share that name it.
 pub(super) fn open(name: &str) -> Outcome<usize> {
     let opened = |result: Result<Endpoint, Error>| result.map_err(|error| errno(&error));
     let mut handles = HANDLES.write();

@@ -153,8 +153,8 @@ impl<H: Home> Node<H> {
         })
     }
 
-    /// Sets an attribute of this node's own endpoint; `value` has the size of the attribute if there
-    /// is one.
+    /// Sets an attribute of this node's own endpoint; `value` has the size of the attribute if
+    /// there is one.
     pub fn set_attribute(
         &mut self,
         id: EndpointId,

@@ -1,81 +1,56 @@
-//! Calls: a node that is locked for one, at once or in turn.
+//! Calls: each locks a node, does its work there, and waits in the node's slot if it has to.
 #![allow(unsafe_code)]
 
-use std::mem::ManuallyDrop;
 use std::time::Duration;
-
-use parking_lot::lock_api::RawMutex as _;
 
 use super::attribute::INFINITE;
 use super::home::Home;
 use super::id::Handle;
-use super::lock::Lock;
 use super::node::Node;
 use super::request::{Done, Operation};
-use super::slot::{GLANCE, Guard, Slot};
+use super::slot::{GLANCE, Locked, Slot};
 use super::status::{Outcome, Status};
 
 /// Nanoseconds of a millisecond.
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
-/// A node that a call has locked. It has the slot's lock, as a guard would, and there is a node in the
-/// slot.
-pub(super) struct Call<H: Home> {
-    pub slot: &'static Slot<H>,
-}
-
-impl<H: Home> Drop for Call<H> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.slot.end_call();
-    }
-}
-
-impl<H: Home> Slot<H> {
-    /// Ends a call: whoever waits for something that has ended is told.
-    #[inline(never)]
-    fn end_call(&'static self) {
-        let call = &mut *ManuallyDrop::new(Call { slot: self });
-        if std::mem::take(&mut call.node().news) {
-            self.tell();
-        }
-        // SAFETY: the call that ends has locked it.
-        unsafe { self.node.force_unlock() };
-    }
-}
+/// A node that a call has locked.
+pub(super) struct Call<H: Home>(Locked<H>);
 
 impl<H: Home> Call<H> {
+    /// Locks a slot. None if there is no node.
     #[inline(never)]
     pub fn new(slot: &'static Slot<H>) -> Option<Call<H>> {
-        Call::of(slot, slot.lock())
+        Call::of(slot.lock())
     }
 
-    /// With the slot's lock.
-    fn of(slot: &'static Slot<H>, guard: Guard<'static, H>) -> Option<Call<H>> {
-        guard.as_ref()?;
-        std::mem::forget(guard);
-        Some(Call { slot })
+    fn of(mut locked: Locked<H>) -> Option<Call<H>> {
+        locked.node()?;
+        Some(Call(locked))
     }
 
     /// The node.
     #[inline]
     pub fn node(&mut self) -> &mut Node<H> {
-        // SAFETY: this has the lock, and lends what is behind it to one at a time; `of` has seen that
-        // there is a node.
-        unsafe { (*self.slot.node.data_ptr()).as_deref_mut().unwrap_unchecked() }
+        // SAFETY: `of` has seen that there is a node, and nothing here takes it out of its slot.
+        unsafe { self.0.node().unwrap_unchecked() }
     }
 
-    /// The lock that it has.
-    pub fn into_guard(self) -> Guard<'static, H> {
-        let slot = ManuallyDrop::new(self).slot;
-        // SAFETY: `new` has locked it, and nothing unlocks it but the guard.
-        unsafe { slot.node.make_guard_unchecked() }
+    /// The slot that the node is in.
+    #[inline]
+    pub fn slot(&self) -> &'static Slot<H> {
+        self.0.slot()
     }
 
-    /// Tries at once, and so often if the node looks before it sleeps: what comes that soon needs no
-    /// request.
+    /// The slot, still locked.
+    pub fn into_locked(self) -> Locked<H> {
+        self.0
+    }
+
+    /// Tries at once: `looks` times if threads of the node look before they sleep, else once. What
+    /// comes that soon needs no request.
     #[inline(never)]
-    pub fn soon(&mut self, looks: u32, operation: &Operation) -> Done {
+    fn soon(&mut self, looks: u32, operation: &Operation) -> Done {
         let node = self.node();
         let mut looks = if node.look == 0 { 1 } else { looks };
         loop {
@@ -92,9 +67,52 @@ impl<H: Home> Call<H> {
         }
     }
 
+    /// As [`Call::transfer`], on a channel, which says what becomes of what has to wait.
+    #[inline(never)]
+    pub fn transfer_on(mut self, operation: &Operation, waits: bool) -> Outcome<Done> {
+        let channels = &self.node().channels;
+        let channel = operation.channel().and_then(|handle| channels.get(handle));
+        let (timeout, fails) =
+            channel.map_or((0, false), |channel| (channel.timeout, channel.fails_at_limit));
+        self.transfer(operation, fails, waits.then_some(timeout))
+    }
+
+    /// Sends or receives something. If that has to wait, there is a request for it, or `MEM_LIMIT`
+    /// where it `fails` instead. With a timeout, the call waits for the end of the request.
+    #[inline(never)]
+    pub fn transfer(
+        mut self,
+        operation: &Operation,
+        fails: bool,
+        timeout: Option<u32>,
+    ) -> Outcome<Done> {
+        let begun = self.begin(operation, fails, timeout.is_some())?;
+        Ok(match timeout {
+            Some(timeout) => self.finish(begun, timeout),
+            None => begun,
+        })
+    }
+
+    /// Waits for what was begun, if it has not ended. It is taken back if it does not end within
+    /// `timeout` milliseconds.
+    #[inline(never)]
+    pub fn finish(self, begun: Done, timeout: u32) -> Done {
+        if !begun.is_pending() {
+            return begun;
+        }
+        let request = Handle(begun.value as u32);
+        self.until(timeout, &mut |node, over| {
+            if over {
+                node.cancel(request);
+                return Status::Pending.into();
+            }
+            node.ended_by_now(request)
+        })
+    }
+
     /// Sends or receives something, or has a request to do so if that has to wait.
     #[inline(never)]
-    pub fn transfer(&mut self, operation: &Operation, fails: bool, of_call: bool) -> Outcome<Done> {
+    fn begin(&mut self, operation: &Operation, fails: bool, of_call: bool) -> Outcome<Done> {
         let receives =
             matches!(operation, Operation::ReceiveMessage { .. } | Operation::Receive { .. });
         let done = self.soon(if receives && of_call { H::LOOKS } else { 1 }, operation);
@@ -118,16 +136,16 @@ impl<H: Home> Call<H> {
         Ok(Done::goes_on(node.begin(*operation, of_call)?))
     }
 
-    /// Tries until what is tried has ended or so many milliseconds are over, and then has what was begun
-    /// taken back, by a last attempt that is told so. An attempt sees to all that can be done without
-    /// waiting.
+    /// Calls `attempt` until what it tries has ended, and sleeps between. After `timeout`
+    /// milliseconds it is called once more, with true, to take back what was begun. An attempt does
+    /// all that can be done without waiting.
     #[inline(never)]
     pub fn until(
         mut self,
         timeout: u32,
         attempt: &mut dyn FnMut(&mut Node<H>, bool) -> Done,
     ) -> Done {
-        let (slot, life, look) = (self.slot, self.node().life, self.node().look);
+        let (slot, life, look) = (self.slot(), self.node().life, self.node().look);
         let done = attempt(self.node(), false);
         if !done.is_pending() {
             return done;
@@ -151,16 +169,16 @@ impl<H: Home> Call<H> {
             if std::mem::take(&mut node.news) {
                 slot.tell();
             }
-            let guard = self.into_guard();
+            let locked = self.into_locked();
             let left = until - now;
             let look = leads && now.saturating_sub(start) < look;
             let left = if look { left.min(GLANCE) } else { left };
             let left = (until != u64::MAX || look).then(|| Duration::from_nanos(left));
-            let guard = match leads {
-                true => slot.lead(guard, left, look),
-                false => slot.follow(guard, left),
+            let locked = match leads {
+                true => slot.lead(locked, left, look),
+                false => slot.follow(locked, left),
             };
-            let Some(call) = Call::of(slot, guard) else { return Status::NodeNotInit.into() };
+            let Some(call) = Call::of(locked) else { return Status::NodeNotInit.into() };
             self = call;
             if self.node().life != life {
                 return Status::NodeNotInit.into();
@@ -173,84 +191,19 @@ impl<H: Home> Call<H> {
         if leads {
             let node = self.node();
             node.led = false;
-            // Another has to lead.
+            // Another thread has to lead.
             node.news = true;
         }
         done
     }
 }
 
-/// A node that nobody had locked, for the short way of calls that usually find what they want. It
-/// has the slot's lock, as a guard would: one pointer less than with a guard.
-pub(super) struct Quickly<H: Home>(&'static Slot<H>);
-
-impl<H: Home> Drop for Quickly<H> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.unlock();
-    }
-}
-
-impl<H: Home> Slot<H> {
-    #[cold]
-    #[inline(never)]
-    fn unlock(&self) {
-        // SAFETY: who drops a `Quickly` has locked it.
-        unsafe { self.node.raw().unlock() };
-    }
-}
-
-impl<H: Home> Quickly<H> {
-    #[inline(always)]
-    pub fn new(slot: &'static Slot<H>) -> Option<Quickly<H>> {
-        // SAFETY: what it locks `drop` unlocks.
-        let locked = unsafe { slot.node.raw() }.try_lock();
-        if locked { Some(Quickly(slot)) } else { None }
-    }
-
-    /// The node, if there is one.
-    #[inline(always)]
-    pub fn node(&mut self) -> Option<&mut Node<H>> {
-        // SAFETY: this has the lock, and lends what is behind it to one at a time.
-        unsafe { &mut *self.0.node.data_ptr() }.as_deref_mut()
-    }
-
-    /// Ends it.
-    #[inline(always)]
-    pub fn end(self) {
-        // SAFETY: it is unlocked as `drop` would, which is left out: its call would not be inlined.
-        let lock = unsafe { self.0.node.raw() };
-        std::mem::forget(self);
-        if lock.is_passed_on() {
-            lock.pass_on();
-        }
-    }
-
-    /// As [`Quickly::end`], handing on what it came to: a value that need not outlive a call then.
-    #[inline(always)]
-    pub fn end_with(self, value: u64) -> u64 {
-        #[cold]
-        #[inline(never)]
-        extern "C" fn pass_on(lock: &Lock, value: u64) -> u64 {
-            lock.pass_on();
-            // Not seen to be what it was, it is not kept by the caller either.
-            std::hint::black_box(value)
-        }
-        // SAFETY: it is unlocked as `drop` would, which is left out.
-        let lock = unsafe { self.0.node.raw() };
-        std::mem::forget(self);
-        if lock.is_passed_on() { pass_on(lock, value) } else { value }
-    }
-
+impl<H: Home> Locked<H> {
     /// Sees to what else there was to do when something was done with a handle, or none.
     #[inline(never)]
     pub fn follow_up(mut self, handle: Handle) {
-        let slot = self.0;
         let Some(node) = self.node() else { return };
         node.follow_up(handle);
         node.turn();
-        if std::mem::take(&mut node.news) {
-            slot.tell();
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! What nodes of MCAPI say to each other: messages of the stack from port 0 to port 0, each of which
-//! fits a slot.
+//! What nodes of MCAPI say to each other: messages of the stack from port 0 to port 0, each of
+//! which fits a slot.
 
 /// The type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,8 @@ impl Kind {
     }
 }
 
-/// An endpoint as its node knows it: the stack's port in the upper half, and the mark of this life of it.
+/// An endpoint as its node knows it: the stack's port in the upper half, and the mark of this life
+/// of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(pub u32);
 
@@ -38,8 +39,8 @@ impl Place {
 pub(super) const WORDS: usize = 9;
 
 /// What a message says, with what its words are. `request` is the number by which its asker knows
-/// what an answer belongs to, `channel` the number that whoever gets the message gave to its end of a
-/// channel, `place` a [`Place`], `status` one of `mcapi.h`'s, `kind` a [`Kind`].
+/// what an answer belongs to, `channel` the number that whoever gets the message gave to its end of
+/// a channel, `place` a [`Place`], `status` one of `mcapi.h`'s, `kind` a [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Said {

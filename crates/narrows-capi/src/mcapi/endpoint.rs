@@ -56,8 +56,8 @@ impl Endpoint {
     }
 }
 
-/// The endpoints by their places. The endpoint at place n has port n + 1 of the stack's node; port 0
-/// is for what nodes say to each other.
+/// The endpoints by their places. The endpoint at place n has port n + 1 of the stack's node; port
+/// 0 is for what nodes say to each other.
 pub(super) struct Endpoints {
     node: NodeId,
     places: Box<[Option<Endpoint>]>,
@@ -163,8 +163,8 @@ impl Endpoints {
         let place = self.places.get_mut(usize::from(inner).wrapping_sub(1))?;
         Some(&mut place.as_mut()?.receiving)
     }
-    /// Whether a receive that finds nothing ends because the last that knew of the endpoint died. It
-    /// does once: all that wait by then, or else the next.
+    /// Whether a receive that finds nothing ends because the last that knew of the endpoint died.
+    /// It does once: all that wait by then, or else the next.
     #[cold]
     pub fn tell_orphaned(&mut self, inner: u16) -> bool {
         let place = self.places.get_mut(usize::from(inner).wrapping_sub(1));

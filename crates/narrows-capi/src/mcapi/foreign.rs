@@ -2,7 +2,7 @@
 //! and nobody else's for as long as the call, or the request that it makes, lasts.
 #![allow(unsafe_code)]
 
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A place for a result; null if the caller does not want it.
@@ -27,13 +27,13 @@ impl<T> Output<T> {
         Output(NonNull::new(to))
     }
 
-    pub fn is_null(&self) -> bool {
-        self.0.is_none()
+    /// None that the caller wants.
+    pub fn nowhere() -> Output<T> {
+        Output(None)
     }
 
-    #[inline(always)]
-    pub fn address(&self) -> *mut T {
-        self.0.map_or(null_mut(), NonNull::as_ptr)
+    pub fn is_null(&self) -> bool {
+        self.0.is_none()
     }
 
     /// Writes the result.
@@ -62,15 +62,6 @@ impl Bytes {
     #[inline]
     pub unsafe fn new(from: *const u8, len: usize) -> Bytes {
         Bytes { from: NonNull::new(from.cast_mut()), len }
-    }
-
-    #[inline(always)]
-    pub fn address(&self) -> *mut u8 {
-        self.from.map_or(null_mut(), NonNull::as_ptr)
-    }
-    #[inline(always)]
-    pub fn len(&self) -> usize {
-        self.len
     }
 
     /// Whether there should be bytes and are none.
@@ -108,8 +99,8 @@ unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// # Safety
-    /// Null, or valid for reads and writes of `len` bytes, of which nobody else makes use, until the
-    /// call or request that it is for ends.
+    /// Null, or valid for reads and writes of `len` bytes, of which nobody else makes use, until
+    /// the call or request that it is for ends.
     #[inline]
     pub unsafe fn new(to: *mut u8, len: usize) -> Buffer {
         Buffer { to: NonNull::new(to), len }
@@ -118,14 +109,6 @@ impl Buffer {
     #[inline]
     pub fn missing(&self) -> bool {
         self.to.is_none() && self.len > 0
-    }
-
-    #[inline(always)]
-    pub fn address(&self) -> *mut u8 {
-        self.to.map_or(null_mut(), NonNull::as_ptr)
-    }
-    pub fn room(&self) -> usize {
-        self.len
     }
 
     /// The room, unless there is no address.
@@ -186,8 +169,8 @@ impl Variables {
     /// None if there are none, or one of the pointers is null.
     ///
     /// # Safety
-    /// Null, or valid for reads of so many pointers during the call, each of them as [`Variable::new`]
-    /// wants it.
+    /// Null, or valid for reads of so many pointers during the call, each of them as
+    /// [`Variable::new`] wants it.
     pub unsafe fn new(first: *mut *mut u32, count: usize) -> Option<Variables> {
         let all = Variables { first: NonNull::new(first).filter(|_| count > 0)?, count };
         (0..count).all(|at| all.get(at).is_some()).then_some(all)

@@ -47,8 +47,8 @@ impl Home for Here {
 
     const LOOKS: u32 = 64;
 
-    // Inlined within this crate without being told to be, which would make `PROCESS` known outside of it
-    // and a load further away; and so is `releasing`.
+    // Inlined within this crate without being told to be, which would make `PROCESS` known outside
+    // of it and a load further away; and so is `releasing`.
     fn process() -> &'static Process<Here> {
         // Acquire: pairs with the release in `make`. What it points to is made.
         let at = PROCESS.load(Ordering::Acquire);
@@ -62,8 +62,8 @@ impl Home for Here {
     #[cold]
     fn make() -> &'static Process<Here> {
         static FORKS: Once = Once::new();
-        // SAFETY: the function is there as long as the library is, and calls nothing that a child must
-        // not.
+        // SAFETY: the function is there as long as the library is, and calls nothing that a child
+        // must not.
         FORKS.call_once(|| unsafe {
             libc::pthread_atfork(None, None, Some(in_child));
         });
@@ -75,10 +75,11 @@ impl Home for Here {
         #[allow(clippy::declare_interior_mutable_const)]
         const NEW: Process<Here> = Process::new();
         let new = Box::into_raw(Box::new(NEW));
-        // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was first.
+        // Release: pairs with the acquire in `process`. Acquire: as there, if another thread was
+        // first.
         if PROCESS.compare_exchange(nothing, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
-            // SAFETY: made just now, and nobody has seen it; what is in it has nothing yet that has to be
-            // dropped.
+            // SAFETY: made just now, and nobody has seen it; what is in it has nothing yet that has
+            // to be dropped.
             drop(unsafe { Box::from_raw(new.cast::<MaybeUninit<Process<Here>>>()) });
         }
         Here::process()

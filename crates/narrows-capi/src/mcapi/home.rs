@@ -55,8 +55,8 @@ pub trait Home: Sized + 'static {
     /// The time since some moment, in nanoseconds.
     fn now() -> u64;
 
-    /// The platform of a node that is opened: with its name, the layout of its half of each link, and
-    /// what wakes the thread that waits in it, where another thread may want it.
+    /// The platform of a node that is opened: with its name, the layout of its half of each link,
+    /// and what wakes the thread that waits in it, where another thread may want it.
     fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Self::Platform>;
 
     /// Has a peer's memory where packets in it are read, and the address where it begins there.

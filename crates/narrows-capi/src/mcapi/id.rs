@@ -60,8 +60,8 @@ impl NodeId {
     }
 }
 
-/// The number that a text begins with, without leading zeros and no more than this, and what is behind
-/// it.
+/// The number that a text begins with, without leading zeros and no more than this, and what is
+/// behind it.
 #[inline(never)]
 pub(super) fn number(text: &[u8], most: u32) -> Option<(u32, &[u8])> {
     let (mut number, mut rest) = (0_u64, text);
@@ -186,7 +186,8 @@ pub(super) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    /// A table of `count` places for the node in `slot`, whose handles have this life or later ones.
+    /// A table of `count` places for the node in `slot`, whose handles have this life or later
+    /// ones.
     pub fn new(slot: u32, first: u16, count: usize) -> Table<T> {
         let count = count.min(Handle::PLACES);
         let entries = (0..count).map(|_| None).collect();

@@ -17,8 +17,8 @@ const LINES: usize = 1 << 15;
 /// What a line has that no packet of the application's begins at.
 const NOTHING: u16 = u16::MAX;
 
-/// For each line of a region the block that begins there, if the application has it. Who looks has the
-/// node's lock.
+/// For each line of a region the block that begins there, if the application has it. Who looks has
+/// the node's lock.
 type Blocks = [AtomicU16; LINES];
 
 /// Which lines a packet of the application's begins at, by their addresses.
@@ -135,8 +135,8 @@ impl<H: Home> Lender<H> {
         Likely { link: self.link, base: self.lines.base, blocks: self.lines.blocks.clone() }
     }
 
-    /// Notes that the application has a block, whose address `keep` has. A block that it has already,
-    /// which a peer that does not keep the rules sent again, it has once.
+    /// Notes that the application has a block, whose address `keep` has. A block that it has
+    /// already, which a peer that does not keep the rules sent again, it has once.
     #[inline(always)]
     pub fn note(&self, offset: u32, len: u32, block: Block, keep: impl FnOnce(usize)) {
         H::bring(&self.lent, &self.region, offset, len);

@@ -20,8 +20,8 @@ impl<H: Home> Node<H> {
         Ok((remote.peer, remote.address(), remote.place.tag()))
     }
 
-    /// What can be said of a message before it is sent: how long its sender may wait, and whether it
-    /// fails where there is no room.
+    /// What can be said of a message before it is sent: how long its sender may wait, and whether
+    /// it fails where there is no room.
     #[inline(never)]
     pub fn sender(&self, from: EndpointId, bytes: &Bytes, priority: u32) -> Outcome<(u32, bool)> {
         if bytes.missing() {
@@ -74,7 +74,8 @@ impl<H: Home> Node<H> {
         if !in_turn && self.peers.get(peer).is_some_and(|peer| peer.queued > 0) {
             return Status::Pending.into();
         }
-        // From the control port, which sees to refusals: a receiver of MCAPI's is not told who sent.
+        // From the control port, which sees to refusals: a receiver of MCAPI's is not told who
+        // sent.
         sent(self.try_send(address, bytes, (priority, tag)), bytes.len())
     }
 
@@ -109,8 +110,8 @@ impl<H: Home> Node<H> {
         self.stack.try_send(CONTROL, to, message)
     }
 
-    /// Receives a message if one is there, and nobody waits for it or it is its turn: how long it was,
-    /// or that nobody is left who would send one.
+    /// Receives a message if one is there, and nobody waits for it or it is its turn: how long it
+    /// was, or that nobody is left who would send one.
     #[inline(never)]
     pub fn receive_message(&mut self, inner: u16, mut buffer: Buffer, in_turn: bool) -> Done {
         let endpoint = self.endpoints.get(inner);

@@ -1,11 +1,23 @@
 //! MCAPI 2.015.
 //!
-//! From the outside in: [`ffi`] is the C functions, which are short ways and a few words for the rest, and what sees to that;
-//! `process` finds the node that a call is for, `call` locks it, in a `slot`, and waits; `home` is what
-//! they ask of where they are, and `here` this machine's answer; `node` is a node's state, and what the parts of that state do is in a file of its own each: `endpoint`, `peer` (other nodes and
-//! their endpoints), `channel` and `closing`, `request` and `pending`, `message`, `packet`, `scalar` and what
-//! they have in common, `transfer`, `control` and `hear` (what nodes say to each other), `short` (the sides of open channels that the short way has) and
-//! `lender` (packets that were received and not released).
+//! From the outside in:
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`ffi`] | the C functions |
+//! | `process` | finds the node that a call is for |
+//! | `call`, `slot`, `lock` | lock the node for a call, and let the call wait |
+//! | `home`, `here` | what these ask of the place where they run, and this machine's answer |
+//! | `node` | the state of a node; what its parts do is in the files below |
+//! | `endpoint`, `attribute` | the node's own endpoints |
+//! | `peer` | other nodes, and their endpoints |
+//! | `message`, `packet`, `scalar`, `transfer` | sending and receiving; the last has what they share |
+//! | `channel`, `connect`, `closing` | channels, from the first offer to the last close |
+//! | `request`, `pending` | operations that are not finished, and trying them again |
+//! | `control`, `hear` | what nodes say to each other, and what they do when they hear it |
+//! | `short`, `route` | what calls keep for the short way: open channels, and ways of messages |
+//! | `lender` | packets that were received and not released |
+//! | `id`, `status`, `foreign` | handles and numbers, the table of statuses, the caller's memory |
 
 pub mod ffi;
 

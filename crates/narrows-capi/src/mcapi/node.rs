@@ -76,8 +76,8 @@ pub fn layout(line: u32) -> Option<Layout> {
 }
 
 impl<H: Home> Node<H> {
-    /// Opens a node; `wakes` has what wakes whoever waits in it. Its handles have the life `first` or later
-    /// ones, which those of the node before it in the slot do not have.
+    /// Opens a node; `wakes` has what wakes whoever waits in it. Its handles have the life `first`
+    /// or later ones, which those of the node before it in the slot do not have.
     pub fn open(
         id: NodeId,
         (slot, first): (u32, u16),

@@ -198,8 +198,8 @@ impl<H: Home> Peers<H> {
             return Ok(());
         }
         let first = Peers::<H>::first(id);
-        // Nothing is ever taken out of its place, so that nothing behind it is lost from sight; but a
-        // place whose endpoint nobody has any more is as good as a free one.
+        // Nothing is ever taken out of its place, so that nothing behind it is lost from sight; but
+        // a place whose endpoint nobody has any more is as good as a free one.
         let usable = |entry: &Option<Remote>| {
             entry.is_none_or(|remote| remote.end.is_some() || remote.gets == 0)
         };
@@ -235,8 +235,8 @@ impl<H: Home> Node<H> {
         Some(lender)
     }
 
-    /// The stack's port of an endpoint that has to be this node's own, and how long who receives there
-    /// may wait.
+    /// The stack's port of an endpoint that has to be this node's own, and how long who receives
+    /// there may wait.
     #[inline(never)]
     pub fn receiver(&self, id: EndpointId) -> Outcome<(u16, u32)> {
         match self.endpoints.own(id) {

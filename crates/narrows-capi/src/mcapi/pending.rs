@@ -1,5 +1,5 @@
-//! What waits: requests that are tried in the order they were made, how they end, and what the stack is
-//! told that they wait for.
+//! What waits: requests that are tried in the order they were made, how they end, and what the
+//! stack is told that they wait for.
 
 use super::control::Said;
 use super::endpoint::{Direction, MAX_ENDPOINTS};
@@ -10,8 +10,8 @@ use super::peer::MAX_PEERS;
 use super::request::{Done, Operation};
 use super::status::{Outcome, Status};
 
-/// What a node's turns begin with, and what a call counts that did not go the short way alone: channels
-/// take that once for as many calls as a ring has slots, at least.
+/// What a node's turns begin with, and what a call counts that did not go the short way alone:
+/// channels take that once for as many calls as a ring has slots, at least.
 pub(super) const TURNS: u8 = u8::MAX;
 const LONG_WAY: u8 = 8;
 
@@ -79,15 +79,16 @@ impl<H: Home> Node<H> {
         }
     }
 
-    /// Counts a message that was received the short way. Whether everything is to be seen to once more.
+    /// Counts a message that was received the short way. Whether everything is to be seen to once
+    /// more.
     #[inline]
     pub fn is_due(&mut self) -> bool {
         self.turns = self.turns.saturating_sub(1);
         self.turns == 0
     }
 
-    /// Counts a call that did not go the short way alone, and sees to everything now and then: for who
-    /// finds all that it wants at once.
+    /// Counts a call that did not go the short way alone, and sees to everything now and then: for
+    /// who finds all that it wants at once.
     pub fn turn(&mut self) {
         self.turns = self.turns.saturating_sub(LONG_WAY);
         if self.turns == 0 {
@@ -125,8 +126,8 @@ impl<H: Home> Node<H> {
         Ok(request)
     }
 
-    /// Counts an operation that begins to wait, or has ended, where others may wait for the same, and
-    /// says to the stack what is still waited for.
+    /// Counts an operation that begins to wait, or has ended, where others may wait for the same,
+    /// and says to the stack what is still waited for.
     fn count(&mut self, operation: &Operation, begins: bool) {
         let counted = |waiting: &mut u16| {
             *waiting = if begins { *waiting + 1 } else { waiting.saturating_sub(1) };
@@ -203,8 +204,8 @@ impl<H: Home> Node<H> {
     }
 }
 
-/// What a turn of attempts found that it has to be waited for: a bit for each port of the stack's, each
-/// peer and each channel.
+/// What a turn of attempts found that it has to be waited for: a bit for each port of the stack's,
+/// each peer and each channel.
 #[derive(Default)]
 struct Stuck([u64; 32]);
 

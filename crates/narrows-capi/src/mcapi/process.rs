@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::call::{Call, Quickly};
+use super::call::Call;
 use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId, number};
 use super::node::Node;
 use super::request::Done;
-use super::slot::{NOBODY, Slot};
+use super::slot::{Locked, NOBODY, Slot};
 use super::status::{Outcome, Status};
 
-/// Places for nodes, of which the first [`Handle::SLOTS`] are used: whatever number the upper bits of
-/// a handle are is a place.
+/// Places for nodes. There is one for every number that the upper bits of a handle can be; the
+/// first [`Handle::SLOTS`] are used.
 const SLOTS: usize = 1 << 6;
 /// How long a thread usually looks before it sleeps, in microseconds.
 const LOOK: u64 = 50;
@@ -44,9 +44,9 @@ impl<H: Home> Process<H> {
 
     /// Ends all nodes: for a process that has ended, and made no call since.
     #[cfg(feature = "elsewhere")]
-    pub fn end(&self) {
+    pub fn end(&'static self) {
         for slot in self.used() {
-            drop(slot.lock().take());
+            drop(slot.lock().place().take());
         }
     }
 
@@ -62,8 +62,9 @@ impl<H: Home> Default for Process<H> {
     }
 }
 
-/// How many microseconds threads look before they sleep in a node that is opened now, by a thread that may use so
-/// many cores: what the environment says, or else no time where looking takes the other side's core.
+/// How many microseconds threads look before they sleep in a node that is opened now, by a thread
+/// that may use so many cores: what the environment says, or else no time where looking takes the
+/// other side's core.
 fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
     let Some(said) = said else { return Ok(if cores > 1 { LOOK } else { 0 }) };
     match number(said.as_encoded_bytes(), u32::MAX) {
@@ -72,20 +73,20 @@ fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
     }
 }
 
-/// The node that a handle belongs to.
+/// The node that a handle belongs to, if nobody has it locked.
 #[inline(always)]
-pub(super) fn quickly_for<H: Home>(handle: u32) -> Option<Quickly<H>> {
-    Quickly::new(H::process().slots.get((handle >> 26) as usize)?)
+pub(super) fn quickly_for<H: Home>(handle: u32) -> Option<Locked<H>> {
+    H::process().slots.get((handle >> 26) as usize)?.try_lock()
 }
 
-/// The node that an endpoint may be of, if it is found at once. Whichever it is, the endpoint is looked
-/// for there.
+/// The node that an endpoint is of, most likely, if nobody has it locked. The caller looks there
+/// whether the endpoint is its own.
 #[inline(always)]
-pub(super) fn quickly_at<H: Home>(endpoint: EndpointId) -> Option<Quickly<H>> {
+pub(super) fn quickly_at<H: Home>(endpoint: EndpointId) -> Option<Locked<H>> {
     let process = H::process();
     // Relaxed: the lock orders what is behind it.
     let at = process.near.get(near(endpoint.node()))?.load(Ordering::Relaxed);
-    Quickly::new(process.slots.get(at as usize & (SLOTS - 1))?)
+    process.slots.get(at as usize & (SLOTS - 1))?.try_lock()
 }
 
 /// Where [`Process::near`] has the slot of a node.
@@ -94,11 +95,11 @@ fn near(id: NodeId) -> usize {
     id.0 as usize & (SLOTS - 1)
 }
 
-/// The node that a packet may be of that is given back.
+/// The node that a packet is of, most likely, that is given back, if nobody has it locked.
 #[inline(always)]
-pub(super) fn quickly_releasing<H: Home>() -> Option<Quickly<H>> {
-    // Whichever it is, the packet is looked for there.
-    Quickly::new(H::releasing()?)
+pub(super) fn quickly_releasing<H: Home>() -> Option<Locked<H>> {
+    // The caller looks there whether the packet is its.
+    H::releasing()?.try_lock()
 }
 
 /// Whether a received packet was given back, or gives it back.
@@ -123,10 +124,13 @@ pub(super) fn packet<H: Home>(at: usize, give_back: bool) -> Done {
     Status::BufInvalid.into()
 }
 
-/// Whether the process has no node at all.
-#[inline(never)]
-pub(super) fn is_empty<H: Home>() -> bool {
-    H::process().nodes.load(Ordering::Relaxed) == 0
+/// Whether the process has a node at all: what calls see to first.
+#[inline]
+pub(super) fn any<H: Home>() -> Outcome<()> {
+    match H::process().nodes.load(Ordering::Relaxed) {
+        0 => Err(Status::NodeNotInit),
+        _ => Ok(()),
+    }
 }
 
 /// The slot that a node of this process is in.
@@ -136,24 +140,23 @@ fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
     H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
-// What finds a call tells no more than whether it did, which takes two registers and no memory.
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
 #[inline(never)]
-pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Option<Call<H>> {
+pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
     match slot_of::<H>(id.node()) {
-        Some(slot) => Call::new(slot),
+        Some(slot) => Call::new(slot).ok_or(Status::NodeNotInit),
         None => of_thread(),
     }
 }
 
 /// A call for the node that connects two endpoints.
 #[inline]
-pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Option<Call<H>> {
+pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Outcome<Call<H>> {
     let mut call = near_endpoint(from)?;
     if call.node().id == from.node() {
-        return Some(call);
+        return Ok(call);
     }
-    // Neither is the sender's node this process's: whoever's node the receiver is may ask.
+    // The sender's node is not of this process: the receiver's may ask, if it is.
     drop(call);
     near_endpoint(to)
 }
@@ -177,15 +180,15 @@ fn bound<H: Home>() -> Option<Call<H>> {
 
 /// A call for the node that this thread initialised, or for the only one there is.
 #[inline(never)]
-pub(super) fn of_thread<H: Home>() -> Option<Call<H>> {
+pub(super) fn of_thread<H: Home>() -> Outcome<Call<H>> {
     if let Some(call) = bound() {
-        return Some(call);
+        return Ok(call);
     }
     let there = |slot: &&Slot<H>| slot.id.load(Ordering::Relaxed) != NOBODY;
     let mut nodes = H::process().used().iter().filter(there);
     match (nodes.next(), nodes.next()) {
-        (Some(slot), None) => Call::new(slot),
-        _ => None,
+        (Some(slot), None) => Call::new(slot).ok_or(Status::NodeNotInit),
+        _ => Err(Status::NodeNotInit),
     }
 }
 
@@ -207,7 +210,7 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
     let first = slot.first.load(Ordering::Relaxed);
     let node = Node::open(id, (at as u32, first), life, &slot.bell, look.saturating_mul(1000));
-    *slot.lock() = Some(node.ok_or(Status::NodeInitFailed)?);
+    *slot.lock().place() = Some(node.ok_or(Status::NodeInitFailed)?);
     slot.id.store(id.0, Ordering::Relaxed);
     if let Some(near) = process.near.get(near(id)) {
         near.store(at as u32, Ordering::Relaxed);
@@ -218,21 +221,20 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
 }
 
 /// Ends a node.
-#[inline]
-pub(super) fn finalize<H: Home>(mut call: Call<H>) -> Done {
+pub(super) fn finalize<H: Home>(mut call: Call<H>) {
     let lives = call.node().lives();
-    call.slot.first.fetch_add(lives, Ordering::Relaxed);
-    // Release: who takes the slot next takes the handles from where they are now.
-    call.slot.id.store(NOBODY, Ordering::Release);
+    let slot = call.slot();
+    slot.first.fetch_add(lives, Ordering::Relaxed);
+    // Release: pairs with the acquire in `initialize`. The next node begins with the lives of
+    // handles that are noted here.
+    slot.id.store(NOBODY, Ordering::Release);
     H::process().nodes.fetch_sub(1, Ordering::Relaxed);
-    let slot = call.slot;
-    let mut guard = call.into_guard();
-    let node = guard.take();
+    let mut locked = call.into_locked();
+    let node = locked.place().take();
     H::bind(None);
-    drop(guard);
+    locked.end();
     slot.tell();
     drop(node);
-    Done::well(0)
 }
 
 #[cfg(test)]

@@ -51,8 +51,8 @@ impl Operation {
     }
 }
 
-/// What an operation came to: how it ended, and a size or a value with that. [`Status::Pending`] if it
-/// has not ended, with the request that goes on, if there is one.
+/// What an operation came to: how it ended, and a size or a value with that. [`Status::Pending`] if
+/// it has not ended, with the request that goes on, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Done {
     pub status: Status,
@@ -73,11 +73,18 @@ impl From<Outcome<()>> for Done {
     }
 }
 
+impl From<Outcome<Done>> for Done {
+    #[inline]
+    fn from(how: Outcome<Done>) -> Done {
+        how.unwrap_or_else(Done::from)
+    }
+}
+
 impl Done {
     /// What C has instead of a request.
     pub const NONE: u32 = u32::MAX;
-    /// The upper bits of what C has instead of the number of a request that is finished as soon as it is
-    /// made: nothing has to be kept for it. Those of a request that is kept are 0.
+    /// The upper bits of what C has instead of the number of a request that is finished as soon as
+    /// it is made: nothing has to be kept for it. Those of a request that is kept are 0.
     const ENDED_WELL: u32 = 0b10 << 30;
     const ENDED_BADLY: u32 = 0b11 << 30;
     /// In a size: that it is the buffer's, and the message was longer.
@@ -92,6 +99,15 @@ impl Done {
     #[inline]
     pub fn goes_on(request: Handle) -> Done {
         Done { status: Status::Pending, value: request.0.into() }
+    }
+
+    /// The value, if it ended well.
+    #[inline]
+    pub fn outcome(self) -> Outcome<u64> {
+        match self.status {
+            Status::Success => Ok(self.value),
+            status => Err(status),
+        }
     }
 
     #[inline]
@@ -229,8 +245,8 @@ impl Requests {
         }
     }
 
-    /// Forgets a request that is pending; returns what it was. Who waits for it finds that it is none
-    /// any more.
+    /// Forgets a request that is pending; returns what it was. Who waits for it finds that it is
+    /// none any more.
     pub fn cancel(&mut self, handle: Handle) -> Option<Operation> {
         let operation = self.end(handle, Status::RequestCancelled.into())?;
         self.forget(handle);

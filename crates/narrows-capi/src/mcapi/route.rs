@@ -1,7 +1,8 @@
 //! The ways that messages took last: what was found of both ends, so that it need not be looked up
 //! each time. A way is good until anything changes that is known of endpoints or of peers.
 
-use narrows::endpoint::{Node as Stack, Prepared};
+use narrows::endpoint::{Node as Stack, Route};
+use narrows::memory::Plain;
 
 use super::attribute::PRIORITIES;
 use super::foreign::Bytes;
@@ -19,7 +20,9 @@ struct Way {
     ends: (EndpointId, EndpointId),
     /// The changes before it was found; 0 if none was.
     changes: u64,
-    to: Prepared,
+    to: Route,
+    /// What marks a message for the endpoint at the end of it.
+    tag: u16,
 }
 
 /// The ways of a node's messages, by where they lead.
@@ -28,7 +31,7 @@ pub(super) struct Routes([Way; WAYS]);
 impl Routes {
     pub fn new() -> Routes {
         let nobody = EndpointId(0);
-        Routes([Way { ends: (nobody, nobody), changes: 0, to: Prepared::NONE }; WAYS])
+        Routes([Way { ends: (nobody, nobody), changes: 0, to: Route::NONE, tag: 0 }; WAYS])
     }
 
     #[inline(always)]
@@ -37,9 +40,9 @@ impl Routes {
     }
 
     #[inline(always)]
-    fn find(&self, ends: (EndpointId, EndpointId), changes: u64) -> Option<&Prepared> {
+    fn find(&self, ends: (EndpointId, EndpointId), changes: u64) -> Option<&Way> {
         let way = self.0.get(Routes::at(ends.1))?;
-        if way.ends == ends && way.changes == changes { Some(&way.to) } else { None }
+        if way.ends == ends && way.changes == changes { Some(way) } else { None }
     }
 }
 
@@ -74,15 +77,16 @@ impl<H: Home> Node<H> {
             return None;
         }
         // The first change was the making of the node: no way that was found has 0.
-        let to = self.routes.find(ends, self.changes())?;
-        self.stack.post_short(to, priority as u8, bytes)
+        let way = self.routes.find(ends, self.changes())?;
+        let message = Plain { priority: priority as u8, tag: way.tag, bytes };
+        self.stack.post_short(&way.to, message)
     }
 
     /// Rings whom a message was sent to the short way, if that is due.
     #[inline(never)]
     pub fn ring_for_message(&mut self, ends: (EndpointId, EndpointId)) {
-        if let Some(link) = self.routes.find(ends, self.changes()).map(Prepared::link) {
-            self.stack.ring_link(link);
+        if let Some(way) = self.routes.find(ends, self.changes()) {
+            self.stack.ring_link(way.to.address().link);
         }
     }
 
@@ -96,10 +100,10 @@ impl<H: Home> Node<H> {
         if queued || (own.attributes.max_payload as usize) < Stack::<On<H>>::SHORT {
             return;
         }
-        let to = self.stack.prepare_short(CONTROL, remote.address(), remote.place.tag());
+        let (to, tag) = (self.stack.route(CONTROL, remote.address()), remote.place.tag());
         let changes = self.changes();
-        if let (Some(to), Some(way)) = (to, self.routes.0.get_mut(Routes::at(ends.1))) {
-            *way = Way { ends, changes, to };
+        if let (Ok(to), Some(way)) = (to, self.routes.0.get_mut(Routes::at(ends.1))) {
+            *way = Way { ends, changes, to, tag };
         }
     }
 }

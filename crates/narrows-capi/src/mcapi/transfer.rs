@@ -1,8 +1,8 @@
 //! What messages, packets and scalars have in common.
 //!
-//! Sending and receiving each come in two forms: the short way, which a call tries first and which is
-//! taken only where no request waits for the same thing, and the attempt of a request, in the order
-//! requests were made.
+//! Sending and receiving each come in two forms: the short way, which a call tries first and which
+//! is taken only where no request waits for the same thing, and the attempt of a request, in the
+//! order requests were made.
 
 use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;
@@ -129,8 +129,8 @@ impl<H: Home> Node<H> {
         done
     }
 
-    /// Receives something if it is there, and nobody waits for it or it is its turn: a packet's size or
-    /// a scalar.
+    /// Receives something if it is there, and nobody waits for it or it is its turn: a packet's
+    /// size or a scalar.
     #[inline(never)]
     pub fn receive_entry(&mut self, handle: Handle, what: Incoming, in_turn: bool) -> Done {
         let there = match (self.shorts.receiving(handle), what) {

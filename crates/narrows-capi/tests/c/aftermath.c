@@ -195,7 +195,7 @@ static void bequeaths(void)
 static void inheritance(void)
 {
     pid_t dies, survives;
-    int well, unused;
+    int well;
     if (getenv("CASE"))
         return;
     make_board();
@@ -203,8 +203,7 @@ static void inheritance(void)
     dies = start(bequeaths);
     while (!look(BLOCKING) && !gone(survives))
         sched_yield();
-    CHECK(kill(dies, SIGKILL) == 0);
-    CHECK(waitpid(dies, &unused, 0) == dies);
+    murder(dies);
     post(KILLED_AT);
     well = ended_well("inheritance", 1, survives);
     printf("inheritance %s\n", well ? "ok" : "FAILED");
@@ -345,7 +344,7 @@ static void storm(void)
 {
     pid_t survives, dies;
     unsigned round, seed = 1;
-    int well, unused;
+    int well;
     if (getenv("CASE"))
         return;
     make_board();
@@ -361,8 +360,7 @@ static void storm(void)
         wait = (seed >> 16) % 20000;
         for (from = microseconds(); microseconds() - from < wait;)
             sched_yield();
-        CHECK(kill(dies, SIGKILL) == 0);
-        CHECK(waitpid(dies, &unused, 0) == dies);
+        murder(dies);
         while (look(ENDED) < round && !gone(survives))
             sched_yield();
     }

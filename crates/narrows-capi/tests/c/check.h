@@ -13,19 +13,14 @@
 #include <mcapi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds after which a process of a test is stuck. */
-#define PATIENCE 60
 /* Milliseconds within which something comes that has to come. */
 #define SOON 30000u
 /* Milliseconds after which nothing is taken to come. */
@@ -64,6 +59,8 @@ static inline void expect(const char *file, int line, mcapi_status_t expected, m
 /* What the last call set `status` to. */
 #define EXPECT(expected) expect(__FILE__, __LINE__, (expected), status)
 #define EXPECT_IS(expected, got) expect(__FILE__, __LINE__, (expected), (got))
+
+#include "../process.h"
 
 /* Where the processes of a case say how far they are. */
 enum { SLOTS = 64 };
@@ -111,8 +108,6 @@ static inline void serve(int slot)
         serve_once();
 }
 
-typedef void (*side_t)(void);
-
 static inline void make_board(void)
 {
     if (!board) {
@@ -122,24 +117,6 @@ static inline void make_board(void)
         board = (unsigned *)memory;
     }
     memset(board, 0, SLOTS * sizeof *board);
-}
-
-static inline pid_t start(side_t side)
-{
-    pid_t parent = getpid(), pid;
-    fflush(stdout);
-    pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(1);
-        alarm(PATIENCE);
-        side();
-        fflush(stdout);
-        _exit(0);
-    }
-    return pid;
 }
 
 /* Waits for the end of a process; 1 if all was well. */

@@ -51,7 +51,7 @@ static inline int gone(pid_t pid)
 /* Kills the peer once the survivor has been waiting for a while. */
 static inline void kill_when_blocked(pid_t survivor_pid, pid_t peer_pid)
 {
-    int seen = 0, unused;
+    int seen = 0;
     while (!look(BLOCKING) && !gone(survivor_pid))
         sched_yield();
     while (seen < 20) {
@@ -59,8 +59,7 @@ static inline void kill_when_blocked(pid_t survivor_pid, pid_t peer_pid)
         sched_yield();
     }
     put(KILLED_AT, microseconds());
-    CHECK(kill(peer_pid, SIGKILL) == 0);
-    CHECK(waitpid(peer_pid, &unused, 0) == peer_pid);
+    murder(peer_pid);
 }
 
 #endif

@@ -70,8 +70,8 @@ fn wrong() -> Vec<Vec<Frame>> {
         after(&[frame(udata(4, 0), 1, 0, &[1, 0, 0, 0])]),
         after(&[frame(udata(8, 0), 1, 0, &[1, 0, 0, 0, b'/', b'/', b'/', b'/'])]),
         after(&[plain(vec![0xff; 60_000])]),
-        // Nobody was named, what named somebody was wrong, more is given back than was sent, and it is too
-        // short for a number.
+        // Nobody was named, what named somebody was wrong, more is given back than was sent, and it
+        // is too short for a number.
         after(&[bare(0, &[0; 8])]),
         after(&[(NAMES, vec![2; 7])]),
         after(&[(NAMES, frame(frag(0), 1, 0, &[0; 8]).1), bare(0, &[0; 8])]),

@@ -10,16 +10,11 @@
 #include <linx.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* Seconds after which a process of a test is stuck. */
-#define PATIENCE 60
 /* Milliseconds within which something comes that has to come, and after which nothing is taken to. */
 #define SOON 30000u
 #define BRIEFLY 30u
@@ -49,6 +44,8 @@ static inline void fail(const char *file, int line, const char *what)
 #define CHECK(what) ((what) ? (void)0 : fail(__FILE__, __LINE__, #what))
 /* A call that fails, and how. */
 #define FAILS(number, what) (errno = 0, CHECK(what), CHECK(errno == (number)))
+
+#include "../process.h"
 
 static inline LINX *opened(const char *name)
 {
@@ -104,24 +101,6 @@ static inline int nothing(LINX *linx)
     return linx_receive_w_tmo(linx, &sig, BRIEFLY, any) == 0 && sig == LINX_NIL;
 }
 
-static inline pid_t start(void (*side)(void))
-{
-    pid_t parent = getpid(), pid;
-    fflush(stdout);
-    pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(1);
-        alarm(PATIENCE);
-        side();
-        fflush(stdout);
-        _exit(0);
-    }
-    return pid;
-}
-
 /* A gate that holds processes back which are made before others have handles, of which they would
    have copies. */
 struct gate {
@@ -151,13 +130,6 @@ static inline void finish(pid_t pid)
     int status;
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static inline void murder(pid_t pid)
-{
-    int status;
-    CHECK(kill(pid, SIGKILL) == 0);
-    CHECK(waitpid(pid, &status, 0) == pid);
 }
 
 #endif

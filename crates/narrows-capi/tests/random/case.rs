@@ -399,8 +399,8 @@ impl Case<'_> {
             NUM_RECV_BUFFERS => 512 - endpoint.queue.len() as u32,
             _ => self.model.flags(endpoint),
         };
-        // Whether a node that was finalised has given back, and that an end has closed that is gone,
-        // is not said.
+        // Whether a node that was finalised has given back, and that an end has closed that is
+        // gone, is not said.
         let lost = endpoint.channel.is_some_and(|at| self.model.channels[at].lost);
         let open = match number {
             GET_COUNT => endpoint.gets_of_gone,

@@ -278,7 +278,8 @@ impl Case<'_> {
                 return self.model.channels[at].receiving.push_back(request);
             }
         };
-        // One that ends when it is tried first may be pending until then, and is gone with its node.
+        // One that ends when it is tried first may be pending until then, and is gone with its
+        // node.
         let allowed = [ended.allowed[0], Status::Pending];
         self.came_to("begin_packet", &allowed, status);
         let what = if status == Status::Pending { What::Packet(at) } else { What::Other };

@@ -84,7 +84,8 @@ fn run() {
     let replayed = number("NARROWS_SEED");
     let first = replayed.unwrap_or(0);
     let count = number("NARROWS_CASES").unwrap_or(if replayed.is_some() { 1 } else { FEW });
-    let note = Path::new(&std::env::var_os("NARROWS_DIR").unwrap_or_default()).join(SEED);
+    let directory = std::env::var_os("NARROWS_DIR").expect("who starts this sets it");
+    let note = Path::new(&directory).join(SEED);
     let start = Instant::now();
     let mut deeds = Deeds::new();
     for seed in first..first + count {

@@ -1,7 +1,7 @@
 //! What comes over a node's links, and what is due when nothing comes.
 
 use narrows::connection::{Arrived, Signal as Travelling};
-use narrows::endpoint::{Address, Lent, Prepared, Select, What};
+use narrows::endpoint::{Address, Lent, Select, What};
 use narrows::link::LinkId;
 use narrows::linx::{Misled, Spid, Taken};
 use narrows::strategy::Strategy;
@@ -33,7 +33,6 @@ impl Core {
         let (name, _) = node.peer(link).ok()?;
         let to = Address { link, port: FRAMES };
         let flow = node.begin_flow_to(to, Strategy::default()).ok()?;
-        let short = node.prepare_short(FRAMES, to, 0).unwrap_or(Prepared::NONE);
         // Its end comes behind everything that the peer has sent.
         node.attach(link, FRAMES).ok()?;
         let Ok(at) = self.handler.add_link(name) else {
@@ -42,7 +41,7 @@ impl Core {
         };
         let now = self.around.now();
         let manager = Manager::new(self.stack, self.around.settings, self.around.mtu, now);
-        let unit = Unit::new(to, flow, short, manager);
+        let unit = Unit::new(to, flow, manager);
         let units = &mut self.around.units;
         if units.len() <= usize::from(at) {
             units.resize_with(usize::from(at) + 1, || None);

@@ -3,8 +3,9 @@
 
 use narrows::connection::{Arrived, Signal as Travelling, UDATA};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
-use narrows::endpoint::{Message, Received};
+use narrows::endpoint::{Message, Received, Route};
 use narrows::linx::Spid;
+use narrows::memory::Plain;
 
 use super::Stack;
 use super::bare::{given, tag};
@@ -98,7 +99,7 @@ impl Core {
         let Some((at, there)) = self.handler.way(to) else { return false };
         let now = self.around.now();
         let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
-        let Some(Unit { manager: Manager::Flat(flat), to, short, named, .. }) = unit else {
+        let Some(Unit { manager: Manager::Flat(flat), to, route, named, .. }) = unit else {
             return false;
         };
         let bytes = signal.bytes();
@@ -107,7 +108,10 @@ impl Core {
         }
         let Some(tag) = flat.bare(bytes.len()).and_then(tag) else { return false };
         let node = &mut self.around.node;
-        let sent = match node.post_short(&short.tagged(tag), USUAL, bytes) {
+        if !node.is_current(route) {
+            *route = node.route(FRAMES, *to).unwrap_or(Route::NONE);
+        }
+        let sent = match node.post_short(route, Plain { priority: USUAL, tag, bytes }) {
             Some(rings) => {
                 if rings {
                     node.ring_link(to.link);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
 use narrows::connection::{Settings, Signal as Travelling, UDATA};
-use narrows::endpoint::{Address, FlowId, Lent, Prepared};
+use narrows::endpoint::{Address, FlowId, Lent, Route};
 use narrows::link::LinkId;
 use narrows::platform::Instant;
 
@@ -78,7 +78,7 @@ pub(super) struct Unit {
     pub to: Address,
     pub flow: FlowId,
     /// For frames that fit a slot.
-    pub short: Prepared,
+    pub route: Route,
     pub manager: Manager,
     /// Whom frames without a header are between, of those that were sent and of those that came.
     pub named: Ends,
@@ -99,12 +99,12 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    pub fn new(to: Address, flow: FlowId, short: Prepared, manager: Manager) -> Unit {
+    pub fn new(to: Address, flow: FlowId, manager: Manager) -> Unit {
         Unit {
             link: to.link,
             to,
             flow,
-            short,
+            route: Route::NONE,
             manager,
             named: [0; 2],
             naming: [0; 2],

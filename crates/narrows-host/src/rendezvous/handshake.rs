@@ -99,7 +99,7 @@ impl Rendezvous {
                     }
                     Received::Bad(_) => self.fail(&name, hunt_error(Errno::MFILE)),
                     // It is closing, or has its reasons: the hunt goes on.
-                    _ => {}
+                    _ => self.put_off(&name),
                 }
             }
         }
@@ -125,7 +125,7 @@ impl Rendezvous {
         }
         let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
         let user = socket.and_then(|socket| peer_user(socket).ok()).ok_or(Refusal::Forbidden)?;
-        let others = user != self.me.user;
+        let others = !self.me.is_own(user);
         if others && aio::available().is_err() {
             return Err(Refusal::Forbidden);
         }

@@ -5,7 +5,7 @@
 
 mod handshake;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,12 @@ use narrows::platform::{Event, HuntError, Platform};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
+use rustix::process::{Pid, getpid};
 use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
-use crate::directory::{Bound, Directory};
+use crate::directory::{Bound, Directory, Life};
 use crate::memory::Region;
 use crate::packet::{self, Hello};
 use crate::sets::{SUPERVISION, Sets, listen_to, no_events};
@@ -35,6 +36,12 @@ const TICK: Duration = Duration::from_millis(20);
 /// The same for a hunt that is younger than [`YOUNG`].
 const QUICK_TICK: Duration = Duration::from_millis(2);
 const YOUNG: Duration = Duration::from_secs(1);
+/// How many names one tick looks for: each costs some microseconds, and the application waits.
+const LOOKS: usize = 16;
+/// How long a hunt rests at most after its peer said *again*: greeting costs milliseconds.
+const LONGEST_REST: Duration = Duration::from_millis(250);
+/// How often a node sees to it that it still has its name.
+const KEEP: Duration = Duration::from_secs(5);
 
 const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
@@ -49,13 +56,20 @@ pub(crate) struct Identity {
     pub incarnation: u64,
     pub layout: Layout,
     pub user: u32,
+    /// The number that stands for every user who has none here.
+    pub stand_in: Option<u32>,
     pub allowed: Vec<u32>,
 }
 
 impl Identity {
+    /// Whether a user is this node's own.
+    pub(crate) fn is_own(&self, user: u32) -> bool {
+        user == self.user && self.stand_in != Some(user)
+    }
+
     /// Whether a user may link with this node.
     pub(crate) fn allows(&self, user: u32) -> bool {
-        user == self.user || self.allowed.contains(&user)
+        self.is_own(user) || self.allowed.contains(&user)
     }
 
     fn hello(&self) -> Hello {
@@ -87,11 +101,19 @@ struct Hunt {
     since: Instant,
     /// The connection that waits for an answer.
     greeted: Option<u32>,
+    /// The life of the peer that it was looked for in last.
+    life: Option<Life>,
+    /// Not looked for again before, and how long it rested the last time.
+    next: Instant,
+    rest: Duration,
 }
 
 /// This node's place among the others of its domain.
 pub(crate) struct Rendezvous {
     me: Identity,
+    /// A copy of this in a process that was forked does nothing: the sockets, the name and the
+    /// links are the parent's.
+    process: Pid,
     directory: Directory,
     bound: Bound,
     sets: Arc<Sets>,
@@ -102,6 +124,10 @@ pub(crate) struct Rendezvous {
     connections: BTreeMap<u32, Connection>,
     next_key: u32,
     dead: Vec<(Name, Instant)>,
+    /// Peers that were found to be incompatible: they are greeted again in their next life.
+    incompatible: HashMap<Name, Life>,
+    /// When the name was last seen to be there.
+    kept: Instant,
     /// What the stack has not been told.
     pub news: VecDeque<News>,
 }
@@ -120,6 +146,8 @@ impl Rendezvous {
     ) -> Rendezvous {
         Rendezvous {
             me,
+            process: getpid(),
+            kept: Instant::now(),
             directory,
             bound,
             sets,
@@ -129,20 +157,29 @@ impl Rendezvous {
             connections: BTreeMap::new(),
             next_key: FIRST_KEY,
             dead: Vec::new(),
+            incompatible: HashMap::new(),
             news: VecDeque::new(),
         }
     }
 
     /// Begins to let others in.
-    pub(crate) fn start(&self) -> io::Result<()> {
+    pub(crate) fn start(&mut self) -> io::Result<()> {
+        self.adjust();
         let set = &self.sets.supervision;
         listen_to(set, self.bound.listener.as_fd(), LISTENER, false)?;
         listen_to(set, self.ticker.as_fd(), TICKER, false)?;
         listen_to(&self.sets.bells, set.as_fd(), SUPERVISION, false)
     }
 
+    pub(crate) fn is_copy(&self) -> bool {
+        getpid() != self.process
+    }
+
     /// Does what has become possible since the last time.
     pub(crate) fn turn(&mut self) {
+        if self.is_copy() {
+            return;
+        }
         let mut events = no_events::<32>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let Ok(count) = epoll::wait(&self.sets.supervision, &mut events[..], Some(&at_once)) else {
@@ -160,13 +197,25 @@ impl Rendezvous {
     }
 
     pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
+        if self.is_copy() {
+            return Err(hunt_error(Errno::CHILD));
+        }
         if self.hunts.iter().any(|h| h.name == *name) || self.link_of(name).is_some() {
             return Ok(());
         }
         if *name == self.me.name {
             return self.link_to_itself().map_err(hunt_error);
         }
-        self.hunts.push(Hunt { name: *name, since: Instant::now(), greeted: None });
+        let now = Instant::now();
+        let hunt = Hunt {
+            name: *name,
+            since: now,
+            greeted: None,
+            life: None,
+            next: now,
+            rest: Duration::ZERO,
+        };
+        self.hunts.push(hunt);
         self.adjust();
         let looked = self.look_for(name);
         if looked.is_err() {
@@ -177,7 +226,9 @@ impl Rendezvous {
     }
 
     pub(crate) fn give_up(&mut self, name: &Name) {
-        if let Some(at) = self.hunts.iter().position(|h| h.name == *name) {
+        if !self.is_copy()
+            && let Some(at) = self.hunts.iter().position(|h| h.name == *name)
+        {
             if let Some(key) = self.hunts.swap_remove(at).greeted {
                 self.remove(key, true);
             }
@@ -187,7 +238,9 @@ impl Rendezvous {
 
     pub(crate) fn close(&mut self, key: u32) {
         let linked = match self.connections.get(&key) {
-            Some(Connection { stage: Stage::Linked { name, .. }, .. }) => Some(*name),
+            Some(Connection { stage: Stage::Linked { name, .. }, .. }) if !self.is_copy() => {
+                Some(*name)
+            }
             _ => None,
         };
         if let Some(name) = linked {
@@ -202,13 +255,17 @@ impl Rendezvous {
         self.news.retain(|n| !matches!(n, Ok(Event::Lost { key: of, .. }) if *of == key));
     }
 
-    /// Ticks only while there is something to wait for.
+    /// Ticks seldom while there is nothing to wait for.
     fn adjust(&mut self) {
         let mut looking = self.hunts.iter().filter(|h| h.greeted.is_none()).peekable();
         let strangers = self.connections.values().any(|c| matches!(c.stage, Stage::Stranger(_)));
         let some = looking.peek().is_some() || strangers || self.deaf || !self.dead.is_empty();
         let quick = looking.any(|h| h.since.elapsed() < YOUNG);
-        self.ticker.set(some.then_some(if quick { QUICK_TICK } else { TICK }));
+        self.ticker.set(match (some, quick) {
+            (false, _) => KEEP,
+            (true, false) => TICK,
+            (true, true) => QUICK_TICK,
+        });
     }
 
     fn link_of(&self, name: &Name) -> Option<u32> {
@@ -275,28 +332,72 @@ impl Rendezvous {
         let dying = |since: &Instant| since.elapsed() < DYING_TIME;
         self.dead.retain(|(name, since)| dying(since) && !directory.remove_dead(name));
         self.retry();
+        if self.kept.elapsed() >= KEEP {
+            self.kept = Instant::now();
+            self.keep_name();
+        }
     }
 
+    /// Takes this node's name again if it is gone from the directory.
+    fn keep_name(&mut self) {
+        let for_others = !self.me.allowed.is_empty();
+        let restored = self.directory.restore(&self.me.name, &self.bound, for_others);
+        let Some((directory, bound)) = restored else { return };
+        let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
+        (self.directory, self.bound) = (directory, bound);
+        // Listened to from the next tick on.
+        self.deaf = true;
+    }
+
+    /// Looks for some of the names that are hunted, for the others at the next ticks.
     fn retry(&mut self) {
-        let waiting = self.hunts.iter().filter(|h| h.greeted.is_none());
-        for name in waiting.map(|h| h.name).collect::<Vec<_>>() {
+        let now = Instant::now();
+        let due = |h: &Hunt| h.greeted.is_none() && h.next <= now;
+        let due = self.hunts.iter().enumerate().filter(|(_, h)| due(h)).take(LOOKS);
+        let (places, names): (Vec<usize>, Vec<Name>) = due.map(|(at, h)| (at, h.name)).unzip();
+        self.hunts.rotate_left(places.last().map_or(0, |last| last + 1));
+        for name in names {
             if let Err(error) = self.look_for(&name) {
                 self.fail(&name, error);
             }
         }
     }
 
+    /// Leaves a peer alone for a while that has a reason not to link now: twice as long each time.
+    fn put_off(&mut self, name: &Name) {
+        for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
+            hunt.rest = (2 * hunt.rest).clamp(QUICK_TICK, LONGEST_REST);
+            hunt.next = Instant::now() + hunt.rest;
+        }
+    }
+
     fn fail(&mut self, name: &Name, error: HuntError) {
+        let hunt = self.hunts.iter().find(|h| h.name == *name);
+        if error == HuntError::Incompatible
+            && let Some(life) = hunt.and_then(|h| h.life)
+        {
+            self.incompatible.insert(*name, life);
+        }
         self.hunts.retain(|h| h.name != *name);
         self.news.push_back(Err((*name, error)));
     }
 
     /// Connects to a node and greets it, if it is there.
     fn look_for(&mut self, name: &Name) -> Result<(), HuntError> {
+        let life = self.directory.life(name.as_str());
+        match self.incompatible.get(name) {
+            Some(old) if life == Some(*old) => return Err(HuntError::Incompatible),
+            Some(_) => drop(self.incompatible.remove(name)),
+            None => {}
+        }
+        for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
+            hunt.life = life;
+        }
         let socket = match self.directory.connect(name.as_str()) {
             Ok(socket) => socket,
             // Absent, dead, or too busy to be greeted.
             Err(Errno::NOENT | Errno::CONNREFUSED | Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(Errno::ACCESS) if self.directory.is_young(name.as_str()) => return Ok(()),
             Err(Errno::ACCESS | Errno::PERM) => return Err(HuntError::Forbidden),
             Err(Errno::PROTOTYPE) => return Err(HuntError::Incompatible),
             Err(error) => return Err(hunt_error(error)),
@@ -326,6 +427,7 @@ impl Rendezvous {
                 }
                 self.remove(key, false);
                 if matches!(error, Errno::PIPE | Errno::CONNRESET | Errno::AGAIN) {
+                    self.put_off(name);
                     Ok(())
                 } else {
                     Err(hunt_error(error))
@@ -337,6 +439,9 @@ impl Rendezvous {
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
+        if self.is_copy() {
+            return;
+        }
         for connection in self.connections.values() {
             packet::part(connection.socket.as_fd());
         }
@@ -355,10 +460,14 @@ mod tests {
             incarnation: 1,
             layout: Layout::standard(64).unwrap(),
             user: 1000,
+            stand_in: Some(8),
             allowed: vec![7, 8],
         };
         let let_in: Vec<u32> =
             [0, 7, 8, 9, 999, 1000, u32::MAX].into_iter().filter(|u| me.allows(*u)).collect();
         assert_eq!(let_in, [7, 8, 1000]);
+        // A number that may be anybody's is not this user's, but may be let in by name.
+        let nobody = Identity { user: 8, allowed: vec![7], ..me };
+        assert!(nobody.allows(7) && !nobody.allows(8));
     }
 }

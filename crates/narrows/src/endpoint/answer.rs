@@ -1,7 +1,6 @@
 //! Control messages: what peers ask of this node's ports and functions, and what they are told.
 
 use super::control::Control;
-use super::quick::RESTLESS;
 use super::{Node, Select};
 use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Reply, Served, Target};
@@ -18,9 +17,7 @@ impl<P: Platform> Node<P> {
         if control == Control::Refused {
             let open = self.endpoints.get(usize::from(d.target)).is_some_and(Option::is_some);
             if open && let Some(at) = self.keep(id, taken) {
-                if let Some(Some(endpoint)) = self.endpoints.get_mut(usize::from(d.target)) {
-                    endpoint.queue.push(&mut self.links, at, 0);
-                }
+                self.queue_at(d.target, at, 0);
                 return Ok(());
             }
         }
@@ -95,7 +92,7 @@ impl<P: Platform> Node<P> {
         if let Some(owed) = owed {
             served.owed = Some(owed);
             link.replies += 1;
-            self.calm = RESTLESS;
+            self.changed();
             self.reply(id);
         }
         self.agree();

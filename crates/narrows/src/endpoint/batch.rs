@@ -2,10 +2,9 @@
 
 use core::time::Duration;
 
-use super::quick::Plain;
+use super::route::To;
 use super::{Address, FlowId, Message, Node, Payload, Port, PortError, Received, SendError};
-use crate::link::LinkId;
-use crate::memory::Way;
+use crate::memory::Plain;
 use crate::platform::Platform;
 
 /// Messages handed out by one call, so that a flood leaves the application its turn.
@@ -15,7 +14,9 @@ const BATCH: usize = 64;
 #[inline(always)]
 pub(super) fn plain<'a>(messages: &'a [Message<'_>]) -> impl Iterator<Item = Plain<'a>> {
     messages.iter().map_while(|message| match message.payload {
-        Payload::Bytes(bytes) => Some((message.priority, message.tag, bytes)),
+        Payload::Bytes(bytes) => {
+            Some(Plain { priority: message.priority, tag: message.tag, bytes })
+        }
         Payload::Reserved(_) => None,
     })
 }
@@ -36,13 +37,7 @@ impl<P: Platform> Node<P> {
         messages: &mut [Message<'_>],
         within: Option<Duration>,
     ) -> Result<usize, SendError> {
-        self.all_sent(
-            to.link,
-            messages,
-            within,
-            |node, messages| node.post(Way::from(&node.strategy), from, to, plain(messages)),
-            |node, message| node.attempt(from, to, message),
-        )
+        self.all_sent(from, To::Address(to), messages, within)
     }
 
     /// As [`Node::send_all`], over a flow to a port, in the flow's strategy.
@@ -56,35 +51,24 @@ impl<P: Platform> Node<P> {
         messages: &mut [Message<'_>],
         within: Option<Duration>,
     ) -> Result<usize, SendError> {
-        let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
-        self.all_sent(
-            link,
-            messages,
-            within,
-            |node, messages| {
-                let Ok((link, port, strategy)) = node.flow_to_port(flow) else { return 0 };
-                let way = Way::from(strategy);
-                node.post(way, from, Address { link, port }, plain(messages))
-            },
-            |node, message| node.attempt_over(flow, from, message),
-        )
+        self.all_sent(from, To::Flow(flow), messages, within)
     }
 
-    #[inline(always)]
     fn all_sent(
         &mut self,
-        link: LinkId,
+        from: Port,
+        to: To,
         messages: &mut [Message<'_>],
         within: Option<Duration>,
-        post: impl Fn(&mut Self, &[Message<'_>]) -> usize,
-        attempt: impl Fn(&mut Self, &mut Message<'_>) -> Result<(), SendError>,
     ) -> Result<usize, SendError> {
         let mut deadline = None;
         let mut sent = 0;
         loop {
-            sent += post(self, messages.get(sent..).unwrap_or_default());
+            if let Ok(route) = self.route_of(from, to) {
+                sent += self.post(&route, plain(messages.get(sent..).unwrap_or_default()));
+            }
             let Some(message) = messages.get_mut(sent) else { return Ok(sent) };
-            match self.until_sent(link, within, &mut deadline, |node| attempt(node, message)) {
+            match self.until_sent(from, to, message, within, &mut deadline) {
                 Ok(()) => sent += 1,
                 Err(error) if sent == 0 => return Err(error),
                 Err(_) => return Ok(sent),
@@ -115,7 +99,7 @@ impl<P: Platform> Node<P> {
             // What the short way did not take, if there is anything.
             let Some(received) = self.try_receive_into(port, buffer)? else { break };
             count += 1;
-            each(&received, buffer.get(..received.len).unwrap_or(buffer));
+            each(&received, received.bytes(buffer));
         }
         Ok(count)
     }

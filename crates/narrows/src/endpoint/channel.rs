@@ -143,28 +143,10 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is gone
     /// and all that it sent was taken.
-    pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
-        self.take_quickly::<false>(from)
-    }
-
-    /// As [`Node::take_from_channel`], with the shorter way for packets: either takes both.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn take_packet_from_channel(
-        &mut self,
-        from: Channel,
-    ) -> Result<Option<Arrival>, LinkError> {
-        self.take_quickly::<true>(from)
-    }
-
     #[inline(always)]
-    fn take_quickly<const PACKETS: bool>(
-        &mut self,
-        from: Channel,
-    ) -> Result<Option<Arrival>, LinkError> {
+    pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
         if let Some(link) = self.links.with_channels(from.link)
-            && let Some(arrival) = link.shared.take_quickly::<PACKETS>(from.ring)
+            && let Some(arrival) = link.shared.take_word(from.ring)
         {
             return Ok(arrival);
         }
@@ -173,6 +155,17 @@ impl<P: Platform> Node<P> {
 
     #[inline(never)]
     fn take_in_turn(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
+        if let Some(link) = self.links.with_channels(from.link)
+            && let Some(arrival) = link.shared.take_packet(from.ring)
+        {
+            return Ok(arrival);
+        }
+        self.take_what_is_due(from)
+    }
+
+    /// Takes what is there after giving the credit that has gathered.
+    #[inline(never)]
+    fn take_what_is_due(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
         if let Some(link) = self.links.with_channels(from.link)
             && let Some(arrival) = link.shared.take_arrival(&self.platform, from.ring)
         {

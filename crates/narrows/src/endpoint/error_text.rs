@@ -193,12 +193,48 @@ impl Display for Failure {
 }
 
 impl Error for NodeError {}
-impl Error for LinkError {}
 impl Error for PortError {}
-impl Error for SendError {}
-impl Error for FlowError {}
-impl Error for CallError {}
 impl Error for Failure {}
+
+impl Error for LinkError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            LinkError::Gone(reason) => Some(reason),
+            LinkError::Hunt(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+impl Error for SendError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            SendError::Gone(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+impl Error for FlowError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            FlowError::Gone(reason) => Some(reason),
+            FlowError::Strategy(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+impl Error for CallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            CallError::Gone(reason) => Some(reason),
+            CallError::Failed(reason) => Some(reason),
+            CallError::Start(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -292,6 +328,22 @@ mod tests {
         for (sentence, name) in all() {
             assert!(seen.insert(sentence.clone()), "{name}: '{sentence}' is said twice");
         }
+    }
+
+    #[test]
+    fn an_error_that_comes_of_another_names_it_as_its_source() {
+        let lost = Lost::Corrupt(Corrupt::Kind);
+        let source = |error: &dyn Error| error.source().map(|source| source.to_string());
+        let name = |error: &dyn Error| Some(error.to_string());
+        assert_eq!(source(&lost), name(&Corrupt::Kind));
+        assert_eq!(source(&LinkError::Gone(lost)), name(&lost));
+        assert_eq!(source(&LinkError::Hunt(HuntError::Own)), name(&HuntError::Own));
+        assert_eq!(source(&SendError::Gone(lost)), name(&lost));
+        assert_eq!(source(&FlowError::Gone(lost)), name(&lost));
+        assert_eq!(source(&CallError::Gone(lost)), name(&lost));
+        let start = CallError::Start(SendError::RingFull);
+        assert_eq!(source(&start), name(&SendError::RingFull));
+        assert_eq!(source(&SendError::RingFull), None);
     }
 
     #[test]

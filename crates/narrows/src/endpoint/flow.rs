@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use super::queue::Queue;
 use super::switch::Phase;
-use super::{Address, Node, SendError};
+use super::{Address, Node, Route, SendError};
 use crate::link::{LinkId, Name, Target};
 use crate::memory::Block;
 use crate::platform::{Lost, Platform};
@@ -93,6 +93,8 @@ pub(super) struct Flow {
     /// The number of the last question to the peer's stack: an answer to another is stale.
     pub question: u16,
     pub life: u32,
+    /// The route of its last message, if it leads to a port.
+    pub route: Route,
 }
 
 impl Flow {
@@ -212,6 +214,7 @@ impl<P: Platform> Node<P> {
                 agreed: false,
                 question: 0,
                 life: id.life,
+                route: Route::NONE,
             });
         }
         self.set_phase(index, Phase::Asking);

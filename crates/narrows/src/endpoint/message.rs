@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 
+use super::batch::plain;
 use super::node::would_block;
 use super::queue::Queue;
-use super::quick::NO_PORT;
+use super::route::To;
 use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
-use crate::memory::{Ack, Corrupt, Descriptor, Kind, Way};
+use crate::memory::{Corrupt, Descriptor, Kind, Plain};
 use crate::platform::{Instant, Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -121,21 +122,6 @@ impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
     }
 }
 
-/// What a message's slot says of it, but for the length and the block.
-#[inline(always)]
-pub(super) fn descriptor(ack: Ack, from: Port, to: Port, priority: u8, tag: u16) -> Descriptor {
-    Descriptor {
-        kind: Kind::Message,
-        ack,
-        priority: priority.min(7),
-        len: 0,
-        source: from,
-        target: to,
-        tag,
-        block: None,
-    }
-}
-
 pub(super) fn send_error(error: DriverError) -> SendError {
     match error {
         DriverError::RingFull => SendError::RingFull,
@@ -169,8 +155,7 @@ impl<P: Platform> Node<P> {
     /// [`PortError::Closed`].
     #[inline(never)]
     pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
-        self.clear = NO_PORT;
-        self.links.unsettle();
+        self.changed();
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
         while let Some(at) = endpoint.queue.pop(&mut self.links, &Select::default()) {
@@ -184,7 +169,7 @@ impl<P: Platform> Node<P> {
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
     // This and the other sends take a message apart where it was made: as a whole it would be stored and
-    // read back, in larger pieces, which waits until it has left the store buffer.
+    // read back in larger pieces, and the load waits until these have left the store buffer.
     #[inline(always)]
     pub fn try_send<'a>(
         &mut self,
@@ -194,8 +179,13 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         match payload {
-            Payload::Bytes(bytes) => self.try_send_bytes(from, &to, [priority.into(), tag], bytes),
-            payload => self.attempt(from, to, &mut Message { priority, tag, payload }),
+            Payload::Bytes(bytes) => {
+                if self.post_as_last(from, &to, Plain { priority, tag, bytes }) {
+                    return Ok(());
+                }
+                self.try_send_bytes(&to, bytes, from, [priority.into(), tag])
+            }
+            payload => self.attempt(from, To::Address(to), &mut Message { priority, tag, payload }),
         }
     }
 
@@ -214,11 +204,11 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.try_send_bytes(from, &to, [priority.into(), tag], bytes).is_ok()
+            && self.post_as_last(from, &to, Plain { priority, tag, bytes })
         {
             return Ok(());
         }
-        self.send_in_time(from, to, Message { priority, tag, payload }, within)
+        self.send_in_time(from, To::Address(to), Message { priority, tag, payload }, within)
     }
 
     /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
@@ -234,11 +224,11 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_over(flow, from, [priority.into(), tag], bytes)
+            && self.post_over(flow, from, Plain { priority, tag, bytes })
         {
             return Ok(());
         }
-        self.attempt_over(flow, from, &mut Message { priority, tag, payload })
+        self.attempt(from, To::Flow(flow), &mut Message { priority, tag, payload })
     }
 
     /// As [`Node::try_send_over`], waiting for room until the deadline.
@@ -255,87 +245,68 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_over(flow, from, [priority.into(), tag], bytes)
+            && self.post_over(flow, from, Plain { priority, tag, bytes })
         {
             return Ok(());
         }
-        self.send_over_in_time(flow, from, Message { priority, tag, payload }, within)
+        self.send_in_time(from, To::Flow(flow), Message { priority, tag, payload }, within)
+    }
+
+    /// Sends bytes that the last route did not take. In arguments that stay in registers: what is stored
+    /// for a call is a part of the way that needs none.
+    #[inline(never)]
+    fn try_send_bytes(
+        &mut self,
+        to: &Address,
+        bytes: &[u8],
+        from: Port,
+        [priority, tag]: [u16; 2],
+    ) -> Result<(), SendError> {
+        let (to, priority) = (To::Address(*to), priority as u8);
+        let route = self.route_of(from, to)?;
+        if self.post(&route, core::iter::once(Plain { priority, tag, bytes })) == 1 {
+            return Ok(());
+        }
+        self.attempt(from, to, &mut Message { priority, tag, payload: Payload::Bytes(bytes) })
     }
 
     #[inline(never)]
     fn send_in_time(
         &mut self,
         from: Port,
-        to: Address,
+        to: To,
         mut message: Message<'_>,
         within: Option<Duration>,
     ) -> Result<(), SendError> {
-        self.until_sent(to.link, within, &mut None, |node| node.attempt(from, to, &mut message))
+        self.until_sent(from, to, &mut message, within, &mut None)
     }
 
+    /// Finds out where a message goes and how, unless that is known, and sends it if there is room.
     #[inline(never)]
-    fn send_over_in_time(
-        &mut self,
-        flow: FlowId,
-        from: Port,
-        mut message: Message<'_>,
-        within: Option<Duration>,
-    ) -> Result<(), SendError> {
-        let link = self.flow_link(flow).ok_or(SendError::Unknown)?;
-        self.until_sent(link, within, &mut None, |node| node.attempt_over(flow, from, &mut message))
-    }
-
-    #[inline(never)]
-    pub(super) fn attempt(
-        &mut self,
-        from: Port,
-        to: Address,
-        message: &mut Message<'_>,
-    ) -> Result<(), SendError> {
-        self.check_open(from)?;
-        if self.post_one(Way::from(&self.strategy), from, to, message) {
+    fn attempt(&mut self, from: Port, to: To, message: &mut Message<'_>) -> Result<(), SendError> {
+        let route = self.route_of(from, to)?;
+        if self.post(&route, plain(core::slice::from_ref(message))) == 1 {
             return Ok(());
         }
-        let strategy = self.strategy;
-        self.send_with(&strategy, from, to, message)
-    }
-
-    #[inline(never)]
-    pub(super) fn attempt_over(
-        &mut self,
-        flow: FlowId,
-        from: Port,
-        message: &mut Message<'_>,
-    ) -> Result<(), SendError> {
-        self.check_open(from)?;
-        let (link, port, strategy) = self.flow_to_port(flow)?;
-        let (way, to) = (Way::from(strategy), Address { link, port });
-        if self.post_one(way, from, to, message) {
-            return Ok(());
-        }
-        let strategy = *self.flow_to_port(flow)?.2;
-        self.send_with(&strategy, from, to, message)
-    }
-
-    fn check_open(&self, port: Port) -> Result<(), SendError> {
-        match self.endpoints.get(usize::from(port)) {
-            Some(Some(_)) => Ok(()),
-            _ => Err(SendError::Closed),
-        }
+        let strategy = match to {
+            To::Address(_) => self.strategy,
+            To::Flow(flow) => *self.flow_to_port(flow)?.2,
+        };
+        self.send_with(&strategy, from, route.address(), message)
     }
 
     /// Tries again until there is room or the deadline passed, which is set when there is none for
     /// the first time.
-    #[inline(never)]
     pub(super) fn until_sent(
         &mut self,
-        link: LinkId,
+        from: Port,
+        to: To,
+        message: &mut Message<'_>,
         within: Option<Duration>,
         deadline: &mut Option<Instant>,
-        mut attempt: impl FnMut(&mut Self) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
         loop {
-            match attempt(self) {
+            match self.attempt(from, to, message) {
                 Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => {}
                 done => return done,
             }
@@ -345,13 +316,12 @@ impl<P: Platform> Node<P> {
             if self.passed(*deadline) {
                 return Err(SendError::Deadline);
             }
+            let link = match to {
+                To::Address(to) => to.link,
+                To::Flow(flow) => self.flow_link(flow).ok_or(SendError::Unknown)?,
+            };
             self.wait_on(link, self.agreed(), *deadline);
         }
-    }
-
-    #[inline(always)]
-    fn post_one(&mut self, way: Way, from: Port, to: Address, message: &Message<'_>) -> bool {
-        self.post(way, from, to, super::batch::plain(core::slice::from_ref(message))) == 1
     }
 
     #[inline(never)]
@@ -362,12 +332,17 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        let ack = strategy.acknowledgement.wanted();
-        let descriptor = descriptor(ack, from, to.port, message.priority, message.tag);
-        let Some(link) = self.links.get_mut(to.link) else { return Err(SendError::Unknown) };
-        if let Some(reason) = link.lost {
-            return Err(SendError::Gone(reason));
-        }
+        let descriptor = Descriptor {
+            kind: Kind::Message,
+            ack: strategy.acknowledgement.wanted(),
+            priority: message.priority.min(7),
+            len: 0,
+            source: from,
+            target: to.port,
+            tag: message.tag,
+            block: None,
+        };
+        let link = self.links.up_mut(to.link).ok_or(SendError::Unknown)?;
         let driven = message.payload.driven(to.link).ok_or(SendError::NotReserved)?;
         let id = u32::from(from) << 16 | u32::from(message.tag);
         self.platform.stamp(Span::Endpoint, Edge::Enter, id);
@@ -387,7 +362,7 @@ impl<P: Platform> Node<P> {
 
     /// Ends a link whose peer broke the protocol.
     pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) {
-        self.unsettle();
+        self.changed();
         self.links.end(&self.platform, link, Lost::Corrupt(what));
         self.lost(link);
     }

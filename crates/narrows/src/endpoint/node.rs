@@ -3,9 +3,10 @@
 use core::time::Duration;
 
 use super::flow::Flow;
+use super::known::Known;
 use super::message::Endpoint;
 use super::queue::Queue;
-use super::quick::{NO_PORT, RESTLESS};
+use super::route::Last;
 use crate::driver;
 use crate::link::{self, Link, LinkId, Links, Name};
 use crate::memory::Layout;
@@ -24,7 +25,8 @@ pub struct Limits {
     pub endpoints: usize,
     /// Flows that this node opens, and flows that each peer may open here.
     pub flows: usize,
-    /// Messages of each link that wait for the application.
+    /// Messages of each link that wait for the application, off their ring; at least as many as the
+    /// ring has slots. A message that is more urgent than those overtakes as many.
     pub inbox: usize,
     /// The longest request or response that a function served here may have, in bytes; where several
     /// calls travel in one message, all of them together with a word for each.
@@ -92,15 +94,13 @@ pub struct Node<P: Platform> {
     pub(super) fresh: bool,
     /// A link came up or was lost since [`Node::serve`] was called.
     pub(super) news: bool,
-    /// Looks at the rings up to the one that sees to everything, which is the next if this is
-    /// [`RESTLESS`](super::quick::RESTLESS), as while there is something to do besides messages.
-    pub(super) calm: u8,
-    /// The port that was looked at last, if it is known to be open, with nothing in its queue and what
-    /// comes to it copied out by this core; with marks, unless there is one link, which is up, and its last
-    /// message fitted a slot; or [`NO_PORT`].
-    pub(super) clear: u32,
-    /// What [`Packed::ASIDE`](super::packed::Packed::ASIDE) stands for.
-    pub(super) aside: Result<super::Received, super::PortError>,
+    /// How often something changed that routes go by, and one.
+    pub(super) epoch: u64,
+    /// The route of the last message of no flow.
+    pub(super) last: Last,
+    pub(super) known: Known,
+    /// What the last receive came to that was neither a message nor nothing.
+    pub(super) other: Result<super::Received, super::PortError>,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,
     /// The link on which the last turn of serving had no room for a response.
@@ -140,9 +140,10 @@ impl<P: Platform> Node<P> {
             naming: false,
             fresh: false,
             news: false,
-            calm: RESTLESS,
-            clear: NO_PORT,
-            aside: Err(super::PortError::Closed),
+            epoch: 1,
+            last: Last::NONE,
+            known: Known::NOTHING,
+            other: Err(super::PortError::Closed),
             starving: false,
             blocked: None,
             platform,
@@ -154,10 +155,9 @@ impl<P: Platform> Node<P> {
         &self.platform
     }
 
-    /// The platform this node runs on, to change what it does. No message takes the shortest way before it is
-    /// known anew that it may.
+    /// The platform this node runs on, to change what it does.
     pub fn platform_mut(&mut self) -> &mut P {
-        self.links.unsettle();
+        self.changed();
         &mut self.platform
     }
 
@@ -169,7 +169,7 @@ impl<P: Platform> Node<P> {
 
     /// How messages travel that belong to no flow.
     pub fn set_strategy(&mut self, strategy: Strategy) {
-        self.links.unsettle();
+        self.changed();
         self.strategy = strategy;
     }
 
@@ -185,7 +185,7 @@ impl<P: Platform> Node<P> {
         if let Some(id) = self.links.find(name) {
             return Ok(id);
         }
-        self.links.hunt_failure(name);
+        self.links.await_hunt(name);
         let before = self.links.latest();
         self.platform.hunt(name).map_err(LinkError::Hunt)?;
         loop {
@@ -316,7 +316,7 @@ impl<P: Platform> Node<P> {
         if self.links.get(link).is_none() {
             return;
         }
-        self.unsettle();
+        self.changed();
         self.links.flush(&self.platform);
         for index in 0..self.flows.len() as u16 {
             if self.flow_at(index).is_some_and(|f| f.link == link) {

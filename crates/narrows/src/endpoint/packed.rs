@@ -1,6 +1,6 @@
 //! What a receive came to, in two words. A result of many fields is handed on in memory: it is stored in
-//! pieces, and whoever copies it reads back larger ones, which wait until the pieces have left the
-//! store buffer. Two words stay in registers.
+//! pieces and read back in larger ones, and these loads wait until the pieces have left the store
+//! buffer. Two words stay in registers.
 
 use super::{Address, Received, What};
 use crate::link::LinkId;
@@ -15,14 +15,14 @@ pub(super) struct Packed {
 }
 
 const MESSAGE: u8 = 1;
-const ASIDE: u8 = 2;
+const OTHER: u8 = 2;
 
 impl Packed {
     /// Nothing came.
     pub const NONE: Packed = Packed { message: 0, link: 0 };
 
-    /// Something else than a message, which is to be had [elsewhere](super::Node::aside).
-    pub const ASIDE: Packed = Packed { message: 0, link: ASIDE as u64 };
+    /// Something else than a message: it is in [`Node::other`](super::Node::other).
+    pub const OTHER: Packed = Packed { message: 0, link: OTHER as u64 };
 
     /// A message.
     #[inline(always)]
@@ -86,7 +86,7 @@ mod tests {
             assert!(!packed.is_none());
             assert_eq!(packed.unpack(), Some(Some(received)));
         }
-        assert!(Packed::NONE.is_none() && !Packed::ASIDE.is_none());
-        assert_eq!((Packed::NONE.unpack(), Packed::ASIDE.unpack()), (Some(None), None));
+        assert!(Packed::NONE.is_none() && !Packed::OTHER.is_none());
+        assert_eq!((Packed::NONE.unpack(), Packed::OTHER.unpack()), (Some(None), None));
     }
 }

@@ -1,15 +1,14 @@
 //! Taking messages off the rings and putting each where it belongs.
 
-use super::quick::{LOOKS, NO_PORT, RESTLESS};
 use super::switch::Phase;
-use super::{LinkError, Node, Select};
+use super::{LinkError, Node, Port, Select};
 use crate::link::{self, EntryId, Link, LinkId, News, Target};
 use crate::memory::{Corrupt, Kind, Taken};
 use crate::platform::{Lost, Platform};
 
 /// Messages taken off one link before the next has its turn, so that a flood on one neither keeps
-/// the others waiting nor the application.
-const BATCH: usize = 64;
+/// the others waiting nor the application. More are taken to reach one that is more urgent.
+const BATCH: u32 = 64;
 
 impl<P: Platform> Node<P> {
     /// Takes the rendezvous's news.
@@ -19,7 +18,7 @@ impl<P: Platform> Node<P> {
             any = true;
             self.fresh = true;
             self.news = true;
-            self.unsettle();
+            self.changed();
             if let News::Lost(id) = news {
                 self.drop_requests(id);
                 self.pump_link(id.index);
@@ -31,7 +30,8 @@ impl<P: Platform> Node<P> {
 
     /// Takes what is on the rings, a bounded batch of each link.
     pub(super) fn pump(&mut self) {
-        if self.calm == RESTLESS {
+        let calm = self.known.count();
+        if !calm {
             self.attend();
         }
         let places = self.links.places();
@@ -43,11 +43,10 @@ impl<P: Platform> Node<P> {
         if self.pending > 0 {
             self.advance();
         }
-        self.calm = match self.calm {
-            RESTLESS if self.restless() => RESTLESS,
-            RESTLESS => LOOKS,
-            calm => calm - 1,
-        };
+        if !calm {
+            let restless = self.restless();
+            self.known.seen(restless);
+        }
     }
 
     /// Whether there is something to do besides messages at the next look.
@@ -58,20 +57,26 @@ impl<P: Platform> Node<P> {
 
     fn pump_link(&mut self, index: u16) {
         let Some(id) = self.links.id(index) else { return };
-        for _ in 0..BATCH {
+        for count in 0.. {
             let Some(link) = self.links.at_mut(index) else { return };
             if link.told || (link.lost.is_some() && link.drained()) {
                 break;
             }
-            let routed = match link::take(link) {
+            // Behind a batch, up to the last message that is more urgent than one before it: those behind
+            // that are no more urgent than it. A ring has no more than its slots, whatever its peer says.
+            let urgent = count < link.shared.theirs().slots() && link.shared.rx.marked();
+            if count >= BATCH && !urgent {
+                break;
+            }
+            let delivered = match link::take(link) {
                 Ok(None) => break,
                 Ok(Some(taken)) => {
                     self.links.took(index);
-                    self.route(id, taken)
+                    self.deliver(id, taken)
                 }
                 Err(what) => Err(what),
             };
-            if let Err(what) = routed {
+            if let Err(what) = delivered {
                 self.fail(id, what);
                 return;
             }
@@ -95,17 +100,15 @@ impl<P: Platform> Node<P> {
     }
 
     /// Puts a message where it belongs.
-    fn route(&mut self, id: LinkId, taken: Taken) -> Result<(), Corrupt> {
+    fn deliver(&mut self, id: LinkId, taken: Taken) -> Result<(), Corrupt> {
         let d = taken.descriptor;
         self.fresh = true;
-        self.clear = NO_PORT;
         match d.kind {
             Kind::Control => return self.obey(id, taken),
             Kind::Message => {
                 let Some(at) = self.keep(id, taken) else { return Ok(()) };
-                match self.endpoints.get_mut(usize::from(d.target)) {
-                    Some(Some(endpoint)) => endpoint.queue.push(&mut self.links, at, d.priority),
-                    _ => self.owe(id, at),
+                if !self.queue_at(d.target, at, d.priority) {
+                    self.owe(id, at);
                 }
             }
             Kind::Request => {
@@ -141,6 +144,14 @@ impl<P: Platform> Node<P> {
         Ok(())
     }
 
+    /// Queues an entry at a port. False if that is not open.
+    pub(super) fn queue_at(&mut self, port: Port, at: EntryId, priority: u8) -> bool {
+        self.known.forget_port();
+        let Some(Some(endpoint)) = self.endpoints.get_mut(usize::from(port)) else { return false };
+        endpoint.queue.push(&mut self.links, at, priority);
+        true
+    }
+
     /// Remembers a message that has to be refused.
     pub(super) fn owe(&mut self, id: LinkId, at: EntryId) {
         if let Some(queue) = self.refusals.get_mut(usize::from(id.index)) {
@@ -149,7 +160,7 @@ impl<P: Platform> Node<P> {
         if let Some(link) = self.links.get_mut(id) {
             link.replies += 1;
         }
-        self.calm = RESTLESS;
+        self.changed();
     }
 
     /// Discards what a lost peer wanted served.
@@ -193,10 +204,9 @@ impl<P: Platform> Node<P> {
             let entry = self.links.at_mut(at.link).and_then(|l| l.inbox.get_mut(at.entry));
             let Some(entry) = entry else { break };
             notice = entry.next.take();
-            let port = entry.taken.map(|taken| usize::from(taken.descriptor.target));
-            match port.and_then(|port| self.endpoints.get_mut(port)) {
-                Some(Some(endpoint)) => endpoint.queue.push(&mut self.links, at, 7),
-                _ => self.give_back(at),
+            let port = entry.taken.map(|taken| taken.descriptor.target);
+            if !port.is_some_and(|port| self.queue_at(port, at, 7)) {
+                self.give_back(at);
             }
         }
     }

@@ -3,8 +3,8 @@
 use core::ops::Deref;
 use core::time::Duration;
 
+use super::look::More;
 use super::packed::Packed;
-use super::quick::{More, RESTLESS};
 use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
 use crate::link::{EntryId, LinkId};
 use crate::memory::{Descriptor, Kind, Taken};
@@ -34,6 +34,24 @@ pub struct Received {
     pub priority: u8,
     /// The sender's mark.
     pub tag: u16,
+}
+
+impl Received {
+    /// The payload, in the buffer that it was received into: as much of it as fitted there.
+    ///
+    /// ```
+    /// # use narrows::endpoint::{Address, Received, What};
+    /// # use narrows::link::LinkId;
+    /// # let from = Address { link: LinkId::NONE, port: 1 };
+    /// # let received = Received { what: What::Message, from, len: 5, priority: 4, tag: 0 };
+    /// # let (large, small) = (*b"hello, world", *b"hel");
+    /// assert_eq!(received.bytes(&large), b"hello");
+    /// assert_eq!(received.bytes(&small), b"hel");
+    /// ```
+    #[must_use]
+    pub fn bytes<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
+        buffer.get(..self.len).unwrap_or(buffer)
+    }
 }
 
 /// A received message whose payload is still the sender's, who cannot use that block again until
@@ -77,7 +95,7 @@ impl<P: Platform> Node<P> {
         let endpoint = self.endpoints.get_mut(usize::from(port)).and_then(Option::as_mut);
         let endpoint = endpoint.ok_or(PortError::Closed)?;
         let Some(at) = endpoint.queue.pop(&mut self.links, select) else { return Ok(None) };
-        super::quick::receipt(&self.platform, port);
+        super::look::receipt(&self.platform, port);
         Ok(self.lent(at))
     }
 
@@ -213,7 +231,7 @@ impl<P: Platform> Node<P> {
         port: Port,
         buffer: &mut [u8],
     ) -> Result<Option<Received>, PortError> {
-        match self.look::<true>(port, buffer) {
+        match self.look_in_slot(port, buffer) {
             Ok(received) => Ok(received),
             Err(More) => {
                 let packed = self.receive_in_turn(port, buffer);
@@ -222,10 +240,11 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// What the short way does not expect: what is in the way of it, then the queue.
     #[inline(never)]
     fn receive_in_turn(&mut self, port: Port, buffer: &mut [u8]) -> Packed {
-        if (self.calm > RESTLESS || self.calm_down())
-            && let Ok(received) = self.look::<false>(port, buffer)
+        if (self.known.is_calm() || self.calm_down())
+            && let Ok(received) = self.look(port, |_, _| Some(&mut *buffer))
         {
             self.expect_as(port, received.as_ref());
             return received.map_or(Packed::NONE, |received| Packed::message(&received));
@@ -234,23 +253,23 @@ impl<P: Platform> Node<P> {
             Ok(None) => return Packed::NONE,
             Ok(Some(lent)) => lent,
             Err(error) => {
-                self.aside = Err(error);
-                return Packed::ASIDE;
+                self.other = Err(error);
+                return Packed::OTHER;
             }
         };
         let received = self.copy_out(lent, buffer);
         if received.what == What::Message {
             return Packed::message(&received);
         }
-        self.aside = Ok(received);
-        Packed::ASIDE
+        self.other = Ok(received);
+        Packed::OTHER
     }
 
-    // What is aside is not fetched by a call: its result would have a place in memory, and so all would that may
-    // take its place.
+    // What is no message is not returned by a call: its result would have a place in memory, and so
+    // would a message in its stead.
     #[inline(always)]
     fn unpack(&self, packed: Packed) -> Result<Option<Received>, PortError> {
-        packed.unpack().map_or_else(|| self.aside.map(Some), Ok)
+        packed.unpack().map_or_else(|| self.other.map(Some), Ok)
     }
 
     /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that
@@ -278,7 +297,7 @@ impl<P: Platform> Node<P> {
     ) -> Packed {
         let mut waited = Waited::default();
         loop {
-            let packed = match self.look::<true>(port, buffer) {
+            let packed = match self.look_in_slot(port, buffer) {
                 Ok(None) => Packed::NONE,
                 Ok(Some(received)) => Packed::message(&received),
                 Err(More) => match self.look_where_seen(port, buffer) {

@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use super::quick::RESTLESS;
 use super::response::frame;
 use super::{Arrived, Buffer, Failure, Function, Made, Node, Select, Sink, Source};
 use crate::driver::{self, DriverError};
@@ -122,6 +121,7 @@ impl<P: Platform> Node<P> {
     /// Answers the peers that asked for functions by name.
     fn look_up(&mut self, library: &[Function<'_>]) {
         self.naming = false;
+        self.changed();
         for index in 0..self.links.places() {
             let Some(link) = self.links.at_mut(index) else { continue };
             for served in link.served.iter_mut() {
@@ -130,7 +130,6 @@ impl<P: Platform> Node<P> {
                 served.target = place.map_or(Target::Nowhere, Target::Function);
                 if served.owed.replace(Reply::Opened(place)).is_none() {
                     link.replies += 1;
-                    self.calm = RESTLESS;
                 }
             }
             if let Some(id) = self.links.id(index) {

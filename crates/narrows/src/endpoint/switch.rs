@@ -5,7 +5,6 @@ use core::time::Duration;
 
 use super::control::Control;
 use super::flow::Flow;
-use super::quick::RESTLESS;
 use super::{FlowError, FlowId, Node, SendError};
 use crate::link::{LinkId, Target};
 use crate::memory::Corrupt;
@@ -248,7 +247,7 @@ impl<P: Platform> Node<P> {
     pub(super) fn set_phase(&mut self, index: u16, phase: Phase) {
         let Some(Some(flow)) = self.flows.get_mut(usize::from(index)) else { return };
         let before = core::mem::replace(&mut flow.phase, phase);
-        self.calm = RESTLESS;
         self.pending = self.pending - u16::from(before.pending()) + u16::from(phase.pending());
+        self.changed();
     }
 }

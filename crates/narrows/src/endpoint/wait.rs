@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use super::Node;
-use super::quick::RESTLESS;
 use crate::link::{self, LinkId, Links};
 use crate::notify::{self, Awaited};
 use crate::platform::{Instant, Platform, Woken};
@@ -139,7 +138,7 @@ impl<P: Platform> Node<P> {
     /// prepared. For who looks anyway and has the time. True if a message is there.
     #[inline]
     pub fn glance(&mut self) -> bool {
-        if self.calm == RESTLESS {
+        if !self.known.is_calm() {
             return false;
         }
         let seen = self.links.glance(P::LOOKS);
@@ -162,7 +161,7 @@ impl<P: Platform> Node<P> {
     /// Finds out which links are waited for and for what. True if there is something to do before
     /// a wait.
     fn prepare(&mut self, starved: Option<LinkId>) -> bool {
-        if self.calm > RESTLESS && !self.starving && starved.is_none() {
+        if self.known.is_calm() && !self.starving && starved.is_none() {
             return false;
         }
         let mut ready = false;

@@ -10,7 +10,7 @@ pub use table::{Links, News};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, Kind, More, Shared, Taken, Way};
+use crate::memory::{Corrupt, Descriptor, Kind, Plain, Shared, Taken};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -122,6 +122,18 @@ impl<P: Platform> Link<P> {
     }
 }
 
+impl<P: Platform> Link<P> {
+    /// Sends a message if it fits a slot that is known to be free. False if it did not.
+    #[inline(always)]
+    pub fn post_in_slot(&mut self, platform: &P, words: [u32; 3], message: Plain<'_>) -> bool {
+        let posted = self.shared.post_in_slot(words, message);
+        if posted {
+            self.shared.ring_if_armed(platform);
+        }
+        posted
+    }
+}
+
 /// Sends one message over a link.
 ///
 /// # Errors
@@ -141,41 +153,6 @@ pub fn send<P: Platform>(
     sent
 }
 
-/// Sends a message that fits a slot which is known to be free. False if it did not.
-#[inline(always)]
-pub fn post_in_slot<P: Platform>(
-    platform: &P,
-    link: &mut Link<P>,
-    descriptor: Descriptor,
-    payload: &[u8],
-) -> bool {
-    direct::post_in_slot(platform, &mut link.shared, descriptor, payload)
-}
-
-/// Sends a message in a block, if one and a slot are free at once. False if it did not.
-#[inline(always)]
-pub fn post_in_block<P: Platform>(
-    platform: &P,
-    link: &mut Link<P>,
-    way: Way,
-    descriptor: Descriptor,
-    payload: &[u8],
-) -> bool {
-    direct::post_in_block(platform, &mut link.shared, way, descriptor, payload)
-}
-
-/// Sends messages in their order, up to the first for which there is no room at once. Returns how
-/// many it sent.
-#[inline(always)]
-pub fn post<'a, P: Platform>(
-    platform: &P,
-    link: &mut Link<P>,
-    way: Way,
-    messages: impl Iterator<Item = (Descriptor, &'a [u8])>,
-) -> usize {
-    direct::post(platform, &mut link.shared, way, messages)
-}
-
 /// Takes the next message off a link, unless its inbox is full.
 ///
 /// # Errors
@@ -186,21 +163,6 @@ pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
         return Ok(None);
     }
     direct::take(&mut link.shared)
-}
-
-/// Takes the next message of a link straight to where it is used: see [`Shared::take_into`].
-///
-/// # Errors
-/// As there.
-#[inline(always)]
-pub fn take_into<'a, P: Platform, const SHORT: bool>(
-    platform: &P,
-    link: &mut Link<P>,
-    port: u16,
-    copied: bool,
-    place: impl FnOnce(&Descriptor) -> Option<&'a mut [u8]>,
-) -> Result<Option<Descriptor>, More> {
-    direct::take_into::<P, SHORT>(platform, &mut link.shared, port, copied, place)
 }
 
 /// Calls `each` for every message that was sent and not taken before the link ended, in order:

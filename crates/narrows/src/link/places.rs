@@ -5,55 +5,78 @@ use crate::platform::{NoStorage, Platform};
 
 /// A place for each link that a node may have.
 pub(super) struct Places<P: Platform> {
-    /// Apart from the others: most nodes have one link, and this one is found without looking anywhere.
-    first: Option<Link<P>>,
-    others: P::Slice<Option<Link<P>>>,
+    /// One link lies here instead of in its place: most nodes have one link, and this one is found
+    /// without looking anywhere.
+    at_hand: Option<Link<P>>,
+    /// The place of that link.
+    hand: u16,
+    places: P::Slice<Option<Link<P>>>,
 }
 
 impl<P: Platform> Places<P> {
-    /// So many places, but at least one.
+    /// So many places.
     ///
     /// # Errors
     /// No storage.
     pub fn new(platform: &P, count: usize) -> Result<Self, NoStorage> {
-        let others = platform.storage(count.saturating_sub(1), |_| None)?;
-        Ok(Places { first: None, others })
+        Ok(Places { at_hand: None, hand: 0, places: platform.storage(count, |_| None)? })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.places.len()
     }
 
     /// The link at a place.
     #[inline]
     pub fn get(&self, index: u16) -> Option<&Link<P>> {
-        match index {
-            0 => self.first.as_ref(),
-            _ => self.others.get(usize::from(index) - 1)?.as_ref(),
+        if index == self.hand {
+            return self.at_hand.as_ref();
         }
+        self.places.get(usize::from(index))?.as_ref()
     }
 
     /// The link at a place, to change.
     #[inline]
     pub fn get_mut(&mut self, index: u16) -> Option<&mut Link<P>> {
-        match index {
-            0 => self.first.as_mut(),
-            _ => self.others.get_mut(usize::from(index) - 1)?.as_mut(),
+        if index == self.hand {
+            return self.at_hand.as_mut();
         }
+        self.places.get_mut(usize::from(index))?.as_mut()
     }
 
     /// Puts a link at a place, or leaves that empty.
     pub fn set(&mut self, index: u16, link: Option<Link<P>>) {
-        if index == 0 {
-            self.first = link;
-        } else if let Some(place) = self.others.get_mut(usize::from(index) - 1) {
+        if index == self.hand {
+            self.at_hand = link;
+        } else if let Some(place) = self.places.get_mut(usize::from(index)) {
             *place = link;
         }
     }
 
-    /// All places in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &Option<Link<P>>> + Clone {
-        core::iter::once(&self.first).chain(self.others.iter())
+    /// Takes the link at a place at hand.
+    pub fn take_at_hand(&mut self, index: u16) {
+        if index != self.hand {
+            let link = self.places.get_mut(usize::from(index)).and_then(Option::take);
+            let before = core::mem::replace(&mut self.at_hand, link);
+            let hand = core::mem::replace(&mut self.hand, index);
+            self.set(hand, before);
+        }
     }
 
-    /// All links, to change.
-    pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Link<P>> {
-        self.first.iter_mut().chain(self.others.iter_mut().flatten())
+    /// The place of the link at hand.
+    pub fn hand(&self) -> u16 {
+        self.hand
+    }
+
+    /// The link at hand.
+    #[inline(always)]
+    pub fn at_hand(&mut self) -> Option<&mut Link<P>> {
+        self.at_hand.as_mut()
+    }
+
+    /// All places in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Option<&Link<P>>> + Clone {
+        (0..self.count() as u16).map(|index| self.get(index))
     }
 }

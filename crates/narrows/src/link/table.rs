@@ -13,7 +13,10 @@ pub struct Links<P: Platform> {
     lives: u32,
     inbox: usize,
     flows: usize,
-    failed: Option<(Name, HuntError)>,
+    /// Hunts that failed, until they are asked for.
+    failed: P::Slice<Option<(Name, HuntError)>>,
+    /// The hunt that is waited for: its failure makes room for no other.
+    awaited: Option<Name>,
     /// The link that a message was taken off last, where the next is most likely.
     hot: u16,
     /// What a look at the others needs, close together: none for the hot one.
@@ -54,7 +57,8 @@ impl<P: Platform> Links<P> {
             lives: 0,
             inbox,
             flows,
-            failed: None,
+            failed: platform.storage(links, |_| None)?,
+            awaited: None,
             hot: 0,
             owing: (0, 0),
             channels_owe: false,
@@ -130,20 +134,25 @@ impl<P: Platform> Links<P> {
         core::iter::from_fn(move || hot.take().or_else(|| others.find_map(other)))
     }
 
-    /// Whether there is one link, and it is up.
-    pub fn alone(&self) -> bool {
-        self.used == 1 && self.at(0).is_some_and(|link| link.lost.is_none())
+    /// The place of the one link that is up, which is the likeliest to have the next message from now
+    /// on; none if there are several, or none.
+    pub fn one(&mut self) -> Option<u16> {
+        let mut up = (0..self.used).filter(|at| self.at(*at).is_some_and(|l| l.lost.is_none()));
+        let one = up.next().filter(|_| up.next().is_none())?;
+        self.took(one);
+        self.table.take_at_hand(one);
+        Some(one)
     }
 
-    /// The first link of the table.
+    /// Whether a link lies at hand.
+    pub fn is_at_hand(&self, id: LinkId) -> bool {
+        self.table.hand() == id.index
+    }
+
+    /// The link that lies at hand: the last that was found to be the [one](Links::one) that is up.
     #[inline(always)]
-    pub fn first(&mut self) -> Option<&mut Link<P>> {
-        self.table.get_mut(0)
-    }
-
-    /// No message may take the shortest way over any link.
-    pub fn unsettle(&mut self) {
-        self.table.links_mut().for_each(|link| link.shared.tx.unsettle());
+    pub fn at_hand(&mut self) -> Option<&mut Link<P>> {
+        self.table.at_hand()
     }
 
     /// The only link on whose ring a message may be, and its name; none if there is no message. Behind a
@@ -262,8 +271,29 @@ impl<P: Platform> Links<P> {
 
     /// Why the hunt for a name failed, if it did since the last time this was asked.
     pub fn hunt_failure(&mut self, name: &Name) -> Option<HuntError> {
-        let (_, error) = self.failed.take_if(|(failed, _)| failed == name)?;
-        Some(error)
+        let mut failed = self.failed.iter_mut();
+        failed.find_map(|place| Some(place.take_if(|(failed, _)| failed == name)?.1))
+    }
+
+    /// Notes that the hunt for a name is waited for. An earlier failure of it is forgotten.
+    pub fn await_hunt(&mut self, name: &Name) {
+        self.hunt_failure(name);
+        self.awaited = Some(*name);
+    }
+
+    /// Keeps a failure: in place of the last of that name, where there is room, or in place of one that
+    /// nobody waits for.
+    fn fail(&mut self, name: Name, error: HuntError) {
+        let awaited = self.awaited;
+        self.hunt_failure(&name);
+        let failed = &mut *self.failed;
+        let free = failed.iter().position(Option::is_none);
+        let other = |place: &Option<(Name, _)>| place.is_some_and(|(old, _)| Some(old) != awaited);
+        if let Some(at) = free.or_else(|| failed.iter().position(other))
+            && let Some(place) = failed.get_mut(at)
+        {
+            *place = Some((name, error));
+        }
     }
 
     /// Takes one piece of news from the rendezvous.
@@ -276,7 +306,7 @@ impl<P: Platform> Links<P> {
                         Ok(id) => return Some(News::Up(id)),
                         Err(error) => {
                             platform.close(key);
-                            self.failed = Some((name, error));
+                            self.fail(name, error);
                         }
                     }
                 }
@@ -288,13 +318,13 @@ impl<P: Platform> Links<P> {
                         return Some(News::Lost(id));
                     }
                 }
-                Err(failed) => self.failed = Some(failed),
+                Err((name, error)) => self.fail(name, error),
             }
         }
     }
 
     fn insert(&mut self, platform: &P, new: Connected<P>) -> Result<LinkId, HuntError> {
-        let free = self.table.iter().position(Option::is_none).or_else(|| self.over());
+        let free = self.table.iter().position(|link| link.is_none()).or_else(|| self.over());
         let free = free.ok_or(HuntError::TooManyLinks)?;
         let index = free as u16;
         let shared =
@@ -303,7 +333,8 @@ impl<P: Platform> Links<P> {
                 SetUpError::Storage => HuntError::TooManyLinks,
             })?;
         let none = |_: NoStorage| HuntError::TooManyLinks;
-        let count = self.inbox;
+        // A place for each message on the ring: the most urgent may be the last of them.
+        let count = self.inbox.max(shared.theirs().slots() as usize).min(usize::from(u16::MAX));
         let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
         let entries = platform.storage(count, entry).map_err(none)?;
         self.lives = self.lives.wrapping_add(1).max(1);
@@ -342,7 +373,7 @@ impl<P: Platform> Links<P> {
             link.lost.is_some() && link.told && empty
         };
         let links = self.table.iter().enumerate();
-        let links = links.filter_map(|(place, link)| Some((place, link.as_ref()?)));
+        let links = links.filter_map(|(place, link)| Some((place, link?)));
         let ended = links.filter(|(_, link)| over(link));
         Some(ended.max_by_key(|(_, link)| self.lives.wrapping_sub(link.life))?.0)
     }

@@ -77,7 +77,8 @@ pub struct Descriptor {
 impl Descriptor {
     /// Words one to three of the slot; word zero is the sequence number.
     #[inline(always)]
-    pub(crate) fn pack(&self) -> [u32; 3] {
+    #[must_use]
+    pub fn pack(&self) -> [u32; 3] {
         [
             self.len << 8
                 | (self.kind as u32) << 5
@@ -88,10 +89,18 @@ impl Descriptor {
         ]
     }
 
-    /// Words of a descriptor that had neither length nor priority, with them.
+    /// The words of a descriptor that has neither length nor priority, tag or block, with them.
     #[inline(always)]
-    pub(crate) fn completed(words: [u32; 3], len: u32, priority: u8) -> [u32; 3] {
-        let [first, ports, last] = words;
+    pub(crate) fn completed(
+        words: [u32; 3],
+        len: u32,
+        priority: u8,
+        tag: u16,
+        block: Option<Block>,
+    ) -> [u32; 3] {
+        let [first, ports, _] = words;
+        let block = block.map_or(Block::NONE, |b| b.0);
+        let last = u32::from(block) << 16 | u32::from(tag);
         [first | len << 8 | Descriptor::of_urgency(priority), ports, last]
     }
 
@@ -114,7 +123,8 @@ impl Descriptor {
         (first >> 2 & 7) as u8
     }
 
-    const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
+    /// The first word of a message that is acknowledged in batches, without length and priority.
+    pub(crate) const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
 
     /// Whether the first word is of the usual message of a channel, of so many bytes: none is more
     /// urgent there.

@@ -17,7 +17,7 @@ pub use channel::{Arrival, Inlet, Outlet, WORD};
 pub use descriptor::{Ack, Block, Descriptor, IN_SLOT, Kind, MAX_MESSAGE};
 pub use layout::{Class, Layout, LayoutError, MAX_CHANNELS, MAX_CLASSES, Ring};
 pub use pool::{Pool, PoolError};
-pub use quick::{More, SHORT, Way};
+pub use quick::{More, Plain, SHORT, copied_to};
 pub use returns::{Reclaimer, Returner};
 pub use ring::{Consumer, Next, Producer};
 pub use shared::{Placed, SetUpError, Shared, Taken};

@@ -1,7 +1,7 @@
 //! The short way over the memory: what fits a slot or a block that is free, and a message that can
 //! be taken straight to where it is used. What it cannot do it leaves as it was, for the long way.
 
-use super::{Ack, Block, Descriptor, Producer, Shared};
+use super::{Block, Descriptor, Producer, Shared};
 use crate::platform::{Memory, OwnMemory, Platform};
 use crate::strategy::{Placement, Strategy, Transfer};
 
@@ -11,74 +11,86 @@ pub const SHORT: usize = 64;
 /// What takes the long way.
 pub struct More;
 
-/// What the short way goes by of a strategy. Small: a whole one that is handed on is stored and read
-/// back, in pieces that the processor may not be able to put together at once.
+/// A message whose payload is in private memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
-    /// How messages are acknowledged.
-    pub ack: Ack,
-    /// Where the block is of what does not fit a slot; none if it is not this core that copies.
-    pool: Option<Placement>,
+pub struct Plain<'a> {
+    /// 0 is the most urgent, 7 the least; what is above counts as 7.
+    pub priority: u8,
+    /// The sender's mark.
+    pub tag: u16,
+    /// The payload.
+    pub bytes: &'a [u8],
 }
 
-impl From<&Strategy> for Way {
-    #[inline(always)]
-    fn from(strategy: &Strategy) -> Way {
-        let copied = strategy.transfer != Transfer::CopyEngine;
-        let pool = copied.then_some(strategy.placement);
-        Way { ack: strategy.acknowledgement.wanted(), pool }
-    }
+/// The pool that this core copies a payload to which does not fit a slot; none if it is not this core
+/// that copies.
+#[inline(always)]
+pub fn copied_to(strategy: &Strategy) -> Option<Placement> {
+    (strategy.transfer != Transfer::CopyEngine).then_some(strategy.placement)
 }
 
 impl<P: Platform> Shared<P> {
-    /// Publishes a message if it fits a slot that is known to be free. False if it did not. The bell
-    /// is separate.
+    /// Publishes a message if it fits a slot that is known to be free. False if it did not. `words` are
+    /// those of a descriptor that has neither length nor priority, tag or block. The bell is separate.
     #[inline(always)]
-    pub fn post_in_slot(&mut self, mut descriptor: Descriptor, payload: &[u8]) -> bool {
-        let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
+    pub fn post_in_slot(&mut self, words: [u32; 3], message: Plain<'_>) -> bool {
+        let Plain { priority, tag, bytes } = message;
+        let fits = bytes.len() <= Self::IN_SLOT && self.tx.known_room();
         if fits {
-            descriptor.len = payload.len() as u32;
-            self.tx.publish(&descriptor, payload);
+            let priority = priority.min(7);
+            let words = Descriptor::completed(words, bytes.len() as u32, priority, tag, None);
+            self.tx.publish_words(words, priority, bytes);
         }
         fits
     }
 
-    /// As [`Shared::post_in_slot`], of a packed descriptor that has neither length nor priority.
+    /// As [`Shared::post_in_slot`], in a block of this pool, if one is free.
     #[inline(always)]
-    pub fn post_words_in_slot(&mut self, words: [u32; 3], priority: u8, payload: &[u8]) -> bool {
-        let fits = payload.len() <= Self::IN_SLOT && self.tx.known_room();
-        if fits {
-            let words = Descriptor::completed(words, payload.len() as u32, priority);
-            self.tx.publish_words(words, priority, payload);
-        }
-        fits
-    }
-
-    /// As [`Shared::post_in_slot`], looking for credit if need be; and what does not fit a slot in a
-    /// block.
-    #[inline(always)]
-    pub fn post(&mut self, descriptor: Descriptor, way: Way, payload: &[u8]) -> bool {
-        (self.tx.known_room() || self.credited())
-            && (self.post_in_slot(descriptor, payload)
-                || self.post_in_block(descriptor, way, payload))
-    }
-
-    /// Publishes a message in a block, if a slot is known to be free, a block is, and this core's
-    /// copying may bring it there. False if it did not. The bell is separate.
-    #[inline(always)]
-    pub fn post_in_block(&mut self, mut descriptor: Descriptor, way: Way, payload: &[u8]) -> bool {
+    pub fn post_in_block(
+        &mut self,
+        words: [u32; 3],
+        pool: Option<Placement>,
+        message: Plain<'_>,
+    ) -> bool {
+        let Plain { priority, tag, bytes } = message;
         if !self.tx.known_room() {
             return false;
         }
-        if payload.len() <= SHORT && self.tx.fetches() {
+        if bytes.len() <= SHORT && self.tx.fetches() {
             self.fetch_blocks();
         }
-        let block = way.pool.and_then(|pool| self.bring(pool, payload));
+        let block = pool.and_then(|pool| self.bring(pool, bytes));
         let Some(block) = block else { return false };
-        descriptor.len = payload.len() as u32;
-        descriptor.block = Some(block);
-        self.tx.publish(&descriptor, &[]);
+        let priority = priority.min(7);
+        let words = Descriptor::completed(words, bytes.len() as u32, priority, tag, Some(block));
+        self.tx.publish_words(words, priority, &[]);
         true
+    }
+
+    /// Publishes messages in their order, each in a slot or, if it does not fit one, in a block of this
+    /// pool, up to the first for which there is no room at once, and then rings if need be. Returns how
+    /// many it published.
+    #[inline(always)]
+    pub fn post<'a>(
+        &mut self,
+        platform: &P,
+        words: [u32; 3],
+        pool: Option<Placement>,
+        messages: impl Iterator<Item = Plain<'a>>,
+    ) -> usize {
+        let mut sent = 0;
+        for message in messages {
+            let posted = (self.tx.known_room() || self.credited())
+                && (self.post_in_slot(words, message) || self.post_in_block(words, pool, message));
+            if !posted {
+                break;
+            }
+            sent += 1;
+        }
+        if sent > 0 {
+            self.ring_if_armed(platform);
+        }
+        sent
     }
 
     /// Whether the peer has given credit. If it gave what it cannot have, the long way says so.

@@ -131,7 +131,14 @@ impl fmt::Display for Lost {
     }
 }
 
-impl core::error::Error for Lost {}
+impl core::error::Error for Lost {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Lost::Corrupt(what) => Some(what),
+            _ => None,
+        }
+    }
+}
 
 /// News from the rendezvous.
 pub enum Event<P: Platform> {

@@ -455,6 +455,42 @@ fn what_the_short_way_rests_on_may_change_between_any_two_messages() {
 }
 
 #[test]
+fn what_the_route_of_a_flow_rests_on_may_change_between_any_two_messages() {
+    inside(|| {
+        let mut pair = open();
+        let to_b = Address { link: pair.to_b, port: 1 };
+        let usual = strategy::Strategy::default();
+        let flow = pair.a.flow_to(to_b, usual, None).expect("port 1 is open");
+        let there = |pair: &mut Pair, from: u16| {
+            for _ in 0..2 {
+                pair.a.try_send_over(flow, from, b"there").expect("room");
+                let came = receive(pair, true, 1, 5).expect("it came");
+                assert_eq!((came.1, came.5), (from, b"there".to_vec()));
+            }
+        };
+        there(&mut pair, 1);
+        there(&mut pair, 2);
+        there(&mut pair, 1);
+        pair.a.close_port(1).expect("open");
+        assert_eq!(pair.a.try_send_over(flow, 1, b"no"), Err(SendError::Closed));
+        there(&mut pair, 2);
+        pair.a.open(1).expect("free");
+        there(&mut pair, 1);
+
+        let acknowledgement = Acknowledgement::Interrupt;
+        let prompt = strategy::Strategy { acknowledgement, ..usual };
+        pair.a.switch(flow, prompt, None).expect("agreed");
+        let rung = pair.a.platform().rings();
+        there(&mut pair, 1);
+        assert_eq!(pair.a.platform().rings(), rung + 2, "each acknowledged at once");
+
+        pair.kill_b();
+        pair.a.poll();
+        assert_eq!(pair.a.try_send_over(flow, 1, b"no"), Err(SendError::Gone(Lost::Died)));
+    });
+}
+
+#[test]
 fn the_only_link_is_closed_between_two_messages() {
     inside(|| {
         let mut pair = open();

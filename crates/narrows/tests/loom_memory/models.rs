@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use loom::thread::{spawn, yield_now};
-use narrows::connection::direct;
-use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Taken, Way};
+use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Plain, Taken};
 use narrows::notify::{self, Adaptive, Awaited};
 use narrows::platform::{Memory, Platform, Wait, WordsMut};
-use narrows::strategy::{Notification, Placement, Strategy};
+use narrows::strategy::{Notification, Placement};
 
 use crate::ends::{End, explore, link, link_with};
 use crate::memory::LINE;
@@ -160,10 +159,9 @@ fn a_sleeping_receiver_is_rung_for_messages_sent_together() {
         spawn(move || {
             let contents = [content(0), content(1)];
             let messages = (0..).zip(&contents);
-            let messages = messages.map(|(n, bytes)| (message(n, Ack::Batched), &bytes[..]));
-            let strategy = Strategy::default();
-            let sent =
-                direct::post(&sender.core, &mut sender.shared, Way::from(&strategy), messages);
+            let messages = messages.map(|(tag, bytes)| Plain { priority: 3, tag, bytes });
+            let words = Descriptor { priority: 0, ..message(0, Ack::Batched) }.pack();
+            let sent = sender.shared.post(&sender.core, words, None, messages);
             assert_eq!(sent, 2);
         });
         for number in 0..2 {

@@ -3,8 +3,8 @@
 //! # Safety
 //!
 //! Of every function here: a pointer is null or valid for what the function does with it while the
-//! call lasts. A handle and the pointer to a signal are never looked through: whatever they are, they
-//! are looked up.
+//! call lasts. A handle and the pointer to a signal are never looked through: whatever they are,
+//! they are looked up.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
 mod notice;

@@ -1,18 +1,17 @@
 //! Messages.
 
 use std::ffi::c_void;
-use std::ptr::null_mut;
 
-use super::super::call::Quickly;
+use super::super::call::Call;
 use super::super::foreign::{Buffer, Bytes, Output};
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::process;
-use super::super::status::Status;
+use super::super::request::{Done, Operation};
+use super::super::slot::Locked;
+use super::super::status::{Outcome, Status};
 use super::super::transfer::Quick;
-use super::entry::{Args, Argument, Entry, Of, What};
-use super::perform::{enter, perform};
-use super::{Verdict, sent_more};
+use super::{Verdict, begin, sent_more};
 
 /// Sends a message, waiting for room.
 #[inline(always)]
@@ -29,20 +28,20 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
         unsafe { (Verdict::new(status), Bytes::new(buffer.cast(), buffer_size)) };
     let Some(verdict) = verdict else { return };
     let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
-    let Some(mut quickly) = process::quickly_at::<H>(ends.0) else {
+    let Some(mut locked) = process::quickly_at::<H>(ends.0) else {
         return send_long::<H>(ends, None, bytes, priority, verdict);
     };
-    let sent = match quickly.node() {
+    let sent = match locked.node() {
         Some(node) => node.put_message(ends, &bytes, priority),
         None => Quick::Not,
     };
     match sent {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => rung_for(ends, quickly, verdict),
-        Quick::Not => send_long(ends, Some(quickly), bytes, priority, verdict),
+        Quick::More(()) => rung_for(ends, locked, verdict),
+        Quick::Not => send_long(ends, Some(locked), bytes, priority, verdict),
     }
 }
 
@@ -50,37 +49,69 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
 #[inline(never)]
 extern "C" fn rung_for<H: Home>(
     ends: (EndpointId, EndpointId),
-    mut quickly: Quickly<H>,
+    mut locked: Locked<H>,
     verdict: Verdict,
 ) {
-    if let Some(node) = quickly.node() {
+    if let Some(node) = locked.node() {
         node.ring_for_message(ends);
     }
-    sent_more(Handle::NONE.0, quickly, verdict);
+    sent_more(Handle::NONE.0, locked, verdict);
 }
 
 #[cold]
 #[inline(never)]
 extern "C" fn send_long<H: Home>(
-    (from, to): (EndpointId, EndpointId),
-    quickly: Option<Quickly<H>>,
+    ends: (EndpointId, EndpointId),
+    locked: Option<Locked<H>>,
     bytes: Bytes,
     priority: u32,
     verdict: Verdict,
 ) {
-    const ENTRY: &Entry = &Entry::new(What::SendMessage, Of::Endpoint, 5);
-    if let Some(mut quickly) = quickly
-        && let Some(node) = quickly.node()
-        && node.send_anew((from, to), &bytes, priority)
+    if let Some(mut locked) = locked
+        && let Some(node) = locked.node()
+        && node.send_anew(ends, &bytes, priority)
     {
-        return sent_more(Handle::NONE.0, quickly, verdict);
+        return sent_more(Handle::NONE.0, locked, verdict);
     }
-    let (buffer, size) = (bytes.address().word(), bytes.len().word());
-    let (from, to, priority) = (from.0.word(), to.0.word(), priority.word());
-    let none = null_mut();
-    let args = Args([from, to, buffer, size, priority, verdict.word(), none, none]);
+    verdict.of(|| send::<H>(ends, bytes, priority, true)?.outcome().map(drop));
+}
+
+/// Sends a message. If that has to wait for room, there is a request for it, and a call that
+/// `waits` waits for its end.
+fn send<H: Home>(
+    (from, to): (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+    waits: bool,
+) -> Outcome<Done> {
+    let mut call = process::near_endpoint::<H>(from)?;
+    let node = call.node();
+    let (timeout, fails) = match node.sender(from, &bytes, priority) {
+        // The receiver is looked at before what is sent to it.
+        Err(Status::MsgSize | Status::Priority) if !node.knows(to) => {
+            return Err(Status::EndpInvalid);
+        }
+        said => said?,
+    };
+    let operation = Operation::SendMessage { to, bytes, priority: priority as u8 };
+    call.transfer(&operation, fails, waits.then_some(timeout))
+}
+
+pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
+    send_endpoint: u32,
+    receive_endpoint: u32,
+    buffer: *const c_void,
+    buffer_size: usize,
+    priority: u32,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let ends = (EndpointId(send_endpoint), EndpointId(receive_endpoint));
     // SAFETY: as was promised.
-    unsafe { perform::<H>(&args, ENTRY) };
+    unsafe {
+        let bytes = Bytes::new(buffer.cast(), buffer_size);
+        begin::<H>(request, status, || send::<H>(ends, bytes, priority, false));
+    }
 }
 
 /// Receives a message, waiting for it.
@@ -98,14 +129,14 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
     };
     let Some(verdict) = verdict else { return };
     let id = EndpointId(receive_endpoint);
-    let quickly = match process::quickly_at::<H>(id) {
-        Some(quickly) if !size.is_null() => Some(quickly),
+    let locked = match process::quickly_at::<H>(id) {
+        Some(locked) if !size.is_null() => Some(locked),
         _ => None,
     };
-    let Some(mut quickly) = quickly else {
+    let Some(mut locked) = locked else {
         return receive_long::<H>(id, buffer, size, verdict, None);
     };
-    let taken = match quickly.node() {
+    let taken = match locked.node() {
         Some(node) => node.collect_message(id, buffer.there()),
         None => Quick::Not,
     };
@@ -113,20 +144,20 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
         Quick::Done(len) if len <= buffer_size => {
             size.put(len);
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
         Quick::Done(len) | Quick::More(len) => {
             size.put(len.min(buffer_size));
-            received_more(quickly, len > buffer_size, verdict);
+            received_more(locked, len > buffer_size, verdict);
         }
-        Quick::Not => receive_long(id, buffer, size, verdict, Some(quickly)),
+        Quick::Not => receive_long(id, buffer, size, verdict, Some(locked)),
     }
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more<H: Home>(quickly: Quickly<H>, truncated: bool, verdict: Verdict) {
-    quickly.follow_up(Handle::NONE);
+extern "C" fn received_more<H: Home>(locked: Locked<H>, truncated: bool, verdict: Verdict) {
+    locked.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
 
@@ -137,11 +168,65 @@ extern "C" fn receive_long<H: Home>(
     buffer: Buffer,
     size: Output<usize>,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
 ) {
-    const ENTRY: &Entry = &Entry::new(What::ReceiveMessage, Of::Endpoint, 4).needs(3, 3);
-    drop(quickly);
-    let (to, room) = (buffer.address().word(), buffer.room().word());
+    drop(locked);
+    let received = process::near_endpoint::<H>(id).and_then(|call| match size.is_null() {
+        true => Err(Status::Parameter),
+        false => receive(call, id, buffer, true),
+    });
+    let done = Done::from(received);
+    if done.has_size() {
+        size.put(done.value as usize);
+    }
+    verdict.say(done.status);
+}
+
+/// Receives a message. If none is there, there is a request for it, and a call that `waits` waits
+/// for its end.
+fn receive<H: Home>(
+    mut call: Call<H>,
+    id: EndpointId,
+    buffer: Buffer,
+    waits: bool,
+) -> Outcome<Done> {
+    if buffer.missing() {
+        return Err(Status::Parameter);
+    }
+    let (inner, timeout) = call.node().receiver(id)?;
+    let operation = Operation::ReceiveMessage { inner, buffer };
+    call.transfer(&operation, false, waits.then_some(timeout))
+}
+
+pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
+    receive_endpoint: u32,
+    buffer: *mut c_void,
+    buffer_size: usize,
+    request: *mut u32,
+    status: *mut u32,
+) {
+    let id = EndpointId(receive_endpoint);
     // SAFETY: as was promised.
-    unsafe { enter::<H>(id.0.word(), to, room, size.address().word(), verdict.word(), ENTRY) };
+    unsafe {
+        let buffer = Buffer::new(buffer.cast(), buffer_size);
+        begin::<H>(request, status, || {
+            receive(process::near_endpoint::<H>(id)?, id, buffer, false)
+        });
+    }
+}
+
+pub(super) unsafe extern "C" fn msg_available<H: Home>(
+    receive_endpoint: u32,
+    status: *mut u32,
+) -> u32 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
+    verdict.value(0, || {
+        let id = EndpointId(receive_endpoint);
+        let mut call = process::near_endpoint::<H>(id)?;
+        let node = call.node();
+        let (inner, _) = node.receiver(id)?;
+        node.progress();
+        node.stack.available(inner).map_err(|_| Status::EndpInvalid)
+    })
 }

@@ -1,15 +1,16 @@
 //! The functions of `mcapi.h`, by their `names`. What they do is in `docs/MCAPI.md`.
 //!
-//! Those that are called most have a short way, in `message`, `packet` and `scalar`. The others are `stubs`:
-//! an `entry` each says what they need, and `perform` sees to it, has it `begin`, waits for it and says how it
-//! ended. So it does for the first when their short way leads nowhere. `several` are requests that are waited
-//! for together; what is done before there is a node is in `node`.
+//! Each is a plain function in the file of its group: `node`, `endpoint`, `message`, `packet`,
+//! `scalar`, `channel` (connecting, opening and closing) and `request`, with `several` for waiting
+//! for several requests. A function checks its pointers, finds the node that it is for, has the
+//! node do the work, waits if it is one that waits, and writes the status. Those that are called
+//! most try the short way first, and do the same only if that leads nowhere.
 //!
 //! # Safety
 //!
-//! Of every function here: a pointer is null or valid for what the function does with it, for as long
-//! as the call lasts; buffers and places for results that are given to a function ending in `_i`, for
-//! as long as its request does.
+//! Of every function here: a pointer is null or valid for what the function does with it, for as
+//! long as the call lasts; buffers and places for results that are given to a function ending in
+//! `_i`, for as long as its request does.
 // What calls have besides their short way is in functions that do not unwind either, so that it is
 // jumped to, and that take what a call was given in the same order, so that it stays where it is.
 // All functions are of a place, also those that do not ask for its nodes.
@@ -20,31 +21,35 @@
     improper_ctypes_definitions
 )]
 
-mod begin;
-mod entry;
+mod channel;
+mod endpoint;
 mod message;
 mod names;
 mod node;
 mod packet;
-mod perform;
+mod request;
 mod scalar;
 mod several;
-mod stubs;
 
 pub use names::*;
 pub use node::{Info, NodeAttributes};
 
+use channel::*;
+use endpoint::*;
 use message::*;
 use node::*;
 use packet::*;
+use request::*;
 use scalar::*;
-use stubs::*;
 
 use std::ptr::NonNull;
 
-use super::call::Quickly;
+use super::foreign::Variable;
 use super::home::Home;
 use super::id::Handle;
+use super::process;
+use super::request::Done;
+use super::slot::Locked;
 use super::status::{Outcome, Status};
 
 /// Where a call says how it ended.
@@ -61,28 +66,61 @@ impl Verdict {
         NonNull::new(status).map(Verdict)
     }
 
-    #[inline(always)]
-    fn word(self) -> entry::Word {
-        self.0.as_ptr().cast()
-    }
-
     #[inline]
     fn say(self, status: Status) {
         // SAFETY: valid for writes, as was promised to `new`; C may not have aligned it.
         unsafe { self.0.write_unaligned(status as u32) };
     }
 
-    /// Says how a call ended.
+    /// Does what a call is for, and says how it ended. Returns what it came to, or `failed`.
     #[inline]
-    fn of(self, outcome: Outcome<()>) {
-        self.say(outcome.err().unwrap_or(Status::Success));
+    fn value<T>(self, failed: T, work: impl FnOnce() -> Outcome<T>) -> T {
+        let (status, value) = match work() {
+            Ok(value) => (Status::Success, value),
+            Err(status) => (status, failed),
+        };
+        self.say(status);
+        value
     }
+
+    /// As [`Verdict::value`], for a call that returns nothing.
+    #[inline]
+    fn of(self, work: impl FnOnce() -> Outcome<()>) {
+        self.value((), work);
+    }
+}
+
+/// Begins what a call whose name ends in `_i` is for. Whatever that came to, its request says the
+/// same as its status, unless there is no node that could have a request.
+///
+/// # Safety
+/// See the module page.
+#[inline]
+unsafe fn begin<H: Home>(
+    request: *mut u32,
+    status: *mut u32,
+    work: impl FnOnce() -> Outcome<Done>,
+) {
+    // SAFETY: as was promised.
+    let (verdict, request) = unsafe { (Verdict::new(status), Variable::new(request)) };
+    let Some(verdict) = verdict else { return };
+    let begun = process::any::<H>().and_then(|()| match request {
+        Some(_) => work(),
+        None => Err(Status::Parameter),
+    });
+    let done = Done::from(begun);
+    if let Some(request) = request
+        && done.status != Status::NodeNotInit
+    {
+        request.put(done.number());
+    }
+    verdict.say(done.status);
 }
 
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
-extern "C" fn sent_more<H: Home>(handle: u32, quickly: Quickly<H>, verdict: Verdict) {
-    quickly.follow_up(Handle(handle));
+extern "C" fn sent_more<H: Home>(handle: u32, locked: Locked<H>, verdict: Verdict) {
+    locked.follow_up(Handle(handle));
     verdict.say(Status::Success);
 }

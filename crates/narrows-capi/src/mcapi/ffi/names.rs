@@ -1,5 +1,5 @@
-//! The functions by the standard's names, as this machine has them, and as a table, for places that a
-//! program does not find by names.
+//! The functions by the standard's names, as this machine has them, and as a table, for places that
+//! a program does not find by names.
 
 use std::ffi::{c_char, c_void};
 

@@ -2,13 +2,14 @@
 
 use std::ffi::{c_char, c_void};
 
+use super::super::call::Call;
 use super::super::endpoint::MAX_ENDPOINTS;
 use super::super::foreign::Output;
 use super::super::home::Home;
 use super::super::id::{MAX_DOMAIN, MAX_NODE, NodeId};
 use super::super::peer::{MAX_CHANNELS, MAX_PEERS};
 use super::super::process;
-use super::super::request::MAX_REQUESTS;
+use super::super::request::{Done, MAX_REQUESTS};
 use super::super::status::{Outcome, Status};
 use super::Verdict;
 
@@ -16,7 +17,10 @@ use super::Verdict;
 const MARK: u32 = 0x6e61_7272;
 /// The one attribute of a node, and the one value that it has.
 const TYPE: u32 = 0;
-pub(super) const REGULAR: u32 = 0;
+const REGULAR: u32 = 0;
+
+/// How long another node has to be found, in milliseconds.
+const FOUND_WITHIN: u32 = 100;
 
 /// `mcapi_node_attributes_t`.
 #[repr(C)]
@@ -57,7 +61,7 @@ pub(super) unsafe extern "C" fn initialize<H: Home>(
     let Some(verdict) = verdict else { return };
     // SAFETY: null, or valid for reads.
     let made = unsafe { attributes.as_ref() }.is_none_or(|attributes| attributes.mark == MARK);
-    let initialize = || {
+    verdict.of(|| {
         if info.is_null() || !made {
             return Err(Status::Parameter);
         }
@@ -75,8 +79,28 @@ pub(super) unsafe extern "C" fn initialize<H: Home>(
             max_links: MAX_PEERS as u32,
         });
         Ok(())
-    };
-    verdict.of(initialize());
+    });
+}
+
+pub(super) unsafe extern "C" fn finalize<H: Home>(status: *mut u32) {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
+    verdict.of(|| {
+        process::finalize(process::of_thread::<H>()?);
+        Ok(())
+    });
+}
+
+pub(super) unsafe extern "C" fn domain_id_get<H: Home>(status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return u32::MAX };
+    verdict.value(u32::MAX, || Ok(process::of_thread::<H>()?.node().id.domain()))
+}
+
+pub(super) unsafe extern "C" fn node_id_get<H: Home>(status: *mut u32) -> u32 {
+    // SAFETY: as was promised.
+    let Some(verdict) = (unsafe { Verdict::new(status) }) else { return u32::MAX };
+    verdict.value(u32::MAX, || Ok(process::of_thread::<H>()?.node().id.node()))
 }
 
 #[inline(never)]
@@ -119,7 +143,7 @@ pub(super) unsafe extern "C" fn node_set_attribute<H: Home>(
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     // SAFETY: null, or valid for reads and writes.
     let attributes = unsafe { attributes.as_mut() }.filter(|attributes| attributes.mark == MARK);
-    let set = || {
+    verdict.of(|| {
         let attributes = attributes.filter(|_| !value.is_null()).ok_or(Status::Parameter)?;
         attribute_size(number, size)?;
         // SAFETY: valid for reads of that size.
@@ -129,17 +153,61 @@ pub(super) unsafe extern "C" fn node_set_attribute<H: Home>(
         }
         attributes.kind = value;
         Ok(())
-    };
-    verdict.of(set());
+    });
 }
 
 /// Whether a node has an attribute of this size.
 #[inline(never)]
-pub(super) fn attribute_size(number: u32, size: usize) -> Outcome<()> {
+fn attribute_size(number: u32, size: usize) -> Outcome<()> {
     match (number, size) {
         (TYPE, 4) => Ok(()),
         (TYPE, _) => Err(Status::AttrSize),
         _ => Err(Status::AttrNum),
+    }
+}
+
+pub(super) unsafe extern "C" fn node_get_attribute<H: Home>(
+    domain_id: u32,
+    node_id: u32,
+    number: u32,
+    value: *mut c_void,
+    size: usize,
+    status: *mut u32,
+) {
+    // SAFETY: as was promised; the one attribute that there is has the size of a word.
+    let (verdict, value) = unsafe { (Verdict::new(status), Output::new(value.cast())) };
+    let Some(verdict) = verdict else { return };
+    verdict.of(|| {
+        let mut call = process::of_thread::<H>()?;
+        if value.is_null() {
+            return Err(Status::Parameter);
+        }
+        let id = in_range(domain_id, node_id)?;
+        attribute_size(number, size)?;
+        if id != call.node().id {
+            look_for(call, id)?;
+        }
+        value.put(REGULAR);
+        Ok(())
+    });
+}
+
+/// Waits until another node is found.
+fn look_for<H: Home>(call: Call<H>, id: NodeId) -> Outcome<()> {
+    let done = call.until(FOUND_WITHIN, &mut |node, over| {
+        if over {
+            node.give_up(id);
+            return Status::Pending.into();
+        }
+        Done::from(match node.link_to(id) {
+            Ok(None) => Status::Pending,
+            Ok(Some(_)) => Status::Success,
+            Err(_) => Status::NodeInvalid,
+        })
+    });
+    match done.outcome() {
+        Err(Status::Timeout) => Err(Status::NodeInvalid),
+        found => found.map(drop),
     }
 }
 

@@ -1,35 +1,32 @@
 //! Scalar channels.
 
-use std::ptr::null_mut;
-
-use super::super::call::Quickly;
 use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::process;
-use super::super::status::Status;
-use super::super::transfer::Quick;
-use super::entry::{Argument, Entry, Of, What};
-use super::perform::enter;
+use super::super::request::Operation;
+use super::super::slot::Locked;
+use super::super::status::{Outcome, Status};
+use super::super::transfer::{Incoming, Outgoing, Quick};
 use super::{Verdict, sent_more};
 
 #[inline(always)]
 unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
-    let Some(mut quickly) = process::quickly_for::<H>(handle) else {
+    let Some(mut locked) = process::quickly_for::<H>(handle) else {
         return send_long::<H>(handle, value, verdict, None, len);
     };
-    let sent = match quickly.node() {
+    let sent = match locked.node() {
         Some(node) => node.put_word(Handle(handle), value, len),
         None => Quick::Not,
     };
     match sent {
         Quick::Done(()) => {
             verdict.say(Status::Success);
-            quickly.end();
+            locked.end();
         }
-        Quick::More(()) => sent_more(handle, quickly, verdict),
-        Quick::Not => send_long(handle, value, verdict, Some(quickly), len),
+        Quick::More(()) => sent_more(handle, locked, verdict),
+        Quick::Not => send_long(handle, value, verdict, Some(locked), len),
     }
 }
 
@@ -39,45 +36,51 @@ extern "C" fn send_long<H: Home>(
     handle: u32,
     value: u64,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
     len: u32,
 ) {
-    const ENTRY: &Entry = &Entry::new(What::SendScalar, Of::Handle, 3);
-    if let Some(mut quickly) = quickly
-        && let Some(node) = quickly.node()
+    if let Some(mut locked) = locked
+        && let Some(node) = locked.node()
     {
         match node.put_word_anew(Handle(handle), value, len) {
             Quick::Not => {}
             Quick::Done(()) => {
                 verdict.say(Status::Success);
-                return quickly.end();
+                return locked.end();
             }
-            Quick::More(()) => return sent_more(handle, quickly, verdict),
+            Quick::More(()) => return sent_more(handle, locked, verdict),
         }
     }
-    let (handle, value, len) = (handle.word(), (&raw const value).word(), len.word());
-    // SAFETY: as was promised.
-    unsafe { enter::<H>(handle, value, len, verdict.word(), null_mut(), ENTRY) };
+    let channel = Handle(handle);
+    let operation = Operation::Send { channel, what: Outgoing::Scalar { value, len } };
+    verdict.of(|| transfer::<H>(channel, operation).map(drop));
+}
+
+/// Sends or receives a scalar, and waits for that.
+fn transfer<H: Home>(channel: Handle, operation: Operation) -> Outcome<u64> {
+    process::any::<H>()?;
+    let call = process::with_handle::<H>(channel).ok_or(Status::ChanInvalid)?;
+    call.transfer_on(&operation, true)?.outcome()
 }
 
 #[inline(always)]
 unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
-    let Some(mut quickly) = process::quickly_for::<H>(handle) else {
+    let Some(mut locked) = process::quickly_for::<H>(handle) else {
         return receive_long::<H>(handle, verdict, None, len);
     };
-    let taken = match quickly.node() {
+    let taken = match locked.node() {
         Some(node) => node.take_word(Handle(handle), len),
         None => Quick::Not,
     };
     match taken {
         Quick::Done(word) => {
             verdict.say(Status::Success);
-            quickly.end_with(word)
+            locked.end_with(word)
         }
-        Quick::More(word) => received_more(handle, verdict, quickly, word),
-        Quick::Not => receive_long(handle, verdict, Some(quickly), len),
+        Quick::More(word) => received_more(handle, verdict, locked, word),
+        Quick::Not => receive_long(handle, verdict, Some(locked), len),
     }
 }
 
@@ -86,12 +89,12 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
 extern "C" fn received_more<H: Home>(
     handle: u32,
     verdict: Verdict,
-    quickly: Quickly<H>,
+    locked: Locked<H>,
     word: u64,
 ) -> u64 {
-    quickly.follow_up(Handle(handle));
+    locked.follow_up(Handle(handle));
     verdict.say(Status::Success);
-    // As in `Quickly::end_with`.
+    // As in `Locked::end_with`.
     std::hint::black_box(word)
 }
 
@@ -100,14 +103,13 @@ extern "C" fn received_more<H: Home>(
 extern "C" fn receive_long<H: Home>(
     handle: u32,
     verdict: Verdict,
-    quickly: Option<Quickly<H>>,
+    locked: Option<Locked<H>>,
     len: u32,
 ) -> u64 {
-    const ENTRY: &Entry = &Entry::new(What::ReceiveScalar, Of::Handle, 2);
-    drop(quickly);
-    let none = null_mut();
-    // SAFETY: as was promised.
-    unsafe { enter::<H>(handle.word(), len.word(), verdict.word(), none, none, ENTRY) }
+    drop(locked);
+    let channel = Handle(handle);
+    let operation = Operation::Receive { channel, what: Incoming::Scalar { len } };
+    verdict.value(0, || transfer::<H>(channel, operation))
 }
 
 /// As [`send`], once for all sizes but the largest.
@@ -129,7 +131,11 @@ macro_rules! scalars {
         $(
             #[doc = concat!("Sends a scalar of ", $bits, " bits, waiting for room.")]
             #[inline(always)]
-            pub(super) unsafe extern "C" fn $send<H: Home>(send_handle: u32, dataword: $word, status: *mut u32) {
+            pub(super) unsafe extern "C" fn $send<H: Home>(
+                send_handle: u32,
+                dataword: $word,
+                status: *mut u32,
+            ) {
                 let len = size_of::<$word>() as u32;
                 // SAFETY: as was promised.
                 unsafe { $put::<H>(send_handle, u64::from(dataword), len, status) };
@@ -137,7 +143,10 @@ macro_rules! scalars {
 
             #[doc = concat!("Receives a scalar of ", $bits, " bits, waiting for it.")]
             #[inline(always)]
-            pub(super) unsafe extern "C" fn $receive<H: Home>(receive_handle: u32, status: *mut u32) -> $word {
+            pub(super) unsafe extern "C" fn $receive<H: Home>(
+                receive_handle: u32,
+                status: *mut u32,
+            ) -> $word {
                 // SAFETY: as was promised.
                 unsafe { $take::<H>(receive_handle, size_of::<$word>() as u32, status) as $word }
             }

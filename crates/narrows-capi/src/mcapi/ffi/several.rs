@@ -1,4 +1,7 @@
-//! Waiting for any of several requests.
+//! Waiting for any of several requests, which may be of several nodes of the process.
+//!
+//! If all that are pending are of one node, the call waits in that node. Otherwise it waits in each
+//! of their nodes in turn, for a moment, until one has ended.
 
 use super::super::attribute::INFINITE;
 use super::super::call::{Call, MILLISECOND};
@@ -18,23 +21,24 @@ const TURN: u32 = 1;
 /// What is done with each of several requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// Those that are over without a look at their node are found.
+    /// Finds one whose number says how it ended, or that it is none.
     Find,
-    /// The call waits for them; those that it cannot wait for are found.
+    /// Notes in the node that the call waits for each; finds one that it cannot wait for.
     Wait,
-    /// Those that have ended are found; those that somebody cancelled are noted.
+    /// Finds one that the node says has ended; notes which were cancelled.
     Report,
-    /// The call waits for them no more.
+    /// Notes in the node that the call waits for none any more.
     Leave,
 }
 
 /// Requests that are waited for together.
 pub(super) struct Several {
     all: Variables,
-    /// The index of the one that was found, or none, and what that one or the call came to.
+    /// The index of the request that was found, or [`NONE`].
     pub index: u32,
+    /// What that request came to, or else the call.
     pub done: Done,
-    /// The slots of those that are pending, a bit each.
+    /// The slots of the nodes that requests are pending at, a bit each.
     slots: u32,
 }
 
@@ -43,13 +47,14 @@ impl Several {
         Several { all, index: NONE, done: Status::Pending.into(), slots: 0 }
     }
 
-    /// Nothing is to be said of any one of them.
+    /// Notes that no request was found, and what the call came to.
     fn none(&mut self, status: Status) {
         (self.index, self.done) = (NONE, status.into());
     }
 
-    /// Goes over those before an index, for all steps but the first those of one slot, whose node this is,
-    /// until one is found. Those that were cancelled are left out.
+    /// Takes a step with each request before an index until one is found, leaving out those that
+    /// were cancelled. [`Step::Find`] goes over all; the others over those of one slot, whose node
+    /// this is.
     #[inline(never)]
     fn go_over<H: Home>(
         &mut self,
@@ -94,10 +99,11 @@ impl Several {
         }
     }
 
-    /// Waits for the first of one node's, at most so long: pending if none ended, or all were cancelled.
+    /// Waits until a request of one node has ended, for `timeout` milliseconds at most. Pending if
+    /// none ended, or all were cancelled.
     #[inline(never)]
     fn wait_in<H: Home>(&mut self, slot: usize, timeout: u32) {
-        if process::is_empty::<H>() {
+        if process::any::<H>().is_err() {
             return self.none(Status::NodeNotInit);
         }
         let mut call = H::process().slots.get(slot).and_then(Call::<H>::new);
@@ -129,7 +135,7 @@ impl Several {
         }
     }
 
-    /// Waits for the first.
+    /// Waits until a request has ended, for `timeout` milliseconds at most.
     pub fn wait<H: Home>(&mut self, timeout: u32) {
         let start = H::now();
         let mut late = false;

@@ -142,32 +142,39 @@ impl<P: Platform> Shared<P> {
         self.channels.outlet(ring).map(|outlet| outlet.tx.room()).transpose()
     }
 
-    /// Takes the next entry of a channel, if one is there and it is a word, or a packet if these are
-    /// wanted. None if it is something else, there is no such channel, or a batch of credit has
-    /// gathered.
+    /// Takes the next entry of a channel, if one is there and it is a word. None if it is something else,
+    /// there is no such channel, or a batch of credit has gathered.
     #[inline(always)]
-    pub fn take_quickly<const PACKETS: bool>(&mut self, ring: u16) -> Option<Option<Arrival>> {
+    pub fn take_word(&mut self, ring: u16) -> Option<Option<Arrival>> {
         let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
         let Some(words) = inlet.rx.words() else { return Some(None) };
         let number = inlet.rx.next();
         let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
-        if block.is_some() != PACKETS || inlet.rx.is_due(number.wrapping_sub(1)) {
+        if block.is_some() || len > WORD || inlet.rx.is_due(number.wrapping_sub(1)) {
             return None;
         }
-        let (offset, limit) = if PACKETS { self.theirs.block(block?)? } else { (0, WORD) };
-        if len > limit {
-            return None;
-        }
-        let mut word = 0;
-        if PACKETS {
-            self.peer.invalidate(offset, len);
-            self.channels.held += 1;
-        } else {
-            word = inlet.rx.first_bytes();
-        }
+        let word = inlet.rx.first_bytes();
         inlet.rx.pass(number);
         self.channels.owing |= bit(ring);
         Some(Some(Arrival { len, tag, block, word }))
+    }
+
+    /// As [`Shared::take_word`], a packet.
+    #[inline(always)]
+    pub fn take_packet(&mut self, ring: u16) -> Option<Option<Arrival>> {
+        let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
+        let Some(words) = inlet.rx.words() else { return Some(None) };
+        let number = inlet.rx.next();
+        let Descriptor { len, tag, block, .. } = Descriptor::usual(words)?;
+        let (offset, size) = self.theirs.block(block?)?;
+        if len > size || inlet.rx.is_due(number.wrapping_sub(1)) {
+            return None;
+        }
+        self.peer.invalidate(offset, len);
+        self.channels.held += 1;
+        inlet.rx.pass(number);
+        self.channels.owing |= bit(ring);
+        Some(Some(Arrival { len, tag, block, word: 0 }))
     }
 
     /// Takes the next entry of a channel, if one is there, after giving the credit that has gathered.
@@ -177,7 +184,7 @@ impl<P: Platform> Shared<P> {
         if self.channels.inlet(ring)?.rx.holds_batch() {
             self.flush(platform);
         }
-        self.take_quickly::<false>(ring).or_else(|| self.take_quickly::<true>(ring))
+        self.take_word(ring).or_else(|| self.take_packet(ring))
     }
 
     /// What is wrong with the next entry of a channel.

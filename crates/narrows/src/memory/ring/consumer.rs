@@ -147,11 +147,14 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
 
     /// Whether some message on the ring may be more urgent than this priority.
     pub fn may_overtake(&self, priority: u8) -> bool {
-        // Relaxed: as in `overtaken`. No mark from the next message on: none of them is more urgent
-        // than the last that was taken.
-        let urgent = self.urgent.load(0);
-        let marked = urgent.wrapping_sub(self.next) < self.count;
-        self.ready() && (marked || Descriptor::urgency(self.last) < priority)
+        // No mark from the next message on: none of them is more urgent than the last that was taken.
+        self.ready() && (self.marked() || Descriptor::urgency(self.last) < priority)
+    }
+
+    /// Whether some message from the next one on is more urgent than the one before it.
+    pub fn marked(&self) -> bool {
+        // Relaxed: as in `overtaken`.
+        self.urgent.load(0).wrapping_sub(self.next) < self.count
     }
 
     /// The next message's descriptor, if it is there: a private copy whose kind is checked.

@@ -3,9 +3,6 @@
 use crate::memory::{Corrupt, Descriptor, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 
-/// The number of no port, where [`Producer`] has that of one.
-const NOBODY: u32 = 0xffff << 16;
-
 /// The sender's side of a ring.
 pub struct Producer<O: OwnMemory, Q: Memory> {
     slots: O::Words,
@@ -21,9 +18,8 @@ pub struct Producer<O: OwnMemory, Q: Memory> {
     freed: u32,
     /// The head at which no slot is known to be free.
     full: u32,
-    /// Priority of the last message and, in the upper half, the port whose messages may take the shortest
-    /// way if they have it too, or [`NOBODY`]: one look tells both.
-    usual: u32,
+    /// Priority of the last message.
+    last: u8,
 }
 
 impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
@@ -59,7 +55,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
             head: start,
             freed: start,
             full: start.wrapping_add(count),
-            usual: NOBODY,
+            last: 0,
         })
     }
 
@@ -112,9 +108,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// the slot, at most [`Layout::in_slot`] bytes: nothing if a block carries it.
     #[inline(always)]
     pub fn publish(&mut self, descriptor: &Descriptor, payload: &[u8]) {
-        self.fetch();
-        self.announce(descriptor.priority);
-        self.put(descriptor, payload);
+        self.publish_words(descriptor.pack(), descriptor.priority, payload);
     }
 
     /// As [`Producer::publish`], of a packed descriptor that has this priority.
@@ -126,50 +120,29 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         payload: &[u8],
     ) {
         self.fetch();
-        self.announce(priority);
         let slot = self.claim();
-        // Release: as in `Producer::put`.
-        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
+        self.announce(slot, priority);
+        self.write(slot, words, payload);
     }
 
-    /// Says that the next message has this priority, if that is more urgent than the last.
-    #[inline(always)]
-    fn announce(&mut self, priority: u8) {
-        let last = self.usual as u8;
-        if priority != last {
-            if priority < last {
-                // Before the message: who has seen one more urgent looks for it.
-                self.urgent.store(0, self.head.wrapping_add(1));
-            }
-            self.usual = NOBODY | u32::from(priority);
-        }
-    }
-
-    /// Whether messages of this port [may take](Producer::settle) the shortest way, and the last had this
-    /// priority.
-    #[inline(always)]
-    pub(crate) fn is_usual(&self, port: u16, priority: u8) -> bool {
-        self.usual == u32::from(port) << 16 | u32::from(priority)
-    }
-
-    /// Messages of this port that are as urgent as the last may take the shortest way from now on.
-    pub(crate) fn settle(&mut self, port: u16) {
-        self.usual = self.usual & !NOBODY | u32::from(port) << 16;
-    }
-
-    /// No message may take the shortest way.
-    pub(crate) fn unsettle(&mut self) {
-        self.usual |= NOBODY;
-    }
-
-    /// As [`Producer::publish`], of what was [announced](Producer::announce), or on a ring where all are
-    /// equally urgent.
+    /// As [`Producer::publish`], on a ring where all are equally urgent.
     #[inline(always)]
     pub(in crate::memory) fn put(&mut self, descriptor: &Descriptor, payload: &[u8]) {
         let slot = self.claim();
-        // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
-        // payload in a block come before the number that says they are there.
-        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), descriptor.pack(), payload);
+        self.write(slot, descriptor.pack(), payload);
+    }
+
+    /// Says that the message of a slot has this priority, if that is more urgent than the last.
+    #[inline(always)]
+    fn announce(&mut self, slot: u32, priority: u8) {
+        if priority == self.last {
+            return;
+        }
+        if priority < self.last {
+            // Before the message: a receiver that has seen a more urgent one looks for it.
+            self.urgent.store(0, slot.wrapping_add(1));
+        }
+        self.last = priority;
     }
 
     /// The slot that is written next; the head is behind it.
@@ -178,6 +151,13 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         let slot = self.head;
         self.head = slot.wrapping_add(1);
         slot
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: u32, words: [u32; 3], payload: &[u8]) {
+        // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
+        // payload in a block come before the number that says they are there.
+        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
     }
 
     /// Slots whose lines are fetched together, or 0.
@@ -194,7 +174,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     fn fetch(&self) {
         if self.fetches() {
             core::hint::cold_path();
-            if self.full.wrapping_sub(self.head) >= Self::TOGETHER {
+            if self.count - self.head.wrapping_sub(self.freed) >= Self::TOGETHER {
                 self.slots.fetch_to_write(self.head, self.line);
             }
         }

@@ -1,9 +1,9 @@
 use super::{Core, Heap, Pair, class, formatted, message, pair};
 use crate::memory::{
-    Ack, Block, Corrupt, Descriptor, Kind, Layout, Placed, PoolError, SetUpError, Shared, Way,
+    Ack, Block, Corrupt, Descriptor, Kind, Layout, Placed, Plain, PoolError, SetUpError, Shared,
 };
 use crate::platform::Watch;
-use crate::strategy::{Placement, Strategy};
+use crate::strategy::Placement;
 use std::vec::Vec;
 
 const FIRST_SLOT: u32 = 1024;
@@ -46,10 +46,14 @@ fn a_block_travels_and_comes_back() {
     assert_eq!(long, Ok(Err(PoolError::TooLong { limit: 100 })));
 }
 
+fn post_in_block(pair: &mut Pair, bytes: &[u8]) -> bool {
+    let plain = Plain { priority: 0, tag: 1, bytes };
+    pair.a.post_in_block(message(0).pack(), Some(Placement::External), plain)
+}
+
 #[test]
 fn lines_of_the_blocks_that_come_next_are_fetched_together() {
     let layout = Layout::new(64, 8, &[class(Placement::External, 64, 8)]).expect("possible");
-    let way = Way::from(&Strategy { placement: Placement::External, ..Strategy::default() });
     let mut pair = pair(&layout, &layout);
     let first_bytes = |pair: &Pair| {
         let bytes = pair.of_a.bytes();
@@ -61,7 +65,7 @@ fn lines_of_the_blocks_that_come_next_are_fetched_together() {
     let rest = first_bytes(&pair)[7];
     assert_ne!(rest, 0, "what a test would see of a block that was fetched");
     for (sent, fetched) in [(1, 4), (2, 4), (3, 4), (4, 4), (5, 8), (6, 8)] {
-        assert!(pair.a.post_in_block(message(1), way, &[7; 64]));
+        assert!(post_in_block(&mut pair, &[7; 64]));
         let expected = |at| {
             if at < sent {
                 7
@@ -79,14 +83,13 @@ fn lines_of_the_blocks_that_come_next_are_fetched_together() {
 fn what_is_short_takes_no_longer_block_while_a_short_one_has_come_back() {
     let external = |size, count| class(Placement::External, size, count);
     let layout = Layout::new(64, 8, &[external(64, 2), external(4096, 2)]).expect("possible");
-    let way = Way::from(&Strategy { placement: Placement::External, ..Strategy::default() });
     for quick in [false, true] {
         let mut pair = pair(&layout, &layout);
         let mut classes = Vec::new();
         let send = |pair: &mut Pair| {
             if quick {
                 assert_eq!(pair.a.room(true), Ok(true));
-                assert!(pair.a.post_in_block(message(1), way, &[7; 64]));
+                assert!(post_in_block(pair, &[7; 64]));
             } else {
                 send_block(pair, &[7; 64], Ack::Lazy);
             }

@@ -1,0 +1,228 @@
+//! Routes: where the messages of a port go and how, found out once and used until something changes.
+//!
+//! A node counts its changes: its epoch rises whenever a link, a port, a flow, the strategy or tracing
+//! changes. A route holds the epoch in which it was found. While the two are equal, a message over the
+//! route needs nothing but room: it is written to the next slot of the ring.
+
+use super::message::{Port, SendError};
+use super::{Address, FlowId, LinkError, Node};
+use crate::link::LinkId;
+use crate::memory::{Descriptor, Kind, Plain, Shared, copied_to};
+use crate::platform::Platform;
+use crate::strategy::{Placement, Strategy};
+
+/// Where the messages of a port go and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The node's epoch in which it was found; 0 in none.
+    epoch: u64,
+    link: LinkId,
+    source: Port,
+    target: Port,
+    /// What the first word of each descriptor says besides length and priority.
+    first: u32,
+    /// The pool of what does not fit a slot; none if it is not this core that copies.
+    pool: Option<Placement>,
+}
+
+impl Route {
+    /// A route to nobody.
+    pub const NONE: Route =
+        Route { epoch: 0, link: LinkId::NONE, source: 0, target: 0, first: 0, pool: None };
+
+    /// The address that it leads to.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        Address { link: self.link, port: self.target }
+    }
+
+    /// A descriptor's words, without length, priority, tag and block.
+    #[inline(always)]
+    fn words(&self) -> [u32; 3] {
+        [self.first, u32::from(self.source) << 16 | u32::from(self.target), 0]
+    }
+}
+
+/// The route of the last message of no flow.
+pub(super) struct Last {
+    route: Route,
+    /// The life of its link, which no other of the node's has, if that [lies at
+    /// hand](crate::link::Links::at_hand) and messages are acknowledged in batches, as is usual; 0 if
+    /// not.
+    usual: u32,
+}
+
+impl Last {
+    pub const NONE: Last = Last { route: Route::NONE, usual: 0 };
+}
+
+/// What a message is sent to.
+#[derive(Clone, Copy)]
+pub(super) enum To {
+    /// A port, in the node's own strategy.
+    Address(Address),
+    /// The port that a flow leads to, in the flow's strategy.
+    Flow(FlowId),
+}
+
+impl<P: Platform> Node<P> {
+    /// Bytes of the longest message that [`Node::post_short`] sends.
+    pub const SHORT: usize = Shared::<P>::IN_SLOT;
+
+    /// Says that something changed which routes depend on, or what is known of ports: every route is
+    /// found out anew before it is used, and the next look sees to everything.
+    #[inline(never)]
+    pub fn changed(&mut self) {
+        self.epoch += 1;
+        self.last = Last::NONE;
+        self.known.forget();
+    }
+
+    /// Whether nothing has changed since a route was found.
+    #[inline(always)]
+    pub fn is_current(&self, route: &Route) -> bool {
+        route.epoch == self.epoch
+    }
+
+    /// Finds the route from a port to an address.
+    ///
+    /// # Errors
+    /// [`SendError::Closed`], [`SendError::Unknown`] or [`SendError::Gone`].
+    pub fn route(&self, from: Port, to: Address) -> Result<Route, SendError> {
+        self.find_route(from, to, &self.strategy)
+    }
+
+    fn find_route(&self, from: Port, to: Address, strategy: &Strategy) -> Result<Route, SendError> {
+        if !matches!(self.endpoints.get(usize::from(from)), Some(Some(_))) {
+            return Err(SendError::Closed);
+        }
+        self.up(to.link).map_err(|error| match error {
+            LinkError::Gone(reason) => SendError::Gone(reason),
+            _ => SendError::Unknown,
+        })?;
+        let descriptor = Descriptor {
+            kind: Kind::Message,
+            ack: strategy.acknowledgement.wanted(),
+            priority: 0,
+            len: 0,
+            source: from,
+            target: to.port,
+            tag: 0,
+            block: None,
+        };
+        // While stamps are kept each layer's function is called: no route is current then.
+        let epoch = if self.platform.tracing() { 0 } else { self.epoch };
+        let [first, ..] = descriptor.pack();
+        let (link, target, pool) = (to.link, to.port, copied_to(strategy));
+        Ok(Route { epoch, link, source: from, target, first, pool })
+    }
+
+    /// The route that messages take from a port: the one that was found last, unless something has
+    /// changed.
+    ///
+    /// # Errors
+    /// As of [`Node::route`], and what stands against a flow.
+    #[inline(always)]
+    pub(super) fn route_of(&mut self, from: Port, to: To) -> Result<Route, SendError> {
+        match to {
+            To::Address(to) => {
+                let last = self.last.route;
+                if last.source == from && last.link == to.link {
+                    return Ok(Route { target: to.port, ..last });
+                }
+                self.find_last(from, to)
+            }
+            To::Flow(id) => {
+                let flow = self.get_flow(id).ok_or(SendError::Unknown)?;
+                if flow.route.source == from && self.is_current(&flow.route) {
+                    return Ok(flow.route);
+                }
+                self.find_over(from, id)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn find_last(&mut self, from: Port, to: Address) -> Result<Route, SendError> {
+        let route = self.route(from, to)?;
+        if self.is_current(&route) {
+            let usual = self.links.is_at_hand(to.link) && route.first == Descriptor::USUAL;
+            self.last = Last { route, usual: if usual { to.link.life } else { 0 } };
+        }
+        Ok(route)
+    }
+
+    #[inline(never)]
+    fn find_over(&mut self, from: Port, id: FlowId) -> Result<Route, SendError> {
+        let (link, port, strategy) = self.flow_to_port(id)?;
+        let route = self.find_route(from, Address { link, port }, strategy)?;
+        if let Some(flow) = self.get_flow_mut(id) {
+            flow.route = route;
+        }
+        Ok(route)
+    }
+
+    /// Sends bytes over the last route, if they go from the same port over the same link, that is
+    /// [usual](Last), and they fit a slot that is known to be free. False if it did not. The address by
+    /// reference: one that was made a moment ago would be copied in other pieces than it was stored in
+    /// (DESIGN, "Routes").
+    #[inline(always)]
+    pub(super) fn post_as_last(&mut self, from: Port, to: &Address, message: Plain<'_>) -> bool {
+        let Last { route, usual } = &self.last;
+        if route.source != from || *usual != to.link.life {
+            return false;
+        }
+        let first = Descriptor::USUAL;
+        let words = Route { source: from, target: to.port, first, ..*route }.words();
+        let Some(link) = self.links.at_hand() else { return false };
+        link.post_in_slot(&self.platform, words, message)
+    }
+
+    /// As [`Node::post_as_last`], over a flow's route and whichever link.
+    #[inline(always)]
+    pub(super) fn post_over(&mut self, flow: FlowId, from: Port, message: Plain<'_>) -> bool {
+        let Some(flow) = self.get_flow(flow) else { return false };
+        let route = flow.route;
+        if route.source != from || !self.is_current(&route) {
+            return false;
+        }
+        let Some(link) = self.links.at_mut(route.link.index) else { return false };
+        link.post_in_slot(&self.platform, route.words(), message)
+    }
+
+    /// As [`Node::try_send`], if nothing has changed since the route was found and the bytes fit a slot
+    /// that is known to be free. None if not: nothing was sent. Whether the receiver may sleep, and
+    /// [`Node::ring_link`] is to be called.
+    #[inline(always)]
+    pub fn post_short(&mut self, route: &Route, message: Plain<'_>) -> Option<bool> {
+        if !self.is_current(route) {
+            return None;
+        }
+        let shared = &mut self.links.at_mut(route.link.index)?.shared;
+        let posted = shared.post_in_slot(route.words(), message);
+        posted.then(|| shared.is_armed(&self.platform))
+    }
+
+    /// Sends messages over a route in their order, up to the first for which there is no room at once or
+    /// which the layers' own functions have to see to. Returns how many it sent.
+    #[inline(always)]
+    pub(super) fn post<'a>(
+        &mut self,
+        route: &Route,
+        messages: impl Iterator<Item = Plain<'a>>,
+    ) -> usize {
+        if !self.is_current(route) {
+            return 0;
+        }
+        let Some(link) = self.links.at_mut(route.link.index) else { return 0 };
+        link.shared.post(&self.platform, route.words(), route.pool, messages)
+    }
+
+    /// Rings the peer, if it sleeps and wants to be rung for a message by now.
+    #[inline(never)]
+    pub fn ring_link(&mut self, link: LinkId) {
+        if let Some(link) = self.links.up_mut(link) {
+            link.shared.ring_if_armed(&self.platform);
+        }
+    }
+}
