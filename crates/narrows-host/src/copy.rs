@@ -1,8 +1,11 @@
 //! The copying of payload into memory that a peer can read, and out of memory that it can write.
+//!
+//! A peer may write while this node reads, against the rules or because it has gone mad. A plain read
+//! would race with that, which Rust does not define. So a peer's bytes are loaded by volatile reads or in
+//! assembly: each load happens once, and gives what the memory held, whoever wrote that.
 #![allow(unsafe_code)]
 
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Bytes from which on it counts how they are moved. `memcpy` (glibc 2.36) goes from the end to the front, or
 /// from 2 KiB on takes one instruction, by how source and target lie within their pages. What another core has
@@ -10,96 +13,195 @@ use std::sync::atomic::{Ordering, compiler_fence};
 /// from the front to the end.
 pub(crate) const LONG: usize = 256;
 
+/// Copies one `T`, whatever its alignment.
+///
+/// # Safety
+/// Both are valid for its size, and any bytes are a `T`. With `PEERS`, a peer may write the source
+/// meanwhile.
+#[inline(always)]
+unsafe fn piece<const PEERS: bool, T: Copy>(from: *const u8, to: *mut u8) {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Unaligned<T>(T);
+    let (from, to) = (from.cast::<Unaligned<T>>(), to.cast::<Unaligned<T>>());
+    // SAFETY: the caller vouches for the size, and the type has no alignment.
+    unsafe { to.write(if PEERS { from.read_volatile() } else { from.read() }) };
+}
+
+/// Copies the 16 bytes that begin at `AT` and, if there is a length, the last 16 of so many instead.
+///
+/// # Safety
+/// As for [`piece`].
+#[inline(always)]
+unsafe fn sixteen<const PEERS: bool, const AT: usize>(
+    from: *const u8,
+    to: *mut u8,
+    len: Option<usize>,
+) {
+    let at = len.map_or(AT, |len| len - 16);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if PEERS {
+        use std::arch::{asm, x86_64::__m128i};
+        let vector: __m128i;
+        // SAFETY: the caller vouches for 16 bytes at both, and no instruction here asks for alignment. In
+        // assembly: there is no volatile load of a vector that need not be aligned. And with the address
+        // as it is: to make another is an instruction more.
+        unsafe {
+            match len {
+                Some(len) => asm!(
+                    "movdqu {vector}, [{from} + {len} - 16]",
+                    from = in(reg) from,
+                    len = in(reg) len,
+                    vector = out(xmm_reg) vector,
+                    options(readonly, nostack, preserves_flags)
+                ),
+                None => asm!(
+                    "movdqu {vector}, [{from} + {at}]",
+                    from = in(reg) from,
+                    at = const AT,
+                    vector = out(xmm_reg) vector,
+                    options(readonly, nostack, preserves_flags)
+                ),
+            }
+            std::arch::x86_64::_mm_storeu_si128(to.add(at).cast(), vector);
+        }
+        return;
+    }
+    // SAFETY: as the caller says.
+    unsafe { piece::<PEERS, u128>(from.add(at), to.add(at)) };
+}
+
 /// Copies bytes from the front to the end.
 ///
 /// # Safety
-/// As for [`copy`], with at least [`LONG`] bytes.
+/// As for [`copy`], with at least 64 bytes.
 #[inline(never)]
 unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx") {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if len >= VECTORS && std::arch::is_x86_feature_detected!("avx") {
         // SAFETY: the processor has it, and the caller vouches for the rest.
         return unsafe { by_vectors(from, to, len) };
     }
     // SAFETY: the caller vouches for it.
-    unsafe { by_pieces(from, to, len) };
+    unsafe { by_sixteens(from, to, len) };
 }
 
-/// As [`copy_long`], in pieces that `memcpy` moves by several vectors.
+/// As [`copy_long`], on any processor.
 ///
 /// # Safety
-/// As for [`copy`].
-unsafe fn by_pieces(from: *const u8, to: *mut u8, len: usize) {
-    const PIECE: usize = 1024;
-    for at in (0..len).step_by(PIECE) {
-        // SAFETY: what is left behind `at`, which is below `len`, at most.
-        unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), (len - at).min(PIECE)) };
+/// As there.
+unsafe fn by_sixteens(from: *const u8, to: *mut u8, len: usize) {
+    const STEP: usize = 64;
+    let last = len - STEP;
+    let mut at = 0;
+    loop {
+        // SAFETY: a step ends where `len` does, at the latest.
+        unsafe {
+            let (from, to) = (from.add(at), to.add(at));
+            sixteen::<true, 0>(from, to, None);
+            sixteen::<true, 16>(from, to, None);
+            sixteen::<true, 32>(from, to, None);
+            sixteen::<true, 48>(from, to, None);
+        }
+        if at == last {
+            break;
+        }
+        // The last step has bytes of the one before, if there is no whole one left.
+        at = last.min(at + STEP);
     }
 }
 
 /// Bytes of a vector.
 #[cfg(target_arch = "x86_64")]
 const VECTOR: usize = 32;
+/// Bytes of four.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const VECTORS: usize = 4 * VECTOR;
 
 /// # Safety
-/// As for [`copy_long`], on a processor that has these vectors.
-#[cfg(target_arch = "x86_64")]
+/// As for [`copy_long`], with at least [`VECTORS`] bytes, on a processor that has these vectors.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx")]
 unsafe fn by_vectors(from: *const u8, to: *mut u8, len: usize) {
-    use std::arch::x86_64::{_mm256_loadu_si256 as load, _mm256_storeu_si256 as store};
-    const STEP: usize = 128;
+    use std::arch::x86_64::{__m256i, _mm256_storeu_si256 as store};
+    let last = len - VECTORS;
     let mut at = 0;
-    while at < len {
-        // The last step has bytes of the one before, if there is no whole one left.
-        let here = at.min(len - STEP);
-        // SAFETY: a step ends where `len` does, at the latest, and that is more than one.
+    loop {
+        let (one, two, three, four): (__m256i, __m256i, __m256i, __m256i);
+        // SAFETY: a step ends where `len` does, at the latest.
         unsafe {
-            let (from, to) = (from.add(here), to.add(here));
-            let parts = [0, 32, 64, 96].map(|part| load(from.add(part).cast()));
-            for (part, vector) in [0, 32, 64, 96].into_iter().zip(parts) {
-                store(to.add(part).cast(), vector);
-            }
+            std::arch::asm!(
+                "vmovdqu {one}, [{from} + {at}]",
+                "vmovdqu {two}, [{from} + {at} + 32]",
+                "vmovdqu {three}, [{from} + {at} + 64]",
+                "vmovdqu {four}, [{from} + {at} + 96]",
+                from = in(reg) from,
+                at = in(reg) at,
+                one = out(ymm_reg) one,
+                two = out(ymm_reg) two,
+                three = out(ymm_reg) three,
+                four = out(ymm_reg) four,
+                options(readonly, nostack, preserves_flags)
+            );
+            store(to.add(at).cast(), one);
+            store(to.add(at + 32).cast(), two);
+            store(to.add(at + 64).cast(), three);
+            store(to.add(at + 96).cast(), four);
         }
-        at += STEP;
+        if at == last {
+            break;
+        }
+        // As in `by_sixteens`.
+        at = last.min(at + VECTORS);
     }
 }
 
 /// Copies `len` bytes.
 ///
-/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call to `memcpy` costs as
-/// much as moving a slot.
+/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call costs as much as moving a
+/// slot.
 ///
 /// # Safety
-/// Both ranges are valid for `len` bytes and do not overlap. Another process may write the source
+/// Both ranges are valid for `len` bytes and do not overlap. With `PEERS`, a peer may write the source
 /// meanwhile: the bytes are then of either state, and nothing may be concluded from a second look.
 #[inline(always)]
-pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+pub(crate) unsafe fn copy<const PEERS: bool>(from: *const u8, to: *mut u8, len: usize) {
     /// # Safety
-    /// As for `copy`, with `N <= len <= 2 * N`.
+    /// As for `copy`, with at least one `T` and at most two.
     #[inline(always)]
-    unsafe fn ends<const N: usize>(from: *const u8, to: *mut u8, len: usize) {
-        // SAFETY: both the first and the last `N` bytes are within `len`.
+    unsafe fn ends<const PEERS: bool, T: Copy>(from: *const u8, to: *mut u8, len: usize) {
+        let last = len - size_of::<T>();
+        // SAFETY: both the first and the last are within `len`.
         unsafe {
-            ptr::copy_nonoverlapping(from, to, N);
-            ptr::copy_nonoverlapping(from.add(len - N), to.add(len - N), N);
+            piece::<PEERS, T>(from, to);
+            piece::<PEERS, T>(from.add(last), to.add(last));
         }
     }
-    // SAFETY: each call is made with a length between its size and twice that, as the branches say,
-    // on ranges that the caller vouches for.
+    // SAFETY: each piece is within the length that its branch says, on ranges that the caller vouches for.
     unsafe {
         match len {
             LONG.. => copy_long(from, to, len),
+            65.. if PEERS => copy_long(from, to, len),
             65.. => ptr::copy_nonoverlapping(from, to, len),
-            49..=64 => ends::<32>(from, to, len),
-            32..=48 => {
-                ptr::copy_nonoverlapping(from, to, 32);
-                ptr::copy_nonoverlapping(from.add(len - 16), to.add(len - 16), 16);
+            49.. => {
+                sixteen::<PEERS, 0>(from, to, None);
+                sixteen::<PEERS, 16>(from, to, None);
+                sixteen::<PEERS, 32>(from, to, None);
+                sixteen::<PEERS, 0>(from, to, Some(len));
             }
-            16..32 => ends::<16>(from, to, len),
-            8..16 => ends::<8>(from, to, len),
-            4..8 => ends::<4>(from, to, len),
-            2..4 => ends::<2>(from, to, len),
-            1 => to.write(from.read()),
+            32.. => {
+                sixteen::<PEERS, 0>(from, to, None);
+                sixteen::<PEERS, 16>(from, to, None);
+                sixteen::<PEERS, 0>(from, to, Some(len));
+            }
+            16.. => {
+                sixteen::<PEERS, 0>(from, to, None);
+                sixteen::<PEERS, 0>(from, to, Some(len));
+            }
+            8.. => ends::<PEERS, u64>(from, to, len),
+            4.. => ends::<PEERS, u32>(from, to, len),
+            2.. => ends::<PEERS, u16>(from, to, len),
+            1 => piece::<PEERS, u8>(from, to),
             0 => {}
         }
     }
@@ -113,9 +215,19 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 pub(crate) unsafe fn copy_out(from: NonNull<u8>, to: &mut [u8]) {
     // SAFETY: the caller vouches for `from`; `to` is a borrowed slice, and no slice overlaps a
     // region, which is only reached through raw pointers.
-    unsafe { copy(from.as_ptr(), to.as_mut_ptr(), to.len()) };
-    // The compiler must not read the region again where the copy is used.
-    compiler_fence(Ordering::SeqCst);
+    unsafe { copy::<true>(from.as_ptr(), to.as_mut_ptr(), to.len()) };
+}
+
+/// The first 8 bytes of memory that a peer can write.
+///
+/// # Safety
+/// `from` is valid for so many.
+#[inline(always)]
+pub(crate) unsafe fn first_eight(from: NonNull<u8>) -> [u8; 8] {
+    let mut to = [0; 8];
+    // SAFETY: as the caller says.
+    unsafe { piece::<true, u64>(from.as_ptr(), to.as_mut_ptr()) };
+    to
 }
 
 /// Copies into memory that a peer can read.
@@ -125,7 +237,7 @@ pub(crate) unsafe fn copy_out(from: NonNull<u8>, to: &mut [u8]) {
 #[inline(always)]
 pub(crate) unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
     // SAFETY: as in `copy_out`, the other way round.
-    unsafe { copy(from.as_ptr(), to.as_ptr(), from.len()) };
+    unsafe { copy::<false>(from.as_ptr(), to.as_ptr(), from.len()) };
 }
 
 /// As [`copy_in`], around the caches. False if nothing was copied: the processor or where it goes to does not allow
@@ -159,7 +271,7 @@ unsafe fn stream(from: &[u8], to: *mut u8) {
         }
     }
     // SAFETY: what is left behind `whole`, less than a vector.
-    unsafe { copy(from.as_ptr().add(whole), to.add(whole), from.len() - whole) };
+    unsafe { copy::<false>(from.as_ptr().add(whole), to.add(whole), from.len() - whole) };
     // Such stores are not ordered by what publishes them.
     _mm_sfence();
 }
@@ -197,7 +309,7 @@ const PAIR: usize = 16;
 /// # Safety
 /// As for [`copy`], with 16 bytes more than `AT`.
 #[inline(always)]
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {
     let both: std::arch::x86_64::__m128i;
     // SAFETY: reads the 16 bytes that the caller vouches for. Written out: the compiler would make one load
@@ -220,16 +332,11 @@ unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {
 /// # Safety
 /// As there.
 #[inline(always)]
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {
-    #[derive(Clone, Copy)]
-    #[repr(C, packed)]
-    struct Word(u64);
-    // SAFETY: 16 bytes, which the caller vouches for, and the type has no alignment. Volatile: the compiler
-    // would make one load of the two.
-    unsafe {
-        let words = [8, 0].map(|at| (at, from.add(AT + at).cast::<Word>().read_volatile()));
-        words.into_iter().for_each(|(at, word)| to.add(AT + at).cast::<Word>().write(word));
+    for at in [AT + 8, AT] {
+        // SAFETY: 16 bytes, which the caller vouches for.
+        unsafe { piece::<true, u64>(from.add(at), to.add(at)) };
     }
 }
 
@@ -237,12 +344,14 @@ unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {
 mod tests {
     use super::*;
 
-    const LONGEST: usize = 2500;
+    /// Miri takes minutes for more.
+    const LONGEST: usize = if cfg!(miri) { 320 } else { 2500 };
+    const APART: usize = if cfg!(miri) { 61 } else { 1 };
 
     /// Whether a way to copy moves all bytes of all lengths from `least` to `most`, and no others.
     fn copies(way: unsafe fn(*const u8, *mut u8, usize), least: usize, most: usize) {
         let source: Vec<u8> = (0..LONGEST + 64).map(|at| (at * 7 % 251) as u8 | 1).collect();
-        let lengths = (0..600).chain(LONGEST - 300..=LONGEST);
+        let lengths = (0..600).chain(LONGEST - 300..=LONGEST).step_by(APART);
         for len in lengths.filter(|len| (least..=most).contains(len)) {
             for (from, at) in [(0, 0), (1, 0), (0, 1), (17, 40), (63, 33), (3, 16), (7, 48)] {
                 let mut target = vec![0; LONGEST + 64];
@@ -259,9 +368,11 @@ mod tests {
     #[test]
     fn every_length_is_copied_and_nothing_beside_it() {
         // SAFETY: what `copies` vouches for.
-        copies(|from, to, len| unsafe { copy(from, to, len) }, 0, LONGEST);
-        copies(by_pieces, 0, LONGEST);
-        copies(copy_long, LONG, LONGEST);
+        copies(|from, to, len| unsafe { copy::<false>(from, to, len) }, 0, LONGEST);
+        // SAFETY: as above.
+        copies(|from, to, len| unsafe { copy::<true>(from, to, len) }, 0, LONGEST);
+        copies(by_sixteens, 64, LONGEST);
+        copies(copy_long, 64, LONGEST);
     }
 
     #[test]
@@ -292,5 +403,57 @@ mod tests {
             }
         };
         copies(way, 0, narrows::memory::IN_SLOT);
+    }
+
+    /// A core that has seen the word which announces a payload sees all of the payload, though stores around
+    /// the caches wait for nothing that comes behind them.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn what_is_written_around_the_caches_is_there_before_what_announces_it() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        use std::thread::yield_now;
+
+        const ROUNDS: u32 = 20_000;
+        #[repr(align(64))]
+        struct Line(std::cell::UnsafeCell<[u8; 96]>);
+        // SAFETY: the two threads take turns at it.
+        unsafe impl Sync for Line {}
+
+        let payload = Line(std::cell::UnsafeCell::new([0; 96]));
+        let (announced, read) = (AtomicU32::new(0), AtomicU32::new(0));
+        let wait_for = |word: &AtomicU32, round| {
+            let mut looks = 0_u32;
+            while word.load(Ordering::Acquire) < round {
+                looks += 1;
+                if looks.is_multiple_of(4096) {
+                    yield_now();
+                }
+            }
+        };
+        let mut wrong = 0;
+        std::thread::scope(|scope| {
+            let payload = &payload;
+            scope.spawn(|| {
+                for round in 1..=ROUNDS {
+                    wait_for(&read, round - 1);
+                    let to = NonNull::new(payload.0.get().cast()).unwrap();
+                    // SAFETY: so many bytes, of which the other thread has read the last.
+                    if !unsafe { copy_around(&[round as u8; 96], to) } {
+                        // SAFETY: as above.
+                        unsafe { copy_in(&[round as u8; 96], to) };
+                    }
+                    announced.store(round, Ordering::Release);
+                }
+            });
+            for round in 1..=ROUNDS {
+                wait_for(&announced, round);
+                let mut seen = [0; 96];
+                // SAFETY: as many bytes.
+                unsafe { copy_out(NonNull::new(payload.0.get().cast()).unwrap(), &mut seen) };
+                read.store(round, Ordering::Release);
+                wrong += u32::from(seen != [round as u8; 96]);
+            }
+        });
+        assert_eq!(wrong, 0, "of {ROUNDS}");
     }
 }

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +10,7 @@ use std::time::Duration;
 
 use narrows::platform::EngineError;
 
+use crate::copy::copy;
 use crate::error::OpenError;
 use crate::memory::{PeerRegion, Region};
 use crate::system;
@@ -100,7 +100,7 @@ impl Shared {
                 let (from, to) = (d.from.load(Ordering::Relaxed), d.to.load(Ordering::Relaxed));
                 // SAFETY: `Engine::copy` posted ranges that its caller vouched for, and does not
                 // return before `done` says that they were worked off.
-                unsafe { ptr::copy_nonoverlapping(from, to, d.len.load(Ordering::Relaxed)) };
+                unsafe { copy::<true>(from, to, d.len.load(Ordering::Relaxed)) };
             }
             done = done.wrapping_add(1);
             // Release: pairs with the acquire in `Engine::wait`.

@@ -18,11 +18,12 @@ use rustix::time::Timespec;
 use crate::bell::Bell;
 use crate::clock;
 use crate::engine::Engine;
-use crate::mapping::{self, PeerWords};
 use crate::memory::{PeerRegion, Region};
 use crate::rendezvous::{News, Rendezvous};
 use crate::sets::{Sets, WAKER, is_supervision, listen_to, no_events, wait_for};
+use crate::sync;
 use crate::trace::{Stamps, Trace};
+use crate::words::PeerWords;
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
 const LOOK_EVERY: u64 = 1_000_000;
@@ -319,7 +320,7 @@ impl Platform for Host {
 
     #[inline(always)]
     fn fence(&self) {
-        mapping::full_fence();
+        sync::full_fence();
     }
 
     #[inline(never)]

@@ -91,17 +91,19 @@ mod options;
 mod packet;
 mod rendezvous;
 mod sets;
+mod sync;
 pub mod system;
 mod trace;
 mod watch;
+mod words;
 
 pub use bell::Bell;
 pub use error::OpenError;
 pub use host::Host;
-pub use mapping::{OwnWords, PeerWords};
 pub use memory::{PeerRegion, Region};
 pub use options::Options;
 pub use trace::{Record, Trace, stamp_cost};
+pub use words::{OwnWords, PeerWords};
 
 /// A node of the stack on this platform.
 pub type Node = narrows::endpoint::Node<Host>;

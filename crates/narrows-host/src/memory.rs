@@ -13,8 +13,9 @@ use rustix::mm::ProtFlags;
 
 use crate::caches::Caches;
 use crate::copy::{LONG, copy, copy_around, copy_in, copy_out};
-use crate::mapping::{Mapping, OwnWords, PeerWords, Range};
+use crate::mapping::Mapping;
 use crate::packet::Refusal;
+use crate::words::{OwnWords, PeerWords, Range};
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
@@ -100,7 +101,7 @@ impl Region {
         let (to, from) = (self.0.range(to, len)?, self.0.range(from, len)?);
         // SAFETY: `range` found that many bytes at both, which are further apart than that, and the
         // own mapping is writable.
-        unsafe { copy(from.as_ptr(), to.as_ptr(), len) };
+        unsafe { copy::<false>(from.as_ptr(), to.as_ptr(), len) };
         Ok(())
     }
 
@@ -115,7 +116,7 @@ impl Region {
         let (to, from) = (self.0.range(to, len)?, peer.0.range(from, len)?);
         // SAFETY: `range` found that many bytes at both, which are of two mappings and so do not
         // overlap, and the own mapping is writable.
-        unsafe { copy(from.as_ptr(), to.as_ptr(), len) };
+        unsafe { copy::<true>(from.as_ptr(), to.as_ptr(), len) };
         Ok(())
     }
 }
@@ -191,8 +192,9 @@ impl PeerRegion {
     /// Where bytes of the region are, to be read in place. None if they are not all inside.
     ///
     /// The pointer is good for reading while this or a clone of it is kept. The peer can write there
-    /// at any moment, through no fault of this process: so no reference may be made of it, each byte
-    /// may differ at every look, and whatever is decided by one is decided on a copy. A peer that
+    /// at any moment, through no fault of this process: so no reference may be made of it, it is read by
+    /// volatile reads or in assembly, as a plain one would be a data race, each byte may differ at every
+    /// look, and whatever is decided by one is decided on a copy. A peer that
     /// keeps the rules leaves a block alone from when it sent it until it is
     /// [given back](narrows::endpoint::Node::release_block); after that its next packet may be there.
     #[must_use]

@@ -193,13 +193,13 @@ impl<P: Place> Soak<'_, P> {
             Err(Trouble::Defect(what)) => Err(Failure::new(Kind::Internal, what)),
         };
         let wrong = self.counts.get(Count::Wrong) + self.theirs.get(Count::Wrong);
-        Ok(made.and_then(|()| match wrong {
-            0 => Ok(()),
-            wrong => {
-                let what = format!("{wrong} payloads came damaged, doubled or out of order");
-                Err(Failure::new(Kind::Internal, what))
-            }
-        }))
+        let unrung = self.counts.get(Count::Unrung) + self.theirs.get(Count::Unrung);
+        let what = match (wrong, unrung) {
+            (0, 0) => return Ok(made),
+            (0, unrung) => format!("{unrung} waits ended by deadline though something was there"),
+            (wrong, _) => format!("{wrong} payloads came damaged, doubled or out of order"),
+        };
+        Ok(made.and(Err(Failure::new(Kind::Internal, what))))
     }
 
     fn make(&mut self, length: Length) -> Result<Result<(), Failure>, Trouble> {

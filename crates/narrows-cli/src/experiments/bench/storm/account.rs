@@ -83,6 +83,12 @@ pub fn account(survivor: &Counts, victim: &Counts, returned: &Returned) -> (Tall
             format!("the {who} was handed {wrong} payloads damaged, doubled or out of order"),
         );
     }
+    for (who, unrung) in [("survivor", ours(Count::Unrung)), ("victim", theirs(Count::Unrung))] {
+        hold(
+            unrung == 0,
+            format!("the {who} was not rung for what was there: {unrung} waits ended by deadline"),
+        );
+    }
 
     // From the survivor to the victim.
     let (sent, handed) = (ours(Count::Sent), theirs(Count::Received));
@@ -222,6 +228,7 @@ mod tests {
     fn every_lie_is_noticed() {
         for ours in [
             (Count::Wrong, 1),
+            (Count::Unrung, 1),
             (Count::Received, 39),
             (Count::Received, 42),
             (Count::Sent, 101),
@@ -234,6 +241,7 @@ mod tests {
         }
         for theirs in [
             (Count::Wrong, 1),
+            (Count::Unrung, 1),
             (Count::Received, 96),
             (Count::Received, 30),
             (Count::Begun, 19),

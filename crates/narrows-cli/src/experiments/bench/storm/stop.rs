@@ -71,6 +71,10 @@ pub fn run(scene: &mut Scene, life: &Life) -> Result<Stop, Failure> {
     if wrong > 0 {
         stop.broken.push(format!("{wrong} payloads came damaged, doubled or out of order"));
     }
+    let unrung = counts.get(Count::Unrung) + peer.record.get(Count::Unrung);
+    if unrung > 0 {
+        stop.broken.push(format!("{unrung} waits ended by deadline though something was there"));
+    }
     stop.messages = [peer.record.get(Count::Received), counts.get(Count::Received)];
     stop.calls = [peer.record.get(Count::Served), counts.get(Count::Served)];
     scene.node.close(link);

@@ -7,8 +7,8 @@ use narrows::endpoint::{
     Node, Select, SendError, Sink, Source, What,
 };
 use narrows::link::LinkId;
-use narrows::platform::{Instant, Lost};
-use narrows::strategy::Strategy;
+use narrows::platform::{Instant, Lost, Woken};
+use narrows::strategy::{Notification, Strategy};
 
 use super::PATIENCE;
 use super::payload::{LONGEST, Longest, Payloads};
@@ -62,6 +62,7 @@ pub struct Load {
     random: fastrand::Rng,
     payloads: Payloads,
     longest: Longest,
+    notification: Notification,
     into: Vec<u8>,
     /// When each outstanding call was started.
     begun: [Option<Instant>; WINDOW as usize],
@@ -101,6 +102,7 @@ impl Load {
             random: fastrand::Rng::with_seed(profile.seed),
             payloads: Payloads::default(),
             longest,
+            notification: profile.strategy.notification,
             into: vec![0; LONGEST],
             begun: [None; WINDOW as usize],
             full: false,
@@ -139,7 +141,18 @@ impl Load {
         if self.full && counts.get(Count::Quiet) == 0 {
             return self.send(node, counts, Some(ROOM)).map(|_| ());
         }
-        node.wait_any(Some(IDLE));
+        let woken = node.wait_by(self.notification, Some(IDLE));
+        // Who polls, or lets messages gather, is not rung for each.
+        let rung_for = matches!(
+            self.notification,
+            Notification::Interrupt | Notification::Hybrid { .. } | Notification::Spin
+        );
+        if woken == Woken::Deadline && rung_for {
+            if node.arm() {
+                counts.add(Count::Unrung);
+            }
+            node.disarm();
+        }
         Ok(())
     }
 
@@ -400,7 +413,7 @@ mod tests {
     use super::*;
     use crate::experiments::bench::choice;
     use narrows_sim::chip::{Chip, shipped};
-    use narrows_sim::engine::{Settings, Simulation};
+    use narrows_sim::engine::{Bells, Faults, Settings, Simulation};
     use narrows_sim::time::Time;
     use std::cell::Cell;
 
@@ -444,5 +457,46 @@ mod tests {
         });
         simulation.run().unwrap();
         assert!(Duration::from(rested.get().unwrap()) < 2 * RESTS * ROOM);
+    }
+
+    /// What a sleeper counts to which something is sent now and then, by a core of which so many bells of
+    /// 1000 are lost.
+    fn unrung(lost: u16) -> u64 {
+        let chip = Chip::parse("amp", shipped("generic-amp").unwrap()).unwrap();
+        let strategy = choice::strategy("copy/interrupt/external").unwrap();
+        let profile = Profile { active: false, strategy, seed: 1 };
+        let faults = Faults { bells: Bells { lost, ..Bells::default() }, ..Faults::default() };
+        let mut simulation = Simulation::new(&chip, Settings { faults, ..Settings::default() });
+        let counts = Counts::default();
+        simulation.process(0, "asleep", 1, |cpu| {
+            let (mut node, link) = chips::linked(&cpu, "asleep", "sends", false).unwrap();
+            let mut load = Load::new(&mut node, link, profile).unwrap();
+            while counts.get(Count::Wrong) < 20 {
+                if !load.turn(&mut node, &counts).unwrap() {
+                    load.rest(&mut node, &counts).unwrap();
+                }
+            }
+        });
+        simulation.process(1, "sends", 1, |cpu| {
+            let (mut node, link) = chips::linked(&cpu, "sends", "asleep", true).unwrap();
+            for _ in 0..20 {
+                // Of no payload: it is counted as wrong.
+                while node.try_send(PORT, Address { link, port: PORT }, Message::new(&[1])).is_err()
+                {
+                }
+                cpu.pause(Time::nanos(300_000_000));
+            }
+            while cpu.time() < Time::nanos(30_000_000_000) {
+                cpu.pause(Time::nanos(300_000_000));
+            }
+        });
+        simulation.run().unwrap();
+        counts.get(Count::Unrung)
+    }
+
+    #[test]
+    fn a_sleeper_that_was_not_rung_for_what_was_there_counts_it() {
+        assert_eq!(unrung(0), 0);
+        assert!(unrung(700) > 0);
     }
 }
