@@ -8,6 +8,7 @@ use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
 use narrows::connection::{Arrived, Settings, Signal};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::linx::station::Connection;
 use narrows::platform::{Instant, Platform};
 use narrows::span::{Edge, Span};
 use narrows_sim::cpu::{Cpu, Hands, Stretch};
@@ -37,10 +38,7 @@ const NARROW: u16 = 8;
 pub(super) type Taken = AnyTaken<Stretch>;
 
 /// A connection, by where its layers run.
-pub(super) enum Link {
-    Layered(PointToPoint<Stretch, Vec<Waiting<Stretch>>>),
-    Flat(Flattened),
-}
+pub(super) type Link = Connection<Stretch, Vec<Waiting<Stretch>>>;
 
 /// One end of a connection to another core. What sends and what receives are apart, so that a service
 /// routine can do the one while a process is in the middle of the other.
@@ -193,14 +191,7 @@ impl Core {
             unit.refused.set(false);
             self.reclaim(unit);
             let mut way = self.way(cpu, unit);
-            match &mut *link {
-                Link::Layered(link) => {
-                    link.transmit(&mut way, Instant(0), |signal, _| self.keep(unit, signal.buffer));
-                }
-                Link::Flat(link) => {
-                    link.attend(&mut way, Instant(0));
-                }
-            }
+            link.transmit(&mut way, Instant(0), |signal| self.keep(unit, signal.buffer));
             drop(link);
             if !unit.again.get() {
                 return !unit.refused.get();
@@ -213,10 +204,7 @@ impl Core {
         let make = |_: usize| self.pool.take(&self.hands);
         let mut link = unit.link.borrow_mut();
         let mut way = Way { core: self, cpu, unit, taken };
-        let arrived = match &mut *link {
-            Link::Layered(link) => link.receive(&mut way, Instant(0), make),
-            Link::Flat(link) => link.receive(&mut way, Instant(0), make),
-        };
+        let arrived = link.receive(&mut way, Instant(0), make);
         drop(link);
         if unit.again.get() {
             self.transmit(cpu, unit);
@@ -258,10 +246,7 @@ impl Core {
     /// Notes that the application has used a signal up.
     pub fn used(&self, unit: &Unit) {
         // Whether the peer is to be told now is seen where the unit is attended to.
-        let _ = match &mut *unit.link.borrow_mut() {
-            Link::Layered(link) => link.give_back(1),
-            Link::Flat(link) => link.give_back(1),
-        };
+        let _ = unit.link.borrow_mut().give_back(1);
     }
 }
 

@@ -10,6 +10,7 @@ mod hand;
 pub mod host;
 mod memory;
 mod placement;
+mod processes;
 
 pub(crate) use measure::{Case, Row, Trial, carry_out};
 

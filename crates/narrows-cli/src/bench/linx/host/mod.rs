@@ -8,6 +8,7 @@ mod desk;
 mod end;
 mod many;
 mod order;
+mod processes;
 mod side;
 mod station;
 mod threads;
