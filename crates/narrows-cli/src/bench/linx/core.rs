@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Settings, Signal};
+use narrows::connection::{Arrived, Settings};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows::linx::station::Connection;
 use narrows::platform::{Instant, Platform};
@@ -18,6 +18,7 @@ use narrows_sim::time::Time;
 use super::driver::{Driver, Taken as AnyTaken};
 use super::flags::{Counter, DriverName, Stack};
 use super::hand::Hand;
+use super::linked::Linked;
 use super::memory::{Map, Pool};
 
 /// How a run is set up.
@@ -73,6 +74,8 @@ pub(super) struct Core {
     pub units: Vec<Option<Unit>>,
     pub service: Rc<Cell<Option<Pid>>>,
     pub handler: Cell<Option<Pid>>,
+    /// The stack's link handler, made when it is first needed.
+    pub linked: RefCell<Option<Linked>>,
     pub receiver: Cell<Option<Pid>>,
     pub application: Cell<Option<Pid>>,
     /// Whether interrupts are masked.
@@ -137,6 +140,7 @@ impl Core {
             units,
             service: Rc::clone(services.get(number)?),
             handler: Cell::new(None),
+            linked: RefCell::default(),
             receiver: Cell::new(None),
             application: Cell::new(None),
             masked: Cell::new(false),
@@ -213,13 +217,13 @@ impl Core {
     }
 
     /// Keeps a signal that was sent for as long as it may be read.
-    pub fn keep(&self, unit: &Unit, signal: Stretch) {
+    fn keep(&self, unit: &Unit, signal: Stretch) {
         unit.held.borrow_mut().push(signal);
         self.reclaim(unit);
     }
 
     /// Gives the buffers of signals back that nobody reads any more.
-    fn reclaim(&self, unit: &Unit) {
+    pub fn reclaim(&self, unit: &Unit) {
         if unit.held.borrow().is_empty() {
             return;
         }
@@ -234,10 +238,16 @@ impl Core {
         Way { core: self, cpu, unit, taken: None }
     }
 
+    /// Sends what waits, looking at the driver until it has room if it does not say when.
+    pub fn send_on(&self, cpu: &Cpu, unit: &Unit) {
+        while !self.transmit(cpu, unit) && !self.setup.driver.acknowledges() {
+            look_again(cpu);
+        }
+    }
+
     /// Hands a signal to the application.
-    pub fn deliver(&self, cpu: &Cpu, from: usize, signal: &Signal<Stretch>) {
+    pub fn deliver(&self, cpu: &Cpu, letter: Letter) {
         let Some(to) = self.application.get() else { return };
-        let letter = Letter::of(from, signal);
         self.layer(cpu, "link", Some(Span::Deliver), || {
             let _ = cpu.os().send(cpu.os().alloc(0, letter.bytes()), to);
         });
@@ -250,6 +260,12 @@ impl Core {
     }
 }
 
+/// Takes as long as a look at memory does.
+pub(super) fn look_again(cpu: &Cpu) {
+    let core = cpu.chip().cores.get(cpu.core());
+    cpu.compute(core.map_or(Time::nanos(100), |core| core.poll.at(core.clock)));
+}
+
 /// What a process sends another about a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Letter {
@@ -258,25 +274,25 @@ pub(super) struct Letter {
     /// Where the signal is.
     pub address: u32,
     pub len: usize,
-    /// Its number among all.
-    pub id: u32,
+    /// Whom it is for, or who sent it; nobody for what is looked for.
+    pub spid: u32,
 }
 
 impl Letter {
-    pub fn of(peer: usize, signal: &Signal<Stretch>) -> Letter {
-        let address = signal.buffer.find(0, 0).map_or(0, |(_, address)| address);
-        Letter { peer, address, len: signal.len, id: signal.from }
+    pub fn of(peer: usize, spid: u32, signal: &Stretch, len: usize) -> Letter {
+        let address = signal.find(0, 0).map_or(0, |(_, address)| address);
+        Letter { peer, address, len, spid }
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        let words = [self.peer as u32, self.address, self.len as u32, self.id];
+        let words = [self.peer as u32, self.address, self.len as u32, self.spid];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
     pub fn read(bytes: &[u8]) -> Option<Letter> {
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let (address, id) = (word(4)?, word(12)?);
-        Some(Letter { peer: word(0)? as usize, address, len: word(8)? as usize, id })
+        let (address, spid) = (word(4)?, word(12)?);
+        Some(Letter { peer: word(0)? as usize, address, len: word(8)? as usize, spid })
     }
 }
 

@@ -8,6 +8,7 @@ mod driver;
 pub mod flags;
 mod hand;
 pub mod host;
+mod linked;
 mod memory;
 mod placement;
 mod processes;

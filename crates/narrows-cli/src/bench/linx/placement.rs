@@ -3,15 +3,14 @@
 
 use std::rc::Rc;
 
-use narrows::connection::{Refused, Signal};
 use narrows::linx::station::{self, Process, Station as _};
-use narrows::platform::{Instant, Platform};
+use narrows::platform::Platform;
 use narrows::span::{Edge, Span};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::Simulation;
 use narrows_sim::time::Time;
 
-use super::core::{Core, Letter, Link, Unit};
+use super::core::{Core, Letter, Unit, look_again};
 use super::flags::{Counter, Stack};
 use super::processes::{Running, mask, serve, wake};
 
@@ -41,7 +40,7 @@ pub(super) fn add(simulation: &mut Simulation<'_>, core: &Rc<Core>) {
     let body = move |cpu: Cpu| {
         handles.hands.add(&cpu);
         for (_, unit) in handles.units() {
-            send_on(&handles, &cpu, unit);
+            handles.send_on(&cpu, unit);
         }
         let mut running = Running::new(&handles, &cpu);
         station::handle(&mut running);
@@ -78,75 +77,59 @@ fn idle(core: &Core, cpu: &Cpu) {
     }
 }
 
-/// Sends a signal, as the link handler.
+/// Does what the application asks of the link handler: sends a signal, looks for another core's
+/// application, or says what the connections have to say.
 pub(super) fn hand_on(core: &Core, cpu: &Cpu, letter: Letter) {
     let Some(Some(unit)) = core.units.get(letter.peer) else { return };
     core.layer(cpu, "link", Some(Span::Link), || {
-        let signal = Signal {
-            from: letter.id,
-            to: 1,
-            len: letter.len,
-            buffer: core.pool.at(&core.hands, letter.address),
-        };
-        core.layer(cpu, "connection", Some(Span::Connection), || {
-            if letter.len > 0
-                && let Link::Layered(link) = &mut *unit.link.borrow_mut()
-            {
-                let _ = link.send(signal);
-            }
-            send_on(core, cpu, unit);
-        });
+        if letter.spid != 0 {
+            core.send_signal(cpu, letter);
+        } else if letter.len > 0 {
+            core.hunt(cpu, letter);
+        } else {
+            core.layer(cpu, "connection", Some(Span::Connection), || core.send_on(cpu, unit));
+        }
     });
-}
-
-/// Sends what waits, looking at the driver until it has room if it does not say when.
-fn send_on(core: &Core, cpu: &Cpu, unit: &Unit) {
-    while !core.transmit(cpu, unit) && !core.setup.driver.acknowledges() {
-        look_again(cpu);
-    }
-}
-
-fn look_again(cpu: &Cpu) {
-    let core = cpu.chip().cores.get(cpu.core());
-    cpu.compute(core.map_or(Time::nanos(100), |core| core.poll.at(core.clock)));
 }
 
 /// Sends a signal, as the application: hands it to the link handler, or sends it in this call.
 pub(super) fn send(core: &Core, cpu: &Cpu, letter: Letter) {
-    let os = cpu.os();
-    if let Some(handler) = core.handler.get() {
-        let _ = os.send(os.alloc(0, letter.bytes()), handler);
+    if hand_over(core, cpu, letter) {
         return;
     }
     let Some(Some(unit)) = core.units.get(letter.peer) else { return };
-    let buffer = core.pool.at(&core.hands, letter.address);
     core.layer(cpu, "link", Some(Span::Link), || {
         core.layer(cpu, "connection", Some(Span::Connection), || {
-            loop {
-                // The service routine uses the same connection.
-                mask(core, &os, true);
-                let sent = attempt(core, cpu, unit, &letter, &buffer);
-                mask(core, &os, false);
-                match sent {
-                    Ok(()) | Err(Refused::TooLong { .. } | Refused::Closed(_)) => break,
-                    Err(Refused::Full) => wait_for_room(core, cpu, unit),
-                }
+            while !alone(core, cpu, || core.send_signal(cpu, letter)) {
+                wait_for_room(core, cpu, unit);
             }
         });
     });
-    core.keep(unit, buffer);
+    core.reclaim(unit);
 }
 
-fn attempt(
-    core: &Core,
-    cpu: &Cpu,
-    unit: &Unit,
-    letter: &Letter,
-    buffer: &narrows_sim::cpu::Stretch,
-) -> Result<(), Refused> {
-    let Link::Flat(link) = &mut *unit.link.borrow_mut() else { return Ok(()) };
-    let signal = Signal { from: letter.id, to: 1, len: letter.len, buffer };
-    link.send(&mut core.way(cpu, unit), Instant(0), signal)
+/// Looks for the application of another core, as the application.
+pub(super) fn hunt(core: &Core, cpu: &Cpu, letter: Letter) {
+    if !hand_over(core, cpu, letter) {
+        alone(core, cpu, || core.hunt(cpu, letter));
+    }
+}
+
+/// Sends a letter to the link handler's process, if there is one.
+fn hand_over(core: &Core, cpu: &Cpu, letter: Letter) -> bool {
+    let os = cpu.os();
+    let Some(handler) = core.handler.get() else { return false };
+    let _ = os.send(os.alloc(0, letter.bytes()), handler);
+    true
+}
+
+/// Does something that the service routine must not come in the middle of, as it uses the same
+/// connections.
+fn alone<T>(core: &Core, cpu: &Cpu, work: impl FnOnce() -> T) -> T {
+    mask(core, &cpu.os(), true);
+    let done = work();
+    mask(core, &cpu.os(), false);
+    done
 }
 
 fn wait_for_room(core: &Core, cpu: &Cpu, unit: &Unit) {
@@ -159,20 +142,17 @@ fn wait_for_room(core: &Core, cpu: &Cpu, unit: &Unit) {
 
 /// Has the handler, or this call, say what the connections have to say.
 pub(super) fn attend(core: &Core, cpu: &Cpu) {
-    match core.handler.get() {
-        Some(handler) => {
-            for (peer, _) in core.units() {
-                let letter = Letter { peer, address: 0, len: 0, id: 0 };
-                let _ = cpu.os().send(cpu.os().alloc(0, letter.bytes()), handler);
-            }
+    for (peer, unit) in core.units() {
+        if !hand_over(core, cpu, Letter { peer, address: 0, len: 0, spid: 0 }) {
+            alone(core, cpu, || core.transmit(cpu, unit));
         }
-        None => {
-            for (_, unit) in core.units() {
-                mask(core, &cpu.os(), true);
-                core.transmit(cpu, unit);
-                mask(core, &cpu.os(), false);
-            }
-        }
+    }
+}
+
+/// Has this call, where there is no process for it, say what link handlers have to say to each other.
+pub(super) fn say(core: &Core, cpu: &Cpu) {
+    if core.handler.get().is_none() {
+        alone(core, cpu, || core.say(cpu));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use narrows::connection::Arrived;
 use narrows::linx::station::{self, Process, Station};
 use narrows::span::Span;
 use narrows_sim::cpu::Cpu;
@@ -269,7 +268,5 @@ fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Taken) {
         // The peer may have given signals back.
         core.transmit(cpu, unit);
     }
-    if let Arrived::Signal(signal) = arrived {
-        core.deliver(cpu, peer, &signal);
-    }
+    core.arrived(cpu, peer, unit, arrived);
 }
