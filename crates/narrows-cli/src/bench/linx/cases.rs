@@ -260,8 +260,8 @@ impl Application {
 
     /// Has connections come up, and finds the applications that signals are sent to.
     fn begin(&self, cpu: &Cpu, targets: &[usize]) {
-        let end = cpu.time() + BEFORE;
         placement::attend(&self.core, cpu);
+        let end = cpu.time() + BEFORE;
         for to in targets {
             let hunt = self.core.pool.take(&self.core.hands);
             let Some(signal) = hunt else { continue };
@@ -269,7 +269,7 @@ impl Application {
             self.hunted.borrow_mut().insert(letter.address, *to);
             placement::hunt(&self.core, cpu, letter);
         }
-        while cpu.time() < end {
+        while cpu.time() + STEP * 2 < end {
             let got = cpu.os().receive(&[], STEP);
             placement::say(&self.core, cpu);
             let Some(got) = got else { continue };
@@ -281,6 +281,8 @@ impl Application {
             }
             cpu.os().free(got);
         }
+        // All cores begin as far apart as they came up.
+        cpu.pause(end.since(cpu.time()));
     }
 
     fn ask(&self, cpu: &Cpu, targets: &[usize], rounds: u32, log: usize) {
