@@ -58,15 +58,10 @@ impl Around {
     /// Says what a connection has to say, and sends what it has queued. What finds no room is said
     /// when there is some.
     pub fn attend(&mut self, link: u16) {
-        let said = match self.unit(link) {
-            Some((Manager::Flat(flat), mut driver, now)) => flat.attend(&mut driver, now),
-            Some((Manager::Layered(layered), mut driver, now)) => {
-                // What a peer turned out not to take is dropped here; its sender was told that when
-                // the connection was up.
-                layered.transmit(&mut driver, now, |signal, _| drop(signal))
-            }
-            None => return,
-        };
+        let Some((manager, mut driver, now)) = self.unit(link) else { return };
+        // What a peer turned out not to take is dropped here; its sender was told that when the
+        // connection was up.
+        let said = manager.transmit(&mut driver, now, drop);
         self.want_room(link, |unit| unit.owes = !said);
     }
 

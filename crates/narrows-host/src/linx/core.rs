@@ -43,6 +43,10 @@ pub(super) struct Core {
     /// Frames that the interrupt thread has taken and the receiving one has not; none says that the link
     /// has ended.
     pub frames: VecDeque<(u16, LinkId, Option<Frame>)>,
+    /// Whether the interrupt thread takes no more of them, as masking the interrupt is on a chip.
+    pub masked: bool,
+    /// Whether some that the receiving thread has taken wait for room on another link.
+    pub put_off: bool,
 }
 
 impl Core {
@@ -81,6 +85,8 @@ impl Core {
             outbox: VecDeque::new(),
             stopped: false,
             frames: VecDeque::new(),
+            masked: false,
+            put_off: false,
         }
     }
 

@@ -11,8 +11,11 @@ use super::core::Core;
 use super::driver::{Copied, FRAMES, Frame};
 use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
-use super::unit::{Manager, Unit};
+use super::unit::{self, Unit};
 
+/// Frames of one link that may wait for room on another, before those of all links do: more than a peer
+/// that keeps to its window has under way.
+const PUT_OFF: usize = 16384;
 /// Frames that are looked at before the application has its turn again.
 const BATCH: usize = 64;
 
@@ -40,7 +43,7 @@ impl Core {
             return None;
         };
         let now = self.around.now();
-        let manager = Manager::new(self.stack, self.around.settings, self.around.mtu, now);
+        let manager = unit::manager(self.stack, self.around.settings, self.around.mtu, now);
         let unit = Unit::new(to, flow, manager);
         let units = &mut self.around.units;
         if units.len() <= usize::from(at) {
@@ -177,11 +180,9 @@ impl Core {
             return self.pass_on(at, signal);
         }
         let Some((manager, mut driver, now)) = self.around.unit(at) else { return false };
-        let arrived = match (manager, copied) {
-            (Manager::Flat(flat), None) => flat.receive(&mut driver, now, Signal::raw),
-            (Manager::Flat(flat), Some(copied)) => flat.receive(copied, now, Signal::raw),
-            (Manager::Layered(layered), None) => layered.receive(&mut driver, now, Signal::raw),
-            (Manager::Layered(layered), Some(copied)) => layered.receive(copied, now, Signal::raw),
+        let arrived = match copied {
+            None => manager.receive(&mut driver, now, Signal::raw),
+            Some(copied) => manager.receive(copied, now, Signal::raw),
         };
         self.arrived(at, arrived)
     }
@@ -316,10 +317,9 @@ impl Core {
         }
     }
 
-    /// How many frames of a link wait.
-    pub fn put_off_frames(&self, at: u16) -> usize {
-        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-        unit.map_or(0, |unit| unit.put_off.len())
+    /// Whether so many frames of a link wait that those of all links have to.
+    pub fn is_clogged(&self) -> bool {
+        self.around.units.iter().flatten().any(|unit| unit.put_off.len() >= PUT_OFF)
     }
 
     /// Takes the frames that were put off, as far as there is room for what they bring. Whether any are
@@ -328,7 +328,8 @@ impl Core {
         let mut left = false;
         for at in 0..self.around.units.len() as u16 {
             while self.work_off_one(at) {}
-            left |= self.put_off_frames(at) > 0;
+            let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+            left |= unit.is_some_and(|unit| !unit.put_off.is_empty());
         }
         left
     }

@@ -1,10 +1,5 @@
-//! The layered placement: the interrupt's work, the connection's receiving side and the link handler
-//! in a thread each, which hand over to each other what the layers hand over.
-//!
-//! ```text
-//!   application ── outbox ──► link handler ── connection, driver ──► the other side
-//!   application ◄── queue ─── receiver ◄── frames ── interrupt ◄──── the other side
-//! ```
+//! The layered placement: the processes of a [station](narrows::linx::station) in a thread each, which
+//! have the node's lock but while they wait.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,20 +7,16 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use narrows::connection::Refused;
-use narrows::linx::HandlerError;
+use narrows::linx::station::{self, AGAIN, Process, Station};
+use narrows::linx::{HandlerError, Spid};
 
 use super::core::Core;
 use super::shared::{Guard, Shared};
+use super::signal::Signal;
 use super::waits::Awaited;
 
-/// How long a signal without room waits before it is tried again, if nothing says so earlier.
-const AGAIN: Duration = Duration::from_millis(1);
 /// Frames that may wait for the receiving thread: then the driver has to keep them.
 const FRAMES: usize = 256;
-
-/// Frames of one link that may wait for room on another, before those of all links do: more than a peer
-/// that keeps to its window has under way.
-const PUT_OFF: usize = 16384;
 /// How long a node, or an endpoint, that closes waits at most until what it has sent is on its way.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -36,7 +27,11 @@ type Work = (&'static str, fn(&Shared));
 pub(super) fn start(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>> {
     begin(
         shared,
-        &[("linx-interrupt", interrupt), ("linx-receive", receive), ("linx-handler", handle)],
+        &[
+            ("linx-interrupt", |shared| station::interrupts(&mut enter(shared))),
+            ("linx-receive", |shared| station::receive(&mut enter(shared))),
+            ("linx-handler", |shared| station::handle(&mut enter(shared))),
+        ],
     )
 }
 
@@ -101,69 +96,123 @@ fn keep_watch(shared: &Shared) {
     }
 }
 
-/// Takes frames off the driver and hands them on.
-fn interrupt(shared: &Shared) {
-    let mut core = shared.enter();
-    while !over(shared) {
-        // Taking none is what masking the interrupt is on a chip.
-        let most = core.counter.mask.unwrap_or(FRAMES);
-        while core.frames.len() < most && core.copy_frame() {}
-        if !core.frames.is_empty() {
-            core.around.waits.tell(Awaited::Incoming);
-        }
-        core.see_to_the_rest();
-        let timer = core.look_at_timers();
-        let within = core.until(timer);
-        if core.frames.len() >= most {
-            shared.sleep(&mut core, Awaited::Room, Some(AGAIN));
-        } else {
-            shared.wait(&mut core, Awaited::Anything, within, None);
-        }
+/// A layered node, in one of its threads.
+struct Layered<'a> {
+    shared: &'a Shared,
+    core: Guard<'a>,
+}
+
+fn enter(shared: &Shared) -> Layered<'_> {
+    Layered { shared, core: shared.enter() }
+}
+
+impl Layered<'_> {
+    /// Frames that may wait for the receiver.
+    fn most(&self) -> usize {
+        self.core.counter.mask.unwrap_or(FRAMES)
     }
 }
 
-/// Puts signals together and delivers them. A link whose signals are for another that has no room waits
-/// for that by itself.
-fn receive(shared: &Shared) {
-    let mut core = shared.enter();
-    while !over(shared) {
-        let next = core.frames.pop_front();
-        if let Some((at, link, frame)) = next {
-            core.around.waits.tell(Awaited::Room);
-            if core.is_current(at, link) {
-                core.put_off(at, frame);
+impl Station for Layered<'_> {
+    type Outgoing = (Spid, Spid, Signal);
+
+    fn is_over(&self) -> bool {
+        over(self.shared)
+    }
+
+    fn wait(&mut self, own: Process, within: Option<Duration>) {
+        let (shared, core) = (self.shared, &mut self.core);
+        match own {
+            Process::Interrupt if core.masked => shared.sleep(core, Awaited::Room, Some(AGAIN)),
+            Process::Interrupt => {
+                let timer = core.look_at_timers();
+                let within = core.until(timer);
+                shared.wait(core, Awaited::Anything, within, None);
             }
-            core.work_off();
-            while core.put_off_frames(at) >= PUT_OFF && !over(shared) {
-                shared.sleep(&mut core, Awaited::Incoming, Some(AGAIN));
-                core.work_off();
-            }
-        } else {
-            let left = core.work_off();
-            shared.sleep(&mut core, Awaited::Incoming, left.then_some(AGAIN));
+            Process::Receiver => shared.sleep(core, Awaited::Incoming, within),
+            Process::Handler => shared.sleep(core, Awaited::Outgoing, within),
+            Process::Application => shared.sleep(core, Awaited::Room, within),
         }
     }
-}
 
-/// Sends what applications have handed over.
-fn handle(shared: &Shared) {
-    let mut core = shared.enter();
-    while !over(shared) {
-        let next = if core.stopped { None } else { core.outbox.pop_front() };
-        let Some((from, to, signal)) = next else {
-            shared.sleep(&mut core, Awaited::Outgoing, None);
-            continue;
-        };
-        let core_now = &mut *core;
-        let len = signal.bytes().len();
-        let sent = core_now.handler.send(&mut core_now.around, from, to, (signal, len));
-        match sent {
-            Err((HandlerError::Refused(Refused::Full), signal)) => {
-                core.outbox.push_front((from, to, signal));
-                shared.sleep(&mut core, Awaited::Outgoing, Some(AGAIN));
-            }
+    fn wake(&mut self, whom: Process) {
+        self.core.around.waits.tell(match whom {
+            Process::Receiver => Awaited::Incoming,
+            Process::Handler => Awaited::Outgoing,
+            Process::Interrupt | Process::Application => Awaited::Room,
+        });
+    }
+
+    fn mask(&mut self, masked: bool) {
+        self.core.masked = masked;
+        if !masked {
+            self.wake(Process::Interrupt);
+        }
+    }
+
+    fn is_masked(&self) -> bool {
+        self.core.masked
+    }
+
+    /// All links have one driver.
+    fn links(&self) -> usize {
+        1
+    }
+
+    /// The node below sees to that.
+    fn acknowledge(&mut self) -> bool {
+        false
+    }
+
+    fn take(&mut self, _: usize) -> Option<bool> {
+        self.core.copy_frame().then_some(true)
+    }
+
+    fn is_enough(&self, _: usize) -> bool {
+        self.core.frames.len() >= self.most()
+    }
+
+    fn is_news(&self) -> bool {
+        !self.core.frames.is_empty()
+    }
+
+    fn put_together(&mut self) -> bool {
+        let core = &mut *self.core;
+        let next = if core.is_clogged() { None } else { core.frames.pop_front() };
+        let any = next.is_some();
+        if let Some((at, _, frame)) = next.filter(|(at, link, _)| core.is_current(*at, *link)) {
+            core.put_off(at, frame);
+        }
+        core.put_off = core.work_off();
+        any
+    }
+
+    fn is_little(&self) -> bool {
+        self.core.frames.len() < self.most()
+    }
+
+    fn is_held(&self) -> bool {
+        self.core.put_off
+    }
+
+    fn next(&mut self) -> Option<Self::Outgoing> {
+        if self.core.stopped { None } else { self.core.outbox.pop_front() }
+    }
+
+    fn send(&mut self, (from, to, signal): Self::Outgoing) -> Result<(), Self::Outgoing> {
+        let (core, len) = (&mut *self.core, signal.bytes().len());
+        match core.handler.send(&mut core.around, from, to, (signal, len)) {
+            Err((HandlerError::Refused(Refused::Full), signal)) => Err((from, to, signal)),
             // Whoever is attached to it hears that it is gone.
-            Ok(()) | Err(_) => core.around.waits.tell(Awaited::Room),
+            Ok(()) | Err(_) => Ok(()),
         }
+    }
+
+    fn put_back(&mut self, signal: Self::Outgoing) {
+        self.core.outbox.push_front(signal);
+    }
+
+    fn attend(&mut self) {
+        self.core.see_to_the_rest();
     }
 }

@@ -7,6 +7,7 @@ use narrows::connection::point_to_point::{PointToPoint, Waiting};
 use narrows::connection::{Settings, Signal as Travelling, UDATA};
 use narrows::endpoint::{Address, FlowId, Lent, Route};
 use narrows::link::LinkId;
+use narrows::linx::station::Connection;
 use narrows::platform::Instant;
 
 use super::Stack;
@@ -18,56 +19,15 @@ use super::signal::Signal;
 const QUEUE: usize = 256;
 
 /// The connection of a link.
-pub(super) enum Manager {
-    Flat(Flattened),
-    Layered(PointToPoint<Signal, Vec<Waiting<Signal>>>),
-}
+pub(super) type Manager = Connection<Signal, Vec<Waiting<Signal>>>;
 
-impl Manager {
-    pub fn new(stack: Stack, settings: Settings, mtu: usize, now: Instant) -> Manager {
-        match stack {
-            Stack::Flat => Manager::Flat(Flattened::new(settings, mtu, now)),
-            Stack::Layered => {
-                let queue = (0..QUEUE).map(|_| None).collect();
-                Manager::Layered(PointToPoint::new(queue, settings, now))
-            }
-        }
-    }
-
-    pub fn next_look(&self) -> Option<Instant> {
-        match self {
-            Manager::Flat(flat) => flat.next_look(),
-            Manager::Layered(layered) => layered.next_look(),
-        }
-    }
-
-    /// Whether signals that were handed over wait for room.
-    pub fn queues(&self) -> bool {
-        match self {
-            Manager::Flat(_) => false,
-            Manager::Layered(layered) => layered.queued() > 0,
-        }
-    }
-
-    /// See [`Flattened::numbers`].
-    pub fn numbers(&self) -> [u16; 2] {
-        match self {
-            Manager::Flat(flat) => flat.numbers(),
-            Manager::Layered(layered) => layered.numbers(),
-        }
-    }
-
-    pub fn close(&mut self) {
-        match self {
-            Manager::Flat(flat) => flat.close(),
-            Manager::Layered(layered) => layered.close(),
-        }
-    }
-
-    pub fn give_back(&mut self, signals: u16) -> bool {
-        match self {
-            Manager::Flat(flat) => flat.give_back(signals),
-            Manager::Layered(layered) => layered.give_back(signals),
+/// A connection with nothing sent.
+pub(super) fn manager(stack: Stack, settings: Settings, mtu: usize, now: Instant) -> Manager {
+    match stack {
+        Stack::Flat => Manager::Flat(Flattened::new(settings, mtu, now)),
+        Stack::Layered => {
+            let queue = (0..QUEUE).map(|_| None).collect();
+            Manager::Layered(PointToPoint::new(queue, settings, now))
         }
     }
 }

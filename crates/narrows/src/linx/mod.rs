@@ -9,7 +9,8 @@
 //! does whoever sends a signal; the same endpoint has another on every node.
 //!
 //! Its files: `addresses` has endpoints and what is attached to them, `hunts` and `paths` how they are
-//! found, `links` what comes and goes with a link, `signals` what endpoints and handlers send.
+//! found, `links` what comes and goes with a link, `signals` what endpoints and handlers
+//! send, and `station` the processes that do all this.
 //!
 //! It has no thread and keeps no signal but those of hunts and attaches: everything it does happens in
 //! a call, over what its surroundings lend it ([`Adaption`]). What finds no room on a link is made up
@@ -20,6 +21,7 @@ mod hunts;
 mod links;
 mod paths;
 mod signals;
+pub mod station;
 mod words;
 
 pub use addresses::Spid;

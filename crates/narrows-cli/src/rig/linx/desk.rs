@@ -7,19 +7,17 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use narrows::link::Name;
+use narrows::linx::station::{self, AGAIN};
 use narrows::platform::{Platform, Wait};
 use narrows_host::{Bell, Host};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
+use super::processes::{Running, Shared, State};
 use super::station::{Attempt, Letter, Setup, Station};
 use crate::formats::linx::{Counter, Stack};
 
 /// Signals that the application may have handed to the link handler.
 pub const OUTBOX: usize = 1024;
-/// How long something is waited for that nobody rings for.
-const BRIEFLY: Duration = Duration::from_millis(1);
-/// Frames that the receiver is woken for, at once.
-const COALESCED: usize = 4;
 
 /// A node that sends and receives signals.
 pub enum Desk {
@@ -89,7 +87,7 @@ impl Desk {
                     if station.must_look() {
                         std::thread::yield_now();
                     } else {
-                        sleep(host, BRIEFLY);
+                        sleep(host, AGAIN);
                         attend(host, station);
                     }
                 }
@@ -160,7 +158,7 @@ impl Desk {
                     if left.is_zero() {
                         return None;
                     }
-                    sleep(host, if station.owes() { BRIEFLY } else { left });
+                    sleep(host, if station.owes() { AGAIN } else { left });
                 }
             }
             Desk::Layered(layered) => {
@@ -189,25 +187,6 @@ fn sleep(host: &Host, within: Duration) {
     let _ = host.wait(std::iter::empty(), Wait::Bell, Some(host.now() + within));
 }
 
-struct State {
-    station: Station,
-    hunts: VecDeque<Name>,
-    outbox: VecDeque<Letter>,
-    stopped: bool,
-    over: bool,
-}
-
-struct Shared {
-    state: Mutex<State>,
-    /// What the interrupt's thread sleeps on, beside what peers ring.
-    bell: Bell,
-    /// For the application, the link handler and the receiver.
-    changed: Condvar,
-    outgoing: Condvar,
-    incoming: Condvar,
-    coalesces: bool,
-}
-
 /// A node with threads.
 pub struct Layered {
     shared: Arc<Shared>,
@@ -220,7 +199,14 @@ impl Layered {
         host.listen(&bell)?;
         let (hunts, outbox) = (VecDeque::new(), VecDeque::new());
         let shared = Arc::new(Shared {
-            state: Mutex::new(State { station, hunts, outbox, stopped: false, over: false }),
+            state: Mutex::new(State {
+                station,
+                hunts,
+                outbox,
+                stopped: false,
+                masked: false,
+                over: false,
+            }),
             bell,
             changed: Condvar::new(),
             outgoing: Condvar::new(),
@@ -234,8 +220,13 @@ impl Layered {
             layered.threads.push(thread);
             std::io::Result::Ok(())
         };
-        begin("linx-interrupt", Box::new(move |shared| interrupt(shared, &host)))?;
+        begin(
+            "linx-interrupt",
+            Box::new(move |shared| station::interrupts(&mut Running::enter(shared, Some(&host)))),
+        )?;
+        let receive = |shared: &Shared| station::receive(&mut Running::enter(shared, None));
         begin("linx-receive", Box::new(receive))?;
+        let handle = |shared: &Shared| station::handle(&mut Running::enter(shared, None));
         begin("linx-handler", Box::new(handle))?;
         Ok(layered)
     }
@@ -264,75 +255,6 @@ impl Drop for Layered {
         for thread in self.threads.drain(..) {
             // It has nothing to say but that it panicked, which is said already.
             let _ = thread.join();
-        }
-    }
-}
-
-/// Sees acknowledgements and takes frames off their drivers.
-fn interrupt(shared: &Shared, host: &Host) {
-    loop {
-        let mut state = shared.state.lock();
-        if state.over {
-            return;
-        }
-        while let Some(name) = state.hunts.pop_front() {
-            // What cannot be hunted is not found.
-            let _ = host.hunt(&name);
-        }
-        state.station.hear(host);
-        let waits = state.station.serve();
-        let owes = state.station.owes();
-        if waits && (!shared.coalesces || state.station.waiting() >= COALESCED) {
-            shared.incoming.notify_one();
-        }
-        shared.outgoing.notify_one();
-        drop(state);
-        shared.changed.notify_all();
-        let end = owes.then(|| host.now() + BRIEFLY);
-        let _ = host.wait(std::iter::empty(), Wait::Bell, end);
-    }
-}
-
-/// The connection's receiver.
-fn receive(shared: &Shared) {
-    let mut state = shared.state.lock();
-    while !state.over {
-        while state.station.work_off() {}
-        let stalled = state.station.stalled();
-        shared.changed.notify_all();
-        if stalled {
-            shared.bell.ring();
-        }
-        if shared.coalesces || state.station.waiting() > 0 {
-            let _ = shared.incoming.wait_for(&mut state, BRIEFLY);
-        } else {
-            shared.incoming.wait(&mut state);
-        }
-    }
-}
-
-/// The link handler.
-fn handle(shared: &Shared) {
-    let mut state = shared.state.lock();
-    while !state.over {
-        let next = if state.stopped { None } else { state.outbox.pop_front() };
-        let Some(letter) = next else {
-            shared.outgoing.wait(&mut state);
-            continue;
-        };
-        let peer = letter.peer;
-        match state.station.send(letter) {
-            Attempt::Full(back) => {
-                state.outbox.push_front(back);
-                let _ = shared.outgoing.wait_for(&mut state, BRIEFLY);
-            }
-            Attempt::Sent | Attempt::Failed => {
-                shared.changed.notify_all();
-                // Where no acknowledgement rings, the driver is looked at until it has room.
-                while !state.over && !state.station.transmit(peer) {
-                    MutexGuard::unlocked_fair(&mut state, std::thread::yield_now);
-                }
-            }
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod driver;
 pub(crate) mod end;
 pub(crate) mod hand;
 pub(crate) mod memory;
+pub(crate) mod processes;
 pub(crate) mod side;
 pub(crate) mod station;
 pub(crate) mod threads;

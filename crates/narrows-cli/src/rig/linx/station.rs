@@ -9,6 +9,7 @@ use narrows::connection::point_to_point::{PointToPoint, Waiting};
 use narrows::connection::{Arrived, Refused, Settings, Signal};
 use narrows::driver::area::Copies;
 use narrows::link::Name;
+use narrows::linx::station::Connection;
 use narrows::platform::{Connected, Event, Instant, Platform};
 use narrows_host::Host;
 use narrows_host::area::{Block, Hand, Shape, Unit};
@@ -38,10 +39,7 @@ pub struct Setup {
     pub shape: Shape,
 }
 
-enum Link {
-    Layered(PointToPoint<Block, Vec<Waiting<Block>>>),
-    Flat(Flattened),
-}
+type Link = Connection<Block, Vec<Waiting<Block>>>;
 
 /// A signal that is to be sent, or has come: with whom, where it is, how long, and its number.
 #[derive(Debug)]
@@ -187,11 +185,7 @@ impl Station {
     pub fn used(&mut self, letter: Letter) {
         let Some(side) = self.sides.get_mut(letter.peer) else { return };
         side.unit.give(letter.block);
-        let say = match &mut side.link {
-            Link::Layered(link) => link.give_back(1),
-            Link::Flat(link) => link.give_back(1),
-        };
-        if say {
+        if side.link.give_back(1) {
             self.transmit(letter.peer);
         }
     }
@@ -239,54 +233,61 @@ impl Station {
         let Some(side) = self.sides.get_mut(peer).filter(|side| !side.gone) else { return true };
         let Side { driver, link, awaits, held, .. } = side;
         let mut way = Way { driver, awaits, taken: None };
-        let all = match link {
-            Link::Layered(link) => {
-                link.transmit(&mut way, NOW, |signal, _| held.push(signal.buffer))
-            }
-            Link::Flat(link) => link.attend(&mut way, NOW),
-        };
+        let all = link.transmit(&mut way, NOW, |signal| held.push(signal.buffer));
         side.reclaim();
         let told = self.setup.driver.acknowledges() && side.awaits;
         side.owes = !(all || told);
         !side.owes
     }
 
-    /// Does an interrupt routine's work: sees acknowledgements and takes frames off their drivers, layered
-    /// for the receiver and flat all the way. Whether frames wait for the receiver.
-    pub fn serve(&mut self) -> bool {
-        let mut any = false;
+    /// Sees to frames that were acknowledged, and sends what waits.
+    pub fn acknowledge(&mut self) {
         for peer in 0..self.sides.len() {
             let Some(side) = self.sides.get_mut(peer) else { break };
             if side.awaits && side.driver.acknowledged() {
                 side.awaits = false;
             }
-            match self.setup.stack {
-                Stack::Layered => {
-                    let most = match self.setup.counter {
-                        Some(Counter::Mask) => MOST_WAITING,
-                        _ => usize::MAX,
-                    };
-                    while side.taken.len() < most && side.driver.look() {
-                        match side.driver.detach(&mut side.buffers) {
-                            Ok(taken) => side.taken.push_back(taken),
-                            Err(_) => break,
-                        }
-                    }
-                    side.stalled = side.driver.look();
-                    any |= !side.taken.is_empty();
-                }
-                Stack::Flat => {
-                    let next = |side: &mut Side| side.driver.look().then(|| side.driver.straight());
-                    while let Some(taken) = self.sides.get_mut(peer).and_then(next).flatten() {
-                        if !self.arrived(peer, taken) {
-                            break;
-                        }
-                    }
-                }
-            }
             self.transmit(peer);
         }
-        any
+    }
+
+    /// How many units there are.
+    pub fn links(&self) -> usize {
+        self.sides.len()
+    }
+
+    /// Takes a frame off its driver, layered for the receiver and flat all the way. None if none has
+    /// come, false if there is no memory for it.
+    pub fn take(&mut self, peer: usize) -> Option<bool> {
+        let side = self.sides.get_mut(peer)?;
+        side.stalled = false;
+        if !side.driver.look() {
+            return None;
+        }
+        match self.setup.stack {
+            Stack::Layered => {
+                let taken = side.driver.detach(&mut side.buffers).ok();
+                side.stalled = taken.is_none();
+                side.taken.extend(taken);
+                Some(!side.stalled)
+            }
+            Stack::Flat => {
+                let taken = side.driver.straight()?;
+                Some(self.arrived(peer, taken))
+            }
+        }
+    }
+
+    /// Does an interrupt routine's work where all layers run in the caller.
+    pub fn serve(&mut self) {
+        let mut any = true;
+        while any {
+            self.acknowledge();
+            any = false;
+            for peer in 0..self.sides.len() {
+                any |= self.take(peer) == Some(true);
+            }
+        }
     }
 
     /// Does the connection's receiver's work on one frame that was taken off. False if there is none, or
@@ -299,6 +300,12 @@ impl Station {
         // The peer may have given signals back.
         self.transmit(peer);
         took
+    }
+
+    /// Whether so many frames of a unit wait that interrupts are to be masked.
+    pub fn is_enough(&self, peer: usize) -> bool {
+        let masks = self.setup.counter == Some(Counter::Mask);
+        masks && self.sides.get(peer).is_some_and(|side| side.taken.len() >= MOST_WAITING)
     }
 
     /// How many frames wait for the connection's receiver.
@@ -319,10 +326,7 @@ impl Station {
         let there = taken.there;
         let Side { unit, driver, link, awaits, buffers, .. } = side;
         let mut way = Way { driver, awaits, taken: Some((taken, buffers)) };
-        let arrived = match link {
-            Link::Layered(link) => link.receive(&mut way, NOW, |_| unit.make()),
-            Link::Flat(link) => link.receive(&mut way, NOW, |_| unit.make()),
-        };
+        let arrived = link.receive(&mut way, NOW, |_| unit.make());
         // No memory for it: it is the next again.
         let left = way.taken.take().map(|(taken, _)| taken);
         let took = left.is_none();

@@ -1,6 +1,7 @@
 //! S4's test cases (section 3.5): who sends what to whom, and when.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use narrows::connection::UDATA;
@@ -21,6 +22,10 @@ use crate::rig::linx::side::Purpose;
 pub(super) const EVERY: Time = Time::nanos(100_000_000);
 /// Before the first: connections come up.
 const BEFORE: Time = Time::nanos(50_000_000);
+/// How often what has come is looked for meanwhile.
+const STEP: Time = Time::nanos(1_000_000);
+/// Bytes of the signal of a hunt.
+const HUNT: usize = 4;
 /// A request for a log, and the log.
 const LOG_REQUEST: usize = 32;
 /// Every so many requests of t1, a log is asked for.
@@ -156,8 +161,13 @@ pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     let mut simulation = Simulation::new(&chip, run.settings);
     for core in &all {
         placement::add(&mut simulation, core);
-        let application =
-            Application { core: Rc::clone(core), log: Rc::clone(&log), run: run.clone() };
+        let application = Application {
+            core: Rc::clone(core),
+            log: Rc::clone(&log),
+            run: run.clone(),
+            hunted: RefCell::default(),
+            spids: RefCell::default(),
+        };
         let body = move |cpu: Cpu| application.work(&cpu);
         let name = format!("application of core {}", core.number);
         core.application.set(Some(simulation.process(core.number, &name, APPLICATION, body)));
@@ -178,6 +188,10 @@ struct Application {
     core: Rc<Core>,
     log: Log,
     run: Run,
+    /// By the address of their signals: the cores whose applications are looked for.
+    hunted: RefCell<BTreeMap<u32, usize>>,
+    /// The addresses of other cores' applications.
+    spids: RefCell<BTreeMap<usize, u32>>,
 }
 
 impl Application {
@@ -186,11 +200,10 @@ impl Application {
         if self.run.instrumented {
             cpu.set_tracing(true);
         }
-        placement::attend(&self.core, cpu);
-        cpu.pause(BEFORE);
         let own = self.core.number;
         let targets: Vec<usize> =
             self.run.flows.iter().filter(|(from, _)| *from == own).map(|(_, to)| *to).collect();
+        self.begin(cpu, &targets);
         let sources = self.run.flows.iter().filter(|(_, to)| *to == own).count() as u32;
         match self.run.traffic {
             Traffic::Requests { rounds, log } => {
@@ -218,6 +231,33 @@ impl Application {
         // Acknowledgements are still to come.
         cpu.pause(EVERY);
         placement::end(&self.core, cpu);
+    }
+
+    /// Has connections come up, and finds the applications that signals are sent to.
+    fn begin(&self, cpu: &Cpu, targets: &[usize]) {
+        placement::attend(&self.core, cpu);
+        let end = cpu.time() + BEFORE;
+        for to in targets {
+            let hunt = self.core.pool.take(&self.core.hands);
+            let Some(signal) = hunt else { continue };
+            let letter = Letter { peer: *to, ..Letter::of(*to, 0, &signal, HUNT) };
+            self.hunted.borrow_mut().insert(letter.address, *to);
+            placement::hunt(&self.core, cpu, letter);
+        }
+        while cpu.time() + STEP * 2 < end {
+            let got = cpu.os().receive(&[], STEP);
+            placement::say(&self.core, cpu);
+            let Some(got) = got else { continue };
+            if let Some(letter) = Letter::read(&got.bytes)
+                && let Some(to) = self.hunted.borrow_mut().remove(&letter.address)
+            {
+                self.spids.borrow_mut().insert(to, letter.spid);
+                self.core.pool.give(&self.core.pool.at(&self.core.hands, letter.address));
+            }
+            cpu.os().free(got);
+        }
+        // All cores begin as far apart as they came up.
+        cpu.pause(end.since(cpu.time()));
     }
 
     fn ask(&self, cpu: &Cpu, targets: &[usize], rounds: u32, log: usize) {
@@ -250,7 +290,7 @@ impl Application {
     fn burst(&self, cpu: &Cpu, targets: &[usize], signals: u32, stopped: bool) {
         let os = cpu.os();
         let handler = self.core.handler.get().filter(|_| stopped);
-        let letters: Vec<Vec<Letter>> = targets
+        let letters: Vec<Vec<(u32, Letter)>> = targets
             .iter()
             .map(|to| {
                 let letter = |_| self.make(*to, Purpose::Burst, self.run.bytes);
@@ -282,7 +322,7 @@ impl Application {
     }
 
     /// Makes a signal: what it carries follows from its number.
-    fn make(&self, to: usize, purpose: Purpose, bytes: usize) -> Option<Letter> {
+    fn make(&self, to: usize, purpose: Purpose, bytes: usize) -> Option<(u32, Letter)> {
         let signal = self.core.pool.take(&self.core.hands)?;
         let mut log = self.log.borrow_mut();
         let id = log.len() as u32;
@@ -300,20 +340,21 @@ impl Application {
         let _ = signal.write(0, &id.to_le_bytes());
         let _ = signal.write(bytes.saturating_sub(4) as u32, &id.to_le_bytes());
         let address = signal.find(0, bytes).ok()?.1;
-        Some(Letter { peer: to, address, len: bytes, id })
+        let spid = self.spids.borrow().get(&to).copied()?;
+        Some((id, Letter { peer: to, address, len: bytes, spid }))
     }
 
-    fn post(&self, cpu: &Cpu, letter: Letter) {
+    fn post(&self, cpu: &Cpu, (id, letter): (u32, Letter)) {
         let flow = (self.core.number, letter.peer);
         let busy = busy(cpu, flow);
         placement::stamp(cpu);
         let sent = cpu.time();
-        if let Some(one) = self.log.borrow_mut().get_mut(letter.id as usize) {
+        if let Some(one) = self.log.borrow_mut().get_mut(id as usize) {
             (one.sent, one.busy[0]) = (sent, busy);
         }
         placement::send(&self.core, cpu, letter);
         let returned = placement::stamp(cpu);
-        if let Some(one) = self.log.borrow_mut().get_mut(letter.id as usize) {
+        if let Some(one) = self.log.borrow_mut().get_mut(id as usize) {
             one.returned = returned;
         }
     }
@@ -331,11 +372,14 @@ impl Application {
         let read =
             |at: u32, to: &mut [u8]| narrows::platform::Memory::read(&signal, at, to).is_ok();
         let right = read(0, &mut ends[0]) && read(last, &mut ends[1]);
+        self.spids.borrow_mut().insert(letter.peer, letter.spid);
         let purpose = {
             let mut log = self.log.borrow_mut();
-            let one = log.get_mut(letter.id as usize)?;
+            let one = log.get_mut(u32::from_le_bytes(ends[0]) as usize)?;
+            let flow = (letter.peer, self.core.number);
+            one.wrong = !right || ends[0] != ends[1] || one.flow != flow || one.bytes != letter.len;
+            one.wrong |= one.received != Time::ZERO;
             (one.received, one.busy[1]) = (received, busy);
-            one.wrong = !right || ends != [letter.id.to_le_bytes(); 2];
             one.purpose
         };
         self.core.pool.give(&signal);

@@ -6,14 +6,16 @@ use std::rc::Rc;
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Settings, Signal};
+use narrows::connection::{Arrived, Settings};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::linx::station::Connection;
 use narrows::platform::{Instant, Platform};
 use narrows::span::{Edge, Span};
 use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::Pid;
 use narrows_sim::time::Time;
 
+use super::linked::Linked;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::driver::{Driver, Taken as AnyTaken};
 use crate::rig::linx::hand::Hand;
@@ -37,10 +39,7 @@ const NARROW: u16 = 8;
 pub(super) type Taken = AnyTaken<Stretch>;
 
 /// A connection, by where its layers run.
-pub(super) enum Link {
-    Layered(PointToPoint<Stretch, Vec<Waiting<Stretch>>>),
-    Flat(Flattened),
-}
+pub(super) type Link = Connection<Stretch, Vec<Waiting<Stretch>>>;
 
 /// One end of a connection to another core. What sends and what receives are apart, so that a service
 /// routine can do the one while a process is in the middle of the other.
@@ -75,6 +74,8 @@ pub(super) struct Core {
     pub units: Vec<Option<Unit>>,
     pub service: Rc<Cell<Option<Pid>>>,
     pub handler: Cell<Option<Pid>>,
+    /// The stack's link handler, made when it is first needed.
+    pub linked: RefCell<Option<Linked>>,
     pub receiver: Cell<Option<Pid>>,
     pub application: Cell<Option<Pid>>,
     /// Whether interrupts are masked.
@@ -139,6 +140,7 @@ impl Core {
             units,
             service: Rc::clone(services.get(number)?),
             handler: Cell::new(None),
+            linked: RefCell::default(),
             receiver: Cell::new(None),
             application: Cell::new(None),
             masked: Cell::new(false),
@@ -193,14 +195,7 @@ impl Core {
             unit.refused.set(false);
             self.reclaim(unit);
             let mut way = self.way(cpu, unit);
-            match &mut *link {
-                Link::Layered(link) => {
-                    link.transmit(&mut way, Instant(0), |signal, _| self.keep(unit, signal.buffer));
-                }
-                Link::Flat(link) => {
-                    link.attend(&mut way, Instant(0));
-                }
-            }
+            link.transmit(&mut way, Instant(0), |signal| self.keep(unit, signal.buffer));
             drop(link);
             if !unit.again.get() {
                 return !unit.refused.get();
@@ -213,10 +208,7 @@ impl Core {
         let make = |_: usize| self.pool.take(&self.hands);
         let mut link = unit.link.borrow_mut();
         let mut way = Way { core: self, cpu, unit, taken };
-        let arrived = match &mut *link {
-            Link::Layered(link) => link.receive(&mut way, Instant(0), make),
-            Link::Flat(link) => link.receive(&mut way, Instant(0), make),
-        };
+        let arrived = link.receive(&mut way, Instant(0), make);
         drop(link);
         if unit.again.get() {
             self.transmit(cpu, unit);
@@ -225,13 +217,13 @@ impl Core {
     }
 
     /// Keeps a signal that was sent for as long as it may be read.
-    pub fn keep(&self, unit: &Unit, signal: Stretch) {
+    fn keep(&self, unit: &Unit, signal: Stretch) {
         unit.held.borrow_mut().push(signal);
         self.reclaim(unit);
     }
 
     /// Gives the buffers of signals back that nobody reads any more.
-    fn reclaim(&self, unit: &Unit) {
+    pub fn reclaim(&self, unit: &Unit) {
         if unit.held.borrow().is_empty() {
             return;
         }
@@ -246,10 +238,16 @@ impl Core {
         Way { core: self, cpu, unit, taken: None }
     }
 
+    /// Sends what waits, looking at the driver until it has room if it does not say when.
+    pub fn send_on(&self, cpu: &Cpu, unit: &Unit) {
+        while !self.transmit(cpu, unit) && !self.setup.driver.acknowledges() {
+            look_again(cpu);
+        }
+    }
+
     /// Hands a signal to the application.
-    pub fn deliver(&self, cpu: &Cpu, from: usize, signal: &Signal<Stretch>) {
+    pub fn deliver(&self, cpu: &Cpu, letter: Letter) {
         let Some(to) = self.application.get() else { return };
-        let letter = Letter::of(from, signal);
         self.layer(cpu, "link", Some(Span::Deliver), || {
             let _ = cpu.os().send(cpu.os().alloc(0, letter.bytes()), to);
         });
@@ -258,11 +256,14 @@ impl Core {
     /// Notes that the application has used a signal up.
     pub fn used(&self, unit: &Unit) {
         // Whether the peer is to be told now is seen where the unit is attended to.
-        let _ = match &mut *unit.link.borrow_mut() {
-            Link::Layered(link) => link.give_back(1),
-            Link::Flat(link) => link.give_back(1),
-        };
+        let _ = unit.link.borrow_mut().give_back(1);
     }
+}
+
+/// Takes as long as a look at memory does.
+pub(super) fn look_again(cpu: &Cpu) {
+    let core = cpu.chip().cores.get(cpu.core());
+    cpu.compute(core.map_or(Time::nanos(100), |core| core.poll.at(core.clock)));
 }
 
 /// What a process sends another about a signal.
@@ -273,25 +274,25 @@ pub(super) struct Letter {
     /// Where the signal is.
     pub address: u32,
     pub len: usize,
-    /// Its number among all.
-    pub id: u32,
+    /// Whom it is for, or who sent it; nobody for what is looked for.
+    pub spid: u32,
 }
 
 impl Letter {
-    pub fn of(peer: usize, signal: &Signal<Stretch>) -> Letter {
-        let address = signal.buffer.find(0, 0).map_or(0, |(_, address)| address);
-        Letter { peer, address, len: signal.len, id: signal.from }
+    pub fn of(peer: usize, spid: u32, signal: &Stretch, len: usize) -> Letter {
+        let address = signal.find(0, 0).map_or(0, |(_, address)| address);
+        Letter { peer, address, len, spid }
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        let words = [self.peer as u32, self.address, self.len as u32, self.id];
+        let words = [self.peer as u32, self.address, self.len as u32, self.spid];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
     pub fn read(bytes: &[u8]) -> Option<Letter> {
         let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let (address, id) = (word(4)?, word(12)?);
-        Some(Letter { peer: word(0)? as usize, address, len: word(8)? as usize, id })
+        let (address, spid) = (word(4)?, word(12)?);
+        Some(Letter { peer: word(0)? as usize, address, len: word(8)? as usize, spid })
     }
 }
 

@@ -6,7 +6,9 @@ mod cases;
 mod core;
 pub mod flags;
 pub mod host;
+mod linked;
 mod placement;
+mod processes;
 
 pub(crate) use measure::{Case, Row, Trial, carry_out};
 

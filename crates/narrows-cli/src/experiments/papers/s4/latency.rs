@@ -113,7 +113,8 @@ mod tests {
         for bytes in [16, 128, 512, 1024] {
             assert!(typical(ShmNoack, bytes) < typical(ShmAck, bytes), "{bytes}");
             let [median, worst] = of(ShmAck, bytes, false);
-            assert!(worst < median * 1.02, "worst cases differ little: {bytes}");
+            // The first signal of a run finds its receiver's buffer in no cache.
+            assert!(worst < median * 1.04, "worst cases differ little: {bytes}");
         }
         let growth = |driver| typical(driver, 1024) - typical(driver, 16);
         assert!(growth(SingleCopy) < growth(DmaAck) && growth(DmaAck) < growth(ShmAck));
