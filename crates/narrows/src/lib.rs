@@ -67,8 +67,8 @@
 //!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
 //! - **P5** Of the messages that were published for an endpoint and not received, the most urgent is
 //!   received first, and among equally urgent ones the one that came first. An urgent message overtakes
-//!   at least as many of its link as the ring has slots; where the link's whole
-//!   [inbox](endpoint::Limits) waits off the ring already, that comes before it.
+//!   as many of its link as the ring has slots; only where the link's [inbox](endpoint::Limits) and as
+//!   many more wait off the ring already do these come before it.
 //!   (`the_urgent_come_first_and_equals_in_order`,
 //!   `an_urgent_message_comes_first_however_many_were_sent_before_it`,
 //!   `of_many_urgent_messages_each_comes_before_what_is_less_urgent`,

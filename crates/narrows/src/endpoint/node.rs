@@ -25,8 +25,8 @@ pub struct Limits {
     pub endpoints: usize,
     /// Flows that this node opens, and flows that each peer may open here.
     pub flows: usize,
-    /// Messages of each link that wait for the application, off their ring; at least as many as the
-    /// ring has slots. A message that is more urgent than those overtakes as many.
+    /// Messages of each link that wait for the application, off their ring. Where a more urgent one is
+    /// behind them, as many more as the ring has slots.
     pub inbox: usize,
     /// The longest request or response that a function served here may have, in bytes; where several
     /// calls travel in one message, all of them together with a word for each.

@@ -2,7 +2,8 @@
 
 use super::switch::Phase;
 use super::{LinkError, Node, Port, Select};
-use crate::link::{self, EntryId, Link, LinkId, News, Target};
+use crate::connection::direct;
+use crate::link::{EntryId, Link, LinkId, News, Target};
 use crate::memory::{Corrupt, Kind, Taken};
 use crate::platform::{Lost, Platform};
 
@@ -72,13 +73,16 @@ impl<P: Platform> Node<P> {
             if link.told || (link.lost.is_some() && link.drained()) {
                 break;
             }
-            // Behind a batch, up to the last message that is more urgent than one before it: those behind
-            // that are no more urgent than it. A ring has no more than its slots, whatever its peer says.
-            let urgent = count < link.shared.theirs().slots() && link.shared.rx.marked();
-            if count >= BATCH && !urgent {
-                break;
+            // Behind a batch or a full inbox, up to the last message that is more urgent than one before
+            // it: those behind that are no more urgent. A ring has no more than its slots, whatever its
+            // peer says.
+            if count >= BATCH || !link.inbox.room() {
+                let more = link.inbox.room_beyond() && count < link.shared.theirs().slots();
+                if !more || !link.shared.rx.marked() {
+                    break;
+                }
             }
-            let delivered = match link::take(link) {
+            let delivered = match direct::take(&mut link.shared) {
                 Ok(None) => break,
                 Ok(Some(taken)) => {
                     self.links.took(index);

@@ -349,6 +349,9 @@ impl<P: Platform> Node<P> {
             block: None,
         };
         let notice = Taken { descriptor, in_slot: [Self::NOTICE; crate::memory::IN_SLOT] };
+        if !link.inbox.room() {
+            return Err(LinkError::Full);
+        }
         let at = link.inbox.put(notice).ok_or(LinkError::Full)?;
         let before = link.attached.replace(at);
         if let Some(entry) = link.inbox.get_mut(at.entry) {

@@ -31,6 +31,10 @@ pub struct Inbox<S> {
     entries: S,
     free: Option<u16>,
     link: u16,
+    used: u16,
+    /// Entries that are used as a rule. The others are for messages behind which there is a more
+    /// urgent one.
+    usual: u16,
 }
 
 impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
@@ -40,15 +44,21 @@ impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
         Entry { next, taken: None }
     }
 
-    /// An empty inbox for the link at place `link`.
-    pub fn new(link: u16, entries: S) -> Inbox<S> {
+    /// An empty inbox for the link at place `link`, of which `usual` entries are used as a rule.
+    pub fn new(link: u16, entries: S, usual: usize) -> Inbox<S> {
         let free = (!entries.is_empty()).then_some(0);
-        Inbox { entries, free, link }
+        Inbox { entries, free, link, used: 0, usual: usual.min(usize::from(u16::MAX)) as u16 }
     }
 
-    /// Whether one more message fits.
+    /// Whether there is room for one more message.
     #[inline]
     pub fn room(&self) -> bool {
+        self.used < self.usual && self.free.is_some()
+    }
+
+    /// Whether there is room for one more message that is in the way of a more urgent one.
+    #[inline]
+    pub fn room_beyond(&self) -> bool {
         self.free.is_some()
     }
 
@@ -63,6 +73,7 @@ impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
         let index = self.free?;
         let entry = self.entries.get_mut(usize::from(index))?;
         self.free = entry.next.map(|e| e.entry);
+        self.used += 1;
         *entry = Entry { next: None, taken: Some(taken) };
         Some(EntryId { link: self.link, entry: index })
     }
@@ -76,6 +87,7 @@ impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
         let taken = place.taken.take()?;
         place.next = next;
         self.free = Some(entry);
+        self.used -= 1;
         Some(taken)
     }
 

@@ -10,7 +10,7 @@ pub use table::{Links, News};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Corrupt, Descriptor, Kind, Plain, Shared, Taken};
+use crate::memory::{Descriptor, Kind, Plain, Shared, Taken};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -151,18 +151,6 @@ pub fn send<P: Platform>(
     let sent = direct::send(platform, &mut link.shared, strategy, descriptor, payload);
     platform.stamp(Span::Link, Edge::Leave, id);
     sent
-}
-
-/// Takes the next message off a link, unless its inbox is full.
-///
-/// # Errors
-/// The peer broke the protocol.
-#[inline]
-pub fn take<P: Platform>(link: &mut Link<P>) -> Result<Option<Taken>, Corrupt> {
-    if !link.inbox.room() {
-        return Ok(None);
-    }
-    direct::take(&mut link.shared)
 }
 
 /// Calls `each` for every message that was sent and not taken before the link ended, in order:

@@ -334,8 +334,9 @@ impl<P: Platform> Links<P> {
                 SetUpError::Storage => HuntError::TooManyLinks,
             })?;
         let none = |_: NoStorage| HuntError::TooManyLinks;
-        // A place for each message on the ring: the most urgent may be the last of them.
-        let count = self.inbox.max(shared.theirs().slots() as usize).min(usize::from(u16::MAX));
+        // Beyond the usual, a place for each message on the ring: the last of them may be urgent.
+        let count = self.inbox + shared.theirs().slots() as usize;
+        let count = count.min(usize::from(u16::MAX));
         let entry = |i| Inbox::<P::Slice<Entry>>::entry(index, i, count);
         let entries = platform.storage(count, entry).map_err(none)?;
         self.lives = self.lives.wrapping_add(1).max(1);
@@ -346,7 +347,7 @@ impl<P: Platform> Links<P> {
             incarnation: new.incarnation,
             lost: None,
             taken: 0,
-            inbox: Inbox::new(index, entries),
+            inbox: Inbox::new(index, entries, self.inbox),
             served: platform.storage(self.flows, |_| Served::NONE).map_err(none)?,
             attached: None,
             replies: 0,

@@ -81,26 +81,23 @@ fn calls_end_with_the_peer_behind_the_responses_that_arrived() {
 #[test]
 fn waits_end_with_the_peer_though_the_inbox_is_full() {
     inside(|| {
-        let limits = Limits { inbox: 16, ..Limits::default() };
+        let limits = Limits { inbox: 3, ..Limits::default() };
         let mut pair = pair_with(limits, Limits::default(), |_| {});
         pair.a.open(1).expect("free");
         pair.b.borrow_mut().open(1).expect("free");
         let flow = pair.flow("echo", Strategy::default(), 10);
         let to_a = Address { link: pair.to_a, port: 1 };
-        for tag in 0..24 {
-            if tag % 8 == 0 {
-                pair.a.poll();
-            }
+        for tag in 0..8 {
             pair.b
                 .borrow_mut()
-                .try_send(1, to_a, Message::new(b"in the way").tag(tag))
+                .try_send(1, to_a, Message::new(b"in the way").priority(0).tag(tag))
                 .expect("room");
         }
         pair.a.start(flow, b"x").expect("room");
         serve(&mut pair.b.borrow_mut());
         pair.kill_b();
         assert_eq!(pair.a.finish(flow, &mut [0; 10], None), Err(CallError::Gone(Lost::Died)));
-        for tag in 0..24 {
+        for tag in 0..8 {
             let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("there");
             assert_eq!(got.tag, tag);
             pair.a.release(got);
@@ -112,15 +109,12 @@ fn waits_end_with_the_peer_though_the_inbox_is_full() {
 #[test]
 fn a_callee_forgets_the_requests_of_the_dead() {
     inside(|| {
-        let limits = Limits { inbox: 16, ..Limits::default() };
+        let limits = Limits { inbox: 4, ..Limits::default() };
         let mut pair = pair_with(Limits::default(), limits, |_| {});
         pair.b.borrow_mut().open(1).expect("free");
         let flow = pair.flow("echo", Strategy::default(), 10);
         pair.b.borrow_mut().attach(pair.to_a, 1).expect("room");
-        for count in 0..24 {
-            if count == 12 {
-                pair.b.borrow_mut().poll();
-            }
+        for _ in 0..10 {
             pair.a.start(flow, b"x").expect("room");
         }
         pair.b.borrow_mut().poll();

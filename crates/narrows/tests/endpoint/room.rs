@@ -137,7 +137,7 @@ fn a_message_held_in_place_stays_while_hundreds_pass() {
 #[test]
 fn a_full_inbox_leaves_messages_in_the_ring() {
     inside(|| {
-        let limits = Limits { inbox: 20, ..Limits::default() };
+        let limits = Limits { inbox: 5, ..Limits::default() };
         let mut pair = opened(pair_with(Limits::default(), limits, |_| {}));
         let mut sent: u16 = 0;
         for _ in 0..100 {
@@ -147,7 +147,7 @@ fn a_full_inbox_leaves_messages_in_the_ring() {
             pair.b.borrow_mut().poll();
             pair.b.borrow_mut().arm();
         }
-        assert_eq!(sent, 20 + 16);
+        assert_eq!(sent, 5 + 16);
         let waits = pair.b.borrow().platform().state.waits.get();
         let none = Select { port: Some(3), ..Select::default() };
         let nothing = pair.b.borrow_mut().receive(1, &none, Some(Duration::from_millis(5)));
