@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 
-use narrows::driver::made_in_pool;
 use narrows::endpoint::{Failure, FlowId, Function, Served, Sink, Source};
 use narrows_host::{Host, Node};
 
@@ -54,7 +53,7 @@ impl Contender for NarrowsCall {
         let strategy = narrows_message::strategy(self.transfer, setup.mode)?;
         let mut node = narrows_message::node(role, setup)?;
         let numbers = Numbers::default();
-        let in_place = made_in_pool::<Host>(strategy.transfer);
+        let in_place = strategy.transfer.made_in_pool();
         if role == Role::Callee {
             control.done()?;
             let mut callee = Callee { node, numbers, bytes: setup.bytes, in_place };

@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use narrows::driver::{made_in_pool, read_in_place};
 use narrows::endpoint::{
     Address, FlowId, Message, PortError, Received, Select, SendError, Source, What,
 };
@@ -159,8 +158,8 @@ impl Contender for NarrowsMessage {
             to: Address { link, port: PORT },
             flow,
             spin: setup.mode == Mode::Spinning,
-            made_in_pool: made_in_pool::<Host>(strategy.transfer),
-            read_in_place: read_in_place::<Host>(strategy.transfer),
+            made_in_pool: strategy.transfer.made_in_pool(),
+            read_in_place: strategy.transfer.read_in_place(),
             out: vec![0; setup.bytes],
             into: vec![0; setup.bytes],
         };

@@ -37,7 +37,7 @@
 //! 2. [`link`]: names, hunting, the inbox of each link, what is left when a peer dies.
 //! 3. [`connection`]: what turns a driver's messages into the link's; between two cores that share
 //!    memory, nothing.
-//! 4. [`driver`]: how payload gets into shared memory and out again. One trait, a file each.
+//! 4. [`driver`]: how payload gets into shared memory and out again: by this core or by a copy engine.
 //! 5. [`notify`]: how a core passes the time until something comes.
 //! 6. [`memory`]: regions, layout, pool, ring.
 //! 7. [`platform`]: what the stack asks of the machine below it.

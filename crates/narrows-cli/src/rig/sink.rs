@@ -6,7 +6,6 @@
 
 use std::hint::black_box;
 
-use narrows::driver::read_in_place;
 use narrows::endpoint::{Message, Node, Received, Select, Source, What};
 use narrows::platform::Platform;
 use narrows::strategy::Strategy;
@@ -67,7 +66,7 @@ pub fn serve<P: Platform>(
         return false;
     }
     node.set_notification(strategy.notification);
-    let in_place = read_in_place::<P>(strategy.transfer);
+    let in_place = strategy.transfer.read_in_place();
     let mut buffer = vec![0; longest];
     let mut count = 0;
     if all {

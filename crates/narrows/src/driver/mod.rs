@@ -1,8 +1,8 @@
 //! Drivers: how payload gets into shared memory and out of it again.
 //!
-//! One trait, a file a driver. Which driver a message takes is its flow's
-//! [`Transfer`]; how it is acknowledged is the flow's
-//! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
+//! How a message travels is its flow's [`Transfer`]: what this core copies, and what the copy engine
+//! moves. How it is acknowledged is the flow's [`Acknowledgement`](crate::strategy::Acknowledgement),
+//! carried in each descriptor.
 //!
 //! A connection that cuts signals into frames asks for less: [`Frames`].
 
@@ -10,14 +10,8 @@ pub mod area;
 mod copy;
 mod copy_engine;
 mod frames;
-mod in_place;
-mod single_copy;
 
-pub use copy::Copy;
-pub use copy_engine::CopyEngine;
 pub use frames::{Frames, NoFrame, NotSent, NotThere};
-pub use in_place::InPlace;
-pub use single_copy::SingleCopy;
 
 use crate::memory::{Block, Corrupt, Descriptor, Kind, Placed, PoolError, Shared, Taken};
 use crate::platform::Platform;
@@ -25,7 +19,7 @@ use crate::span::{Edge, Span};
 use crate::strategy::{Strategy, Transfer};
 
 /// What is to be sent.
-#[derive(Clone, core::marker::Copy, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Payload<'a> {
     /// Bytes in the sender's private memory.
     Bytes(&'a [u8]),
@@ -39,7 +33,7 @@ pub enum Payload<'a> {
 }
 
 /// Why a message could not be sent now.
-#[derive(Clone, core::marker::Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriverError {
     /// No free slot in the ring. Try again when the peer has taken something.
     RingFull,
@@ -56,87 +50,8 @@ pub enum DriverError {
     Corrupt(Corrupt),
 }
 
-/// A way for payload to travel. What a driver does not say otherwise is done by this core's own
-/// copying.
-pub trait Driver<P: Platform> {
-    /// Whether whoever makes a payload makes it in its pool, so that nothing is copied in.
-    const MADE_IN_POOL: bool = false;
-    /// Whether whoever uses a payload reads it where it is, so that nothing is copied out.
-    const READ_IN_PLACE: bool = false;
-
-    /// Brings the payload to where it can be published: phase A of a call.
-    ///
-    /// # Errors
-    /// No block, or no engine. Nothing is held afterwards.
-    #[inline]
-    fn place<'a>(
-        &self,
-        _platform: &P,
-        shared: &mut Shared<P>,
-        strategy: &Strategy,
-        payload: Payload<'a>,
-    ) -> Result<Placed<'a>, DriverError> {
-        let bytes = match payload {
-            Payload::Block { block, len } => return Ok(Placed::Block { block, len }),
-            Payload::Bytes(bytes) if fits_slot(shared, bytes) => return Ok(Placed::InSlot(bytes)),
-            Payload::Bytes(bytes) => bytes,
-        };
-        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let block = take_block(shared, strategy, len)?;
-        shared.write(block, 0, bytes);
-        Ok(Placed::Block { block, len })
-    }
-
-    /// Copies `to.len()` bytes of a taken message, starting at `at`, to private memory: phase E.
-    /// False if they are not there.
-    #[inline]
-    fn collect(
-        &self,
-        _platform: &P,
-        shared: &Shared<P>,
-        _strategy: &Strategy,
-        taken: &Taken,
-        at: u32,
-        to: &mut [u8],
-    ) -> bool {
-        let end = u32::try_from(to.len()).ok().and_then(|n| n.checked_add(at));
-        let Some(end) = end.filter(|end| *end <= taken.descriptor.len) else { return false };
-        match taken.descriptor.block {
-            Some(block) => shared.read(block, at, to),
-            None => taken.in_slot.get(at as usize..end as usize).is_some_and(|bytes| {
-                to.copy_from_slice(bytes);
-                true
-            }),
-        }
-    }
-}
-
 fn fits_slot<P: Platform>(shared: &Shared<P>, bytes: &[u8]) -> bool {
     bytes.len() <= shared.pool().layout().in_slot() as usize
-}
-
-/// Runs `$body` with `$driver` bound to the driver of a transfer.
-macro_rules! with_driver {
-    ($transfer:expr, $driver:ident => $body:expr) => {
-        match $transfer {
-            Transfer::Copy => {
-                let $driver = Copy;
-                $body
-            }
-            Transfer::SingleCopy => {
-                let $driver = SingleCopy;
-                $body
-            }
-            Transfer::InPlace => {
-                let $driver = InPlace;
-                $body
-            }
-            Transfer::CopyEngine => {
-                let $driver = CopyEngine;
-                $body
-            }
-        }
-    };
 }
 
 /// Tells the calls of one node apart in stamps: the flow and the call's number.
@@ -207,7 +122,12 @@ fn place<'a, P: Platform>(
     if !shared.room(with_block).map_err(DriverError::Corrupt)? {
         return Err(DriverError::RingFull);
     }
-    with_driver!(strategy.transfer, driver => driver.place(platform, shared, strategy, payload))
+    match strategy.transfer {
+        Transfer::CopyEngine => copy_engine::place(platform, shared, strategy, payload),
+        Transfer::Copy | Transfer::SingleCopy | Transfer::InPlace => {
+            copy::place(shared, strategy, payload)
+        }
+    }
 }
 
 /// Copies part of a taken message to private memory with the driver of the strategy. False if the
@@ -221,8 +141,12 @@ pub fn collect<P: Platform>(
     at: u32,
     to: &mut [u8],
 ) -> bool {
-    with_driver!(strategy.transfer, driver =>
-        driver.collect(platform, shared, strategy, taken, at, to))
+    match strategy.transfer {
+        Transfer::CopyEngine => copy_engine::collect(platform, shared, strategy, taken, at, to),
+        Transfer::Copy | Transfer::SingleCopy | Transfer::InPlace => {
+            copy::collect(shared, taken, at, to)
+        }
+    }
 }
 
 /// Takes a block for `len` bytes.
@@ -238,22 +162,4 @@ pub fn take_block<P: Platform>(
         PoolError::Empty => DriverError::PoolEmpty,
         PoolError::TooLong { limit } => DriverError::TooLong { limit },
     })
-}
-
-/// [`Driver::MADE_IN_POOL`] of a transfer's driver.
-#[must_use]
-pub fn made_in_pool<P: Platform>(transfer: Transfer) -> bool {
-    fn of<P: Platform, D: Driver<P>>(_: D) -> bool {
-        D::MADE_IN_POOL
-    }
-    with_driver!(transfer, driver => of::<P, _>(driver))
-}
-
-/// [`Driver::READ_IN_PLACE`] of a transfer's driver.
-#[must_use]
-pub fn read_in_place<P: Platform>(transfer: Transfer) -> bool {
-    fn of<P: Platform, D: Driver<P>>(_: D) -> bool {
-        D::READ_IN_PLACE
-    }
-    with_driver!(transfer, driver => of::<P, _>(driver))
 }

@@ -158,8 +158,8 @@ impl<P: Platform> Node<P> {
         }
         let strategy = served.strategy;
         let framed = d.priority == FRAMED;
-        let in_pool = driver::made_in_pool::<P>(strategy.transfer);
-        let in_place = driver::read_in_place::<P>(strategy.transfer);
+        let in_pool = strategy.transfer.made_in_pool();
+        let in_place = strategy.transfer.read_in_place();
         let [incoming, outgoing] = &mut self.scratch;
         let mut space = link.shared.pool().layout().longest(strategy.placement);
         if !in_pool {

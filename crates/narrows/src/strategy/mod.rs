@@ -48,10 +48,26 @@ pub enum Transfer {
     Copy,
     /// Made in the sender's pool, copied out by the receiver.
     SingleCopy,
-    /// Made in the sender's pool, read there by the receiver.
+    /// Made in the sender's pool, read there by the receiver; the block goes back when the receiver is done.
+    /// A peer may write to what is being read: the stack's own readers copy each part before
+    /// they use it, so a hostile peer can feed them nonsense and nothing worse.
     InPlace,
     /// Moved into and out of the pool by the copy engine (DMA), a descriptor per fragment.
     CopyEngine,
+}
+
+impl Transfer {
+    /// Whether a payload is made in the sender's pool, so that nothing is copied in.
+    #[must_use]
+    pub fn made_in_pool(self) -> bool {
+        matches!(self, Transfer::SingleCopy | Transfer::InPlace)
+    }
+
+    /// Whether a payload is read where it is, so that nothing is copied out.
+    #[must_use]
+    pub fn read_in_place(self) -> bool {
+        matches!(self, Transfer::InPlace)
+    }
 }
 
 /// How a receiver learns that something came.

@@ -17,7 +17,6 @@ use crate::formats::functions::Order;
 use crate::formats::strategy::literal;
 use crate::rig::peer::Peer;
 use crate::rig::place::{Core, Place, sleep_until};
-use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, SendError};
 use narrows::memory::Class;
 use narrows::strategy::{Notification, Placement, Strategy};
@@ -317,7 +316,7 @@ impl<'a, P: Place> Bench<'a, P> {
         back: &mut [u8],
     ) -> Result<(), Failure> {
         let node = &mut self.peer.node;
-        let called = if made_in_pool::<P>(strategy.transfer) {
+        let called = if strategy.transfer.made_in_pool() {
             let reserved = node.reserve(flow, out.len()).map_err(CallError::Start);
             reserved.and_then(|mut block| {
                 let made = node.write(&mut block, 0, out);

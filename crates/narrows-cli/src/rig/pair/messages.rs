@@ -1,6 +1,5 @@
 //! Batches of messages between the two processes of a bench.
 
-use narrows::driver::made_in_pool;
 use narrows::endpoint::{Address, FlowId, Message, Node, SendError, What};
 use narrows::strategy::Strategy;
 
@@ -259,7 +258,7 @@ impl<P: Place> Pair<P> {
     ) -> Result<(), SendError> {
         let Pair { peer, out, .. } = self;
         let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
-        if !made_in_pool::<P>(strategy.transfer) {
+        if !strategy.transfer.made_in_pool() {
             return node.send_over(flow, PORT, Message::new(payload).tag(tag), None);
         }
         let mut block = loop {

@@ -6,7 +6,6 @@ pub mod parts;
 use std::io;
 use std::time::Duration;
 
-use narrows::driver::made_in_pool;
 use narrows::endpoint::{CallError, FlowError, FlowId, SendError};
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::Host;
@@ -311,7 +310,7 @@ impl<P: Place> Pair<P> {
     fn call(&mut self, flow: FlowId, strategy: &Strategy, bytes: usize) -> Result<(), CallError> {
         let Pair { peer, out, back, .. } = self;
         let request = out.get(..bytes).unwrap_or_default();
-        if made_in_pool::<P>(strategy.transfer) {
+        if strategy.transfer.made_in_pool() {
             let mut block = peer.node.reserve(flow, bytes).map_err(CallError::Start)?;
             let made = peer.node.write(&mut block, 0, request);
             made.map_err(|_| CallError::Start(SendError::NotReserved))?;
