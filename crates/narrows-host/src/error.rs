@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 /// Why a host's node did not open. Nothing is left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The node's or the domain's name is none.
     Name(String),

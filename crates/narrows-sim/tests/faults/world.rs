@@ -211,7 +211,7 @@ impl World {
                 assert!(at >= died && late <= PROMPT, "{what}, {late} late");
                 told.longest_notice = told.longest_notice.max(at.since(died).as_nanos());
             }
-            Lost::Closed | Lost::Corrupt(_) => {
+            _ => {
                 assert!(!self.honest(own, peer), "{what}");
                 told.corrupt += 1;
             }

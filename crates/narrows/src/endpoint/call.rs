@@ -20,6 +20,7 @@ use super::serve::{FRAME, FRAMED, padded};
 
 /// Why a call did not give a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallError {
     /// No such flow.
     Unknown,

@@ -33,6 +33,7 @@ impl FlowId {
 
 /// Why a flow could not be opened or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FlowError {
     /// No such link or flow.
     Unknown,

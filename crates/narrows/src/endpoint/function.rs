@@ -28,6 +28,7 @@ pub type Body<'a> = dyn FnMut(&dyn Source, &mut dyn Sink) -> Result<(), Failure>
 
 /// Why a function gave no response, or bytes were not read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Failure {
     /// The function could not use the request, or there is less than was to be read.
     Refused,

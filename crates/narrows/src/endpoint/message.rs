@@ -35,6 +35,7 @@ pub(super) struct Endpoint {
 
 /// Why a port could not be opened or used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PortError {
     /// Not below the node's [`Limits::endpoints`](super::Limits::endpoints).
     OutOfRange,
@@ -46,6 +47,7 @@ pub enum PortError {
 
 /// Why a message was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SendError {
     /// The ring is full: try again later, or send with a deadline.
     RingFull,

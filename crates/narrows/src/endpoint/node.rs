@@ -41,6 +41,7 @@ impl Default for Limits {
 
 /// Why a node could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NodeError {
     /// The storage that the platform has does not hold the tables.
     NoStorage,
@@ -54,6 +55,7 @@ impl From<NoStorage> for NodeError {
 
 /// What went wrong with a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinkError {
     /// No such link, or it was closed.
     Unknown,

@@ -24,6 +24,7 @@ pub use shared::{Placed, SetUpError, Shared, Taken};
 
 /// A check that a peer's words failed. The link ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Corrupt {
     /// The region's header is not of this protocol, version or line size, or does not add up.
     Header,

@@ -112,6 +112,7 @@ pub struct Connected<P: Platform> {
 
 /// Why a link ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Lost {
     /// The peer closed the link or its node.
     Closed,
@@ -156,6 +157,7 @@ pub enum Event<P: Platform> {
 /// Why a hunt could not begin or went wrong for good. A name that is merely absent is no error:
 /// the hunt goes on until its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HuntError {
     /// The node of that name belongs to a user who is not allowed here.
     Forbidden,

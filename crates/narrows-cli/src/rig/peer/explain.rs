@@ -45,6 +45,7 @@ impl<P: Place> Peer<P> {
             CallError::Outstanding | CallError::Nothing => {
                 Failure::new(Kind::Internal, "calls of a flow were mixed up: report this defect")
             }
+            error => Failure::new(Kind::Internal, error.to_string()),
         }
     }
 
