@@ -88,7 +88,7 @@
 //!   (`a_message_for_a_closed_port_comes_back_as_a_refusal`)
 //! - **P9** When a peer dies, whatever killed it, this node is told, whichever way it waits.
 //!   What the peer had sent before is received first. How soon it is told depends on the platform:
-//!   CAVEATS.md has what two of these tests measured between processes of a host.
+//!   docs/measured/killed-peer.md has what two of these tests measured between processes of a host.
 //!   (`a_caller_hears_of_its_callees_death_has_everything_back_and_goes_on_with_the_next`,
 //!   `a_callee_hears_of_its_callers_death_has_all_it_sent_and_serves_the_next`,
 //!   `a_killed_peer_is_reported_whatever_the_wait_and_its_name_is_free_at_once`,

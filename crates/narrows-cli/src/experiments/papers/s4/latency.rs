@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     /// What section 4.2 says of orders and diagrams show without figures. Two of its orders do not come
-    /// out, and are in CAVEATS.md: that DMA is faster without acknowledging by interrupt, and that
+    /// out, and are in docs/measured/papers.md: that DMA is faster without acknowledging by interrupt, and that
     /// cached buffers are slower with small signals.
     #[test]
     fn drivers_and_sizes_are_in_the_order_that_the_source_has() {
