@@ -264,12 +264,15 @@ impl<P: Platform> Node<P> {
         from: Port,
         [priority, tag]: [u16; 2],
     ) -> Result<(), SendError> {
-        let (to, priority) = (To::Address(*to), priority as u8);
-        let route = self.route_of(from, to)?;
-        if self.post(&route, core::iter::once(Plain { priority, tag, bytes })) == 1 {
+        let priority = priority as u8;
+        // The address is not copied as a whole: see `Node::post_as_last`.
+        if let Some(route) = self.last_route(from, to)
+            && self.post(&route, core::iter::once(Plain { priority, tag, bytes })) == 1
+        {
             return Ok(());
         }
-        self.attempt(from, to, &mut Message { priority, tag, payload: Payload::Bytes(bytes) })
+        let mut message = Message { priority, tag, payload: Payload::Bytes(bytes) };
+        self.attempt(from, To::Address(*to), &mut message)
     }
 
     #[inline(never)]

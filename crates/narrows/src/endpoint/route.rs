@@ -126,9 +126,8 @@ impl<P: Platform> Node<P> {
     pub(super) fn route_of(&mut self, from: Port, to: To) -> Result<Route, SendError> {
         match to {
             To::Address(to) => {
-                let last = self.last.route;
-                if last.source == from && last.link == to.link {
-                    return Ok(Route { target: to.port, ..last });
+                if let Some(route) = self.last_route(from, &to) {
+                    return Ok(route);
                 }
                 self.find_last(from, to)
             }
@@ -140,6 +139,14 @@ impl<P: Platform> Node<P> {
                 self.find_over(from, id)
             }
         }
+    }
+
+    /// The last route of no flow, if it goes from this port over this link.
+    #[inline(always)]
+    pub(super) fn last_route(&self, from: Port, to: &Address) -> Option<Route> {
+        let last = &self.last.route;
+        let same = last.source == from && last.link == to.link;
+        same.then(|| Route { target: to.port, ..*last })
     }
 
     #[inline(never)]
