@@ -146,7 +146,7 @@ impl<P: Platform> Node<P> {
     pub(super) fn last_route(&self, from: Port, to: &Address) -> Option<Route> {
         let last = &self.last.route;
         let same = last.source == from && last.link == to.link;
-        same.then(|| Route { target: to.port, ..*last })
+        same.then_some(Route { target: to.port, ..*last })
     }
 
     #[inline(never)]
