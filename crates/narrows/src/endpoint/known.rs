@@ -10,9 +10,6 @@ const LOOKS: u8 = 254;
 /// No port.
 const NONE: u32 = u32::MAX;
 
-/// The place of no link, where there is not one alone.
-const SEVERAL: u16 = u16::MAX;
-
 /// See the module page. Whatever puts something in a port's queue, or changes a link, a port or what is
 /// to be done at the next look, makes it forget.
 pub(super) struct Known {
@@ -20,8 +17,8 @@ pub(super) struct Known {
     port: u32,
     /// The same port, if one link alone is up and its last message fitted a slot.
     short: u32,
-    /// The place of that link, or [`SEVERAL`].
-    link: u16,
+    /// Whether one link alone is up; it lies at hand then.
+    one: bool,
     /// Whether this core copies out what comes to the port.
     copied: bool,
     /// Looks left until one sees to everything.
@@ -31,7 +28,7 @@ pub(super) struct Known {
 impl Known {
     /// Nothing: the next look sees to everything.
     pub const NOTHING: Known =
-        Known { port: NONE, short: NONE, link: SEVERAL, copied: false, looks: 0 };
+        Known { port: NONE, short: NONE, one: false, copied: false, looks: 0 };
 
     /// Forgets everything: something changed.
     pub fn forget(&mut self) {
@@ -80,13 +77,7 @@ impl Known {
     /// Whether one link alone is up.
     #[inline(always)]
     pub fn is_one(&self) -> bool {
-        self.link != SEVERAL
-    }
-
-    /// Its place.
-    #[inline(always)]
-    pub fn link(&self) -> u16 {
-        self.link
+        self.one
     }
 
     /// Whether this core copies out what comes to the port.
@@ -96,9 +87,9 @@ impl Known {
     }
 
     /// Notes that a port is open and has an empty queue.
-    pub fn learn(&mut self, port: Port, link: Option<u16>, copied: bool) {
+    pub fn learn(&mut self, port: Port, one: bool, copied: bool) {
         (self.port, self.short) = (port.into(), NONE);
-        (self.link, self.copied) = (link.unwrap_or(SEVERAL), copied);
+        (self.one, self.copied) = (one, copied);
     }
 
     /// Notes whether the last message for the port fitted a slot, as the next is likely to.

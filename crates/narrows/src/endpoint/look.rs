@@ -85,8 +85,7 @@ impl<P: Platform> Node<P> {
         if !self.known.is_short(port) || !self.known.count() {
             return Err(More);
         }
-        let link = self.links.at_hand().ok_or(More)?;
-        let id = LinkId { index: self.known.link(), life: link.life };
+        let (id, link) = self.links.at_hand().ok_or(More)?;
         let mut ready = Ready { platform: &self.platform, id, link, port, copied: true };
         ready.take::<true>(|_, _| Some(buffer))
     }
@@ -131,8 +130,7 @@ impl<P: Platform> Node<P> {
             self.learn(port)?;
         }
         let found = if self.known.is_one() {
-            let link = self.links.at_hand().ok_or(More)?;
-            Some((LinkId { index: self.known.link(), life: link.life }, link))
+            Some(self.links.at_hand().ok_or(More)?)
         } else {
             self.links.only()?
         };
@@ -149,7 +147,7 @@ impl<P: Platform> Node<P> {
         }
         let copied = endpoint.strategy.transfer != Transfer::CopyEngine;
         // Another link may lie at hand now: the next message finds that out.
-        let one = self.links.one();
+        let one = self.links.take_one_at_hand();
         self.last = Last::NONE;
         self.known.learn(port, one, copied);
         Ok(())

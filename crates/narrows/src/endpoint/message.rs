@@ -9,7 +9,7 @@ use super::route::To;
 use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
-use crate::memory::{Corrupt, Descriptor, Kind, Plain};
+use crate::memory::{Ack, Corrupt, Descriptor, Kind};
 use crate::platform::{Instant, Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -124,6 +124,20 @@ impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
     }
 }
 
+/// What a message's slot says of it, but for the length and the block.
+pub(super) fn descriptor(ack: Ack, from: Port, to: Port, priority: u8, tag: u16) -> Descriptor {
+    Descriptor {
+        kind: Kind::Message,
+        ack,
+        priority,
+        len: 0,
+        source: from,
+        target: to,
+        tag,
+        block: None,
+    }
+}
+
 pub(super) fn send_error(error: DriverError) -> SendError {
     match error {
         DriverError::RingFull => SendError::RingFull,
@@ -181,12 +195,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         match payload {
-            Payload::Bytes(bytes) => {
-                if self.post_as_last(from, &to, Plain { priority, tag, bytes }) {
-                    return Ok(());
-                }
-                self.try_send_bytes(&to, bytes, from, [priority.into(), tag])
-            }
+            Payload::Bytes(bytes) => self.try_send_bytes(from, &to, [priority.into(), tag], bytes),
             payload => self.attempt(from, To::Address(to), &mut Message { priority, tag, payload }),
         }
     }
@@ -206,7 +215,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_as_last(from, &to, Plain { priority, tag, bytes })
+            && self.try_send_bytes(from, &to, [priority.into(), tag], bytes).is_ok()
         {
             return Ok(());
         }
@@ -226,7 +235,7 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_over(flow, from, Plain { priority, tag, bytes })
+            && self.post_over(flow, from, [priority.into(), tag], bytes)
         {
             return Ok(());
         }
@@ -247,32 +256,11 @@ impl<P: Platform> Node<P> {
     ) -> Result<(), SendError> {
         let Message { priority, tag, payload } = message.into();
         if let Payload::Bytes(bytes) = payload
-            && self.post_over(flow, from, Plain { priority, tag, bytes })
+            && self.post_over(flow, from, [priority.into(), tag], bytes)
         {
             return Ok(());
         }
         self.send_in_time(from, To::Flow(flow), Message { priority, tag, payload }, within)
-    }
-
-    /// Sends bytes that the last route did not take. In arguments that stay in registers: what is stored
-    /// for a call is a part of the way that needs none.
-    #[inline(never)]
-    fn try_send_bytes(
-        &mut self,
-        to: &Address,
-        bytes: &[u8],
-        from: Port,
-        [priority, tag]: [u16; 2],
-    ) -> Result<(), SendError> {
-        let priority = priority as u8;
-        // The address is not copied as a whole: see `Node::post_as_last`.
-        if let Some(route) = self.last_route(from, to)
-            && self.post(&route, core::iter::once(Plain { priority, tag, bytes })) == 1
-        {
-            return Ok(());
-        }
-        let mut message = Message { priority, tag, payload: Payload::Bytes(bytes) };
-        self.attempt(from, To::Address(*to), &mut message)
     }
 
     #[inline(never)]
@@ -288,7 +276,12 @@ impl<P: Platform> Node<P> {
 
     /// Finds out where a message goes and how, unless that is known, and sends it if there is room.
     #[inline(never)]
-    fn attempt(&mut self, from: Port, to: To, message: &mut Message<'_>) -> Result<(), SendError> {
+    pub(super) fn attempt(
+        &mut self,
+        from: Port,
+        to: To,
+        message: &mut Message<'_>,
+    ) -> Result<(), SendError> {
         let route = self.route_of(from, to)?;
         if self.post(&route, plain(core::slice::from_ref(message))) == 1 {
             return Ok(());
@@ -337,16 +330,8 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        let descriptor = Descriptor {
-            kind: Kind::Message,
-            ack: strategy.acknowledgement.wanted(),
-            priority: message.priority.min(7),
-            len: 0,
-            source: from,
-            target: to.port,
-            tag: message.tag,
-            block: None,
-        };
+        let ack = strategy.acknowledgement.wanted();
+        let descriptor = descriptor(ack, from, to.port, message.priority.min(7), message.tag);
         let link = self.links.up_mut(to.link).ok_or(SendError::Unknown)?;
         let driven = message.payload.driven(to.link).ok_or(SendError::NotReserved)?;
         let id = u32::from(from) << 16 | u32::from(message.tag);

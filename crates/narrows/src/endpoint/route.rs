@@ -4,10 +4,10 @@
 //! changes. A route holds the epoch in which it was found. While the two are equal, a message over the
 //! route needs nothing but room: it is written to the next slot of the ring.
 
-use super::message::{Port, SendError};
-use super::{Address, FlowId, LinkError, Node};
+use super::message::{Message, Port, SendError, descriptor};
+use super::{Address, FlowId, LinkError, Node, Payload};
 use crate::link::LinkId;
-use crate::memory::{Descriptor, Kind, Plain, Shared, copied_to};
+use crate::memory::{Descriptor, Plain, Shared, copied_to};
 use crate::platform::Platform;
 use crate::strategy::{Placement, Strategy};
 
@@ -36,11 +36,16 @@ impl Route {
         Address { link: self.link, port: self.target }
     }
 
-    /// A descriptor's words, without length, priority, tag and block.
     #[inline(always)]
     fn words(&self) -> [u32; 3] {
-        [self.first, u32::from(self.source) << 16 | u32::from(self.target), 0]
+        words(self.first, self.source, self.target)
     }
+}
+
+/// A descriptor's words, without length, priority, tag and block.
+#[inline(always)]
+fn words(first: u32, source: Port, target: Port) -> [u32; 3] {
+    [first, u32::from(source) << 16 | u32::from(target), 0]
 }
 
 /// The route of the last message of no flow.
@@ -100,19 +105,10 @@ impl<P: Platform> Node<P> {
             LinkError::Gone(reason) => SendError::Gone(reason),
             _ => SendError::Unknown,
         })?;
-        let descriptor = Descriptor {
-            kind: Kind::Message,
-            ack: strategy.acknowledgement.wanted(),
-            priority: 0,
-            len: 0,
-            source: from,
-            target: to.port,
-            tag: 0,
-            block: None,
-        };
+        let ack = strategy.acknowledgement.wanted();
+        let [first, ..] = descriptor(ack, from, to.port, 0, 0).pack();
         // While stamps are kept each layer's function is called: no route is current then.
         let epoch = if self.platform.tracing() { 0 } else { self.epoch };
-        let [first, ..] = descriptor.pack();
         let (link, target, pool) = (to.link, to.port, copied_to(strategy));
         Ok(Route { epoch, link, source: from, target, first, pool })
     }
@@ -169,32 +165,88 @@ impl<P: Platform> Node<P> {
         Ok(route)
     }
 
-    /// Sends bytes over the last route, if they go from the same port over the same link, that is
-    /// [usual](Last), and they fit a slot that is known to be free. False if it did not. The address by
-    /// reference: one that was made a moment ago would be copied in other pieces than it was stored in
-    /// (DESIGN, "Routes").
+    /// As [`Node::try_send`]. The address by reference: one that was made a moment ago would be copied in
+    /// other pieces than it was stored in (DESIGN, "Routes").
     #[inline(always)]
-    pub(super) fn post_as_last(&mut self, from: Port, to: &Address, message: Plain<'_>) -> bool {
+    pub(super) fn try_send_bytes(
+        &mut self,
+        from: Port,
+        to: &Address,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> Result<(), SendError> {
+        if self.post_as_last(from, to, Plain { priority: priority as u8, tag, bytes }) {
+            return Ok(());
+        }
+        self.try_send_further(to, bytes, from, [priority, tag])
+    }
+
+    /// Sends bytes over the last route, if they go from the same port over the same link, that is
+    /// [usual](Last), and they fit a slot that is known to be free. False if it did not.
+    #[inline(always)]
+    fn post_as_last(&mut self, from: Port, to: &Address, message: Plain<'_>) -> bool {
         let Last { route, usual } = &self.last;
         if route.source != from || *usual != to.link.life {
             return false;
         }
-        let first = Descriptor::USUAL;
-        let words = Route { source: from, target: to.port, first, ..*route }.words();
-        let Some(link) = self.links.at_hand() else { return false };
+        let words = words(Descriptor::USUAL, from, to.port);
+        let Some((_, link)) = self.links.at_hand() else { return false };
         link.post_in_slot(&self.platform, words, message)
     }
 
-    /// As [`Node::post_as_last`], over a flow's route and whichever link.
-    #[inline(always)]
-    pub(super) fn post_over(&mut self, flow: FlowId, from: Port, message: Plain<'_>) -> bool {
-        let Some(flow) = self.get_flow(flow) else { return false };
-        let route = flow.route;
-        if route.source != from || !self.is_current(&route) {
-            return false;
+    /// Sends bytes that did not go that way. In arguments that stay in registers: what is stored for a
+    /// call is a part of the way that needs none.
+    #[inline(never)]
+    fn try_send_further(
+        &mut self,
+        to: &Address,
+        bytes: &[u8],
+        from: Port,
+        [priority, tag]: [u16; 2],
+    ) -> Result<(), SendError> {
+        let priority = priority as u8;
+        if let Some(route) = self.last_route(from, to)
+            && self.post(&route, core::iter::once(Plain { priority, tag, bytes })) == 1
+        {
+            return Ok(());
         }
-        let Some(link) = self.links.at_mut(route.link.index) else { return false };
-        link.post_in_slot(&self.platform, route.words(), message)
+        let mut message = Message { priority, tag, payload: Payload::Bytes(bytes) };
+        self.attempt(from, To::Address(*to), &mut message)
+    }
+
+    /// Sends bytes over a flow, in a slot or a block that is free at once. False if it did not.
+    #[inline(always)]
+    pub(super) fn post_over(
+        &mut self,
+        flow: FlowId,
+        from: Port,
+        [priority, tag]: [u16; 2],
+        bytes: &[u8],
+    ) -> bool {
+        let route = self.get_flow(flow).map(|flow| flow.route).filter(|route| route.source == from);
+        let message = Plain { priority: priority as u8, tag, bytes };
+        match route.and_then(|route| Some((route.link, self.post_short(&route, message)?))) {
+            Some((_, false)) => true,
+            Some((link, true)) => {
+                self.ring_link(link);
+                true
+            }
+            None => self.post_further_over(flow, bytes, from, [priority, tag]),
+        }
+    }
+
+    /// Sends bytes over a flow that did not go that way.
+    #[inline(never)]
+    fn post_further_over(
+        &mut self,
+        flow: FlowId,
+        bytes: &[u8],
+        from: Port,
+        [priority, tag]: [u16; 2],
+    ) -> bool {
+        let Ok(route) = self.route_of(from, To::Flow(flow)) else { return false };
+        let message = Plain { priority: priority as u8, tag, bytes };
+        self.post(&route, core::iter::once(message)) == 1
     }
 
     /// As [`Node::try_send`], if nothing has changed since the route was found and the bytes fit a slot

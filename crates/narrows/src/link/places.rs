@@ -65,6 +65,7 @@ impl<P: Platform> Places<P> {
     }
 
     /// The place of the link at hand.
+    #[inline(always)]
     pub fn hand(&self) -> u16 {
         self.hand
     }

@@ -136,14 +136,16 @@ impl<P: Platform> Links<P> {
         core::iter::from_fn(move || hot.take().or_else(|| others.find_map(other)))
     }
 
-    /// The place of the one link that is up, which is the likeliest to have the next message from now
-    /// on; none if there are several, or none.
-    pub fn one(&mut self) -> Option<u16> {
+    /// Takes the one link that is up at hand: it is the likeliest to have the next message from now on.
+    /// False if there are several, or none.
+    pub fn take_one_at_hand(&mut self) -> bool {
         let mut up = (0..self.used).filter(|at| self.at(*at).is_some_and(|l| l.lost.is_none()));
-        let one = up.next().filter(|_| up.next().is_none())?;
-        self.took(one);
-        self.table.take_at_hand(one);
-        Some(one)
+        let one = up.next().filter(|_| up.next().is_none());
+        if let Some(one) = one {
+            self.took(one);
+            self.table.take_at_hand(one);
+        }
+        one.is_some()
     }
 
     /// Whether a link lies at hand.
@@ -151,10 +153,11 @@ impl<P: Platform> Links<P> {
         self.table.hand() == id.index
     }
 
-    /// The link that lies at hand: the last that was found to be the [one](Links::one) that is up.
+    /// The link that lies at hand, and its name.
     #[inline(always)]
-    pub fn at_hand(&mut self) -> Option<&mut Link<P>> {
-        self.table.at_hand()
+    pub fn at_hand(&mut self) -> Option<(LinkId, &mut Link<P>)> {
+        let index = self.table.hand();
+        self.table.at_hand().map(|link| (LinkId { index, life: link.life }, link))
     }
 
     /// The only link on whose ring a message may be, and its name; none if there is no message. Behind a
