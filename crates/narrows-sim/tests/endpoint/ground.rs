@@ -6,6 +6,7 @@ use std::rc::Rc;
 use narrows::endpoint::{Limits, Node};
 use narrows::link::Name;
 use narrows::memory::Layout;
+use narrows::platform::Platform;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 
@@ -48,6 +49,12 @@ pub fn make(_: &Rc<Net>, name: Name, _: Rc<Cell<Layout>>) -> Ground {
     let cpu = CPU.with_borrow(Clone::clone).expect("it runs inside");
     // The chip knows it by the platform, whichever node uses that.
     cpu.node(name, Limits::default()).expect("storage").platform().clone()
+}
+
+/// Rings the peer's bell.
+pub fn ring(ground: &Ground, bell: &<Ground as Platform>::Bell) -> bool {
+    ground.ring(bell);
+    true
 }
 
 /// A node is dead, without a word.

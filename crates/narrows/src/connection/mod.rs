@@ -9,6 +9,7 @@ pub mod flattened;
 mod flow;
 mod frame;
 pub mod point_to_point;
+pub mod replica;
 
 pub use flow::{Settings, State};
 pub use frame::{Broken, Closed, FRAG, Header, UDATA};

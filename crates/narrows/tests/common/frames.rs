@@ -2,9 +2,39 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::driver::{Frames, NoFrame, NotSent, NotThere};
+use super::heap::Heap;
+use super::platform::{Memory as _, OwnMemory as _};
+
+/// What frames are sent from and received to.
+pub trait Bytes {
+    fn part(&self, at: usize, len: usize) -> Option<Vec<u8>>;
+    fn put(&mut self, at: usize, bytes: &[u8]) -> Option<()>;
+}
+
+impl Bytes for Vec<u8> {
+    fn part(&self, at: usize, len: usize) -> Option<Vec<u8>> {
+        Some(self.get(at..at.checked_add(len)?)?.to_vec())
+    }
+    fn put(&mut self, at: usize, bytes: &[u8]) -> Option<()> {
+        self.get_mut(at..at.checked_add(bytes.len())?)?.copy_from_slice(bytes);
+        Some(())
+    }
+}
+
+impl Bytes for Heap {
+    fn part(&self, at: usize, len: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.read(u32::try_from(at).ok()?, &mut bytes).ok()?;
+        Some(bytes)
+    }
+    fn put(&mut self, at: usize, bytes: &[u8]) -> Option<()> {
+        self.write(u32::try_from(at).ok()?, bytes).ok()
+    }
+}
 
 /// What travels one way.
 #[derive(Default)]
@@ -15,7 +45,8 @@ pub struct Lane {
 }
 
 /// One side of a driver.
-pub struct Line {
+pub struct Line<B = Vec<u8>> {
+    kept: PhantomData<B>,
     pub out: Rc<RefCell<Lane>>,
     pub into: Rc<RefCell<Lane>>,
     pub mtu: usize,
@@ -26,9 +57,10 @@ pub struct Line {
 }
 
 /// Both sides.
-pub fn line(mtu: usize, room: usize) -> (Line, Line) {
+pub fn line<B>(mtu: usize, room: usize) -> (Line<B>, Line<B>) {
     let [a, b] = [(); 2].map(|()| Rc::new(RefCell::new(Lane::default())));
     let side = |out: &Rc<_>, into: &Rc<_>| Line {
+        kept: PhantomData,
         out: Rc::clone(out),
         into: Rc::clone(into),
         mtu,
@@ -38,8 +70,8 @@ pub fn line(mtu: usize, room: usize) -> (Line, Line) {
     (side(&a, &b), side(&b, &a))
 }
 
-impl Frames for Line {
-    type Buffer = Vec<u8>;
+impl<B: Bytes> Frames for Line<B> {
+    type Buffer = B;
 
     fn mtu(&self) -> usize {
         self.mtu
@@ -48,11 +80,11 @@ impl Frames for Line {
     fn try_send(
         &mut self,
         header: &[u8],
-        payload: Option<(&Vec<u8>, usize, usize)>,
+        payload: Option<(&B, usize, usize)>,
     ) -> Result<(), NotSent> {
         let mut lane = self.out.borrow_mut();
-        let part = payload.map_or(Some(&[][..]), |(buffer, at, len)| buffer.get(at..at + len));
-        let frame = [header, part.ok_or(NotSent::TooLong)?].concat();
+        let part = payload.map_or(Some(Vec::new()), |(buffer, at, len)| buffer.part(at, len));
+        let frame = [header, &part.ok_or(NotSent::TooLong)?].concat();
         match () {
             () if lane.gone => Err(NotSent::Gone),
             () if frame.len() > self.mtu => Err(NotSent::TooLong),
@@ -77,18 +109,10 @@ impl Frames for Line {
         Ok(frame.len())
     }
 
-    fn read(
-        &mut self,
-        from: usize,
-        len: usize,
-        buffer: &mut Vec<u8>,
-        at: usize,
-    ) -> Result<(), NotThere> {
+    fn read(&mut self, from: usize, len: usize, buffer: &mut B, at: usize) -> Result<(), NotThere> {
         let lane = self.into.borrow();
-        let part = lane.frames.front().and_then(|frame| frame.get(from..from + len));
-        let to = buffer.get_mut(at..at + len).ok_or(NotThere)?;
-        to.copy_from_slice(part.ok_or(NotThere)?);
-        Ok(())
+        let part = lane.frames.front().and_then(|frame| frame.get(from..from.checked_add(len)?));
+        buffer.put(at, part.ok_or(NotThere)?).ok_or(NotThere)
     }
 
     fn release(&mut self) {

@@ -1,4 +1,6 @@
 //! What the nodes of a test stand on: regions on the heap, made-up time, a rendezvous in a table.
+//!
+//! In the test program `framed` no two nodes share a region: frames carry what they write.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,10 +16,13 @@ use narrows::platform::{
 };
 use narrows::span::{Edge, Span};
 
+use super::carried::{Carried, formatted};
 use super::heap::{Heap, HeapWords};
 use super::world::{Side, World, name};
 
 type News = Result<Event<Ground>, (Name, HuntError)>;
+
+const FRAMED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"framed");
 
 /// Runs a test.
 pub fn inside<R>(test: impl FnOnce() -> R) -> R {
@@ -33,8 +38,17 @@ struct Spot {
 
 struct Line {
     names: [Name; 2],
-    regions: [Heap; 2],
+    /// What the peers of these see of their regions.
+    seen: [Heap; 2],
+    carried: Option<Rc<Carried>>,
     open: bool,
+}
+
+/// The bell of one end of a link.
+pub struct Bell {
+    carried: Option<Rc<Carried>>,
+    /// Which end hears it.
+    end: usize,
 }
 
 /// Who is there and linked with whom, and the clock.
@@ -71,6 +85,13 @@ pub fn bury(world: &World, name: &str, dead: Node<Side>) {
     drop(dead);
 }
 
+/// Rings the peer's bell, or that of what carries frames to the peer. Whether the peer is rung.
+pub fn ring(_: &Ground, bell: &Bell) -> bool {
+    let carried = bell.carried.as_ref().map(|carried| carried.carry());
+    // What has ended the connection the test that brought it about looks for.
+    carried.is_none_or(|rung| rung.is_ok_and(|rung| rung[bell.end]))
+}
+
 impl Net {
     fn find(&self, name: &Name) -> Option<Rc<Spot>> {
         self.spots.borrow().iter().find(|n| n.name == *name && n.alive.get()).cloned()
@@ -79,22 +100,26 @@ impl Net {
     fn connect(&self, a: &Name, b: &Name) {
         let (Some(a), Some(b)) = (self.find(a), self.find(b)) else { return };
         let key = self.lines.borrow().len() as u32;
-        let regions = [&a, &b].map(|node| {
-            let region = Heap::new(node.layout.get().size());
-            node.layout.get().format(&region).expect("the region has the layout's size");
-            region
-        });
+        let regions = [&a, &b].map(|node| formatted(&node.layout.get()));
+        let (seen, carried) = if FRAMED {
+            let replicas = [&a, &b].map(|node| formatted(&node.layout.get()));
+            let carried = Carried::new(&regions, &replicas);
+            (replicas, Some(carried))
+        } else {
+            (regions.clone(), None)
+        };
         for (me, peer, own) in [(&a, &b, 0), (&b, &a, 1)] {
             me.events.borrow_mut().push_back(Ok(Event::Connected(Connected {
                 key,
                 name: peer.name,
                 incarnation: u64::from(key),
                 own: regions[own].clone(),
-                peer: regions[1 - own].clone(),
-                bell: (),
+                peer: seen[1 - own].clone(),
+                bell: Bell { carried: carried.clone(), end: 1 - own },
             })));
         }
-        self.lines.borrow_mut().push(Line { names: [a.name, b.name], regions, open: true });
+        let names = [a.name, b.name];
+        self.lines.borrow_mut().push(Line { names, seen, carried, open: true });
     }
 
     fn end(&self, key: usize, by: &Name, reason: Lost) {
@@ -102,6 +127,9 @@ impl Net {
         let Some(line) = lines.get_mut(key).filter(|line| line.open) else { return };
         let Some(at) = line.names.iter().position(|n| n == by) else { return };
         line.open = false;
+        if let Some(carried) = &line.carried {
+            let _ = carried.carry();
+        }
         if let Some(peer) = self.find(&line.names[1 - at]) {
             let lost = Event::Lost { key: key as u32, reason };
             peer.events.borrow_mut().push_back(Ok(lost));
@@ -124,13 +152,13 @@ impl World {
         }
     }
 
-    /// The region that `owner` wrote on the latest link between two nodes.
+    /// The region that `owner` wrote on the latest link between two nodes, as its peer sees it.
     pub fn region(&self, owner: &str, peer: &str) -> Heap {
         let (owner, peer) = (name(owner), name(peer));
         let lines = self.net.lines.borrow();
         let found = lines.iter().rev().find_map(|line| {
             let at = line.names.iter().position(|n| *n == owner)?;
-            (line.names[1 - at] == peer).then(|| line.regions[at].clone())
+            (line.names[1 - at] == peer).then(|| line.seen[at].clone())
         });
         found.expect("they are linked")
     }
@@ -139,7 +167,7 @@ impl World {
 impl Platform for Ground {
     type Own = Heap;
     type Peer = Heap;
-    type Bell = ();
+    type Bell = Bell;
     type Slice<T> = Box<[T]>;
     const LINE: u32 = 64;
 
@@ -164,7 +192,9 @@ impl Platform for Ground {
     }
 
     fn fence(&self) {}
-    fn ring(&self, (): &()) {}
+    fn ring(&self, bell: &Bell) {
+        ring(self, bell);
+    }
     fn now(&self) -> Instant {
         self.net.pass(10);
         Instant(self.net.clock.get())

@@ -1,8 +1,9 @@
 //! What several test programs use.
 #![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
-use narrows::{driver, link, platform, span};
+use narrows::{connection, driver, link, memory, platform, span};
 
+pub mod carried;
 pub mod forge;
 pub mod frames;
 pub mod ground;

@@ -13,7 +13,7 @@ use narrows::platform::{
 use narrows::span::{Edge, Span};
 use narrows::strategy::Placement;
 
-use super::ground::{Ground, Net, make};
+use super::ground::{Ground, Net, make, ring};
 pub use super::pair::*;
 
 /// Waits that nothing ends before a test is told so.
@@ -191,8 +191,7 @@ impl Platform for Side {
         self.ground.fence();
     }
     fn ring(&self, (bell, count): &Self::Bell) {
-        count.set(count.get() + 1);
-        self.ground.ring(bell);
+        count.set(count.get() + u32::from(ring(&self.ground, bell)));
     }
     fn now(&self) -> Instant {
         self.ground.now()

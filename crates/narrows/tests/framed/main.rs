@@ -1,0 +1,24 @@
+//! What the endpoint promises, over a carrier of frames: the tests of `endpoint`, the same files, where
+//! the two nodes share no memory.
+#![cfg(not(loom))]
+
+#[path = "../endpoint/calls.rs"]
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../endpoint/death.rs"]
+mod death;
+#[path = "../endpoint/messages.rs"]
+mod messages;
+#[path = "../endpoint/news.rs"]
+mod news;
+#[path = "../endpoint/outstanding.rs"]
+mod outstanding;
+#[path = "../endpoint/quick.rs"]
+mod quick;
+#[path = "../endpoint/room.rs"]
+mod room;
+#[path = "../endpoint/switching.rs"]
+mod switching;
+#[path = "../endpoint/walk.rs"]
+mod walk;
