@@ -34,6 +34,20 @@ impl Bell {
         Some(Bell { counter, others })
     }
 
+    /// The same bell once more.
+    ///
+    /// # Errors
+    /// What the system says if it has no room for it.
+    pub(crate) fn share(&self) -> io::Result<Bell> {
+        let counter = io::fcntl_dupfd_cloexec(&self.counter, 0)?;
+        Ok(Bell { counter, others: self.others })
+    }
+
+    /// Forgets how often it was rung.
+    pub(crate) fn hear(&self) {
+        let _ = io::read(&self.counter, &mut [0; 8]);
+    }
+
     /// Rings. A counter that is full has not been heard yet, so nothing is lost.
     #[inline]
     pub fn ring(&self) {

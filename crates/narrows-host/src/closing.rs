@@ -9,7 +9,6 @@ use std::thread;
 
 use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, readlinkat};
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::system;
 
@@ -56,6 +55,15 @@ impl Foreign {
         self.0.take_if(|descriptor| is_counter(descriptor.as_fd()))
     }
 
+    /// The descriptor, if it is a socket. Asked of its name alone, as of a counter.
+    pub(crate) fn socket(mut self) -> Option<OwnedFd> {
+        self.0.take_if(|descriptor| {
+            let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+            readlinkat(CWD, path, Vec::new())
+                .is_ok_and(|target| target.as_bytes().starts_with(b"socket:["))
+        })
+    }
+
     /// The descriptor, if it is a memory file.
     pub(crate) fn memory(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(AsFd::as_fd).filter(|descriptor| is_memory(*descriptor))
@@ -98,9 +106,7 @@ pub(crate) fn close(descriptor: OwnedFd) {
 
 fn close_all() {
     // Not on the core, nor at the priority, of the thread that has better to do.
-    let mut everywhere = CpuSet::new();
-    (0..CpuSet::MAX_CPU).for_each(|core| everywhere.set(core));
-    let _ = sched_setaffinity(None, &everywhere);
+    system::run_anywhere();
     system::no_real_time();
     while let Some(descriptor) = with(|pile| {
         let next = pile.waiting.pop();

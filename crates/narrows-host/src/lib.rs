@@ -76,6 +76,7 @@ mod aio;
 pub mod area;
 mod bell;
 mod caches;
+mod carrier;
 mod clock;
 mod closing;
 mod copy;
@@ -98,6 +99,7 @@ mod watch;
 mod words;
 
 pub use bell::Bell;
+pub use carrier::Carrier;
 pub use error::OpenError;
 pub use host::Host;
 pub use memory::{PeerRegion, Region};

@@ -5,12 +5,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use narrows::memory::Layout;
-use narrows::platform::{Memory, OutOfRange, OwnMemory};
+use narrows::platform::{Memory, OutOfRange, OwnMemory, Platform as _};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
 use rustix::mm::ProtFlags;
 
+use crate::Host;
 use crate::caches::Caches;
 use crate::copy::{LONG, copy, copy_around, copy_in, copy_out};
 use crate::mapping::Mapping;
@@ -23,6 +24,9 @@ const LARGEST: u64 = 1 << 30;
 const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
+
+/// Bytes of what a region begins with: how it is laid out.
+pub(crate) const HEADER: usize = 512;
 
 /// What must be fixed about a region before a peer may see it, or before a peer's is mapped.
 fn seals() -> SealFlags {
@@ -45,15 +49,38 @@ pub struct Region(Arc<Mapping>, Caches);
 impl Region {
     /// Makes a region of this layout, formatted and sealed, and the descriptor to send to the peer.
     pub(crate) fn new(layout: &Layout) -> io::Result<(Region, OwnedFd)> {
+        fits(layout)?;
+        Region::sealed(layout.size(), |region| layout.format(region).ok())
+    }
+
+    /// Makes a region that is laid out as this header of a peer's says, formatted and sealed, and a
+    /// descriptor of it.
+    pub(crate) fn of_header(header: &[u8; HEADER], size: u32) -> io::Result<(Region, OwnedFd)> {
+        Region::sealed(size, |region| {
+            region.write(0, header).ok()?;
+            Layout::read(region, Host::LINE).ok()?.format(region).ok()
+        })
+    }
+
+    /// What a region begins with, by which another can be laid out like it.
+    pub(crate) fn header(&self) -> io::Result<[u8; HEADER]> {
+        let mut header = [0; HEADER];
+        self.read(0, &mut header).map_err(|_| io::Errno::INVAL)?;
+        Ok(header)
+    }
+
+    fn sealed(
+        size: u32,
+        format: impl FnOnce(&Region) -> Option<()>,
+    ) -> io::Result<(Region, OwnedFd)> {
         let memory =
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        fits(layout)?;
-        rustix::fs::ftruncate(&memory, u64::from(layout.size()))?;
+        rustix::fs::ftruncate(&memory, u64::from(size))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
-        let region = Region(Mapping::new(memory.as_fd(), layout.size(), writable)?, Caches::new());
+        let region = Region(Mapping::new(memory.as_fd(), size, writable)?, Caches::new());
         // What every message needs; the rest is made when there is time, or as it is used.
         region.fill(0);
-        layout.format(&region).map_err(|_| io::Errno::INVAL)?;
+        format(&region).ok_or(io::Errno::INVAL)?;
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
         Ok((region, memory))

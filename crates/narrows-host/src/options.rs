@@ -11,6 +11,7 @@ use rustix::event::epoll;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Node;
+use crate::carrier::Carrier;
 use crate::directory::{Directory, PATIENCE};
 use crate::engine::Engine;
 use crate::error::OpenError;
@@ -36,6 +37,7 @@ pub struct Options {
     allowed: Vec<u32>,
     core: Option<usize>,
     engine: Option<Option<usize>>,
+    carrier: Carrier,
 }
 
 impl Options {
@@ -51,6 +53,7 @@ impl Options {
             allowed: Vec::new(),
             core: None,
             engine: None,
+            carrier: Carrier::default(),
         }
     }
 
@@ -106,6 +109,14 @@ impl Options {
     #[must_use]
     pub fn copy_engine(mut self, core: Option<usize>) -> Options {
         self.engine = Some(core);
+        self
+    }
+
+    /// What carries the links that this node hunts for, instead of memory that both processes map. A node
+    /// that is hunted takes either. Over a stream nodes of the same user link only.
+    #[must_use]
+    pub fn carrier(mut self, carrier: Carrier) -> Options {
+        self.carrier = carrier;
         self
     }
 
@@ -165,6 +176,7 @@ impl Options {
             user: rustix::process::geteuid().as_raw(),
             stand_in: system::stand_in(),
             allowed: self.allowed,
+            carrier: self.carrier,
         };
         let mut rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
         rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;

@@ -22,6 +22,8 @@ const REFUSE: u32 = 2;
 const BYE: u32 = 3;
 const HELLO_BYTES: usize = 64;
 const SHORT_BYTES: usize = 16;
+/// Where a greeting says what carries the link: behind the longest name.
+const CARRIER: usize = 63;
 /// Descriptors that the system lets travel with one packet. There is room for all of them, because
 /// those that there is none for the kernel closes at once, on this thread.
 const MOST: usize = 253;
@@ -33,6 +35,8 @@ pub(crate) struct Hello {
     pub incarnation: u64,
     pub line: u32,
     pub size: u32,
+    /// Whether frames carry the link: the first descriptor is then the end of a stream.
+    pub framed: bool,
 }
 
 /// Why a node does not answer a greeting with its own.
@@ -88,6 +92,9 @@ impl Hello {
         put(&self.size.to_le_bytes());
         put(&(text.len() as u32).to_le_bytes());
         put(text);
+        if let Some(carrier) = packet.get_mut(CARRIER) {
+            *carrier = self.framed.into();
+        }
         packet
     }
 
@@ -100,6 +107,11 @@ impl Hello {
             incarnation: u64::from_le_bytes(incarnation),
             line: word(packet, 12)?,
             size: word(packet, 24)?,
+            framed: match *packet.get(CARRIER)? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            },
         })
     }
 }
@@ -252,7 +264,8 @@ mod tests {
     #[test]
     fn a_greeting_survives_its_packet_and_a_cut_one_is_none() {
         let name = "a-name-of-thirty-one-characters".parse().unwrap();
-        let hello = Hello { name, incarnation: u64::MAX - 1, line: 64, size: 1 << 20 };
+        let hello =
+            Hello { name, incarnation: u64::MAX - 1, line: 64, size: 1 << 20, framed: true };
         let packet = hello.encode();
         assert_eq!(Hello::decode(&packet), Some(hello));
         for cut in 0..packet.len() - 1 {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fd::{AsRawFd as _, BorrowedFd};
 use rustix::io::{self, Errno};
 use rustix::mm::MlockAllFlags;
-use rustix::thread::CpuSet;
+use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Something that the machine refused: the text says what to do about it.
@@ -81,6 +81,13 @@ pub fn real_time(priority: u8) -> Result<(), SystemError> {
         ),
         _ => format!("cannot set real-time priority {priority} (1 to 99): {error}"),
     }))
+}
+
+/// Lets the calling thread run on every core, though the thread that started it is pinned to one.
+pub(crate) fn run_anywhere() {
+    let mut everywhere = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|core| everywhere.set(core));
+    let _ = sched_setaffinity(None, &everywhere);
 }
 
 /// Takes the calling thread's real-time priority away, if it has inherited one.

@@ -6,13 +6,14 @@ use narrows::memory::Layout;
 use narrows::platform::{Connected, Event, HuntError, Lost, Platform};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::{Connection, Rendezvous, Stage, hunt_error, let_go};
 use crate::Host;
 use crate::aio;
 use crate::bell::Bell;
+use crate::carrier::{self, Carried, Parts, Stream};
 use crate::closing::{self, Foreign};
 use crate::memory::{PeerRegion, Region};
 use crate::packet::{self, Hello, Received, Refusal};
@@ -54,7 +55,7 @@ impl Rendezvous {
             return let_go(socket, others);
         }
         let stage = Stage::Stranger(Instant::now());
-        self.connections.insert(key, Connection { socket, stage, others });
+        self.connections.insert(key, Connection { socket, stage, others, carried: None });
         self.hear(key);
         // Only who says nothing at once needs a place to wait, so those cannot keep others out.
         let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
@@ -78,8 +79,12 @@ impl Rendezvous {
         match (&connection.stage, received) {
             (_, Received::Nothing) => {}
             (Stage::Linked { name, .. }, received) => {
-                let reason =
+                let mut reason =
                     if matches!(received, Received::Bye) { Lost::Closed } else { Lost::Died };
+                if let Some(carried) = &connection.carried {
+                    carried.settle();
+                    reason = carried.corrupt().map_or(reason, Lost::Corrupt);
+                }
                 if reason == Lost::Died && !self.dead.iter().any(|(dead, _)| dead == name) {
                     self.dead.push((*name, Instant::now()));
                 }
@@ -123,6 +128,16 @@ impl Rendezvous {
         self.remove(key, false);
     }
 
+    /// Checks a greeting, as far as it concerns every link. Whether its sender is another user.
+    fn check(&self, key: u32, hello: &Hello) -> Result<bool, Refusal> {
+        if hello.line != Host::LINE || hello.size > self.me.largest {
+            return Err(Refusal::Incompatible);
+        }
+        let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
+        let user = socket.and_then(|socket| peer_user(socket).ok()).ok_or(Refusal::Forbidden)?;
+        Ok(!self.me.is_own(user))
+    }
+
     /// Checks and maps what a peer sent.
     fn admit(
         &self,
@@ -131,12 +146,7 @@ impl Rendezvous {
         memory: &Foreign,
         bell: Foreign,
     ) -> Result<(PeerRegion, Bell), Refusal> {
-        if hello.line != Host::LINE || hello.size > self.me.largest {
-            return Err(Refusal::Incompatible);
-        }
-        let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
-        let user = socket.and_then(|socket| peer_user(socket).ok()).ok_or(Refusal::Forbidden)?;
-        let others = !self.me.is_own(user);
+        let others = self.check(key, hello)?;
         if others && aio::available().is_err() {
             return Err(Refusal::Forbidden);
         }
@@ -145,6 +155,31 @@ impl Rendezvous {
         let peer = PeerRegion::new(memory, hello.size).map_err(|unfit| unfit.refusal())?;
         Layout::read(&peer, Host::LINE).map_err(|_| Refusal::Incompatible)?;
         Ok((peer, bell))
+    }
+
+    /// Begins to carry frames over a stream: what the node sees of the peer, and the bell that it rings.
+    fn carry(
+        &mut self,
+        key: u32,
+        hello: &Hello,
+        stream: OwnedFd,
+        (own, bell): (&Region, &Bell),
+    ) -> Result<(PeerRegion, Bell), Refusal> {
+        if self.check(key, hello)? {
+            return Err(Refusal::Forbidden);
+        }
+        let connection = self.connections.get_mut(&key).ok_or(Refusal::Again)?;
+        let again = |_: Errno| Refusal::Again;
+        let parts = Parts {
+            own: own.share(),
+            stream,
+            node: bell.share().map_err(again)?,
+            socket: fcntl_dupfd_cloexec(&connection.socket, 0).map_err(again)?,
+        };
+        let started = Carried::start(parts, hello.size).map_err(again)?;
+        let (carried, seen, ring) = started.ok_or(Refusal::Malformed)?;
+        connection.carried = Some(carried);
+        Ok((seen, ring))
     }
 
     /// Answers a stranger's greeting: the link is up.
@@ -173,11 +208,24 @@ impl Rendezvous {
             }
             self.remove(greeted, false);
         }
-        let (peer, ring) = self.admit(key, hello, &memory, bell)?;
-        let (own, memory, bell) = self.offer(key).map_err(|_| Refusal::Again)?;
+        let admitted = match hello.framed {
+            true => None,
+            false => Some(self.admit(key, hello, &memory, bell)?),
+        };
+        let (own, offered, bell) = self.offer(key).map_err(|_| Refusal::Again)?;
+        let (peer, ring) = match admitted {
+            Some(admitted) => admitted,
+            None => {
+                let stream = Stream::received(memory).ok_or(Refusal::Malformed)?;
+                carrier::introduce(&stream, &own).map_err(|_| Refusal::Again)?;
+                self.carry(key, hello, stream, (&own, &bell))?
+            }
+        };
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        let mine = self.me.hello();
-        let sent = packet::greet(connection.socket.as_fd(), &mine, memory.as_fd(), bell.as_fd());
+        let mine = Hello { framed: hello.framed, ..self.me.hello() };
+        // A peer that shares no memory gets none.
+        let offered = if hello.framed { bell.as_fd() } else { offered.as_fd() };
+        let sent = packet::greet(connection.socket.as_fd(), &mine, offered, bell.as_fd());
         connection.stage = Stage::Linked { name: hello.name, bell };
         if sent.is_err() {
             self.remove(key, false);
@@ -190,13 +238,16 @@ impl Rendezvous {
     /// Takes the answer to this node's greeting: the link is up.
     fn complete(&mut self, key: u32, hello: &Hello, memory: Foreign, bell: Foreign) {
         let Some(mut connection) = self.connections.remove(&key) else { return };
-        let Stage::Greeted { name, own, bell: mine } = connection.stage else { return };
+        let Stage::Greeted { name, own, bell: mine, stream } = connection.stage else { return };
+        let shared = mine.share();
         connection.stage = Stage::Linked { name, bell: mine };
         self.connections.insert(key, connection);
-        let admitted = if hello.name == name {
-            self.admit(key, hello, &memory, bell)
-        } else {
-            Err(Refusal::Incompatible)
+        let fits = hello.name == name && hello.framed == stream.is_some();
+        let admitted = match (stream, shared) {
+            _ if !fits => Err(Refusal::Incompatible),
+            (Some(stream), Ok(bell)) => self.carry(key, hello, stream, (&own, &bell)),
+            (Some(_), Err(_)) => Err(Refusal::Again),
+            (None, _) => self.admit(key, hello, &memory, bell),
         };
         match admitted {
             Ok((peer, ring)) => self.link_up(key, hello, own, peer, ring),
@@ -237,7 +288,8 @@ impl Rendezvous {
         let ends = keys.into_iter().zip([one, other]).zip([a, b]).zip(peers);
         for (((key, socket), (own, _, bell)), (peer, ring)) in ends {
             let stage = Stage::Linked { name: self.me.name, bell };
-            self.connections.insert(key, Connection { socket, stage, others: false });
+            let connection = Connection { socket, stage, others: false, carried: None };
+            self.connections.insert(key, connection);
             self.link_up(key, &hello, own, peer, ring);
         }
         Ok(())

@@ -21,6 +21,7 @@ use rustix::time::Timespec;
 
 use crate::Host;
 use crate::bell::Bell;
+use crate::carrier::{self, Carried, Carrier, Stream};
 use crate::closing;
 use crate::directory::{Bound, Directory, Life};
 use crate::memory::Region;
@@ -66,6 +67,8 @@ pub(crate) struct Identity {
     /// The number that stands for every user who has none here.
     pub stand_in: Option<u32>,
     pub allowed: Vec<u32>,
+    /// What carries the links that it hunts for.
+    pub carrier: Carrier,
 }
 
 impl Identity {
@@ -85,6 +88,7 @@ impl Identity {
             incarnation: self.incarnation,
             line: Host::LINE,
             size: self.layout.size(),
+            framed: false,
         }
     }
 }
@@ -92,8 +96,9 @@ impl Identity {
 enum Stage {
     /// It connected to this node and has said nothing.
     Stranger(Instant),
-    /// This node connected and greeted. What it offered waits for the answer.
-    Greeted { name: Name, own: Region, bell: Bell },
+    /// This node connected and greeted. What it offered waits for the answer; its end of the stream, if
+    /// frames are to carry the link.
+    Greeted { name: Name, own: Region, bell: Bell, stream: Option<OwnedFd> },
     /// A link.
     Linked { name: Name, bell: Bell },
 }
@@ -103,6 +108,8 @@ struct Connection {
     stage: Stage,
     /// Whether the peer is another user's.
     others: bool,
+    /// What carries the link, if that is frames.
+    carried: Option<Carried>,
 }
 
 /// Closes a socket. With it goes what the peer had sent and nobody took: descriptors, perhaps, of
@@ -111,6 +118,16 @@ fn let_go(socket: OwnedFd, others: bool) {
     if others {
         let _ = rustix::net::shutdown(&socket, Shutdown::Both);
         closing::close(socket);
+    }
+}
+
+impl Connection {
+    /// Says that the link ends in order, behind all that was sent over it.
+    fn part(&self) {
+        if let Some(carried) = &self.carried {
+            carried.finish();
+        }
+        packet::part(self.socket.as_fd());
     }
 }
 
@@ -351,7 +368,7 @@ impl Rendezvous {
         let Some(connection) = self.connections.remove(&key) else { return };
         self.filling.retain(|(of, ..)| *of != key);
         if with_word {
-            packet::part(connection.socket.as_fd());
+            connection.part();
         }
         // Not left to closing: the peer has the bell open as well, and a process being started may
         // have inherited the socket.
@@ -462,9 +479,19 @@ impl Rendezvous {
         listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false)
             .map_err(hunt_error)?;
         let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
-        let greeted = packet::greet(socket.as_fd(), &self.me.hello(), memory.as_fd(), bell.as_fd());
-        let stage = Stage::Greeted { name: *name, own, bell };
-        self.connections.insert(key, Connection { socket, stage, others });
+        let stream = match self.me.carrier {
+            Carrier::Memory => None,
+            Carrier::Stream => Some(Stream::pair().map_err(hunt_error)?),
+        };
+        let (stream, theirs) = stream.unzip();
+        if let Some(stream) = &stream {
+            carrier::introduce(stream, &own).map_err(hunt_error)?;
+        }
+        let hello = Hello { framed: stream.is_some(), ..self.me.hello() };
+        let offered = theirs.as_ref().unwrap_or(&memory);
+        let greeted = packet::greet(socket.as_fd(), &hello, offered.as_fd(), bell.as_fd());
+        let stage = Stage::Greeted { name: *name, own, bell, stream };
+        self.connections.insert(key, Connection { socket, stage, others, carried: None });
         match greeted {
             Ok(()) => {
                 for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
@@ -496,7 +523,7 @@ impl Drop for Rendezvous {
             return;
         }
         for connection in std::mem::take(&mut self.connections).into_values() {
-            packet::part(connection.socket.as_fd());
+            connection.part();
             let_go(connection.socket, connection.others);
         }
         self.directory.leave(&self.me.name, &self.bound);
@@ -517,6 +544,7 @@ mod tests {
             user: 1000,
             stand_in: Some(8),
             allowed: vec![7, 8],
+            carrier: Carrier::Memory,
         };
         let let_in: Vec<u32> =
             [0, 7, 8, 9, 999, 1000, u32::MAX].into_iter().filter(|u| me.allows(*u)).collect();

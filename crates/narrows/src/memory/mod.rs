@@ -42,6 +42,8 @@ pub enum Corrupt {
     Control,
     /// A response that nobody asked for.
     Response,
+    /// A frame that makes no sense, where frames carry the link.
+    Frame,
 }
 
 impl core::fmt::Display for Corrupt {
@@ -55,6 +57,7 @@ impl core::fmt::Display for Corrupt {
             Corrupt::Return => "it returned a block that was not lent to it",
             Corrupt::Control => "it sent a control message that makes no sense",
             Corrupt::Response => "it sent a response that nobody had asked for",
+            Corrupt::Frame => "it sent a frame that makes no sense",
         })
     }
 }

@@ -281,6 +281,16 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         acknowledged || wants || self.lanes.iter().any(|lane| lane.tx.must_ring())
     }
 
+    /// Whether the own node has published, given credit for and returned nothing since the last time.
+    /// Behind a full fence after [`Replica::arm`].
+    pub fn is_quiet(&self) -> bool {
+        let line = self.mine.line() / 4;
+        let quiet = |lane: &Lane<O>| lane.waiting(line).is_none() && lane.counts() == lane.told;
+        let counts = self.mine.credit_in(&self.own, Ring::Messages);
+        let returned = counts.is_ok_and(|counts| counts.load_acquire(1) != self.told);
+        !returned && self.lanes.iter().all(quiet)
+    }
+
     /// When this end has to be looked at next though nothing comes and nothing is published.
     pub fn next_look(&self) -> Option<Instant> {
         let beat = self.pulse.heartbeat.map(|every| self.sent + every);
