@@ -30,6 +30,8 @@ pub enum OpenError {
     Directory(PathBuf, Errno),
     /// The process or the system has no descriptor left.
     Descriptors,
+    /// The environment names no carrier.
+    Carrier(String),
     /// The node's thread cannot run on the core it asked for.
     Core(String),
     /// The copy engine's thread did not start.
@@ -115,6 +117,12 @@ impl fmt::Display for OpenError {
             OpenError::Descriptors => f.write_str(
                 "no file descriptor is left: raise the limit with 'ulimit -n', or close some",
             ),
+            OpenError::Carrier(text) => {
+                write!(
+                    f,
+                    "NARROWS_CARRIER is '{text}', which is no carrier: set it to memory or stream"
+                )
+            }
             OpenError::Core(error) => f.write_str(error),
             OpenError::Engine(error) => {
                 write!(f, "the copy engine's thread did not start: {error}")

@@ -37,7 +37,7 @@ pub struct Options {
     allowed: Vec<u32>,
     core: Option<usize>,
     engine: Option<Option<usize>>,
-    carrier: Carrier,
+    carrier: Option<Carrier>,
 }
 
 impl Options {
@@ -53,7 +53,7 @@ impl Options {
             allowed: Vec::new(),
             core: None,
             engine: None,
-            carrier: Carrier::default(),
+            carrier: None,
         }
     }
 
@@ -112,11 +112,12 @@ impl Options {
         self
     }
 
-    /// What carries the links that this node hunts for, instead of memory that both processes map. A node
-    /// that is hunted takes either. Over a stream nodes of the same user link only.
+    /// What carries the links that this node hunts for, instead of what the environment says in
+    /// `NARROWS_CARRIER` (`memory` or `stream`), or else memory that both processes map. A node that is
+    /// hunted takes either. Over a stream nodes of the same user link only.
     #[must_use]
     pub fn carrier(mut self, carrier: Carrier) -> Options {
-        self.carrier = carrier;
+        self.carrier = Some(carrier);
         self
     }
 
@@ -149,6 +150,7 @@ impl Options {
         if let Some(core) = self.core {
             system::pin(core).map_err(|e| OpenError::Core(e.to_string()))?;
         }
+        let carrier = self.carrier.map_or_else(Carrier::of_environment, Ok)?;
         // Now rather than in the middle of the first wait.
         clock::nanos_per_tick();
         let new_set = || {
@@ -176,7 +178,7 @@ impl Options {
             user: rustix::process::geteuid().as_raw(),
             stand_in: system::stand_in(),
             allowed: self.allowed,
-            carrier: self.carrier,
+            carrier,
         };
         let mut rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
         rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;

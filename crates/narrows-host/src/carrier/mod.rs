@@ -25,6 +25,7 @@ use rustix::net::{SendFlags, Shutdown, recv, send, shutdown};
 
 use crate::Host;
 use crate::bell::Bell;
+use crate::error::OpenError;
 use crate::memory::{HEADER, PeerRegion, Region};
 use crate::{clock, sync, system};
 pub(crate) use stream::Stream;
@@ -38,6 +39,18 @@ pub enum Carrier {
     Memory,
     /// Frames over a Unix stream socket.
     Stream,
+}
+
+impl Carrier {
+    /// What the environment says.
+    pub(crate) fn of_environment() -> Result<Carrier, OpenError> {
+        let set = std::env::var_os("NARROWS_CARRIER").filter(|text| !text.is_empty());
+        match set.map(|text| text.to_string_lossy().into_owned()).as_deref() {
+            None | Some("memory") => Ok(Carrier::Memory),
+            Some("stream") => Ok(Carrier::Stream),
+            Some(text) => Err(OpenError::Carrier(text.into())),
+        }
+    }
 }
 
 /// How long a link that ends waits until what was sent has gone, or what came is there.

@@ -88,7 +88,7 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         let payload = len - BLOCK_HEADER;
         let first = self.theirs.places().next().map_or(u32::MAX, |(offset, _)| offset);
         let end = u32::try_from(payload).ok().and_then(|payload| offset.checked_add(payload));
-        if offset < first || !end.is_some_and(|end| end <= self.theirs.size()) {
+        if offset < first || end.is_none_or(|end| end > self.theirs.size()) {
             return Err(Closed::Broken(Broken::Payload));
         }
         let read = frames.read(BLOCK_HEADER, payload, &mut self.replica, offset as usize);
