@@ -207,7 +207,10 @@ impl End {
                 self.node.ring();
             }
         }
-        let came = came?;
+        if came? {
+            // A peer that takes nothing any more may have sent more before.
+            return Ok(());
+        }
         let sent = sent?;
         if finish && sent {
             self.replica.part(&mut self.stream, now);
@@ -215,10 +218,9 @@ impl End {
             self.stream.part();
             return Err(Closed::Here);
         }
-        if came || (!sent && !self.stream.is_waiting()) {
-            return Ok(());
+        if sent || self.stream.is_waiting() {
+            self.sleep();
         }
-        self.sleep();
         Ok(())
     }
 
