@@ -253,7 +253,7 @@ fn whatever_a_liar_sends_ends_its_link_and_no_other() {
         };
         ends[usize::from(matches!(lost, Lost::Corrupt(_)))] += 1;
         assert!(matches!(lost, Lost::Died | Lost::Corrupt(_)), "{lost}");
-        let _ = a.close(link);
+        a.close(link);
         let to = Address { link: honest, port: PORT };
         a.send(PORT, to, payload(round, &mut buffer), Some(PATIENCE)).expect("room");
         assert_eq!(next(&mut b), Some(round));
