@@ -1,10 +1,12 @@
 //! One suite that every driver passes, on every platform: each check runs two nodes that are
 //! linked, the *caller* and the *callee*, each in a thread of control of its own.
 //!
-//! A platform's tests implement [`Rig`] and call [`run`] for every strategy of [`strategies`].
+//! A platform's tests implement [`Rig`] and call [`run`] for every strategy of [`strategies`]. The tests of
+//! a medium of frames implement [`frames::Medium`].
 
 mod calls;
 mod channels;
+pub mod frames;
 mod messages;
 
 use core::time::Duration;

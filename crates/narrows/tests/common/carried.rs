@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::conformance::frames::Faulty;
 use super::connection::Closed;
 use super::connection::replica::{Lane, Pulse, Replica, lanes};
 use super::frames::{Line, line};
@@ -18,7 +19,7 @@ const ROOM: usize = 3;
 
 pub struct End {
     pub replica: Replica<Heap, Box<[Lane<Heap>]>>,
-    pub line: Line<Heap>,
+    pub line: Faulty<Line<Heap>>,
 }
 
 /// Both ends. Each is armed while nothing is carried.
@@ -31,7 +32,7 @@ pub fn formatted(layout: &Layout) -> Heap {
 }
 
 /// An end for a region, and the replica of the peer's.
-pub fn end(own: &Heap, replica: &Heap, pulse: Pulse, line: Line<Heap>) -> End {
+pub fn end(own: &Heap, replica: &Heap, pulse: Pulse, line: Faulty<Line<Heap>>) -> End {
     let lanes = lanes(own, replica, 64).expect("regions").collect::<Result<_, _>>();
     let regions = (own.clone(), replica.clone());
     let replica = Replica::new(regions, lanes.expect("regions"), 64, pulse, NOW);
@@ -43,6 +44,11 @@ impl Carried {
     pub fn new(regions: &[Heap; 2], replicas: &[Heap; 2]) -> Rc<Carried> {
         let (one, other) = line(MTU, ROOM);
         let ends = [(0, one), (1, other)].map(|(at, line)| {
+            let line = {
+                let mut line = Faulty::new(line, at as u32);
+                line.refuses = 3;
+                line
+            };
             let end = end(&regions[at], &replicas[1 - at], Pulse::default(), line);
             end.replica.arm();
             end

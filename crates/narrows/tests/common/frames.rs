@@ -54,6 +54,9 @@ pub struct Line<B = Vec<u8>> {
     pub room: usize,
     /// Whether buffers that were sent stay in use.
     pub holding: bool,
+    receiving: bool,
+    /// Whether its end is told to the other side when it is dropped.
+    pub tells: bool,
 }
 
 /// Both sides.
@@ -66,8 +69,19 @@ pub fn line<B>(mtu: usize, room: usize) -> (Line<B>, Line<B>) {
         mtu,
         room,
         holding: false,
+        receiving: false,
+        tells: false,
     };
     (side(&a, &b), side(&b, &a))
+}
+
+impl<B> Drop for Line<B> {
+    fn drop(&mut self) {
+        if self.tells {
+            self.out.borrow_mut().gone = true;
+            self.into.borrow_mut().gone = true;
+        }
+    }
 }
 
 impl<B: Bytes> Frames for Line<B> {
@@ -106,6 +120,7 @@ impl<B: Bytes> Frames for Line<B> {
         let frame = lane.frames.front().ok_or(none)?;
         let fits = header.len().min(frame.len());
         header[..fits].copy_from_slice(&frame[..fits]);
+        self.receiving = true;
         Ok(frame.len())
     }
 
@@ -116,6 +131,8 @@ impl<B: Bytes> Frames for Line<B> {
     }
 
     fn release(&mut self) {
-        self.into.borrow_mut().frames.pop_front();
+        if std::mem::take(&mut self.receiving) {
+            self.into.borrow_mut().frames.pop_front();
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What several test programs use.
 #![allow(dead_code, unused_imports, reason = "each test file uses its part of it")]
 
-use narrows::{connection, driver, link, memory, platform, span};
+use narrows::{conformance, connection, driver, link, memory, platform, span};
 
 pub mod carried;
 pub mod forge;
