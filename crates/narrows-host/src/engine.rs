@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use narrows::platform::EngineError;
 
-use crate::copy::copy;
 use crate::error::OpenError;
+use crate::memory::copy::copy;
 use crate::memory::{PeerRegion, Region};
 use crate::system;
 

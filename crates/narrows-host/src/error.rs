@@ -72,7 +72,7 @@ impl fmt::Display for OpenError {
                 f,
                 "the layout has lines of {line} bytes, but this host's are {} bytes: make it with \
                  that line size",
-                <crate::Host as narrows::platform::Platform>::LINE
+                crate::memory::LINE
             ),
             OpenError::Taken(path) => write!(
                 f,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use narrows::link::Name;
 use narrows::platform::{
-    EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
+    Connected, EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
 };
 use narrows::span::{Edge, Span};
 use rustix::event::epoll;
@@ -15,15 +15,15 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::bell::Bell;
+use crate::bells::Bell;
+use crate::bells::sets::{Sets, WAKER, is_supervision, listen_to, no_events, wait_for};
 use crate::clock;
 use crate::engine::Engine;
-use crate::memory::{PeerRegion, Region};
-use crate::rendezvous::{News, Rendezvous};
-use crate::sets::{Sets, WAKER, is_supervision, listen_to, no_events, wait_for};
-use crate::sync;
+use crate::memory::sync;
+use crate::memory::words::PeerWords;
+use crate::memory::{LINE, PeerRegion, Region};
+use crate::rendezvous::{Linked, News, Rendezvous};
 use crate::trace::{Stamps, Trace};
-use crate::words::PeerWords;
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
 const LOOK_EVERY: u64 = 1_000_000;
@@ -296,7 +296,7 @@ impl Platform for Host {
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
 
-    const LINE: u32 = 64;
+    const LINE: u32 = LINE;
     const LOOKS: u32 = 100;
 
     fn storage<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
@@ -359,8 +359,13 @@ impl Platform for Host {
                 return None;
             }
         }
-        let next: Option<News> = self.with(|r| r.news.pop_front());
-        next
+        Some(match self.with(|r| r.news.pop_front())? {
+            News::Connected(Linked { key, name, incarnation, own, peer, bell }) => {
+                Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
+            }
+            News::Lost(key, reason) => Ok(Event::Lost { key, reason }),
+            News::Failed(name, why) => Err((name, why)),
+        })
     }
 
     fn close(&self, key: u32) {

@@ -72,40 +72,29 @@
 //! The programs in `examples/` run one idea each between two processes.
 #![deny(unsafe_code)]
 
-mod aio;
 pub mod area;
-mod bell;
-mod caches;
+mod bells;
 mod carrier;
 mod clock;
 mod closing;
-mod copy;
-mod directory;
 mod engine;
 mod error;
 mod host;
-mod idle;
 pub mod linx;
-mod mapping;
 mod memory;
 mod options;
-mod packet;
 mod rendezvous;
-mod sets;
-mod sync;
 pub mod system;
 mod trace;
-mod watch;
-mod words;
 
-pub use bell::Bell;
+pub use bells::Bell;
 pub use carrier::Carrier;
 pub use error::OpenError;
 pub use host::Host;
+pub use memory::words::{OwnWords, PeerWords};
 pub use memory::{PeerRegion, Region};
 pub use options::Options;
 pub use trace::{Record, Trace, stamp_cost};
-pub use words::{OwnWords, PeerWords};
 
 /// A node of the stack on this platform.
 pub type Node = narrows::endpoint::Node<Host>;

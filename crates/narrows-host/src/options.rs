@@ -11,15 +11,15 @@ use rustix::event::epoll;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Node;
+use crate::bells::idle::Idle;
+use crate::bells::sets::Sets;
 use crate::carrier::Carrier;
-use crate::directory::{Directory, PATIENCE};
 use crate::engine::Engine;
 use crate::error::OpenError;
 use crate::host::Host;
-use crate::idle::Idle;
+use crate::rendezvous::directory::{Directory, PATIENCE};
+use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
-use crate::sets::Sets;
-use crate::watch::Ticker;
 use crate::{clock, memory, system};
 
 /// The largest region of a peer's unless more is allowed, in bytes: where an application has all

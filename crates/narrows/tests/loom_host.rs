@@ -10,7 +10,7 @@ mod memory;
 mod models;
 #[path = "loom_memory/word.rs"]
 mod word;
-#[path = "../../narrows-host/src/words.rs"]
+#[path = "../../narrows-host/src/memory/words.rs"]
 #[allow(dead_code, reason = "what only areas of LINX need")]
 mod words;
 

@@ -15,8 +15,8 @@ use rustix::thread::futex;
 
 use super::{BUFFERS, CHAIN, Hand, Shape};
 use crate::Bell;
+use crate::memory::words::{OwnWords, PeerWords};
 use crate::memory::{PeerRegion, Region};
-use crate::words::{OwnWords, PeerWords};
 
 /// Rounds of looking before the engine sleeps.
 const ROUNDS: u32 = 500;

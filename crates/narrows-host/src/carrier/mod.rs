@@ -17,17 +17,16 @@ use narrows::connection::Closed;
 use narrows::connection::replica::{Lane, Pulse, Replica, lanes};
 use narrows::driver::NotSent;
 use narrows::memory::Corrupt;
-use narrows::platform::Platform as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{self, Errno};
 use rustix::net::{SendFlags, Shutdown, recv, send, shutdown};
 
-use crate::Host;
-use crate::bell::Bell;
+use crate::bells::Bell;
 use crate::error::OpenError;
-use crate::memory::{HEADER, PeerRegion, Region};
-use crate::{clock, sync, system};
+use crate::memory::sync;
+use crate::memory::{HEADER, LINE, PeerRegion, Region};
+use crate::{clock, system};
 pub(crate) use stream::Stream;
 
 /// What carries the links that a node makes.
@@ -105,14 +104,14 @@ impl Carried {
         let Ok((replica, memory)) = Region::of_header(&header, size) else { return Ok(None) };
         let seen = PeerRegion::new(rustix::fd::AsFd::as_fd(&memory), size);
         let Ok(seen) = seen else { return Ok(None) };
-        let lanes: Result<Box<[Lane<Region>]>, _> = match lanes(&parts.own, &replica, Host::LINE) {
+        let lanes: Result<Box<[Lane<Region>]>, _> = match lanes(&parts.own, &replica, LINE) {
             Ok(lanes) => lanes.collect(),
             Err(_) => return Ok(None),
         };
         let Ok(lanes) = lanes else { return Ok(None) };
         let regions = (parts.own, replica);
         let now = clock::now();
-        let replica = Replica::new(regions, lanes, Host::LINE, Pulse::default(), now);
+        let replica = Replica::new(regions, lanes, LINE, Pulse::default(), now);
         let Ok(replica) = replica else { return Ok(None) };
         let bell = Bell::new()?;
         let (told, done) = channel();

@@ -12,7 +12,7 @@ use super::Stack;
 use super::core::Core;
 use super::lock::{self, Led, Lock};
 use super::waits::{Awaited, Waits};
-use crate::sets::{Sets, is_supervision, no_events};
+use crate::bells::sets::{Sets, is_supervision, no_events};
 
 /// How long a leader looks before it sleeps, at most. Meanwhile it has the lock.
 const LOOK: Duration = Duration::from_micros(50);

@@ -3,21 +3,20 @@
 use std::time::Instant;
 
 use narrows::memory::Layout;
-use narrows::platform::{Connected, Event, HuntError, Lost, Platform};
+use narrows::platform::{HuntError, Lost};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use super::{Connection, Rendezvous, Stage, hunt_error, let_go};
-use crate::Host;
-use crate::aio;
-use crate::bell::Bell;
+use super::{Connection, Linked, News, Rendezvous, Stage, hunt_error, let_go};
+use crate::bells::Bell;
+use crate::bells::aio;
+use crate::bells::sets::listen_to;
 use crate::carrier::{self, Carried, Parts, Stream};
 use crate::closing::{self, Foreign};
-use crate::memory::{PeerRegion, Region};
-use crate::packet::{self, Hello, Received, Refusal};
-use crate::sets::listen_to;
+use crate::memory::{LINE, PeerRegion, Region, Unfit};
+use crate::rendezvous::packet::{self, Hello, Received, Refusal};
 use crate::system::peer_user;
 
 /// Connections that have not said who they are.
@@ -89,7 +88,7 @@ impl Rendezvous {
                     self.dead.push((*name, Instant::now()));
                 }
                 self.remove(key, false);
-                self.news.push_back(Ok(Event::Lost { key, reason }));
+                self.news.push_back(News::Lost(key, reason));
             }
             (Stage::Stranger(_), Received::Hello(hello, memory, bell)) => {
                 if let Err(why) = self.answer(key, &hello, memory, bell) {
@@ -130,7 +129,7 @@ impl Rendezvous {
 
     /// Checks a greeting, as far as it concerns every link. Whether its sender is another user.
     fn check(&self, key: u32, hello: &Hello) -> Result<bool, Refusal> {
-        if hello.line != Host::LINE || hello.size > self.me.largest {
+        if hello.line != LINE || hello.size > self.me.largest {
             return Err(Refusal::Incompatible);
         }
         let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
@@ -152,8 +151,11 @@ impl Rendezvous {
         }
         let bell = Bell::received(bell, others).ok_or(Refusal::Malformed)?;
         let memory = memory.memory().ok_or(Refusal::Malformed)?;
-        let peer = PeerRegion::new(memory, hello.size).map_err(|unfit| unfit.refusal())?;
-        Layout::read(&peer, Host::LINE).map_err(|_| Refusal::Incompatible)?;
+        let peer = PeerRegion::new(memory, hello.size).map_err(|unfit| match unfit {
+            Unfit::Unsealed => Refusal::Malformed,
+            Unfit::System => Refusal::Again,
+        })?;
+        Layout::read(&peer, LINE).map_err(|_| Refusal::Incompatible)?;
         Ok((peer, bell))
     }
 
@@ -303,13 +305,13 @@ impl Rendezvous {
         if self.connections.get(&key).is_some_and(|connection| !connection.others) {
             self.filling.push_back((key, own.share(), 0));
         }
-        self.news.push_back(Ok(Event::Connected(Connected {
+        self.news.push_back(News::Connected(Linked {
             key,
             name: hello.name,
             incarnation: hello.incarnation,
             own,
             peer,
             bell,
-        })));
+        }));
     }
 }

@@ -3,7 +3,11 @@
 //! Nothing here waits. Everything that can happen is a descriptor in one epoll set, and
 //! [`Rendezvous::turn`] does what has become possible.
 
+pub(crate) mod directory;
 mod handshake;
+mod hunts;
+pub(crate) mod packet;
+pub(crate) mod ticker;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use narrows::link::Name;
 use narrows::memory::Layout;
-use narrows::platform::{Event, HuntError, Platform};
+use narrows::platform::{HuntError, Lost};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
@@ -19,16 +23,15 @@ use rustix::net::Shutdown;
 use rustix::process::{Pid, getpid};
 use rustix::time::Timespec;
 
-use crate::Host;
-use crate::bell::Bell;
-use crate::carrier::{self, Carried, Carrier, Stream};
+use crate::bells::Bell;
+use crate::bells::sets::{SUPERVISION, Sets, listen_to, no_events};
+use crate::carrier::{Carried, Carrier};
 use crate::closing;
-use crate::directory::{Bound, Directory, Life};
-use crate::memory::Region;
-use crate::packet::{self, Hello};
-use crate::sets::{SUPERVISION, Sets, listen_to, no_events};
-use crate::system::peer_user;
-use crate::watch::Ticker;
+use crate::memory::{LINE, PeerRegion, Region};
+use crate::rendezvous::directory::{Bound, Directory, Life};
+use crate::rendezvous::packet::Hello;
+use crate::rendezvous::ticker::Ticker;
+use hunts::Hunt;
 
 /// How long one has to say it.
 const GREETING_TIME: Duration = Duration::from_secs(1);
@@ -39,10 +42,6 @@ const TICK: Duration = Duration::from_millis(20);
 /// The same for a hunt that is younger than [`YOUNG`].
 const QUICK_TICK: Duration = Duration::from_millis(2);
 const YOUNG: Duration = Duration::from_secs(1);
-/// How many names one tick looks for: each costs some microseconds, and the application waits.
-const LOOKS: usize = 16;
-/// How long a hunt rests at most after its peer said *again*: greeting costs milliseconds.
-const LONGEST_REST: Duration = Duration::from_millis(250);
 /// How often a node sees to it that it still has its name.
 const KEEP: Duration = Duration::from_secs(5);
 
@@ -53,8 +52,25 @@ const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
 /// Keys of connections start behind these.
 const FIRST_KEY: u32 = 8;
-/// What a hunt ends with.
-pub(crate) type News = Result<Event<Host>, (Name, HuntError)>;
+/// What the stack is told.
+pub(crate) enum News {
+    /// A link is up.
+    Connected(Linked),
+    /// A link has ended.
+    Lost(u32, Lost),
+    /// A hunt has ended in vain.
+    Failed(Name, HuntError),
+}
+
+/// The halves of a link that is up, as [`narrows::platform::Connected`] has them.
+pub(crate) struct Linked {
+    pub key: u32,
+    pub name: Name,
+    pub incarnation: u64,
+    pub own: Region,
+    pub peer: PeerRegion,
+    pub bell: Bell,
+}
 
 /// Who this node is and whom it lets in.
 pub(crate) struct Identity {
@@ -86,7 +102,7 @@ impl Identity {
         Hello {
             name: self.name,
             incarnation: self.incarnation,
-            line: Host::LINE,
+            line: LINE,
             size: self.layout.size(),
             framed: false,
         }
@@ -129,18 +145,6 @@ impl Connection {
         }
         packet::part(self.socket.as_fd());
     }
-}
-
-struct Hunt {
-    name: Name,
-    since: Instant,
-    /// The connection that waits for an answer.
-    greeted: Option<u32>,
-    /// The life of the peer that it was looked for in last.
-    life: Option<Life>,
-    /// Not looked for again before, and how long it rested the last time.
-    next: Instant,
-    rest: Duration,
 }
 
 /// This node's place among the others of its domain.
@@ -260,46 +264,6 @@ impl Rendezvous {
         }
     }
 
-    pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
-        if self.is_copy() {
-            return Err(hunt_error(Errno::CHILD));
-        }
-        if self.hunts.iter().any(|h| h.name == *name) || self.link_of(name).is_some() {
-            return Ok(());
-        }
-        if *name == self.me.name {
-            return self.link_to_itself().map_err(hunt_error);
-        }
-        let now = Instant::now();
-        let hunt = Hunt {
-            name: *name,
-            since: now,
-            greeted: None,
-            life: None,
-            next: now,
-            rest: Duration::ZERO,
-        };
-        self.hunts.push(hunt);
-        self.adjust();
-        let looked = self.look_for(name);
-        if looked.is_err() {
-            self.hunts.retain(|h| h.name != *name);
-            self.adjust();
-        }
-        looked
-    }
-
-    pub(crate) fn give_up(&mut self, name: &Name) {
-        if !self.is_copy()
-            && let Some(at) = self.hunts.iter().position(|h| h.name == *name)
-        {
-            if let Some(key) = self.hunts.swap_remove(at).greeted {
-                self.remove(key, true);
-            }
-            self.adjust();
-        }
-    }
-
     pub(crate) fn close(&mut self, key: u32) {
         let linked = match self.connections.get(&key) {
             Some(Connection { stage: Stage::Linked { name, .. }, .. }) if !self.is_copy() => {
@@ -316,7 +280,7 @@ impl Rendezvous {
                 self.hear(other);
             }
         }
-        self.news.retain(|n| !matches!(n, Ok(Event::Lost { key: of, .. }) if *of == key));
+        self.news.retain(|n| !matches!(n, News::Lost(of, _) if *of == key));
     }
 
     /// Ticks seldom while there is nothing to wait for.
@@ -415,105 +379,6 @@ impl Rendezvous {
         (self.directory, self.bound) = (directory, bound);
         // Listened to from the next tick on.
         self.deaf = true;
-    }
-
-    /// Looks for some of the names that are hunted, for the others at the next ticks.
-    fn retry(&mut self) {
-        let now = Instant::now();
-        let due = |h: &Hunt| h.greeted.is_none() && h.next <= now;
-        let due = self.hunts.iter().enumerate().filter(|(_, h)| due(h)).take(LOOKS);
-        let (places, names): (Vec<usize>, Vec<Name>) = due.map(|(at, h)| (at, h.name)).unzip();
-        self.hunts.rotate_left(places.last().map_or(0, |last| last + 1));
-        for name in names {
-            if let Err(error) = self.look_for(&name) {
-                self.fail(&name, error);
-            }
-        }
-    }
-
-    /// Leaves a peer alone for a while that has a reason not to link now: twice as long each time.
-    fn put_off(&mut self, name: &Name) {
-        for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
-            hunt.rest = (2 * hunt.rest).clamp(QUICK_TICK, LONGEST_REST);
-            hunt.next = Instant::now() + hunt.rest;
-        }
-    }
-
-    fn fail(&mut self, name: &Name, error: HuntError) {
-        let hunt = self.hunts.iter().find(|h| h.name == *name);
-        if error == HuntError::Incompatible
-            && let Some(life) = hunt.and_then(|h| h.life)
-        {
-            self.incompatible.insert(*name, life);
-        }
-        self.hunts.retain(|h| h.name != *name);
-        self.news.push_back(Err((*name, error)));
-    }
-
-    /// Connects to a node and greets it, if it is there.
-    fn look_for(&mut self, name: &Name) -> Result<(), HuntError> {
-        let life = self.directory.life(name.as_str());
-        match self.incompatible.get(name) {
-            Some(old) if life == Some(*old) => return Err(HuntError::Incompatible),
-            Some(_) => drop(self.incompatible.remove(name)),
-            None => {}
-        }
-        for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
-            hunt.life = life;
-        }
-        let socket = match self.directory.connect(name.as_str()) {
-            Ok(socket) => socket,
-            // Absent, dead, or too busy to be greeted.
-            Err(Errno::NOENT | Errno::CONNREFUSED | Errno::AGAIN | Errno::INTR) => return Ok(()),
-            Err(Errno::ACCESS) if self.directory.is_young(name.as_str()) => return Ok(()),
-            Err(Errno::ACCESS | Errno::PERM) => return Err(HuntError::Forbidden),
-            Err(Errno::PROTOTYPE) => return Err(HuntError::Incompatible),
-            Err(error) => return Err(hunt_error(error)),
-        };
-        let user = peer_user(socket.as_fd()).map_err(hunt_error)?;
-        let others = user != self.me.user;
-        if !self.me.allows(user) {
-            return Err(HuntError::Forbidden);
-        }
-        let key = self.fresh_key();
-        listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false)
-            .map_err(hunt_error)?;
-        let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
-        let stream = match self.me.carrier {
-            Carrier::Memory => None,
-            Carrier::Stream => Some(Stream::pair().map_err(hunt_error)?),
-        };
-        let (stream, theirs) = stream.unzip();
-        if let Some(stream) = &stream {
-            carrier::introduce(stream, &own).map_err(hunt_error)?;
-        }
-        let hello = Hello { framed: stream.is_some(), ..self.me.hello() };
-        let offered = theirs.as_ref().unwrap_or(&memory);
-        let greeted = packet::greet(socket.as_fd(), &hello, offered.as_fd(), bell.as_fd());
-        let stage = Stage::Greeted { name: *name, own, bell, stream };
-        self.connections.insert(key, Connection { socket, stage, others, carried: None });
-        match greeted {
-            Ok(()) => {
-                for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
-                    hunt.greeted = Some(key);
-                }
-                Ok(())
-            }
-            Err(error) => {
-                // It died in between, or refused before it was greeted: its last words tell. The
-                // next look would be refused as soon as this one.
-                if matches!(error, Errno::PIPE | Errno::CONNRESET) {
-                    self.hear(key);
-                }
-                self.remove(key, false);
-                if matches!(error, Errno::PIPE | Errno::CONNRESET | Errno::AGAIN) {
-                    self.put_off(name);
-                    Ok(())
-                } else {
-                    Err(hunt_error(error))
-                }
-            }
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::io::{self, Errno};
 use rustix::net::SocketAddrUnix;
 
 use crate::error::OpenError;
-use crate::packet;
+use crate::rendezvous::packet;
 use crate::system::stand_in;
 
 /// How long the lock is waited for when a node opens.

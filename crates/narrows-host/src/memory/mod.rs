@@ -1,22 +1,26 @@
 //! Regions on a host: sealed memory that its owner writes and a peer maps read-only.
 #![allow(unsafe_code)]
 
+pub(crate) mod caches;
+pub(crate) mod copy;
+pub(crate) mod mapping;
+pub(crate) mod sync;
+pub(crate) mod words;
+
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use narrows::memory::Layout;
-use narrows::platform::{Memory, OutOfRange, OwnMemory, Platform as _};
+use narrows::platform::{Memory, OutOfRange, OwnMemory};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io;
 use rustix::mm::ProtFlags;
 
-use crate::Host;
-use crate::caches::Caches;
-use crate::copy::{LONG, copy, copy_around, copy_in, copy_out};
-use crate::mapping::Mapping;
-use crate::packet::Refusal;
-use crate::words::{OwnWords, PeerWords, Range};
+use crate::memory::caches::Caches;
+use crate::memory::copy::{LONG, copy, copy_around, copy_in, copy_out};
+use crate::memory::mapping::Mapping;
+use crate::memory::words::{OwnWords, PeerWords, Range};
 
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
@@ -25,6 +29,8 @@ const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
+/// Bytes of a cache line, which is a slot.
+pub(crate) const LINE: u32 = 64;
 /// Bytes of what a region begins with: how it is laid out.
 pub(crate) const HEADER: usize = 512;
 
@@ -58,7 +64,7 @@ impl Region {
     pub(crate) fn of_header(header: &[u8; HEADER], size: u32) -> io::Result<(Region, OwnedFd)> {
         Region::sealed(size, |region| {
             region.write(0, header).ok()?;
-            Layout::read(region, Host::LINE).ok()?.format(region).ok()
+            Layout::read(region, LINE).ok()?.format(region).ok()
         })
     }
 
@@ -193,16 +199,6 @@ pub(crate) enum Unfit {
     Unsealed,
     /// The system refused.
     System,
-}
-
-impl Unfit {
-    /// What to tell the peer.
-    pub(crate) fn refusal(&self) -> Refusal {
-        match self {
-            Unfit::Unsealed => Refusal::Malformed,
-            Unfit::System => Refusal::Again,
-        }
-    }
 }
 
 impl From<io::Errno> for Unfit {

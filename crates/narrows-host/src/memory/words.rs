@@ -8,8 +8,8 @@ use std::sync::Arc;
 use narrows::memory::IN_SLOT;
 use narrows::platform::{OutOfRange, Words, WordsMut};
 
-use crate::mapping::Mapping;
-use crate::sync::{self, Ordering, Word, fence};
+use crate::memory::mapping::Mapping;
+use crate::memory::sync::{self, Ordering, Word, fence};
 
 /// A checked range of words and what keeps it mapped.
 pub(crate) struct Range {

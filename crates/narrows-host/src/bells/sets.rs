@@ -5,7 +5,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io;
 use rustix::time::Timespec;
 
-use crate::idle::Idle;
+use crate::bells::idle::Idle;
 
 /// In nanoseconds.
 const MILLISECOND: i64 = 1_000_000;

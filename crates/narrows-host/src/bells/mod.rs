@@ -1,11 +1,14 @@
 //! Doorbells: an event counter that a peer writes and this node sleeps on.
 
+pub(crate) mod aio;
+pub(crate) mod idle;
+pub(crate) mod sets;
+
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io;
 
-use crate::aio;
 use crate::closing::Foreign;
 
 /// A doorbell: the end that is rung, or the one that is slept on.

@@ -5,7 +5,7 @@
 use std::ptr::NonNull;
 pub(crate) use std::sync::atomic::{AtomicU32 as Word, Ordering, fence};
 
-use crate::copy::{copy_in, copy_out, copy_to_slot};
+use crate::memory::copy::{copy_in, copy_out, copy_to_slot};
 
 /// Slots whose lines a writer fetches together, a power of two.
 pub(crate) const TOGETHER: usize = 8;
@@ -31,7 +31,7 @@ pub(crate) unsafe fn read(from: NonNull<Word>, to: &mut [u8]) {
 #[inline(always)]
 pub(crate) unsafe fn first_eight(from: NonNull<Word>) -> [u8; 8] {
     // SAFETY: as the caller says.
-    unsafe { crate::copy::first_eight(from.cast()) }
+    unsafe { crate::memory::copy::first_eight(from.cast()) }
 }
 
 /// Copies payload to memory of this node's own.
