@@ -173,6 +173,12 @@ impl Memory for Region {
 }
 
 impl OwnMemory for Region {
+    unsafe fn slice_mut(&mut self, offset: u32, len: u32) -> Option<&mut [u8]> {
+        let start = self.0.range(offset, len as usize).ok()?;
+        // SAFETY: `range` found that many bytes there, in memory that is writable and stays mapped
+        // while `self` is borrowed; that nothing else touches them the caller vouches for.
+        Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len as usize) })
+    }
     #[inline]
     fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
         let to = self.0.range(offset, from.len())?;
@@ -249,6 +255,13 @@ impl PeerRegion {
 
 impl Memory for PeerRegion {
     type Words = PeerWords;
+
+    unsafe fn slice(&self, offset: u32, len: u32) -> Option<&[u8]> {
+        let start = self.0.range(offset, len as usize).ok()?;
+        // SAFETY: `range` found that many bytes there, in memory that stays mapped while `self` is
+        // borrowed; that nobody writes them the caller vouches for.
+        Some(unsafe { std::slice::from_raw_parts(start.as_ptr(), len as usize) })
+    }
 
     fn size(&self) -> u32 {
         self.0.len

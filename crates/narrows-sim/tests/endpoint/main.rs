@@ -21,6 +21,8 @@ mod common {
 mod calls;
 #[path = "../../../narrows/tests/endpoint/death.rs"]
 mod death;
+#[path = "../../../narrows/tests/endpoint/loans.rs"]
+mod loans;
 #[path = "../../../narrows/tests/endpoint/messages.rs"]
 mod messages;
 #[path = "../../../narrows/tests/endpoint/outstanding.rs"]

@@ -196,7 +196,11 @@ impl<P: Platform> Node<P> {
         self.with_taken(lent, |arrived| reader(arrived))
     }
 
-    fn with_taken<R>(&self, lent: &Lent, f: impl FnOnce(&Arrived<'_, P>) -> R) -> Option<R> {
+    pub(super) fn with_taken<R>(
+        &self,
+        lent: &Lent,
+        f: impl FnOnce(&Arrived<'_, P>) -> R,
+    ) -> Option<R> {
         let link = self.links.at(lent.at.link).filter(|link| link.life == lent.life)?;
         let taken = link.inbox.get(lent.at.entry)?.taken.as_ref()?;
         let port = usize::from(taken.descriptor.target);

@@ -160,6 +160,10 @@ impl<P: Platform> Shared<P> {
     pub fn own(&self) -> &P::Own {
         &self.own
     }
+    /// The own region, to make a payload in.
+    pub(crate) fn own_mut(&mut self) -> &mut P::Own {
+        &mut self.own
+    }
     /// The peer's region.
     pub fn peer(&self) -> &P::Peer {
         &self.peer

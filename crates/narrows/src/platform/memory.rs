@@ -1,4 +1,5 @@
 //! Memory that cores share: words and payload.
+#![allow(unsafe_code)]
 
 /// An access outside the region, or a region too small for what it should hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +116,14 @@ pub trait Memory {
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange>;
     /// Forgets cached copies of a range before it is read. Nothing to do on coherent machines.
     fn invalidate(&self, _offset: u32, _len: u32) {}
+    /// A range as bytes that are read like any other; none if it is not inside the region, or the platform
+    /// has no such memory.
+    ///
+    /// # Safety
+    /// The caller vouches that nobody writes there until the slice ends.
+    unsafe fn slice(&self, _offset: u32, _len: u32) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// A region that this node owns and alone may write.
@@ -135,4 +144,11 @@ pub trait OwnMemory: Memory<Words: WordsMut> {
     /// Writes cached changes of a range back before a peer reads it. Nothing to do on coherent
     /// machines.
     fn clean(&self, _offset: u32, _len: u32) {}
+    /// As [`Memory::slice`], to be written too.
+    ///
+    /// # Safety
+    /// The caller vouches that no other access of this program touches the range until the slice ends.
+    unsafe fn slice_mut(&mut self, _offset: u32, _len: u32) -> Option<&mut [u8]> {
+        None
+    }
 }

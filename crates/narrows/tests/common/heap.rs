@@ -1,4 +1,5 @@
 //! Regions on the heap and a core without a world around it, for tests in one thread.
+#![allow(unsafe_code)]
 
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
@@ -141,6 +142,11 @@ impl Memory for Heap {
         self.range(offset, count as usize * 4)?;
         Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count, next: None })
     }
+    unsafe fn slice(&self, offset: u32, len: u32) -> Option<&[u8]> {
+        let cells = self.range(offset, len as usize).ok()?;
+        // SAFETY: that nobody writes the cells the caller vouches for.
+        Some(unsafe { std::slice::from_raw_parts(cells.as_ptr().cast(), cells.len()) })
+    }
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
         look();
         let from = self.range(offset, to.len())?;
@@ -150,6 +156,14 @@ impl Memory for Heap {
 }
 
 impl OwnMemory for Heap {
+    unsafe fn slice_mut(&mut self, offset: u32, len: u32) -> Option<&mut [u8]> {
+        let cells = self.range(offset, len as usize).ok()?;
+        // SAFETY: a cell may be written by whoever has it, and that nobody else does the caller
+        // vouches for.
+        Some(unsafe {
+            std::slice::from_raw_parts_mut(cells.as_ptr().cast_mut().cast(), cells.len())
+        })
+    }
     fn write(&self, offset: u32, from: &[u8]) -> Result<(), OutOfRange> {
         let to = self.range(offset, from.len())?;
         from.iter().zip(to).for_each(|(from, to)| to.set(*from));

@@ -7,6 +7,7 @@ mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod death;
+mod loans;
 mod messages;
 mod news;
 mod outstanding;

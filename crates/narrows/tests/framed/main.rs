@@ -8,6 +8,8 @@ mod calls;
 mod common;
 #[path = "../endpoint/death.rs"]
 mod death;
+#[path = "../endpoint/loans.rs"]
+mod loans;
 #[path = "../endpoint/messages.rs"]
 mod messages;
 #[path = "../endpoint/news.rs"]
