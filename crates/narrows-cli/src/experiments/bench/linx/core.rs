@@ -284,6 +284,11 @@ impl Letter {
         Letter { peer, address, len, spid }
     }
 
+    /// What has the link handler send what the connection to a core has to send.
+    pub fn nothing(peer: usize) -> Letter {
+        Letter { peer, address: 0, len: 0, spid: 0 }
+    }
+
     pub fn bytes(&self) -> Vec<u8> {
         let words = [self.peer as u32, self.address, self.len as u32, self.spid];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -9,7 +9,7 @@ use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Taken, Unit};
-use super::placement::hand_on;
+use super::placement::{hand_on, hand_over};
 use crate::formats::linx::{Counter, Stack};
 
 /// Frames that the receiver is woken for, at once.
@@ -264,9 +264,13 @@ fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> bool {
 fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Taken) {
     let arrived =
         core.layer(cpu, "connection", Some(Span::Receive), || core.receive(cpu, unit, Some(taken)));
-    if core.setup.counter == Some(Counter::Window) {
+    if core.setup.counter == Some(Counter::Window)
         // The peer may have given signals back.
-        core.transmit(cpu, unit);
+        && !core.transmit(cpu, unit)
+        && !core.setup.driver.acknowledges()
+    {
+        // No interrupt will say when there is room for the others: the link handler looks for it.
+        hand_over(core, cpu, Letter::nothing(peer));
     }
     core.arrived(cpu, peer, unit, arrived);
 }
