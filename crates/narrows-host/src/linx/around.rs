@@ -2,6 +2,7 @@
 
 use narrows::connection::{Refused, Settings, Signal as Travelling};
 use narrows::link::LinkId;
+use narrows::linx::unit::Left;
 use narrows::linx::{Adaption, Spid};
 use narrows::platform::{Instant, Platform};
 
@@ -9,7 +10,7 @@ use super::bare::NAMES;
 use super::driver::Driver;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
-use super::unit::{Manager, Unit};
+use super::unit::{Inner, Manager, Unit};
 use super::waits::{Awaited, Waits};
 use crate::Node;
 
@@ -39,15 +40,15 @@ impl Around {
         }
     }
 
-    /// A link's connection, its driver, and the time.
+    /// A link's unit, its driver, and the time.
     #[inline]
-    pub fn unit(&mut self, link: u16) -> Option<(&mut Manager, Driver<'_>, Instant)> {
+    pub fn unit(&mut self, link: u16) -> Option<(&mut Inner, Driver<'_>, Instant)> {
         let now = self.now();
         let unit = self.units.get_mut(usize::from(link))?.as_mut()?;
-        let numbers = unit.manager.numbers();
-        let Unit { to, flow, manager, naming, current, .. } = unit;
-        let (node, to, flow, mtu) = (&mut self.node, *to, *flow, self.mtu);
-        Some((manager, Driver { node, to, flow, mtu, tag: 0, naming, numbers, current }, now))
+        let Unit { to, flow, inner, naming, .. } = unit;
+        let numbers = inner.connection().numbers();
+        let (node, kept, to, flow, mtu) = (&mut self.node, &mut self.kept, *to, *flow, self.mtu);
+        Some((inner, Driver { node, to, flow, mtu, tag: 0, naming, numbers, kept }, now))
     }
 
     #[inline]
@@ -58,11 +59,11 @@ impl Around {
     /// Says what a connection has to say, and sends what it has queued. What finds no room is said
     /// when there is some.
     pub fn attend(&mut self, link: u16) {
-        let Some((manager, mut driver, now)) = self.unit(link) else { return };
+        let Some((unit, mut driver, now)) = self.unit(link) else { return };
         // What a peer turned out not to take is dropped here; its sender was told that when the
         // connection was up.
-        let said = manager.transmit(&mut driver, now, drop);
-        self.want_room(link, |unit| unit.owes = !said);
+        let left = unit.transmit(&mut driver, now);
+        self.want_room(link, |unit| unit.owes = left != Left::Nothing);
     }
 
     /// Notes who wants room on a link: while anybody does, it ends waits.
@@ -83,30 +84,9 @@ impl Around {
     pub fn give_back(&mut self, link: u16, of: LinkId) {
         let unit = self.units.get_mut(usize::from(link)).and_then(Option::as_mut);
         let Some(unit) = unit.filter(|unit| unit.link == of) else { return };
-        if unit.manager.give_back(1) {
+        if unit.inner.give_back(1) {
             self.attend(link);
         }
-    }
-
-    /// Gives a signal to a connection that queues, if there is one.
-    #[inline(never)]
-    fn queue(
-        &mut self,
-        link: u16,
-        signal: Travelling<Signal>,
-    ) -> Result<(), (Refused, Travelling<Signal>)> {
-        let queued = match self.unit(link) {
-            Some((Manager::Layered(layered), ..)) => {
-                let queued = layered.send(signal);
-                self.attend(link);
-                queued
-            }
-            _ => Err((Refused::Full, signal)),
-        };
-        if let Err((why, signal)) = &queued {
-            self.refused(link, *why, signal.to);
-        }
-        queued
     }
 
     /// Notes that a link did not take a signal.
@@ -166,26 +146,28 @@ impl Adaption for Around {
         link: u16,
         signal: Travelling<Signal>,
     ) -> Result<(), (Refused, Travelling<Signal>)> {
-        let Some((Manager::Flat(flat), mut driver, now)) = self.unit(link) else {
-            return self.queue(link, signal);
+        let Some((unit, mut driver, now)) = self.unit(link) else {
+            return Err((Refused::Full, signal));
         };
-        let Travelling { from, to, len, buffer } = signal;
+        let (from, to) = (signal.from, signal.to);
+        let flat = matches!(unit.connection(), Manager::Flat(_));
         // What link handlers say is not between endpoints.
-        driver.tag = if to == 0 { 0 } else { NAMES };
-        match flat.send(&mut driver, now, Travelling { from, to, len, buffer: &buffer }) {
+        let names = flat && to != 0;
+        driver.tag = if names { NAMES } else { 0 };
+        let sent = unit.send(&mut driver, now, signal);
+        if !flat {
+            self.attend(link);
+        }
+        match &sent {
             Ok(()) => {
-                self.kept = Some(buffer);
                 if let Some(Some(unit)) = self.units.get_mut(usize::from(link))
-                    && to != 0
+                    && names
                 {
                     unit.named = [from, to];
                 }
-                Ok(())
             }
-            Err(why) => {
-                self.refused(link, why, to);
-                Err((why, Travelling { from, to, len, buffer }))
-            }
+            Err((why, _)) => self.refused(link, *why, to),
         }
+        sent
     }
 }

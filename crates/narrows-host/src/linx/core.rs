@@ -6,14 +6,13 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use narrows::connection::Settings;
-use narrows::link::{LinkId, Name};
+use narrows::link::Name;
 use narrows::linx::{Handler, HandlerError, Path, Spid};
 use narrows::notify::Adaptive;
 use narrows::platform::{Instant, Platform};
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::around::Around;
-use super::driver::Frame;
 use super::local::{Local, Queued, Timer};
 use super::signal::Signal;
 use super::waits::Waits;
@@ -40,13 +39,8 @@ pub(super) struct Core {
     pub outbox: VecDeque<(Spid, Spid, Signal)>,
     /// Whether that thread leaves them there.
     pub stopped: bool,
-    /// Frames that the interrupt thread has taken and the receiving one has not; none says that the link
-    /// has ended.
-    pub frames: VecDeque<(u16, LinkId, Option<Frame>)>,
     /// Whether the interrupt thread takes no more of them, as masking the interrupt is on a chip.
     pub masked: bool,
-    /// Whether some that the receiving thread has taken wait for room on another link.
-    pub put_off: bool,
 }
 
 impl Core {
@@ -84,9 +78,7 @@ impl Core {
             marks: 0,
             outbox: VecDeque::new(),
             stopped: false,
-            frames: VecDeque::new(),
             masked: false,
-            put_off: false,
         }
     }
 
@@ -245,7 +237,7 @@ impl Core {
     /// When a connection has to be looked at though nothing comes.
     pub fn next_look(&self) -> Option<Instant> {
         let units = self.around.units.iter().flatten();
-        let next = units.filter_map(|unit| unit.manager.next_look());
+        let next = units.filter_map(|unit| unit.inner.next_look());
         next.min()
     }
 

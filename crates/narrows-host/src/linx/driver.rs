@@ -1,8 +1,9 @@
 //! The driver of frames below a LINX connection: messages of a node of the stack, one frame each.
 
 use narrows::connection::UDATA;
-use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::driver::{NoFrame, NotSent, NotThere};
 use narrows::endpoint::{Address, FlowId, Lent, Message, Port, SendError};
+use narrows::linx::unit::Staged;
 use narrows::memory::{Class, IN_SLOT, Layout, LayoutError};
 use narrows::strategy::Placement;
 
@@ -38,8 +39,50 @@ pub(super) struct Driver<'a> {
     /// See [`bare::complete`].
     pub naming: &'a mut Ends,
     pub numbers: [u16; 2],
-    /// The frame that is being received.
-    pub current: &'a mut Option<Lent>,
+    /// Memory of a signal that was sent, for the next that comes.
+    pub kept: &'a mut Option<Signal>,
+}
+
+/// A frame that was taken off the driver.
+pub(super) enum Frame {
+    /// Where it came.
+    Lent(Lent),
+    /// In memory of its own, as an interrupt thread leaves it, and its tag.
+    Copied(u16, Vec<u8>),
+}
+
+impl Frame {
+    /// Copies a frame.
+    pub fn copy(node: &Node, lent: &Lent) -> Option<Frame> {
+        let mut bytes = vec![0; lent.len];
+        node.read(lent, 0, &mut bytes).ok()?;
+        Some(Frame::Copied(lent.tag, bytes))
+    }
+
+    fn tag(&self) -> u16 {
+        match self {
+            Frame::Lent(lent) => lent.tag,
+            Frame::Copied(tag, _) => *tag,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Frame::Lent(lent) => lent.len,
+            Frame::Copied(_, bytes) => bytes.len(),
+        }
+    }
+
+    fn read(&self, node: &Node, from: usize, to: &mut [u8]) -> Result<(), NotThere> {
+        match self {
+            Frame::Lent(lent) => node.read(lent, from, to).map_err(|_| NotThere),
+            Frame::Copied(_, bytes) => {
+                let end = from.checked_add(to.len()).ok_or(NotThere)?;
+                to.copy_from_slice(bytes.get(from..end).ok_or(NotThere)?);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Bytes of a header that was left out of a frame of this tag.
@@ -76,8 +119,9 @@ impl Driver<'_> {
     }
 }
 
-impl Frames for Driver<'_> {
+impl Staged for Driver<'_> {
     type Buffer = Signal;
+    type Frame = Frame;
 
     fn mtu(&self) -> usize {
         self.mtu
@@ -106,16 +150,21 @@ impl Frames for Driver<'_> {
         self.node.try_send(FRAMES, self.to, message).map_err(not_sent)
     }
 
+    /// All links have one driver: the node takes frames off for them.
+    fn take(&mut self) -> Option<Result<Frame, NoFrame>> {
+        None
+    }
+
     #[inline]
-    fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
-        let lent = self.current.as_ref().ok_or(NoFrame::Empty)?;
-        let (mut first, missing) = ([0; UDATA], left_out(lent.tag));
-        let len = lent.len + missing;
+    fn look(&mut self, frame: &Frame, header: &mut [u8]) -> Result<usize, NoFrame> {
+        let (tag, mut first) = (frame.tag(), [0; UDATA]);
+        let missing = left_out(tag);
+        let len = frame.len() + missing;
         if missing == 0 {
             let there = first.get_mut(..len.min(UDATA)).unwrap_or_default();
-            self.node.read(lent, 0, there).map_err(|_| NoFrame::Gone)?;
+            frame.read(self.node, 0, there).map_err(|_| NoFrame::Gone)?;
         }
-        bare::complete(lent.tag, self.naming, self.numbers, &mut first, len);
+        bare::complete(tag, self.naming, self.numbers, &mut first, len);
         for (to, from) in header.iter_mut().zip(first) {
             *to = from;
         }
@@ -125,85 +174,30 @@ impl Frames for Driver<'_> {
     #[inline]
     fn read(
         &mut self,
+        frame: &Frame,
         from: usize,
         len: usize,
         buffer: &mut Signal,
         at: usize,
     ) -> Result<(), NotThere> {
-        let lent = self.current.as_ref().ok_or(NotThere)?;
-        let from = from.checked_sub(left_out(lent.tag)).ok_or(NotThere)?;
+        let from = from.checked_sub(left_out(frame.tag())).ok_or(NotThere)?;
         let end = at.checked_add(len).ok_or(NotThere)?;
         let to = buffer.bytes_mut().get_mut(at..end).ok_or(NotThere)?;
-        self.node.read(lent, from, to).map_err(|_| NotThere)
+        frame.read(self.node, from, to)
     }
 
     #[inline]
-    fn release(&mut self) {
-        if let Some(lent) = self.current.take() {
+    fn release(&mut self, frame: Frame) {
+        if let Frame::Lent(lent) = frame {
             self.node.release(lent);
         }
     }
-}
 
-/// A frame that the interrupt thread has taken off the driver, in memory of its own, with room for a
-/// header that was left out.
-pub(super) struct Frame {
-    pub tag: u16,
-    pub bytes: Vec<u8>,
-}
-
-impl Frame {
-    /// Copies a frame.
-    pub fn copy(node: &Node, lent: &Lent) -> Option<Frame> {
-        let missing = left_out(lent.tag);
-        let mut bytes = vec![0; missing + lent.len];
-        node.read(lent, 0, bytes.get_mut(missing..)?).ok()?;
-        Some(Frame { tag: lent.tag, bytes })
-    }
-}
-
-/// Such a frame, until it is taken.
-pub(super) struct Copied(pub Option<Frame>);
-
-impl Frames for Copied {
-    type Buffer = Signal;
-
-    fn mtu(&self) -> usize {
-        MTU
+    fn make(&mut self, len: usize) -> Option<Signal> {
+        Signal::raw(len)
     }
 
-    fn try_send(
-        &mut self,
-        _header: &[u8],
-        _payload: Option<(&Signal, usize, usize)>,
-    ) -> Result<(), NotSent> {
-        Err(NotSent::Full)
-    }
-
-    fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
-        let Frame { bytes, .. } = self.0.as_ref().ok_or(NoFrame::Empty)?;
-        for (to, from) in header.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        Ok(bytes.len())
-    }
-
-    fn read(
-        &mut self,
-        from: usize,
-        len: usize,
-        buffer: &mut Signal,
-        at: usize,
-    ) -> Result<(), NotThere> {
-        let Frame { bytes, .. } = self.0.as_ref().ok_or(NotThere)?;
-        let end = from.checked_add(len).ok_or(NotThere)?;
-        let part = bytes.get(from..end).ok_or(NotThere)?;
-        let to = at.checked_add(len).and_then(|end| buffer.bytes_mut().get_mut(at..end));
-        to.ok_or(NotThere)?.copy_from_slice(part);
-        Ok(())
-    }
-
-    fn release(&mut self) {
-        self.0 = None;
+    fn keep(&mut self, signal: Signal) {
+        *self.kept = Some(signal);
     }
 }

@@ -8,7 +8,7 @@ use narrows::strategy::Strategy;
 
 use super::Stack;
 use super::core::Core;
-use super::driver::{Copied, FRAMES, Frame};
+use super::driver::{FRAMES, Frame};
 use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
 use super::unit::{self, Unit};
@@ -63,8 +63,10 @@ impl Core {
         self.around.waits.stir();
         self.handler.remove_link(at);
         if let Some(unit) = self.around.units.get_mut(usize::from(at)).and_then(Option::take) {
-            for lent in unit.current.into_iter().chain(unit.backlog) {
-                self.around.node.release(lent);
+            while let Some(frame) = unit.inner.next() {
+                if let Frame::Lent(lent) = frame {
+                    self.around.node.release(lent);
+                }
             }
             self.around.node.close(unit.link);
         }
@@ -75,7 +77,9 @@ impl Core {
         let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
         if let Some(unit) = unit {
             unit.gone = true;
-            self.drain(at);
+            if self.stack == Stack::Flat {
+                self.drain(at);
+            }
         }
     }
 
@@ -118,7 +122,7 @@ impl Core {
         let Some((at, lent)) = self.next_frame() else { return false };
         let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
         if let Some(unit) = unit {
-            unit.backlog.push_back(lent);
+            unit.put(Frame::Lent(lent));
             self.drain(at);
             let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
             self.held |= unit.is_some_and(Unit::waits);
@@ -141,11 +145,8 @@ impl Core {
                     self.around.node.release(lent);
                     let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|u| u.link == link);
                     let at = self.around.units.iter().position(is).map(|at| at as u16);
-                    match (at, self.stack) {
-                        (Some(at), Stack::Flat) => self.end_behind(at),
-                        // Behind the frames that were taken and not looked at.
-                        (Some(at), Stack::Layered) => self.frames.push_back((at, link, None)),
-                        (None, _) => {}
+                    if let Some(at) = at {
+                        self.end_behind(at);
                     }
                 }
             }
@@ -157,33 +158,37 @@ impl Core {
         loop {
             let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
             let Some(unit) = unit else { return };
-            if unit.current.is_none() {
-                unit.current = unit.backlog.pop_front();
-            }
             if !unit.waits() {
                 if unit.gone {
                     self.lost(at);
                 }
                 return;
             }
-            if !self.take_frame(at, None) {
+            if !self.take_frame(at) {
                 return;
             }
         }
     }
 
-    /// Takes one frame of a link: the one that is current, or one that was copied. False if it has to
-    /// wait.
-    pub fn take_frame(&mut self, at: u16, copied: Option<&mut Copied>) -> bool {
-        let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
-        if let Some(signal) = unit.and_then(|unit| unit.stalled.take()) {
+    /// Has the connection of a link see whether its peer is silent for too long. What waits was heard.
+    fn look_at_time(&mut self, at: u16) {
+        let waits = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+        if waits.is_none_or(Unit::waits) {
+            return;
+        }
+        let Some((unit, mut driver, now)) = self.around.unit(at) else { return };
+        let arrived = unit.receive(&mut driver, now, None);
+        self.arrived(at, arrived);
+    }
+
+    /// Takes the first frame of a link that waits. False if there is none, or it has to wait.
+    pub fn take_frame(&mut self, at: u16) -> bool {
+        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+        if let Some(signal) = unit.and_then(|unit| unit.inner.resume()) {
             return self.pass_on(at, signal);
         }
-        let Some((manager, mut driver, now)) = self.around.unit(at) else { return false };
-        let arrived = match copied {
-            None => manager.receive(&mut driver, now, Signal::raw),
-            Some(copied) => manager.receive(copied, now, Signal::raw),
-        };
+        let Some((unit, mut driver, now)) = self.around.unit(at) else { return false };
+        let arrived = unit.receive(&mut driver, now, unit.next());
         self.arrived(at, arrived)
     }
 
@@ -239,8 +244,8 @@ impl Core {
                 true
             }
             Ok(Taken::Stalled(signal)) => {
-                if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
-                    unit.stalled = Some(signal);
+                if let Some(Some(unit)) = self.around.units.get(usize::from(at)) {
+                    unit.inner.stall(signal);
                     self.held = true;
                 }
                 false
@@ -254,8 +259,8 @@ impl Core {
 
     /// Ends a link whose peer breaks the rules.
     fn end(&mut self, at: u16) {
-        if let Some((manager, ..)) = self.around.unit(at) {
-            manager.close();
+        if let Some((unit, ..)) = self.around.unit(at) {
+            unit.close();
         }
         self.around.attend(at);
         self.lost(at);
@@ -288,11 +293,12 @@ impl Core {
             if owes || timed {
                 self.around.attend(at);
             }
-            if waits {
+            // Layered, the receiver takes what waits.
+            if waits && self.stack == Stack::Flat {
                 self.drain(at);
             }
             if timed {
-                self.take_frame(at, None);
+                self.look_at_time(at);
             }
         }
         self.handler.attend(&mut self.around);
@@ -302,72 +308,50 @@ impl Core {
     /// Takes a frame off the driver to memory of its own, as an interrupt routine does.
     pub fn copy_frame(&mut self) -> bool {
         let Some((at, lent)) = self.next_frame() else { return false };
-        let (frame, link) = (Frame::copy(&self.around.node, &lent), lent.from.link);
+        let frame = Frame::copy(&self.around.node, &lent);
         self.around.node.release(lent);
-        if frame.is_some() {
-            self.frames.push_back((at, link, frame));
+        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
+        if let Some((unit, frame)) = unit.zip(frame) {
+            unit.put(frame);
         }
         true
     }
 
-    /// Puts a frame of a link behind those that wait there.
-    pub fn put_off(&mut self, at: u16, frame: Option<Frame>) {
-        if let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) {
-            unit.put_off.push_back(frame);
-        }
+    /// Frames that wait for nothing but the receiver.
+    pub fn ready(&self) -> usize {
+        self.around.units.iter().flatten().map(Unit::ready).sum()
     }
 
     /// Whether so many frames of a link wait that those of all links have to.
     pub fn is_clogged(&self) -> bool {
-        self.around.units.iter().flatten().any(|unit| unit.put_off.len() >= PUT_OFF)
+        self.around.units.iter().flatten().any(|unit| unit.inner.waiting() >= PUT_OFF)
     }
 
-    /// Takes the frames that were put off, as far as there is room for what they bring. Whether any are
-    /// left.
+    /// Takes the first frame of each link, as far as there is room for what they bring. Whether there
+    /// were any.
     pub fn work_off(&mut self) -> bool {
-        let mut left = false;
+        let mut any = false;
         for at in 0..self.around.units.len() as u16 {
-            while self.work_off_one(at) {}
-            let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-            left |= unit.is_some_and(|unit| !unit.put_off.is_empty());
+            any |= self.work_off_one(at);
         }
-        left
+        any
     }
 
-    /// Takes the next frame of a link that was put off. False if there is none, or it has to wait.
+    /// Takes the first frame of a link. False if there is none, or it has to wait.
     fn work_off_one(&mut self, at: u16) -> bool {
-        let Some(Some(unit)) = self.around.units.get_mut(usize::from(at)) else { return false };
-        if unit.stalled.is_some() {
-            return self.take_frame(at, None);
+        let Some(Some(unit)) = self.around.units.get(usize::from(at)) else { return false };
+        if unit.waits() {
+            return self.take_frame(at);
         }
-        let Some(frame) = unit.put_off.pop_front() else { return false };
-        let Some(mut frame) = frame else {
+        if unit.gone {
             self.lost(at);
-            return false;
-        };
-        let len = frame.bytes.len();
-        if let Some(header) = frame.bytes.first_chunk_mut() {
-            unit.complete(frame.tag, header, len);
         }
-        let mut copied = Copied(Some(frame));
-        let taken = self.take_frame(at, Some(&mut copied));
-        if let (Some(frame), Some(Some(unit))) =
-            (copied.0, self.around.units.get_mut(usize::from(at)))
-        {
-            unit.put_off.push_front(Some(frame));
-        }
-        taken
+        false
     }
 
     /// Whether all that was sent is where its receivers read it, as far as they are there.
     pub fn is_all_sent(&self) -> bool {
-        let queues = |unit: &Unit| !unit.gone && unit.manager.queues();
+        let queues = |unit: &Unit| !unit.gone && unit.inner.queues();
         self.outbox.is_empty() && !self.around.units.iter().flatten().any(queues)
-    }
-
-    /// Whether a link is still the one that a frame came over.
-    pub fn is_current(&self, at: u16, link: LinkId) -> bool {
-        let unit = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
-        unit.is_some_and(|unit| unit.link == link)
     }
 }

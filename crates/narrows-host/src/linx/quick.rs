@@ -99,9 +99,8 @@ impl Core {
         let Some((at, there)) = self.handler.way(to) else { return false };
         let now = self.around.now();
         let unit = self.around.units.get_mut(usize::from(at)).and_then(Option::as_mut);
-        let Some(Unit { manager: Manager::Flat(flat), to, route, named, .. }) = unit else {
-            return false;
-        };
+        let Some(Unit { inner, to, route, named, .. }) = unit else { return false };
+        let Manager::Flat(flat) = inner.connection() else { return false };
         let bytes = signal.bytes();
         if *named != [from.0, there.0] {
             return false;
@@ -157,7 +156,7 @@ impl Core {
         let (at, unit) = units
             .filter_map(|(at, unit)| Some((at, unit.as_mut()?)))
             .find(|(_, unit)| unit.link == received.from.link)?;
-        let Manager::Flat(flat) = &mut unit.manager else { return None };
+        let Manager::Flat(flat) = unit.inner.connection() else { return None };
         let given = given(received.tag).filter(|given| flat.look_bare(received.len, *given))?;
         let [from, to] = unit.naming;
         if to != spid.0 || received.len < NUMBER {
@@ -211,7 +210,7 @@ impl Core {
         if let Some(header) = kept.header_mut() {
             unit.complete(tag, header, len);
         }
-        let Manager::Flat(flat) = &mut unit.manager else { return };
+        let Manager::Flat(flat) = unit.inner.connection() else { return };
         let mut frame = Whole { signal: kept, came: Some(len) };
         let arrived = match flat.receive(&mut frame, now, |_| Some(())) {
             Arrived::Signal(Travelling { from, to, len, buffer: () }) => {

@@ -13,6 +13,7 @@ use narrows::linx::{HandlerError, Spid};
 use super::core::Core;
 use super::shared::{Guard, Shared};
 use super::signal::Signal;
+use super::unit::Unit;
 use super::waits::Awaited;
 
 /// Frames that may wait for the receiving thread: then the driver has to keep them.
@@ -169,30 +170,23 @@ impl Station for Layered<'_> {
     }
 
     fn is_enough(&self, _: usize) -> bool {
-        self.core.frames.len() >= self.most()
+        self.core.ready() >= self.most() || self.core.is_clogged()
     }
 
     fn is_news(&self) -> bool {
-        !self.core.frames.is_empty()
+        self.core.around.units.iter().flatten().any(Unit::has_news)
     }
 
     fn put_together(&mut self) -> bool {
-        let core = &mut *self.core;
-        let next = if core.is_clogged() { None } else { core.frames.pop_front() };
-        let any = next.is_some();
-        if let Some((at, _, frame)) = next.filter(|(at, link, _)| core.is_current(*at, *link)) {
-            core.put_off(at, frame);
-        }
-        core.put_off = core.work_off();
-        any
+        self.core.work_off()
     }
 
     fn is_little(&self) -> bool {
-        self.core.frames.len() < self.most()
+        self.core.ready() < self.most() && !self.core.is_clogged()
     }
 
     fn is_held(&self) -> bool {
-        self.core.put_off
+        self.core.around.units.iter().flatten().any(Unit::waits)
     }
 
     fn next(&mut self) -> Option<Self::Outgoing> {

@@ -1,13 +1,12 @@
-//! A link of a LINX node: its flow, its connection, and the frames that wait.
-
-use std::collections::VecDeque;
+//! A link of a LINX node: its flow and what frames without a header need, around the stack's unit.
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Settings, Signal as Travelling, UDATA};
-use narrows::endpoint::{Address, FlowId, Lent, Route};
+use narrows::connection::{Settings, UDATA};
+use narrows::endpoint::{Address, FlowId, Route};
 use narrows::link::LinkId;
 use narrows::linx::station::Connection;
+use narrows::linx::unit;
 use narrows::platform::Instant;
 
 use super::Stack;
@@ -17,9 +16,14 @@ use super::signal::Signal;
 
 /// Signals that a layered connection queues while there is no room for them.
 const QUEUE: usize = 256;
+/// Frames that there is room for at first.
+const FRAMES: usize = 16;
 
 /// The connection of a link.
 pub(super) type Manager = Connection<Signal, Vec<Waiting<Signal>>>;
+
+/// The stack's unit of a link.
+pub(super) type Inner = unit::Unit<Signal, Frame, Vec<Waiting<Signal>>, Vec<Option<Frame>>>;
 
 /// A connection with nothing sent.
 pub(super) fn manager(stack: Stack, settings: Settings, mtu: usize, now: Instant) -> Manager {
@@ -39,17 +43,10 @@ pub(super) struct Unit {
     pub flow: FlowId,
     /// For frames that fit a slot.
     pub route: Route,
-    pub manager: Manager,
+    pub inner: Inner,
     /// Whom frames without a header are between, of those that were sent and of those that came.
     pub named: Ends,
     pub naming: Ends,
-    /// The frame that is being received, and those behind it that have been taken off the driver.
-    pub current: Option<Lent>,
-    pub backlog: VecDeque<Lent>,
-    /// A signal for another link that has no room.
-    pub stalled: Option<Travelling<Signal>>,
-    /// Frames of a layered node's link that wait behind that one; none says that the link has ended.
-    pub put_off: VecDeque<Option<Frame>>,
     /// Whether the peer is gone: the link ends behind what waits.
     pub gone: bool,
     /// Whether the connection has something to say that had no room.
@@ -65,13 +62,9 @@ impl Unit {
             to,
             flow,
             route: Route::NONE,
-            manager,
+            inner: Inner::new(manager, Vec::new()),
             named: [0; 2],
             naming: [0; 2],
-            current: None,
-            backlog: VecDeque::new(),
-            stalled: None,
-            put_off: VecDeque::new(),
             gone: false,
             owes: false,
             senders: 0,
@@ -80,11 +73,32 @@ impl Unit {
 
     /// Completes a frame that is taken next.
     pub fn complete(&mut self, tag: u16, header: &mut [u8; UDATA], len: usize) {
-        bare::complete(tag, &mut self.naming, self.manager.numbers(), header, len);
+        let numbers = self.inner.connection().numbers();
+        bare::complete(tag, &mut self.naming, numbers, header, len);
+    }
+
+    /// Has a frame that was taken off the driver wait behind the others.
+    pub fn put(&self, frame: Frame) {
+        if let Err(frame) = self.inner.put(frame) {
+            let more = (self.inner.waiting() * 2).max(FRAMES);
+            let _ = self.inner.move_to((0..more).map(|_| None).collect());
+            // There is room.
+            let _ = self.inner.put(frame);
+        }
     }
 
     /// Whether frames that were taken off the driver wait.
     pub fn waits(&self) -> bool {
-        self.stalled.is_some() || self.current.is_some() || !self.backlog.is_empty()
+        self.inner.is_stalled() || self.inner.waiting() > 0
+    }
+
+    /// Frames that wait for nothing but the receiver.
+    pub fn ready(&self) -> usize {
+        if self.inner.is_stalled() { 0 } else { self.inner.waiting() }
+    }
+
+    /// Whether there is work for the receiver.
+    pub fn has_news(&self) -> bool {
+        self.ready() > 0 || (self.gone && !self.waits())
     }
 }

@@ -22,6 +22,7 @@ mod links;
 mod paths;
 mod signals;
 pub mod station;
+pub mod unit;
 mod words;
 
 pub use addresses::Spid;

@@ -10,16 +10,18 @@ use narrows::connection::{Arrived, Refused, Settings, Signal};
 use narrows::driver::area::Copies;
 use narrows::link::Name;
 use narrows::linx::station::Connection;
+use narrows::linx::unit::{self, Left};
 use narrows::platform::{Connected, Event, Instant, Platform};
 use narrows_host::Host;
-use narrows_host::area::{Block, Hand, Shape, Unit};
+use narrows_host::area::{Block, Shape, Unit};
 
 use super::way::Way;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::driver::{Driver, Taken, acknowledges};
 
-/// Places of a connection's queue.
+/// Places of a connection's queue, and of that of the frames that wait for it.
 const QUEUE: usize = 128;
+const FRAMES: usize = 1024;
 /// Buffers for frames that were copied off the area and not looked at.
 const BUFFERS: usize = 16;
 /// Signals that a window lets through.
@@ -52,18 +54,8 @@ pub struct Letter {
 
 /// What is between this node and another.
 struct Side {
-    unit: Unit,
-    driver: Driver<Hand>,
-    link: Link,
-    /// A frame was sent and its acknowledgement has not been seen.
-    awaits: bool,
-    /// Signals that were sent and may still be read.
-    held: Vec<Block>,
-    /// Frames that wait for the connection's receiver, and buffers for more.
-    taken: VecDeque<Taken<Block>>,
-    buffers: Vec<Block>,
-    /// Whether there was no buffer for the next frame.
-    stalled: bool,
+    way: Way,
+    unit: unit::Unit<Block, Taken<Block>, Vec<Waiting<Block>>, Vec<Option<Taken<Block>>>>,
     /// Whether the connection has something to say that had no room.
     owes: bool,
     gone: bool,
@@ -97,7 +89,7 @@ impl Station {
             match event {
                 Ok(Event::Connected(link)) => fits &= self.connected(host, link).is_some(),
                 Ok(Event::Lost { key, .. }) => {
-                    let of = |side: &&mut Side| side.unit.key == key;
+                    let of = |side: &&mut Side| side.way.memory.key == key;
                     self.sides.iter_mut().filter(of).for_each(|side| side.gone = true);
                 }
                 Err(_) => fits = false,
@@ -108,17 +100,17 @@ impl Station {
 
     fn connected(&mut self, host: &Host, link: Connected<Host>) -> Option<()> {
         let Setup { driver, stack, counter, shape } = self.setup;
-        let mut unit = Unit::new(shape, link)?;
+        let mut memory = Unit::new(shape, link)?;
         let acknowledges = acknowledges(driver);
         let driver = match driver {
             DriverName::ShmAck | DriverName::ShmNoack => {
-                Driver::Copied(unit.copied(Copies::Both, acknowledges).ok()?)
+                Driver::Copied(memory.copied(Copies::Both, acknowledges).ok()?)
             }
             DriverName::SingleCopy => {
-                Driver::Copied(unit.copied(Copies::Receiver, acknowledges).ok()?)
+                Driver::Copied(memory.copied(Copies::Receiver, acknowledges).ok()?)
             }
             DriverName::DmaAck | DriverName::DmaNoack => {
-                Driver::Gathered(unit.gathered(host, acknowledges).ok()?)
+                Driver::Gathered(memory.gathered(host, acknowledges).ok()?)
             }
         };
         let window = if counter == Some(Counter::Window) { NARROW } else { WIDE };
@@ -131,21 +123,12 @@ impl Station {
             Stack::Flat => Link::Flat(Flattened::new(settings, driver.mtu(), NOW)),
         };
         let buffers = match stack {
-            Stack::Layered => (0..BUFFERS).filter_map(|_| unit.make()).collect(),
+            Stack::Layered => (0..BUFFERS).filter_map(|_| memory.make()).collect(),
             Stack::Flat => Vec::new(),
         };
-        self.sides.push(Side {
-            unit,
-            driver,
-            link,
-            awaits: false,
-            held: Vec::new(),
-            taken: VecDeque::new(),
-            buffers,
-            stalled: false,
-            owes: false,
-            gone: false,
-        });
+        let way = Way { memory, driver, stack, buffers, held: Vec::new(), awaits: false };
+        let unit = unit::Unit::new(link, (0..FRAMES).map(|_| None).collect());
+        self.sides.push(Side { way, unit, owes: false, gone: false });
         let new = self.sides.len() - 1;
         self.transmit(new);
         Some(())
@@ -153,39 +136,41 @@ impl Station {
 
     /// The unit to a node of this name, if it is linked.
     pub fn find(&self, name: &Name) -> Option<usize> {
-        self.sides.iter().position(|side| side.unit.name == *name)
+        self.sides.iter().position(|side| side.way.memory.name == *name)
     }
 
     /// Whether who has no room has to look for it, as nobody rings when there is.
     pub fn must_look(&self) -> bool {
-        !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.awaits)
+        !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.way.awaits)
     }
 
     /// Whether something waits that nobody will ring for: what a connection has to say, frames for which
     /// there was no buffer, signals that are read after their frames were acknowledged.
     pub fn owes(&self) -> bool {
-        self.sides.iter().any(|side| side.owes || side.stalled || !side.held.is_empty())
+        self.sides
+            .iter()
+            .any(|side| side.owes || side.unit.is_starved() || !side.way.held.is_empty())
     }
 
     /// A signal to be filled, if there is memory.
     pub fn make(&mut self, peer: usize, len: usize, id: u32) -> Option<Letter> {
-        let block = self.sides.get_mut(peer)?.unit.make()?;
+        let block = self.sides.get_mut(peer)?.way.memory.make()?;
         Some(Letter { peer, block, len, id })
     }
 
     pub fn write(&self, letter: &Letter, at: usize, from: &[u8]) -> Option<()> {
-        self.sides.get(letter.peer)?.unit.write(&letter.block, at, from).ok()
+        self.sides.get(letter.peer)?.way.memory.write(&letter.block, at, from).ok()
     }
 
     pub fn read(&self, letter: &Letter, at: usize, to: &mut [u8]) -> Option<()> {
-        self.sides.get(letter.peer)?.unit.read(&letter.block, at, to).ok()
+        self.sides.get(letter.peer)?.way.memory.read(&letter.block, at, to).ok()
     }
 
     /// Notes that the application has used a signal up.
     pub fn used(&mut self, letter: Letter) {
         let Some(side) = self.sides.get_mut(letter.peer) else { return };
-        side.unit.give(letter.block);
-        if side.link.give_back(1) {
+        side.way.memory.give(letter.block);
+        if side.unit.give_back(1) {
             self.transmit(letter.peer);
         }
     }
@@ -198,32 +183,17 @@ impl Station {
         };
         let Letter { block, len, id, .. } = letter;
         let back = |block| Attempt::Full(Letter { peer, block, len, id });
-        let (from, to) = (id, 1);
-        let Side { driver, link, awaits, held, .. } = side;
-        match link {
-            Link::Layered(link) => match link.send(Signal { from, to, len, buffer: block }) {
-                Ok(()) => {
-                    self.transmit(peer);
-                    Attempt::Sent
-                }
-                Err((Refused::Full, signal)) => {
-                    self.transmit(peer);
-                    back(signal.buffer)
-                }
-                Err(_) => Attempt::Failed,
-            },
-            Link::Flat(link) => {
-                let mut way = Way { driver, awaits, taken: None };
-                match link.send(&mut way, NOW, Signal { from, to, len, buffer: &block }) {
-                    Ok(()) => {
-                        held.push(block);
-                        side.reclaim();
-                        Attempt::Sent
-                    }
-                    Err(Refused::Full) => back(block),
-                    Err(_) => Attempt::Failed,
-                }
+        let signal = Signal { from: id, to: 1, len, buffer: block };
+        match side.unit.send(&mut side.way, NOW, signal) {
+            Ok(()) => {
+                self.transmit(peer);
+                Attempt::Sent
             }
+            Err((Refused::Full, signal)) => {
+                self.transmit(peer);
+                back(signal.buffer)
+            }
+            Err(_) => Attempt::Failed,
         }
     }
 
@@ -231,12 +201,9 @@ impl Station {
     /// interrupt will see to.
     pub fn transmit(&mut self, peer: usize) -> bool {
         let Some(side) = self.sides.get_mut(peer).filter(|side| !side.gone) else { return true };
-        let Side { driver, link, awaits, held, .. } = side;
-        let mut way = Way { driver, awaits, taken: None };
-        let all = link.transmit(&mut way, NOW, |signal| held.push(signal.buffer));
-        side.reclaim();
-        let told = self.setup.driver.acknowledges() && side.awaits;
-        side.owes = !(all || told);
+        let left = side.unit.transmit(&mut side.way, NOW);
+        let told = self.setup.driver.acknowledges() && side.way.awaits;
+        side.owes = left != Left::Nothing && !told;
         !side.owes
     }
 
@@ -244,8 +211,8 @@ impl Station {
     pub fn acknowledge(&mut self) {
         for peer in 0..self.sides.len() {
             let Some(side) = self.sides.get_mut(peer) else { break };
-            if side.awaits && side.driver.acknowledged() {
-                side.awaits = false;
+            if side.way.awaits && side.way.driver.acknowledged() {
+                side.way.awaits = false;
             }
             self.transmit(peer);
         }
@@ -260,22 +227,11 @@ impl Station {
     /// come, false if there is no memory for it.
     pub fn take(&mut self, peer: usize) -> Option<bool> {
         let side = self.sides.get_mut(peer)?;
-        side.stalled = false;
-        if !side.driver.look() {
-            return None;
-        }
-        match self.setup.stack {
-            Stack::Layered => {
-                let taken = side.driver.detach(&mut side.buffers).ok();
-                side.stalled = taken.is_none();
-                side.taken.extend(taken);
-                Some(!side.stalled)
-            }
-            Stack::Flat => {
-                let taken = side.driver.straight()?;
-                Some(self.arrived(peer, taken))
-            }
-        }
+        let taken = side.unit.take(&mut side.way)?;
+        Some(match self.setup.stack {
+            Stack::Layered => taken,
+            Stack::Flat => taken && self.arrived(peer),
+        })
     }
 
     /// Does an interrupt routine's work where all layers run in the caller.
@@ -293,10 +249,9 @@ impl Station {
     /// Does the connection's receiver's work on one frame that was taken off. False if there is none, or
     /// it has to wait.
     pub fn work_off(&mut self) -> bool {
-        let mut sides = self.sides.iter_mut().enumerate();
-        let next = sides.find_map(|(peer, side)| Some((peer, side.taken.pop_front()?)));
-        let Some((peer, taken)) = next else { return false };
-        let took = self.arrived(peer, taken);
+        let mut sides = self.sides.iter().enumerate();
+        let Some((peer, _)) = sides.find(|(_, side)| side.unit.waiting() > 0) else { return false };
+        let took = self.arrived(peer);
         // The peer may have given signals back.
         self.transmit(peer);
         took
@@ -305,51 +260,32 @@ impl Station {
     /// Whether so many frames of a unit wait that interrupts are to be masked.
     pub fn is_enough(&self, peer: usize) -> bool {
         let masks = self.setup.counter == Some(Counter::Mask);
-        masks && self.sides.get(peer).is_some_and(|side| side.taken.len() >= MOST_WAITING)
+        masks && self.sides.get(peer).is_some_and(|side| side.unit.waiting() >= MOST_WAITING)
     }
 
     /// How many frames wait for the connection's receiver.
     pub fn waiting(&self) -> usize {
-        self.sides.iter().map(|side| side.taken.len()).sum()
+        self.sides.iter().map(|side| side.unit.waiting()).sum()
     }
 
     /// Whether the interrupt routine left frames that it could take now.
     pub fn stalled(&self) -> bool {
-        let few = |side: &Side| side.taken.len() <= 1 && (!side.buffers.is_empty());
-        let gathered = |side: &Side| matches!(side.driver, Driver::Gathered(_));
-        self.sides.iter().any(|side| side.stalled && (few(side) || gathered(side)))
+        let few = |side: &Side| side.unit.waiting() <= 1 && !side.way.buffers.is_empty();
+        let gathered = |side: &Side| matches!(side.way.driver, Driver::Gathered(_));
+        self.sides.iter().any(|side| side.unit.is_starved() && (few(side) || gathered(side)))
     }
 
-    /// A frame goes up. False if there is no memory for it.
-    fn arrived(&mut self, peer: usize, taken: Taken<Block>) -> bool {
+    /// The first frame that waits goes up. False if there is no memory for it.
+    fn arrived(&mut self, peer: usize) -> bool {
         let Some(side) = self.sides.get_mut(peer) else { return false };
-        let there = taken.there;
-        let Side { unit, driver, link, awaits, buffers, .. } = side;
-        let mut way = Way { driver, awaits, taken: Some((taken, buffers)) };
-        let arrived = link.receive(&mut way, NOW, |_| unit.make());
-        // No memory for it: it is the next again.
-        let left = way.taken.take().map(|(taken, _)| taken);
-        let took = left.is_none();
-        if let Some(taken) = left.filter(|_| !there) {
-            side.taken.push_front(taken);
-        }
-        match arrived {
+        let (waited, taken) = (side.unit.waiting(), side.unit.next());
+        match side.unit.receive(&mut side.way, NOW, taken) {
             Arrived::Signal(Signal { from, len, buffer, .. }) => {
                 self.inbox.push_back(Letter { peer, block: buffer, len, id: from });
             }
             Arrived::Down(_) => side.gone = true,
             _ => {}
         }
-        took
-    }
-}
-
-impl Side {
-    /// Gives the memory of signals back that nobody reads any more.
-    fn reclaim(&mut self) {
-        if !self.held.is_empty() && !self.driver.holds() {
-            let unit = &mut self.unit;
-            self.held.drain(..).for_each(|block| unit.give(block));
-        }
+        side.unit.waiting() < waited
     }
 }

@@ -1,9 +1,10 @@
-//! The frames of a unit as a connection sees them.
+//! A link's memory and driver as its unit sees them.
 
-use narrows::driver::area::Mover;
-use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
-use narrows_host::area::{Block, Hand};
+use narrows::driver::{NoFrame, NotSent, NotThere};
+use narrows::linx::unit::Staged;
+use narrows_host::area::{Block, Hand, Unit};
 
+use crate::formats::linx::Stack;
 use crate::rig::linx::driver::{Carrier, Driver, Taken};
 
 impl Carrier for Hand {
@@ -17,16 +18,22 @@ impl Carrier for Hand {
     }
 }
 
-/// The frames of a unit as its connection sees them in one call.
-pub struct Way<'a> {
-    pub driver: &'a mut Driver<Hand>,
-    pub awaits: &'a mut bool,
-    /// The frame that has come, and where its buffer goes.
-    pub taken: Option<(Taken<Block>, &'a mut Vec<Block>)>,
+/// What the unit of a link goes by.
+pub(crate) struct Way {
+    pub memory: Unit,
+    pub driver: Driver<Hand>,
+    pub stack: Stack,
+    /// Buffers for frames that are taken off.
+    pub buffers: Vec<Block>,
+    /// Signals that were sent and may still be read.
+    pub held: Vec<Block>,
+    /// A frame was sent and its acknowledgement has not been seen.
+    pub awaits: bool,
 }
 
-impl Frames for Way<'_> {
-    type Buffer = <Hand as Mover>::Buffer;
+impl Staged for Way {
+    type Buffer = Block;
+    type Frame = Taken<Block>;
 
     fn mtu(&self) -> usize {
         self.driver.mtu()
@@ -38,35 +45,59 @@ impl Frames for Way<'_> {
         payload: Option<(&Block, usize, usize)>,
     ) -> Result<(), NotSent> {
         self.driver.send(header, payload)?;
-        *self.awaits = true;
+        self.awaits = true;
         Ok(())
     }
 
-    fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
-        self.taken.as_ref().map(|(taken, _)| taken.frame.peek(header)).ok_or(NoFrame::Empty)
+    fn take(&mut self) -> Option<Result<Taken<Block>, NoFrame>> {
+        if !self.driver.look() {
+            return None;
+        }
+        match self.stack {
+            Stack::Layered => Some(self.driver.detach(&mut self.buffers)),
+            Stack::Flat => self.driver.straight().map(Ok),
+        }
+    }
+
+    fn look(&mut self, taken: &Taken<Block>, header: &mut [u8]) -> Result<usize, NoFrame> {
+        Ok(taken.frame.peek(header))
     }
 
     fn read(
         &mut self,
+        taken: &Taken<Block>,
         from: usize,
         len: usize,
         buffer: &mut Block,
         at: usize,
     ) -> Result<(), NotThere> {
-        let (taken, _) = self.taken.as_ref().ok_or(NotThere)?;
         if taken.there {
             return self.driver.read(from, len, buffer, at);
         }
         self.driver.collect(taken, from, len, buffer, at)
     }
 
-    fn release(&mut self) {
-        let Some((taken, buffers)) = self.taken.take() else { return };
+    fn release(&mut self, taken: Taken<Block>) {
         if taken.there {
             return self.driver.release();
         }
         self.driver.collected();
         self.driver.give_back(&taken);
-        buffers.extend(taken.buffer);
+        self.buffers.extend(taken.buffer);
+    }
+
+    fn make(&mut self, _: usize) -> Option<Block> {
+        self.memory.make()
+    }
+
+    fn keep(&mut self, signal: Block) {
+        self.held.push(signal);
+    }
+
+    fn reclaim(&mut self) {
+        if !self.held.is_empty() && !self.driver.holds() {
+            let memory = &mut self.memory;
+            self.held.drain(..).for_each(|block| memory.give(block));
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! A core with LINX on it: its units, its pool, and who runs what.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use narrows::connection::Settings;
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Settings};
-use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
+use narrows::driver::{NoFrame, NotSent, NotThere};
 use narrows::linx::station::Connection;
+use narrows::linx::unit::{self, Left, Staged};
 use narrows::platform::{Instant, Platform};
 use narrows::span::{Edge, Span};
 use narrows_sim::cpu::{Cpu, Hands, Stretch};
@@ -29,8 +30,9 @@ pub(super) struct Setup {
     pub counter: Option<Counter>,
 }
 
-/// Places of a connection's queue.
+/// Places of a connection's queue, and of that of the frames that wait for it.
 const QUEUE: usize = 128;
+const FRAMES: usize = 1024;
 /// Signals that a window lets through: as many as anything sends, or few.
 const WIDE: u16 = 1024;
 const NARROW: u16 = 8;
@@ -39,7 +41,7 @@ const NARROW: u16 = 8;
 pub(super) type Taken = AnyTaken<Stretch>;
 
 /// A connection, by where its layers run.
-pub(super) type Link = Connection<Stretch, Vec<Waiting<Stretch>>>;
+type Link = Connection<Stretch, Vec<Waiting<Stretch>>>;
 
 /// One end of a connection to another core. What sends and what receives are apart, so that a service
 /// routine can do the one while a process is in the middle of the other.
@@ -48,20 +50,13 @@ pub(super) struct Unit {
     pub receives: RefCell<Driver<Hand>>,
     /// What copies frames that were taken off.
     pub collects: RefCell<Driver<Hand>>,
-    pub link: RefCell<Link>,
-    /// Frames that wait for the connection's receiver, and buffers for more.
-    pub taken: RefCell<VecDeque<Taken>>,
+    /// Buffers for frames that are taken off.
     pub buffers: RefCell<Vec<Stretch>>,
+    /// Signals that were sent and may still be read.
+    pub held: RefCell<Vec<Stretch>>,
     /// A frame was sent and its acknowledgement has not been seen.
     pub awaits: Cell<bool>,
-    /// Signals that were sent and may still be read, where the connection does not keep them.
-    pub held: RefCell<Vec<Stretch>>,
-    /// A frame has come for which there was no buffer.
-    pub stalled: Cell<bool>,
-    /// The driver had no room the last time.
-    pub refused: Cell<bool>,
-    /// The acknowledgement came while the connection was busy.
-    pub again: Cell<bool>,
+    pub unit: unit::Unit<Stretch, Taken, Vec<Waiting<Stretch>>, Vec<Option<Taken>>>,
 }
 
 /// A core.
@@ -122,14 +117,10 @@ impl Core {
                 sends: RefCell::new(sends),
                 receives: RefCell::new(end()?),
                 collects: RefCell::new(end()?),
-                link: RefCell::new(link),
-                taken: RefCell::default(),
                 buffers: RefCell::new(Driver::buffers(map, ends, &hands)),
-                awaits: Cell::new(false),
                 held: RefCell::default(),
-                stalled: Cell::new(false),
-                refused: Cell::new(false),
-                again: Cell::new(false),
+                awaits: Cell::new(false),
+                unit: unit::Unit::new(link, (0..FRAMES).map(|_| None).collect()),
             }));
         }
         Some(Core {
@@ -186,40 +177,17 @@ impl Core {
 
     /// Sends what the connection of a unit has to send. False if the driver had no room for it.
     pub fn transmit(&self, cpu: &Cpu, unit: &Unit) -> bool {
-        loop {
-            let Ok(mut link) = unit.link.try_borrow_mut() else {
-                unit.again.set(true);
-                return true;
-            };
-            unit.again.set(false);
-            unit.refused.set(false);
-            self.reclaim(unit);
-            let mut way = self.way(cpu, unit);
-            link.transmit(&mut way, Instant(0), |signal| self.keep(unit, signal.buffer));
-            drop(link);
-            if !unit.again.get() {
-                return !unit.refused.get();
-            }
-        }
+        unit.unit.transmit(&mut self.way(cpu, unit), Instant(0)) != Left::Room
     }
 
-    /// Takes one frame that has come, from the unit's queue if the service routine has put it there.
-    pub fn receive(&self, cpu: &Cpu, unit: &Unit, taken: Option<Taken>) -> Arrived<Stretch> {
-        let make = |_: usize| self.pool.take(&self.hands);
-        let mut link = unit.link.borrow_mut();
-        let mut way = Way { core: self, cpu, unit, taken };
-        let arrived = link.receive(&mut way, Instant(0), make);
-        drop(link);
-        if unit.again.get() {
-            self.transmit(cpu, unit);
+    /// Whether the frame that was sent last has been acknowledged. Said once.
+    pub fn acknowledged(&self, unit: &Unit) -> bool {
+        let asks = self.setup.driver.acknowledges() && unit.awaits.get();
+        let acknowledged = asks && unit.sends.try_borrow().is_ok_and(|sends| sends.acknowledged());
+        if acknowledged {
+            unit.awaits.set(false);
         }
-        arrived
-    }
-
-    /// Keeps a signal that was sent for as long as it may be read.
-    fn keep(&self, unit: &Unit, signal: Stretch) {
-        unit.held.borrow_mut().push(signal);
-        self.reclaim(unit);
+        acknowledged
     }
 
     /// Gives the buffers of signals back that nobody reads any more.
@@ -233,9 +201,9 @@ impl Core {
         }
     }
 
-    /// The frames of a unit, for sending.
+    /// The driver of a unit.
     pub fn way<'a>(&'a self, cpu: &'a Cpu, unit: &'a Unit) -> Way<'a> {
-        Way { core: self, cpu, unit, taken: None }
+        Way { core: self, cpu, unit }
     }
 
     /// Sends what waits, looking at the driver until it has room if it does not say when.
@@ -256,7 +224,7 @@ impl Core {
     /// Notes that the application has used a signal up.
     pub fn used(&self, unit: &Unit) {
         // Whether the peer is to be told now is seen where the unit is attended to.
-        let _ = unit.link.borrow_mut().give_back(1);
+        let _ = unit.unit.give_back(1);
     }
 }
 
@@ -284,6 +252,11 @@ impl Letter {
         Letter { peer, address, len, spid }
     }
 
+    /// What has the link handler send what the connection to a core has to send.
+    pub fn nothing(peer: usize) -> Letter {
+        Letter { peer, address: 0, len: 0, spid: 0 }
+    }
+
     pub fn bytes(&self) -> Vec<u8> {
         let words = [self.peer as u32, self.address, self.len as u32, self.spid];
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -296,16 +269,16 @@ impl Letter {
     }
 }
 
-/// The frames of a unit as its connection sees them in one call.
+/// The driver of a unit, in one call.
 pub(super) struct Way<'a> {
     core: &'a Core,
     cpu: &'a Cpu,
     unit: &'a Unit,
-    taken: Option<Taken>,
 }
 
-impl Frames for Way<'_> {
+impl Staged for Way<'_> {
     type Buffer = Stretch;
+    type Frame = Taken;
 
     fn mtu(&self) -> usize {
         self.unit.sends.borrow().mtu()
@@ -317,7 +290,6 @@ impl Frames for Way<'_> {
         payload: Option<(&Stretch, usize, usize)>,
     ) -> Result<(), NotSent> {
         if !self.unit.sends.borrow().acknowledged() {
-            self.unit.refused.set(true);
             return Err(NotSent::Full);
         }
         if self.unit.awaits.get() && !self.core.setup.driver.acknowledges() {
@@ -330,31 +302,55 @@ impl Frames for Way<'_> {
         })
     }
 
-    fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame> {
-        self.taken.as_ref().map(|taken| taken.frame.peek(header)).ok_or(NoFrame::Empty)
+    fn take(&mut self) -> Option<Result<Taken, NoFrame>> {
+        if !self.unit.receives.borrow_mut().look() {
+            return None;
+        }
+        self.core.layer(self.cpu, "driver", Some(Span::Interrupt), || {
+            let mut receives = self.unit.receives.borrow_mut();
+            match self.core.setup.stack {
+                Stack::Layered => Some(receives.detach(&mut self.unit.buffers.borrow_mut())),
+                Stack::Flat => receives.straight().map(Ok),
+            }
+        })
+    }
+
+    fn look(&mut self, taken: &Taken, header: &mut [u8]) -> Result<usize, NoFrame> {
+        Ok(taken.frame.peek(header))
     }
 
     fn read(
         &mut self,
+        taken: &Taken,
         from: usize,
         len: usize,
         buffer: &mut Stretch,
         at: usize,
     ) -> Result<(), NotThere> {
-        let taken = self.taken.as_ref().ok_or(NotThere)?;
         if taken.there {
             return self.unit.receives.borrow_mut().read(from, len, buffer, at);
         }
         self.unit.collects.borrow().collect(taken, from, len, buffer, at)
     }
 
-    fn release(&mut self) {
-        let Some(taken) = self.taken.take() else { return };
+    fn release(&mut self, taken: Taken) {
         if taken.there {
             return self.unit.receives.borrow_mut().release();
         }
         self.unit.collects.borrow_mut().collected();
         self.unit.receives.borrow_mut().give_back(&taken);
         self.unit.buffers.borrow_mut().extend(taken.buffer);
+    }
+
+    fn make(&mut self, _: usize) -> Option<Stretch> {
+        self.core.pool.take(&self.core.hands)
+    }
+
+    fn keep(&mut self, signal: Stretch) {
+        self.unit.held.borrow_mut().push(signal);
+    }
+
+    fn reclaim(&mut self) {
+        self.core.reclaim(self.unit);
     }
 }

@@ -10,7 +10,7 @@ use narrows::platform::{Instant, Memory, OwnMemory};
 use narrows::span::Span;
 use narrows_sim::cpu::{Cpu, Stretch};
 
-use super::core::{Core, Letter, Link, Unit};
+use super::core::{Core, Letter, Unit};
 use crate::formats::linx::Stack;
 
 /// The name of every core's application.
@@ -77,23 +77,12 @@ impl Adaption for Around<'_> {
         let Some(Some(unit)) = core.units.get(usize::from(link)) else {
             return Err((Refused::Full, signal));
         };
-        let queue = |signal| match &mut *unit.link.borrow_mut() {
-            Link::Layered(layered) => layered.send(signal),
-            Link::Flat(flat) => {
-                let Signal { from, to, len, buffer } = signal;
-                let signal = Signal { from, to, len, buffer: &buffer };
-                let sent = flat.send(&mut core.way(cpu, unit), Instant(0), signal);
-                sent.map_err(|why| (why, Signal { from, to, len, buffer: buffer.clone() }))?;
-                // It may still be read.
-                unit.held.borrow_mut().push(buffer);
-                Ok(())
-            }
-        };
+        let send = |signal| unit.unit.send(&mut core.way(cpu, unit), Instant(0), signal);
         if core.setup.stack == Stack::Flat {
-            return queue(signal);
+            return send(signal);
         }
         core.layer(cpu, "connection", Some(Span::Connection), || {
-            queue(signal)?;
+            send(signal)?;
             core.send_on(cpu, unit);
             Ok(())
         })
@@ -160,7 +149,7 @@ impl Core {
                     Ok(Taken::Used) => {}
                     // No core is between others.
                     Ok(Taken::Stalled(signal)) => self.pool.give(&signal.buffer),
-                    Err(_) => unit.link.borrow_mut().close(),
+                    Err(_) => unit.unit.close(),
                 }
             }
             Arrived::Nothing | Arrived::Part | Arrived::NoBuffer => {}

@@ -387,4 +387,17 @@ mod tests {
             assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", counter.name());
         }
     }
+
+    #[test]
+    fn a_window_that_opens_lets_every_driver_go_on() {
+        let chip = crate::formats::platform::load("nios2-dual").unwrap();
+        for driver in DriverName::ALL {
+            for stack in [Stack::Layered, Stack::Flat] {
+                let usual = trial(Case::Burst, driver, stack, 30);
+                let trial = Trial { counter: Some(Counter::Window), ..usual };
+                let rows = carry_out(&chip, &trial).unwrap().rows(&trial);
+                assert_eq!(rows[0].latencies_cycles.len(), 30, "{}", driver.name());
+            }
+        }
+    }
 }

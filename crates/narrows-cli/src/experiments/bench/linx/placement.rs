@@ -116,7 +116,7 @@ pub(super) fn hunt(core: &Core, cpu: &Cpu, letter: Letter) {
 }
 
 /// Sends a letter to the link handler's process, if there is one.
-fn hand_over(core: &Core, cpu: &Cpu, letter: Letter) -> bool {
+pub(super) fn hand_over(core: &Core, cpu: &Cpu, letter: Letter) -> bool {
     let os = cpu.os();
     let Some(handler) = core.handler.get() else { return false };
     let _ = os.send(os.alloc(0, letter.bytes()), handler);
@@ -143,7 +143,7 @@ fn wait_for_room(core: &Core, cpu: &Cpu, unit: &Unit) {
 /// Has the handler, or this call, say what the connections have to say.
 pub(super) fn attend(core: &Core, cpu: &Cpu) {
     for (peer, unit) in core.units() {
-        if !hand_over(core, cpu, Letter { peer, address: 0, len: 0, spid: 0 }) {
+        if !hand_over(core, cpu, Letter::nothing(peer)) {
             alone(core, cpu, || core.transmit(cpu, unit));
         }
     }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use narrows::linx::station::{self, Process, Station};
+use narrows::platform::Instant;
 use narrows::span::Span;
 use narrows_sim::cpu::Cpu;
 use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Taken, Unit};
-use super::placement::hand_on;
+use super::placement::{hand_on, hand_over};
 use crate::formats::linx::{Counter, Stack};
 
 /// Frames that the receiver is woken for, at once.
@@ -97,26 +98,16 @@ impl Station for Running<'_> {
 
     fn take(&mut self, link: usize) -> Option<bool> {
         let unit = self.core.units.get(link)?.as_ref()?;
-        if !unit.receives.borrow_mut().look() {
-            return None;
+        let taken = take(self.core, self.cpu, unit)?;
+        if taken && self.core.setup.stack == Stack::Flat {
+            arrived(self.core, self.cpu, link, unit, unit.unit.next());
         }
-        Some(match self.core.setup.stack {
-            Stack::Layered => take(self.core, self.cpu, unit),
-            Stack::Flat => {
-                let taken = self.core.layer(self.cpu, "driver", Some(Span::Interrupt), || {
-                    unit.receives.borrow_mut().straight()
-                });
-                if let Some(taken) = taken {
-                    arrived(self.core, self.cpu, link, unit, taken);
-                }
-                true
-            }
-        })
+        Some(taken)
     }
 
     fn is_enough(&self, link: usize) -> bool {
         let unit = self.core.units.get(link).and_then(Option::as_ref);
-        let waiting = unit.map_or(0, |unit| unit.taken.borrow().len());
+        let waiting = unit.map_or(0, |unit| unit.unit.waiting());
         let masks = self.core.setup.counter == Some(Counter::Mask);
         over_quota(self.core, self.cpu, self.began) || (masks && waiting >= MOST_WAITING)
     }
@@ -129,14 +120,13 @@ impl Station for Running<'_> {
     fn put_together(&mut self) -> bool {
         let (core, mut any) = (self.core, false);
         for (peer, unit) in core.units() {
-            if self.polls() && unit.receives.borrow_mut().look() {
+            if self.polls() {
                 take(core, self.cpu, unit);
             }
-            let next = unit.taken.borrow_mut().pop_front();
-            let Some(taken) = next else { continue };
+            let Some(taken) = unit.unit.next() else { continue };
             any = true;
-            let full = unit.stalled.replace(false);
-            arrived(core, self.cpu, peer, unit, taken);
+            let full = unit.unit.was_starved();
+            arrived(core, self.cpu, peer, unit, Some(taken));
             // A frame that found no buffer has rung already.
             if full && !core.masked.get() {
                 self.wake(Process::Interrupt);
@@ -146,7 +136,7 @@ impl Station for Running<'_> {
     }
 
     fn is_little(&self) -> bool {
-        let waiting: usize = self.core.units().map(|(_, unit)| unit.taken.borrow().len()).sum();
+        let waiting: usize = self.core.units().map(|(_, unit)| unit.unit.waiting()).sum();
         !self.polls() && waiting <= FEW_WAITING
     }
 
@@ -222,15 +212,8 @@ pub(super) fn wake(core: &Core, os: &Os) {
 fn acknowledge(core: &Core, cpu: &Cpu) -> bool {
     let mut any = false;
     for (_, unit) in core.units() {
-        if !core.setup.driver.acknowledges() || !unit.awaits.get() {
-            continue;
-        }
-        let Ok(sends) = unit.sends.try_borrow() else { continue };
-        let acknowledged = sends.acknowledged();
-        drop(sends);
-        if acknowledged {
+        if core.acknowledged(unit) {
             any = true;
-            unit.awaits.set(false);
             core.layer(cpu, "driver", Some(Span::Notice), || {
                 core.layer(cpu, "connection", Some(Span::Acknowledge), || {
                     core.transmit(cpu, unit);
@@ -246,27 +229,26 @@ fn acknowledge(core: &Core, cpu: &Cpu) -> bool {
     any
 }
 
-/// Takes a frame off its driver and has it wait for the receiver.
-fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> bool {
-    let taken = core.layer(cpu, "driver", Some(Span::Interrupt), || {
-        unit.receives.borrow_mut().detach(&mut unit.buffers.borrow_mut())
-    });
-    let Ok(taken) = taken else {
-        unit.stalled.set(true);
-        return false;
-    };
-    unit.taken.borrow_mut().push_back(taken);
-    core.owed.set(core.owed.get() + 1);
-    true
+/// Takes a frame off its driver and has it wait for the receiver. None if none has come, false if there
+/// is no buffer for it.
+fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> Option<bool> {
+    let taken = unit.unit.take(&mut core.way(cpu, unit))?;
+    core.owed.set(core.owed.get() + u32::from(taken));
+    Some(taken)
 }
 
 /// A frame goes up through connection and link.
-fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Taken) {
-    let arrived =
-        core.layer(cpu, "connection", Some(Span::Receive), || core.receive(cpu, unit, Some(taken)));
-    if core.setup.counter == Some(Counter::Window) {
+fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Option<Taken>) {
+    let arrived = core.layer(cpu, "connection", Some(Span::Receive), || {
+        unit.unit.receive(&mut core.way(cpu, unit), Instant(0), taken)
+    });
+    if core.setup.counter == Some(Counter::Window)
         // The peer may have given signals back.
-        core.transmit(cpu, unit);
+        && !core.transmit(cpu, unit)
+        && !core.setup.driver.acknowledges()
+    {
+        // No interrupt will say when there is room for the others: the link handler looks for it.
+        hand_over(core, cpu, Letter::nothing(peer));
     }
     core.arrived(cpu, peer, unit, arrived);
 }

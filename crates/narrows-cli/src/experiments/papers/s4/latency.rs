@@ -113,8 +113,11 @@ mod tests {
         for bytes in [16, 128, 512, 1024] {
             assert!(typical(ShmNoack, bytes) < typical(ShmAck, bytes), "{bytes}");
             let [median, worst] = of(ShmAck, bytes, false);
-            // The first signal of a run finds its receiver's buffer in no cache.
-            assert!(worst < median * 1.04, "worst cases differ little: {bytes}");
+            // The first signal of a run finds its receiver's buffer in no cache: one more fill of 24
+            // cycles for each line of 16 bytes.
+            let cold = 24.0 * (bytes / 16) as f64;
+            assert!(worst - cold < median * 1.02, "worst cases differ little: {bytes}");
+            assert!(worst < median * 1.02 || bytes == 1024, "but in the longest: {bytes}");
         }
         let growth = |driver| typical(driver, 1024) - typical(driver, 16);
         assert!(growth(SingleCopy) < growth(DmaAck) && growth(DmaAck) < growth(ShmAck));
