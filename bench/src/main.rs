@@ -1,8 +1,8 @@
 //! Narrows beside its peers: every contender over the same two cores in one run, in turns, with the
 //! same payload written and read by all.
 //!
-//! [`contender`] has a file for each of them. A [`visit`] measures one pair in a process of its own;
-//! [`run`] makes visits in rounds, in a random order; [`report`] writes docs/BENCHMARKS.md.
+//! [`contender`] has a file for each of them. A [`visit`] measures one pair in a process of its
+//! own; [`run`] makes visits in rounds, in a random order; [`report`] writes docs/BENCHMARKS.md.
 
 mod contender;
 mod control;

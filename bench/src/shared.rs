@@ -164,8 +164,8 @@ impl Ring {
             self.credit = credit.load(Acquire);
         }
         let at = self.slot(self.count);
-        // SAFETY: the slot lies within this ring; the receiver has read it, by its credit above, and
-        // reads it again only when the sequence number below is stored.
+        // SAFETY: the slot lies within this ring; the receiver has read it, by its credit above,
+        // and reads it again only when the sequence number below is stored.
         let bytes = unsafe {
             let slot = self.mapping.base.as_ptr().add(self.start + at + SEQUENCE);
             std::slice::from_raw_parts_mut(slot, self.bytes)

@@ -1,5 +1,6 @@
-//! Frames of a point-to-point connection's peer, and what its link handler says in them: both kinds of
-//! connection take each stream, with frames that are numbered as they should be and frames that are not.
+//! Frames of a point-to-point connection's peer, and what its link handler says in them: both kinds
+//! of connection take each stream, with frames that are numbered as they should be and frames that
+//! are not.
 
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
@@ -59,8 +60,8 @@ fn completed([number, returned]: [u16; 2], given: u16, bytes: &[u8]) -> Vec<u8> 
     [&header[..], bytes].concat()
 }
 
-/// Each step is a byte: a frame that comes, as the input has it or with the right number, or what the
-/// application does.
+/// Each step is a byte: a frame that comes, as the input has it or with the right number, or what
+/// the application does.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let settings =

@@ -1,8 +1,8 @@
 //! What the fuzz targets do with their bytes: one module each, with a function `run` that the
 //! fuzzer calls and that `tests/replay.rs` calls with every file of the corpus.
 //!
-//! Whatever the bytes are, `run` returns: a panic, an access outside of memory or an endless loop is
-//! a finding.
+//! Whatever the bytes are, `run` returns: a panic, an access outside of memory or an endless loop
+//! is a finding.
 
 #[path = "../../crates/narrows/tests/common/mod.rs"]
 #[allow(missing_docs)]

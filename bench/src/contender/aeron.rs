@@ -1,5 +1,5 @@
-//! Aeron over shared memory, by its C client. Its media driver, which makes the log buffers and moves
-//! the limit up to which may be sent, is a third process on the same two cores.
+//! Aeron over shared memory, by its C client. Its media driver, which makes the log buffers and
+//! moves the limit up to which may be sent, is a third process on the same two cores.
 
 use std::ffi::CString;
 use std::io;

@@ -170,7 +170,8 @@ impl Contender for NarrowsMessage {
     }
 }
 
-/// Sends and receives many messages in one call. Each is made before it is sent and checked in full.
+/// Sends and receives many messages in one call. Each is made before it is sent and checked in
+/// full.
 struct Together {
     ends: Ends,
     numbers: Numbers,

@@ -1,5 +1,5 @@
-//! ZeroMQ: a pair of PAIR sockets over its `ipc` transport, each with one input/output thread on its
-//! end's core.
+//! ZeroMQ: a pair of PAIR sockets over its `ipc` transport, each with one input/output thread on
+//! its end's core.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! One chart for each comparison: medians by size, on a light card of its own so that it can be read
-//! on a dark page too.
+//! One chart for each comparison: medians by size, on a light card of its own so that it can be
+//! read on a dark page too.
 
 use std::io;
 use std::path::Path;

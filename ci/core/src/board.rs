@@ -246,7 +246,8 @@ impl Platform for Board {
     }
     fn give_up(&self, _: &Name) {}
     fn event(&self) -> Option<Result<Event<Self>, (Name, HuntError)>> {
-        // No swap, which the smallest cores have not got: one link brings one piece of news at a time.
+        // No swap, which the smallest cores have not got: one link brings one piece of news at a
+        // time.
         let news = self.chip.news.get(self.own)?;
         let told = news.load(Acquire);
         news.store(NOTHING, Relaxed);

@@ -1,5 +1,6 @@
-//! The stack and the tuner with `core` alone: this library has its own panic handler and no allocator, so it does
-//! not build if anything in it brings `std` or `alloc` along. Run, it uses every layer once, and then chooses strategies.
+//! The stack and the tuner with `core` alone: this library has its own panic handler and no
+//! allocator, so it does not build if anything in it brings `std` or `alloc` along. Run, it uses
+//! every layer once, and then chooses strategies.
 #![no_std]
 
 mod board;
@@ -21,8 +22,8 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     }
 }
 
-/// Has two memories, two nodes and the tuner at work. 0 if all went well, otherwise the step that did
-/// not: 1 for the memories, [`nodes::Step`] from there on, [`TUNER`] for the tuner.
+/// Has two memories, two nodes and the tuner at work. 0 if all went well, otherwise the step that
+/// did not: 1 for the memories, [`nodes::Step`] from there on, [`TUNER`] for the tuner.
 // SAFETY: no other symbol of this name exists in the library, and the program it is linked with
 // calls it, in one thread, and defines none.
 #[allow(unsafe_code)]

@@ -1,8 +1,8 @@
-//! Flows that come and go, by strategies of their own and as the controller chooses: `narrows run` as a
-//! user starts it.
+//! Flows that come and go, by strategies of their own and as the controller chooses: `narrows run`
+//! as a user starts it.
 //!
-//! `GATEWAY_VIRTUAL` and `GATEWAY_HOST` say how long it is carried on a simulated chip and here, instead of
-//! a few seconds: `ci/gateway` sets them.
+//! `GATEWAY_VIRTUAL` and `GATEWAY_HOST` say how long it is carried on a simulated chip and here,
+//! instead of a few seconds: `ci/gateway` sets them.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Far longer than what has to end by itself takes.
 const BOUND: Duration = Duration::from_secs(30);
-/// The least time between two switches of a flow that are not necessary, in seconds, as docs/MODEL.md
-/// has it.
+/// The least time between two switches of a flow that are not necessary, in seconds, as
+/// docs/MODEL.md has it.
 const REST: f64 = 0.5;
 
 fn gateway() -> String {

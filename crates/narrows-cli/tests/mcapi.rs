@@ -1,4 +1,5 @@
-//! `narrows mcapi` and `narrows bench mcapi --on`: programs in C, and their calls, on simulated chips.
+//! `narrows mcapi` and `narrows bench mcapi --on`: programs in C, and their calls, on simulated
+//! chips.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -131,8 +131,8 @@ fn what_a_chip_allows_is_what_its_file_says() {
     let of = |start: &str| value(named(&rows, start)[0]);
     // Both rows of copies: internal and external memory, two sizes each.
     assert_eq!(named(&rows, "copy both ways, ").len(), 4);
-    // A store and the look that sees it, each way, are four transfers of 4 bytes to its on-chip memory:
-    // overhead, latency and a beat, of 2.5 ns. Looks in vain come on top.
+    // A store and the look that sees it, each way, are four transfers of 4 bytes to its on-chip
+    // memory: overhead, latency and a beat, of 2.5 ns. Looks in vain come on top.
     let transfers = 2.0 * 2.5 * f64::from((10 + 1 + 1) + (10 + 2 + 1));
     let line = of("line each way");
     assert!(line > transfers && line < 3.0 * transfers, "{line} {transfers}");
@@ -159,7 +159,8 @@ fn the_stack_is_beside_what_a_chip_allows_and_nothing_is_promised() {
 
 #[test]
 fn a_core_that_dies_is_told_of_and_all_is_accounted_for() {
-    // A survivor that sends is told at the latest when its ring is full, which takes a slow core longer.
+    // A survivor that sends is told at the latest when its ring is full, which takes a slow core
+    // longer.
     for (platform, most) in [("davinci", 10.0), (FAST, 10.0), ("nios2-dual", 50.0)] {
         let storm = ["bench", "storm", "--on", platform, "--rounds", "24", "--seed", "5"];
         let first = report(&storm);

@@ -1,6 +1,6 @@
-//! What the stack executes for one message, or packet, of 48 bytes, for one word of a channel, and for one
-//! LINX signal: `ci/instructions` runs this under callgrind and reads each function's instructions. Run by
-//! itself it only checks that messages arrive.
+//! What the stack executes for one message, or packet, of 48 bytes, for one word of a channel, and
+//! for one LINX signal: `ci/instructions` runs this under callgrind and reads each function's
+//! instructions. Run by itself it only checks that messages arrive.
 
 use std::hint::black_box;
 use std::time::Duration;

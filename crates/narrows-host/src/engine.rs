@@ -279,8 +279,8 @@ impl Engine {
                 fence(Ordering::SeqCst);
             } else {
                 thread::park();
-                // The engine may have meant the wait before this one, which ended without it: it has
-                // to be asked again.
+                // The engine may have meant the wait before this one, which ended without it: it
+                // has to be asked again.
                 rounds = ROUNDS - 1;
             }
         }

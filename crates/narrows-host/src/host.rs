@@ -51,10 +51,10 @@ const HEARD_AT_ONCE: u32 = 8;
 /// node's time and places. CAVEATS.md says what is left to them.
 ///
 /// A node belongs to the process that opened it. In a process that was forked and runs no other
-/// program, the copy of it hunts, answers and ends nothing, and dropping it leaves the parent's name
-/// and links alone; a node that such a process opens itself is as good as any. The child has the
-/// sockets of its parent's links, though: if the parent dies, its peers hear of it when the child
-/// does.
+/// program, the copy of it hunts, answers and ends nothing, and dropping it leaves the parent's
+/// name and links alone; a node that such a process opens itself is as good as any. The child has
+/// the sockets of its parent's links, though: if the parent dies, its peers hear of it when the
+/// child does.
 pub struct Host {
     rendezvous: RefCell<Rendezvous>,
     /// Whether the rendezvous has news: spares a look inside.
@@ -66,7 +66,8 @@ pub struct Host {
     /// When, in ticks, the rendezvous is looked at next by who does not sleep.
     next_look: Cell<u64>,
     look_ticks: u64,
-    /// The last sleep ended with nothing to do at the rendezvous: the next look would find out the same.
+    /// The last sleep ended with nothing to do at the rendezvous: the next look would find out the
+    /// same.
     looked: Cell<bool>,
     sets: Arc<Sets>,
     stamps: Stamps,
@@ -129,8 +130,8 @@ impl Host {
 
     /// Takes what made the descriptor readable, so that it is not readable until there is more, and
     /// does not wait. Call it after each wait of the application's own and before
-    /// [`Node::poll`](narrows::endpoint::Node::poll); where such a wait reports changes only (tokio,
-    /// mio), its readiness is cleared before this call, not after it.
+    /// [`Node::poll`](narrows::endpoint::Node::poll); where such a wait reports changes only
+    /// (tokio, mio), its readiness is cleared before this call, not after it.
     pub fn hear(&self) {
         let mut events = no_events::<16>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -55,14 +55,14 @@
 //! - A node belongs to the process that opened it: see [`Host`].
 //!   (`a_forked_copy_of_a_node_does_nothing_and_the_parents_goes_on`,
 //!   `a_forked_process_adds_as_its_parent_does`)
-//! - Nodes in process, network, mount and user namespaces of their own meet if they see one directory.
-//!   (`nodes_in_namespaces_of_their_own_meet_talk_and_part`)
+//! - Nodes in process, network, mount and user namespaces of their own meet if they see one
+//!   directory. (`nodes_in_namespaces_of_their_own_meet_talk_and_part`)
 //! - What a hunt costs does not grow with how long the peer refuses, nor what asking for one name
 //!   costs with how many others are hunted.
 //!   (`a_node_that_says_again_is_greeted_ever_more_seldom_and_still_found`,
 //!   `hunting_ten_times_as_many_names_takes_about_ten_times_as_long`)
-//! - A node of the next version links with one of this if it speaks this one too. A peer of no common
-//!   version is greeted once in each of its lives.
+//! - A node of the next version links with one of this if it speaks this one too. A peer of no
+//!   common version is greeted once in each of its lives.
 //!   (`a_peer_that_speaks_this_version_among_others_is_heard`,
 //!   `a_node_of_another_version_is_greeted_once_in_each_of_its_lives`)
 //! - What the system has not got or forbids is an error in words, not a signal or a wait.

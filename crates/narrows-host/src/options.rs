@@ -113,8 +113,8 @@ impl Options {
     }
 
     /// What carries the links that this node hunts for, instead of what the environment says in
-    /// `NARROWS_CARRIER` (`memory` or `stream`), or else memory that both processes map. A node that is
-    /// hunted takes either. Over a stream nodes of the same user link only.
+    /// `NARROWS_CARRIER` (`memory` or `stream`), or else memory that both processes map. A node
+    /// that is hunted takes either. Over a stream nodes of the same user link only.
     #[must_use]
     pub fn carrier(mut self, carrier: Carrier) -> Options {
         self.carrier = Some(carrier);

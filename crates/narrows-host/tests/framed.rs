@@ -1,5 +1,5 @@
-//! Links that frames over a stream socket carry, between nodes that map nothing of each other. Most of
-//! what nodes promise is tested over them by the other files, with `NARROWS_CARRIER=stream`.
+//! Links that frames over a stream socket carry, between nodes that map nothing of each other. Most
+//! of what nodes promise is tested over them by the other files, with `NARROWS_CARRIER=stream`.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! LINX between nodes of this host, in threads of one process: flat, layered, and each with the other.
+//! LINX between nodes of this host, in threads of one process: flat, layered, and each with the
+//! other.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -350,8 +351,8 @@ fn descriptor(raw: i32) -> rustix::fd::OwnedFd {
     rustix::process::pidfd_getfd(process, raw, flags).expect("it is open")
 }
 
-/// Rounds of a signal to each of some endpoints, which threads of their own answer, and the time that
-/// took: on one node, or on a node each.
+/// Rounds of a signal to each of some endpoints, which threads of their own answer, and the time
+/// that took: on one node, or on a node each.
 fn rounds(count: u32, shared: bool) -> Duration {
     let directory = tempfile::tempdir().expect("a directory");
     let options = |name: &str| Options::new(name).directory(directory.path());

@@ -1,5 +1,5 @@
-//! What layered LINX nodes owe others: what was sent before they close, and what does not have to wait
-//! for a link that is stalled.
+//! What layered LINX nodes owe others: what was sent before they close, and what does not have to
+//! wait for a link that is stalled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

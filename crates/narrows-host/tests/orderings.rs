@@ -30,8 +30,8 @@ impl Word {
     }
 }
 
-/// How often neither of two cores saw what the other had stored before `fence`: a message goes unrung for
-/// as its sender sees no armed word and its receiver no message.
+/// How often neither of two cores saw what the other had stored before `fence`: a message goes
+/// unrung for as its sender sees no armed word and its receiver no message.
 fn missed(fences: [Box<dyn Fn() + Send>; 2]) -> usize {
     let (words, turns) = <([Word; 2], [Word; 2])>::default();
     let side = |own: usize, fence: Box<dyn Fn() + Send>| {

@@ -41,10 +41,10 @@
 //!
 //! # Faults
 //!
-//! [`Settings::faults`](engine::Settings::faults) says what goes wrong: a process dies at one of its
-//! stores, bells are lost, late or doubled, the regions of a hostile process change, drivers forget
-//! caches. What is drawn follows from [`Settings::seed`](engine::Settings::seed), so that a run is
-//! repeated by its numbers.
+//! [`Settings::faults`](engine::Settings::faults) says what goes wrong: a process dies at one of
+//! its stores, bells are lost, late or doubled, the regions of a hostile process change, drivers
+//! forget caches. What is drawn follows from [`Settings::seed`](engine::Settings::seed), so that a
+//! run is repeated by its numbers.
 
 pub mod chip;
 pub mod cpu;

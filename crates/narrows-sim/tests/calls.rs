@@ -1,5 +1,5 @@
-//! What the system's calls take on the platform that was set from S4's tables A1 and A2, measured by
-//! processes that make them: within 5 % of both tables.
+//! What the system's calls take on the platform that was set from S4's tables A1 and A2, measured
+//! by processes that make them: within 5 % of both tables.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -111,8 +111,8 @@ fn measured(chip: &Chip) -> BTreeMap<&'static str, f64> {
     took.take()
 }
 
-/// What each pair of calls takes that gives the core to another process: from before the first until
-/// after the second.
+/// What each pair of calls takes that gives the core to another process: from before the first
+/// until after the second.
 fn swapping(chip: &Chip, took: &Took) {
     let began = Rc::new(Cell::new(Time::ZERO));
     let semaphore = Rc::new(Cell::new(None));

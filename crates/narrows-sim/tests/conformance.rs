@@ -20,8 +20,8 @@ fn every_driver_passes_on_a_chip_without_coherent_caches() {
     assert_eq!(ran, 60);
 }
 
-/// Through internal memory as well, which is made as large as the suite's messages need, and is what
-/// it was in everything else.
+/// Through internal memory as well, which is made as large as the suite's messages need, and is
+/// what it was in everything else.
 #[test]
 fn every_driver_passes_on_the_shipped_chips() {
     for (name, _) in SHIPPED {

@@ -1,5 +1,5 @@
-//! Each cost of a platform file is charged to whom docs/PLATFORMS.md says: a message from one core to
-//! another, which sleeps, takes longer by a cost of the one or the other, or by none.
+//! Each cost of a platform file is charged to whom docs/PLATFORMS.md says: a message from one core
+//! to another, which sleeps, takes longer by a cost of the one or the other, or by none.
 
 mod common;
 

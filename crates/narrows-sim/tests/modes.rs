@@ -131,8 +131,8 @@ fn bare(number: u64, mode: Mode) -> (Outcome, Log) {
     (outcome, log.into_inner())
 }
 
-/// Processes of an operating system: signals, semaphores, mutexes between cores, interrupt processes,
-/// priorities that change, ticks. Everything has an end, so that nobody waits for good.
+/// Processes of an operating system: signals, semaphores, mutexes between cores, interrupt
+/// processes, priorities that change, ticks. Everything has an end, so that nobody waits for good.
 fn operated(number: u64, mode: Mode) -> (Outcome, Log) {
     let mut dice = dice(number ^ 0xaaaa_0000);
     let mut chip = drawn(&mut dice);
@@ -332,7 +332,8 @@ fn bare_processes_do_the_same_in_both_modes() {
     compare(2000, bare);
 }
 
-/// Two processes that go on at one moment, the one behind a transfer, the other behind a computation.
+/// Two processes that go on at one moment, the one behind a transfer, the other behind a
+/// computation.
 #[test]
 fn those_who_go_on_at_one_moment_do_so_in_the_same_order_in_both_modes() {
     assert_eq!(differ(18_280, bare), None);

@@ -10,7 +10,8 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(5));
-/// So many calls of 128 bytes, and a whole number of those of 32 KiB, use each block that is long enough.
+/// So many calls of 128 bytes, and a whole number of those of 32 KiB, use each block that is long
+/// enough.
 const CALLS: usize = 80;
 
 /// The phases of calls of a function that works in place and answers as many bytes: means, in
@@ -91,8 +92,8 @@ fn davinci_gives_back_the_phases_that_it_is_set_from() {
     }
 }
 
-/// S4 section 3.2.5, an input: copying 1 KiB takes about five times as long if both sides are on the
-/// same lines of a direct-mapped cache.
+/// S4 section 3.2.5, an input: copying 1 KiB takes about five times as long if both sides are on
+/// the same lines of a direct-mapped cache.
 #[test]
 fn copying_between_addresses_that_collide_takes_five_times_as_long() {
     let chip = Chip::shipped("nios2-dual").unwrap();

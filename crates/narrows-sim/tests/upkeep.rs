@@ -99,8 +99,8 @@ fn without_caches_there_is_nothing_to_forget() {
     tells(&chip(None, None, None), &["copy", "in_place"], [false, false]);
 }
 
-/// What was made in a block and never sent is in the cache of its maker, and must not come over what
-/// a copy engine brings to the block later.
+/// What was made in a block and never sent is in the cache of its maker, and must not come over
+/// what a copy engine brings to the block later.
 #[test]
 fn what_was_given_up_in_a_block_does_not_spoil_what_an_engine_brings_there() {
     for (size, ways) in [(2048, 1), (65_536, 4)] {

@@ -1,9 +1,11 @@
 //! Chooses how each flow travels: which memory, which way, how its ends are told.
 //!
-//! [`model`] says what a flow costs by a strategy, of the calling core's time, of internal memory and in
-//! latency. [`optimise`](mod@optimise) picks a strategy for each of many flows, the cheapest that memory, deadlines and
-//! cores allow. [`control`] does so again and again while flows come and go, and says which are to switch. None allocates, blocks or computes with floating point once the parameters are
-//! [converted](model::Parameters::costs), so a board can choose anew while flows come and go.
+//! [`model`] says what a flow costs by a strategy, of the calling core's time, of internal memory
+//! and in latency. [`optimise`](mod@optimise) picks a strategy for each of many flows, the cheapest
+//! that memory, deadlines and cores allow. [`control`] does so again and again while flows come and
+//! go, and says which are to switch. None allocates, blocks or computes with floating point once
+//! the parameters are [converted](model::Parameters::costs), so a board can choose anew while flows
+//! come and go.
 //!
 //! ```
 //! use core::time::Duration;

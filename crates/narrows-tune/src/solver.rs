@@ -1,5 +1,5 @@
-//! The same problem by HiGHS: a solver to check [`optimise`](crate::optimise) against, and for what is
-//! too large for it at design time. It allocates and takes milliseconds.
+//! The same problem by HiGHS: a solver to check [`optimise`](crate::optimise) against, and for what
+//! is too large for it at design time. It allocates and takes milliseconds.
 
 use std::vec;
 use std::vec::Vec;
@@ -10,9 +10,9 @@ use crate::optimise::{Choice, Pick, Problem};
 
 /// The least cost and picks that have it; none if nothing fits, or HiGHS gives up.
 ///
-/// The program is x(flow, choice, DSP) in {0, 1}: one for each flow, memory and time of each DSP, and
-/// the load of the calling core. Flows of a group are one integer variable for each choice and DSP, as
-/// they are alike.
+/// The program is x(flow, choice, DSP) in {0, 1}: one for each flow, memory and time of each DSP,
+/// and the load of the calling core. Flows of a group are one integer variable for each choice and
+/// DSP, as they are alike.
 pub fn solve(problem: &Problem<'_>) -> Option<(u64, Vec<Pick>)> {
     let mut program = RowProblem::default();
     let mut all = Vec::new();

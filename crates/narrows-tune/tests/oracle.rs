@@ -1,9 +1,9 @@
 //! The optimiser against HiGHS: equal on random problems, for 1 to 4 DSPs.
 //!
-//! To build HiGHS takes minutes, so what it found of the first thousand is in `oracle.txt`, a problem
-//! a line. `ci/oracle` has it solve them anew, and as many more as `NARROWS_ORACLE` says; what is on
-//! file must be what it finds. Each problem has a number, which is in the message of what fails and draws
-//! the same one again.
+//! To build HiGHS takes minutes, so what it found of the first thousand is in `oracle.txt`, a
+//! problem a line. `ci/oracle` has it solve them anew, and as many more as `NARROWS_ORACLE` says;
+//! what is on file must be what it finds. Each problem has a number, which is in the message of
+//! what fails and draws the same one again.
 
 use fastrand::Rng;
 use narrows_tune::optimise::{
@@ -11,7 +11,8 @@ use narrows_tune::optimise::{
     Storage, Unsolved, optimise,
 };
 
-/// The least cost that HiGHS found of each problem; `none` where it found that there is no solution.
+/// The least cost that HiGHS found of each problem; `none` where it found that there is no
+/// solution.
 const ON_FILE: &str = include_str!("oracle.txt");
 /// Nodes of a search that is to find its end.
 const NODES: u32 = 1_000_000_000;

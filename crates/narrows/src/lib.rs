@@ -37,15 +37,16 @@
 //! 2. [`link`]: names, hunting, the inbox of each link, what is left when a peer dies.
 //! 3. [`connection`]: what turns a driver's messages into the link's; between two cores that share
 //!    memory, nothing.
-//! 4. [`driver`]: how payload gets into shared memory and out again: by this core or by a copy engine.
+//! 4. [`driver`]: how payload gets into shared memory and out again: by this core or by a copy
+//!    engine.
 //! 5. [`notify`]: how a core passes the time until something comes.
 //! 6. [`memory`]: regions, layout, pool, ring.
 //! 7. [`platform`]: what the stack asks of the machine below it.
 //!
-//! Beside the endpoint stands [`linx`], which has signals, hunts and paths instead of ports and calls.
-//! Beside the way lie [`strategy`], what can be chosen for a flow, and [`span`], the names of the
-//! stretches that are measured. The bytes in shared memory are specified in `docs/WIRE.md`, the
-//! reasons for all this in `docs/DESIGN.md`.
+//! Beside the endpoint stands [`linx`], which has signals, hunts and paths instead of ports and
+//! calls. Beside the way lie [`strategy`], what can be chosen for a flow, and [`span`], the names
+//! of the stretches that are measured. The bytes in shared memory are specified in `docs/WIRE.md`,
+//! the reasons for all this in `docs/DESIGN.md`.
 //!
 //! # Promises
 //!
@@ -65,10 +66,10 @@
 //!   (`a_late_response_is_dropped_and_the_next_call_gets_its_own`)
 //! - **P4** Changing a flow's strategy loses, doubles and reorders nothing.
 //!   (`nothing_is_lost_doubled_or_reordered`, `switched`)
-//! - **P5** Of the messages that were published for an endpoint and not received, the most urgent is
-//!   received first, and among equally urgent ones the one that came first. An urgent message overtakes
-//!   as many of its link as the ring has slots; only where the link's [inbox](endpoint::Limits) and as
-//!   many more wait off the ring already do these come before it.
+//! - **P5** Of the messages that were published for an endpoint and not received, the most urgent
+//!   is received first, and among equally urgent ones the one that came first. An urgent message
+//!   overtakes as many of its link as the ring has slots; only where the link's
+//!   [inbox](endpoint::Limits) and as many more wait off the ring already do these come before it.
 //!   (`the_urgent_come_first_and_equals_in_order`,
 //!   `an_urgent_message_comes_first_however_many_were_sent_before_it`,
 //!   `of_many_urgent_messages_each_comes_before_what_is_less_urgent`,

@@ -1,4 +1,5 @@
-//! Signals whose frames go without a header over the flattened connection are what they are with one.
+//! Signals whose frames go without a header over the flattened connection are what they are with
+//! one.
 #![cfg(not(loom))]
 
 #[path = "common/mod.rs"]
@@ -14,8 +15,8 @@ const MTU: usize = 256;
 
 type End = (Flattened, Line);
 
-/// Two ends that have begun, with so many signals received by the second already, of which it has given
-/// so many back, and so many received by the first.
+/// Two ends that have begun, with so many signals received by the second already, of which it has
+/// given so many back, and so many received by the first.
 fn pair(window: u16, before: u32, given: u16, back: u32) -> [End; 2] {
     let (one, other) = line(MTU, 64);
     let settings = Settings { window, longest: 100, ..Settings::default() };

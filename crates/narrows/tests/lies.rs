@@ -1,6 +1,6 @@
-//! A peer that lies, and regions that are laid out otherwise. Only over the heap: a test that forges
-//! has the peer's region in hand, which on a simulated chip nobody but the peer may write, and a
-//! chip's links have the layout that its platform says.
+//! A peer that lies, and regions that are laid out otherwise. Only over the heap: a test that
+//! forges has the peer's region in hand, which on a simulated chip nobody but the peer may write,
+//! and a chip's links have the layout that its platform says.
 #![cfg(not(loom))]
 
 mod common;

@@ -1,6 +1,6 @@
-//! The frame drivers over areas under the model checker. The counts that make the state are atomics;
-//! what they hand over (lengths, headers, payload, the name of a buffer) is in checked cells: a
-//! look at it that is not ordered against its writing fails the model.
+//! The frame drivers over areas under the model checker. The counts that make the state are
+//! atomics; what they hand over (lengths, headers, payload, the name of a buffer) is in checked
+//! cells: a look at it that is not ordered against its writing fails the model.
 #![cfg(loom)]
 
 use std::rc::Rc;
@@ -80,8 +80,8 @@ impl WordsMut for View {
     fn store_release(&self, index: u32, value: u32) {
         match self.count(index) {
             Some(count) => count.store(value, Release),
-            // The name of a buffer: released for an engine on its own side, which there is none of here. The
-            // sender looks at it behind a count.
+            // The name of a buffer: released for an engine on its own side, which there is none of
+            // here. The sender looks at it behind a count.
             None => self.0.words[index as usize].set(value),
         }
     }

@@ -1,5 +1,6 @@
-//! The host's own accessors of shared memory under the model checker: its file, with the checker's words,
-//! fences and copies in the place of the processor's. The models are those of `loom_models.rs`.
+//! The host's own accessors of shared memory under the model checker: its file, with the checker's
+//! words, fences and copies in the place of the processor's. The models are those of
+//! `loom_models.rs`.
 #![cfg(loom)]
 
 #[path = "loom_memory/ends.rs"]

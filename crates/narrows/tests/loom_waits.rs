@@ -1,5 +1,5 @@
-//! How the threads of a LINX node on a host wait for each other and for peers, under the model checker:
-//! the host's own files, with the checker's locks and bells in place of its.
+//! How the threads of a LINX node on a host wait for each other and for peers, under the model
+//! checker: the host's own files, with the checker's locks and bells in place of its.
 #![cfg(loom)]
 
 #[path = "../../narrows-host/src/linx/lock.rs"]
@@ -129,7 +129,8 @@ impl Way {
 struct Node {
     waits: Waits,
     way: Arc<Way>,
-    /// Of the ring, what was taken off it, what waits in the inbox, and what in the endpoints' queues.
+    /// Of the ring, what was taken off it, what waits in the inbox, and what in the endpoints'
+    /// queues.
     taken: usize,
     inbox: usize,
     queues: usize,
@@ -190,8 +191,8 @@ fn node(messages: usize) -> (Arc<Lock<Node>>, Arc<Way>) {
     (Arc::new(Lock::new(node)), way)
 }
 
-/// Waits for a signal as an endpoint does. It hangs, which the checker tells, if nobody says that it is
-/// there.
+/// Waits for a signal as an endpoint does. It hangs, which the checker tells, if nobody says that
+/// it is there.
 fn receive(lock: &Lock<Node>, bell: &Bell, own: u32) {
     let mut node: Guard<'_, Node> = lock.enter();
     while !node.take(own) {

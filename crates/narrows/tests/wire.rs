@@ -92,7 +92,8 @@ fn return_ring<const L: u32>() -> (u32, u32, u32) {
     (from, words, (from + words * 4).next_multiple_of(128))
 }
 
-/// Where the channels' control lines and their slots begin, and where these end: by the page's words.
+/// Where the channels' control lines and their slots begin, and where these end: by the page's
+/// words.
 fn channels<const L: u32>() -> (u32, u32, u32) {
     let lines = return_ring::<L>().2;
     let rows = table("Region", "from");

@@ -32,7 +32,8 @@ pub struct Cores {
 /// Where `run` and `bench` run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Place {
-    /// Run on a simulated chip, in virtual time: the name of a platform, or its file; or `host`, as without
+    /// Run on a simulated chip, in virtual time: the name of a platform, or its file; or `host`, as
+    /// without
     #[arg(long, value_name = "PLATFORM|host")]
     pub on: Option<String>,
 }

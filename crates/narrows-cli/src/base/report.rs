@@ -162,7 +162,8 @@ pub struct DecisionRow {
     pub cause: String,
     /// The flow that it happened to.
     pub flow: Option<String>,
-    /// Why flows switch or stay: `best`, `little`, `saves`, `memory`, `deadline`, `time` or `refused`.
+    /// Why flows switch or stay: `best`, `little`, `saves`, `memory`, `deadline`, `time` or
+    /// `refused`.
     pub reason: String,
     /// What all flows were reckoned to take of the calling core.
     pub load_before_percent: f64,
@@ -187,14 +188,15 @@ pub struct SwitchRow {
     pub from: String,
     /// The strategy that it was to have.
     pub to: String,
-    /// The core that was to serve it from then on, in the order of the cores that are called, if another.
+    /// The core that was to serve it from then on, in the order of the cores that are called, if
+    /// another.
     pub core: Option<u8>,
     /// What it was reckoned to take of the calling core.
     pub load_before_percent: f64,
     /// And afterwards.
     pub load_after_percent: f64,
-    /// From when nothing new was started until both sides had the new strategy; none if it did not come
-    /// to that.
+    /// From when nothing new was started until both sides had the new strategy; none if it did not
+    /// come to that.
     pub took_ms: Option<f64>,
     /// Why it came to nothing; the flow goes on by the strategy that it had.
     pub failed: Option<String>,

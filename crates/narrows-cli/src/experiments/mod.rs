@@ -1,7 +1,7 @@
-//! What is carried out on a rig, and measured: [`mod@run`] carries a workload, [`mod@bench`] measures
-//! the stack beside what the machine allows, [`papers`] puts published figures beside what a
-//! simulated chip gives, [`sweep`] goes through a grid of them, [`calibrate`] writes a platform of
-//! this machine, [`mcapi`] runs programs in C on one.
+//! What is carried out on a rig, and measured: [`mod@run`] carries a workload, [`mod@bench`]
+//! measures the stack beside what the machine allows, [`papers`] puts published figures beside what
+//! a simulated chip gives, [`sweep`] goes through a grid of them, [`calibrate`] writes a platform
+//! of this machine, [`mcapi`] runs programs in C on one.
 
 pub mod bench;
 pub mod calibrate;

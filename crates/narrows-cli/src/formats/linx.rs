@@ -1,4 +1,5 @@
-//! What the test cases of LINX can be told apart by: drivers, stacks, and what helps against bursts.
+//! What the test cases of LINX can be told apart by: drivers, stacks, and what helps against
+//! bursts.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

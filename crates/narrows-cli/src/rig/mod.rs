@@ -1,9 +1,9 @@
 //! Two linked places and what is measured between them; no experiment.
 //!
-//! A [`place`] is a core of this machine or of a simulated chip ([`sim`]). [`peer`] starts the other
-//! core's side and links to it, [`callee`] is what runs there, [`service`] what it can be asked
-//! about itself. A [`pair`] takes batches of the stack and of the [`limit`], which is what the
-//! machine allows without the stack; a [`series`] collects them, [`phases`] reads the stamps of
+//! A [`place`] is a core of this machine or of a simulated chip ([`sim`]). [`peer`] starts the
+//! other core's side and links to it, [`callee`] is what runs there, [`service`] what it can be
+//! asked about itself. A [`pair`] takes batches of the stack and of the [`limit`], which is what
+//! the machine allows without the stack; a [`series`] collects them, [`phases`] reads the stamps of
 //! both sides. `costs` measures what the model of `plan` is told.
 
 pub mod callee;

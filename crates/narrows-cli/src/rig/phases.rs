@@ -180,8 +180,8 @@ pub fn calls(own: &[Record], theirs: &[Record], scale: Scale) -> Vec<Call> {
     all.into_iter().filter_map(call).collect()
 }
 
-/// How long calls were away: flow and number, and nanoseconds from the end of B until E began. Of the
-/// caller's stamps alone.
+/// How long calls were away: flow and number, and nanoseconds from the end of B until E began. Of
+/// the caller's stamps alone.
 pub(crate) fn away(own: &[Record], scale: Scale) -> Vec<(u32, f64)> {
     let own = Side::new(own, scale.own);
     let call = |(id, marks): (u32, Marks)| {

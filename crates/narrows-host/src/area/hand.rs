@@ -1,4 +1,5 @@
-//! How a node moves the bytes of frames, interrupts its peer, and tells the peer's engine what to do.
+//! How a node moves the bytes of frames, interrupts its peer, and tells the peer's engine what to
+//! do.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Memory, interrupts and copy engines for the frame drivers of
 //! [`narrows::driver::area`] between two nodes of this host.
 //!
-//! A [`Unit`] is one node's end of a link: in its half lie the area that it sends by, the buffers that
-//! its engine puts frames in, and the blocks that its signals are made and received in. So a peer can
-//! read a signal where it is. An interrupt is the link's bell, a copy engine a thread of the
-//! receiver's ([`Hand`]).
+//! A [`Unit`] is one node's end of a link: in its half lie the area that it sends by, the buffers
+//! that its engine puts frames in, and the blocks that its signals are made and received in. So a
+//! peer can read a signal where it is. An interrupt is the link's bell, a copy engine a thread of
+//! the receiver's ([`Hand`]).
 //!
 //! ```
 //! use narrows::driver::Frames;
@@ -79,8 +79,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// For frames of up to `mtu` bytes and signals of up to `longest`. None if frames have no room for 64
-    /// bytes, or either is over 128 KiB.
+    /// For frames of up to `mtu` bytes and signals of up to `longest`. None if frames have no room
+    /// for 64 bytes, or either is over 128 KiB.
     #[must_use]
     pub fn new(mtu: usize, longest: usize) -> Option<Shape> {
         let block = mtu.max(longest).next_multiple_of(64);
@@ -205,8 +205,8 @@ impl Unit {
         Copied::new(self.hand(None), own, peer, copies, acknowledges)
     }
 
-    /// This end's driver, where the receiver's engine copies; with it, the engine of this end starts. It
-    /// interrupts `host`, whose link this is.
+    /// This end's driver, where the receiver's engine copies; with it, the engine of this end
+    /// starts. It interrupts `host`, whose link this is.
     ///
     /// # Errors
     /// There is no room for a thread.

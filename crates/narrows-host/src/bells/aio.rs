@@ -47,8 +47,8 @@ struct Outcome {
 
 const _: () = assert!(size_of::<Operation>() == 64 && size_of::<Outcome>() == 32);
 
-/// What the process needs for it, once. A process that was forked needs its own: the kernel keeps the
-/// context with the memory of the one that made it.
+/// What the process needs for it, once. A process that was forked needs its own: the kernel keeps
+/// the context with the memory of the one that made it.
 struct Queue {
     process: Pid,
     context: libc::c_ulong,

@@ -1,10 +1,10 @@
 //! How deep a core goes idle under a node that sleeps for moments only.
 //!
-//! A core that has nothing to do stops the kernel's timer tick, and starts it again when it is woken.
-//! Both set a timer, which on a virtual machine leaves the machine: where messages come one after the
-//! other that was a third of a round trip. The tick stays where a timer is about to expire, so a node
-//! that has just slept, and briefly, sets one before it sleeps again. Nothing waits for it: a node that
-//! is left alone hears of it no more than of the tick.
+//! A core that has nothing to do stops the kernel's timer tick, and starts it again when it is
+//! woken. Both set a timer, which on a virtual machine leaves the machine: where messages come one
+//! after the other that was a third of a round trip. The tick stays where a timer is about to
+//! expire, so a node that has just slept, and briefly, sets one before it sleeps again. Nothing
+//! waits for it: a node that is left alone hears of it no more than of the tick.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,8 +17,8 @@ use rustix::time::{
 
 use crate::clock;
 
-/// Nanoseconds after which the timer expires: a part of the shortest tick, which is 1 ms, and long beside
-/// what setting it takes.
+/// Nanoseconds after which the timer expires: a part of the shortest tick, which is 1 ms, and long
+/// beside what setting it takes.
 const HELD: u64 = 250_000;
 
 /// Keeps the tick.
@@ -66,8 +66,9 @@ impl Idle {
     }
 }
 
-/// Whether a timer that was set so long ago and is held for so long would expire before the next sleep
-/// begins, if sleeps go on beginning so far apart. Not if they are so far apart that any would.
+/// Whether a timer that was set so long ago and is held for so long would expire before the next
+/// sleep begins, if sleeps go on beginning so far apart. Not if they are so far apart that any
+/// would.
 fn ends_too_soon(since: u64, apart: u64, held: u64) -> bool {
     apart < held && since.saturating_add(apart) > held
 }

@@ -27,7 +27,8 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    /// Sleeps until a bell rings or there is something to do at the rendezvous, as [`wait_for`] does.
+    /// Sleeps until a bell rings or there is something to do at the rendezvous, as [`wait_for`]
+    /// does.
     pub(crate) fn sleep(
         &self,
         events: &mut [epoll::Event],

@@ -1,8 +1,8 @@
 //! What carries a link: memory that both nodes map, or frames over a Unix stream socket.
 //!
 //! A link over frames has a thread of its own in either process. It keeps the replica of the peer's
-//! region, which the node maps as it would the region itself, and carries what the node publishes. It
-//! sleeps until the stream brings something or the node rings it.
+//! region, which the node maps as it would the region itself, and carries what the node publishes.
+//! It sleeps until the stream brings something or the node rings it.
 
 mod stream;
 
@@ -71,8 +71,8 @@ pub(crate) struct Parts {
     pub stream: OwnedFd,
     /// What the node sleeps on.
     pub node: Bell,
-    /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol, so that the
-    /// link ends as it does with any peer that is gone.
+    /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol, so
+    /// that the link ends as it does with any peer that is gone.
     pub socket: OwnedFd,
 }
 
@@ -91,8 +91,8 @@ fn introduction(stream: &OwnedFd) -> Option<[u8; HEADER]> {
 }
 
 impl Carried {
-    /// Begins to carry. What the node sees of the peer, and the bell that it rings, come with it. None if
-    /// the peer's header, of a region of `size` bytes, does not hold up.
+    /// Begins to carry. What the node sees of the peer, and the bell that it rings, come with it.
+    /// None if the peer's header, of a region of `size` bytes, does not hold up.
     ///
     /// # Errors
     /// What the system says if it has no room for it.
@@ -132,8 +132,8 @@ impl Carried {
         Ok(Some((carried, seen, bell)))
     }
 
-    /// Has what the node sent carried to the peer, and then the link's end. Waits for that, for as long as
-    /// [`PATIENCE`] at most: a peer that takes nothing does not keep this node.
+    /// Has what the node sent carried to the peer, and then the link's end. Waits for that, for as
+    /// long as [`PATIENCE`] at most: a peer that takes nothing does not keep this node.
     pub(crate) fn finish(&self) {
         // Release: pairs with the acquire in `End::run`. What the node stored comes before.
         self.finish.store(true, Ordering::Release);
@@ -141,7 +141,8 @@ impl Carried {
         let _ = self.done.recv_timeout(PATIENCE);
     }
 
-    /// Waits until what the peer sent before it ended is there: the thread has it from the system at once.
+    /// Waits until what the peer sent before it ended is there: the thread has it from the system
+    /// at once.
     pub(crate) fn settle(&self) {
         let _ = self.done.recv_timeout(PATIENCE);
     }

@@ -1,6 +1,7 @@
-//! Whether long payload is written through the caches or around them. What its reader has in its cache has to be
-//! taken back from there, line by line, before it can be written again: near cores do that faster than
-//! memory is written, far ones much more slowly. Where cores are is not known and may change, so writes are timed.
+//! Whether long payload is written through the caches or around them. What its reader has in its
+//! cache has to be taken back from there, line by line, before it can be written again: near cores
+//! do that faster than memory is written, far ones much more slowly. Where cores are is not known
+//! and may change, so writes are timed.
 
 use std::cell::Cell;
 
@@ -14,8 +15,8 @@ const OFTEN: u16 = 1024;
 const SOON: u16 = 16;
 /// Writes for one that is timed.
 const TIMED: u16 = 4;
-/// So many times as long a write takes through the caches where going around them is better. A write around
-/// them leaves its reader to fetch from memory, which is not in this time.
+/// So many times as long a write takes through the caches where going around them is better. A
+/// write around them leaves its reader to fetch from memory, which is not in this time.
 const FAR: u32 = 6;
 
 /// What is known of writes of about one length: between two powers of two.
@@ -68,8 +69,8 @@ impl Caches {
         self.0.get((len / SHORTEST).checked_ilog2()? as usize)
     }
 
-    /// Has so many bytes written, in a way that `write` is told and may go: it says whether it went around the
-    /// caches.
+    /// Has so many bytes written, in a way that `write` is told and may go: it says whether it went
+    /// around the caches.
     #[inline]
     pub(crate) fn written(&self, len: usize, write: impl FnOnce(bool) -> bool) {
         let Some(cell) = self.of(len) else {
@@ -94,7 +95,8 @@ mod tests {
     const THROUGH: usize = 0;
     const AROUND: usize = 1;
 
-    /// Writes of one size that take so long, through the caches and around them: how many went which way.
+    /// Writes of one size that take so long, through the caches and around them: how many went
+    /// which way.
     fn writes(caches: &Caches, count: u32, took: [u64; 2]) -> [u32; 2] {
         let cell = caches.of(65536).expect("long");
         let mut ways = [0; 2];

@@ -1,16 +1,17 @@
 //! The copying of payload into memory that a peer can read, and out of memory that it can write.
 //!
-//! A peer may write while this node reads, against the rules or because it has gone mad. A plain read
-//! would race with that, which Rust does not define. So a peer's bytes are loaded by volatile reads or in
-//! assembly: each load happens once, and gives what the memory held, whoever wrote that.
+//! A peer may write while this node reads, against the rules or because it has gone mad. A plain
+//! read would race with that, which Rust does not define. So a peer's bytes are loaded by volatile
+//! reads or in assembly: each load happens once, and gives what the memory held, whoever wrote
+//! that.
 #![allow(unsafe_code)]
 
 use std::ptr::{self, NonNull};
 
-/// Bytes from which on it counts how they are moved. `memcpy` (glibc 2.36) goes from the end to the front, or
-/// from 2 KiB on takes one instruction, by how source and target lie within their pages. What another core has
-/// written comes at 3 to 30 GiB/s then, by alignment and by process (Zen 4, near cores), and at 30 by vectors
-/// from the front to the end.
+/// Bytes from which on it counts how they are moved. `memcpy` (glibc 2.36) goes from the end to the
+/// front, or from 2 KiB on takes one instruction, by how source and target lie within their pages.
+/// What another core has written comes at 3 to 30 GiB/s then, by alignment and by process (Zen 4,
+/// near cores), and at 30 by vectors from the front to the end.
 pub(crate) const LONG: usize = 256;
 
 /// Copies one `T`, whatever its alignment.
@@ -28,7 +29,8 @@ unsafe fn piece<const PEERS: bool, T: Copy>(from: *const u8, to: *mut u8) {
     unsafe { to.write(if PEERS { from.read_volatile() } else { from.read() }) };
 }
 
-/// Copies the 16 bytes that begin at `AT` and, if there is a length, the last 16 of so many instead.
+/// Copies the 16 bytes that begin at `AT` and, if there is a length, the last 16 of so many
+/// instead.
 ///
 /// # Safety
 /// As for [`piece`].
@@ -43,9 +45,9 @@ unsafe fn sixteen<const PEERS: bool, const AT: usize>(
     if PEERS {
         use std::arch::{asm, x86_64::__m128i};
         let vector: __m128i;
-        // SAFETY: the caller vouches for 16 bytes at both, and no instruction here asks for alignment. In
-        // assembly: there is no volatile load of a vector that need not be aligned. And with the address
-        // as it is: to make another is an instruction more.
+        // SAFETY: the caller vouches for 16 bytes at both, and no instruction here asks for
+        // alignment. In assembly: there is no volatile load of a vector that need not be aligned.
+        // And with the address as it is: to make another is an instruction more.
         unsafe {
             match len {
                 Some(len) => asm!(
@@ -158,12 +160,13 @@ unsafe fn by_vectors(from: *const u8, to: *mut u8, len: usize) {
 
 /// Copies `len` bytes.
 ///
-/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call costs as much as moving a
-/// slot.
+/// Up to 64 bytes go in loads and stores of fixed size that overlap; a call costs as much as moving
+/// a slot.
 ///
 /// # Safety
-/// Both ranges are valid for `len` bytes and do not overlap. With `PEERS`, a peer may write the source
-/// meanwhile: the bytes are then of either state, and nothing may be concluded from a second look.
+/// Both ranges are valid for `len` bytes and do not overlap. With `PEERS`, a peer may write the
+/// source meanwhile: the bytes are then of either state, and nothing may be concluded from a second
+/// look.
 #[inline(always)]
 pub(crate) unsafe fn copy<const PEERS: bool>(from: *const u8, to: *mut u8, len: usize) {
     /// # Safety
@@ -177,7 +180,8 @@ pub(crate) unsafe fn copy<const PEERS: bool>(from: *const u8, to: *mut u8, len: 
             piece::<PEERS, T>(from.add(last), to.add(last));
         }
     }
-    // SAFETY: each piece is within the length that its branch says, on ranges that the caller vouches for.
+    // SAFETY: each piece is within the length that its branch says, on ranges that the caller
+    // vouches for.
     unsafe {
         match len {
             LONG.. => copy_long(from, to, len),
@@ -240,8 +244,8 @@ pub(crate) unsafe fn copy_in(from: &[u8], to: NonNull<u8>) {
     unsafe { copy::<false>(from.as_ptr(), to.as_ptr(), from.len()) };
 }
 
-/// As [`copy_in`], around the caches. False if nothing was copied: the processor or where it goes to does not allow
-/// it.
+/// As [`copy_in`], around the caches. False if nothing was copied: the processor or where it goes
+/// to does not allow it.
 ///
 /// # Safety
 /// As for [`copy_in`].
@@ -276,10 +280,11 @@ unsafe fn stream(from: &[u8], to: *mut u8) {
     _mm_sfence();
 }
 
-/// Copies a payload to its slot, loading it word by word. Who made it a moment ago did so by stores no longer
-/// than a word, and a vector that is loaded from several of these has to wait until they have left the store
-/// buffer, behind the stores to the slot before, whose line the other core has to let go of first. The last
-/// bytes first: a stream of slots that are each stored forwards takes 1.4 times as long on a Zen 4.
+/// Copies a payload to its slot, loading it word by word. Who made it a moment ago did so by stores
+/// no longer than a word, and a vector that is loaded from several of these has to wait until they
+/// have left the store buffer, behind the stores to the slot before, whose line the other core has
+/// to let go of first. The last bytes first: a stream of slots that are each stored forwards takes
+/// 1.4 times as long on a Zen 4.
 ///
 /// # Safety
 /// `to` is valid for writing `from.len()` bytes, of which there are at most
@@ -312,8 +317,8 @@ const PAIR: usize = 16;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 unsafe fn pair<const AT: usize>(from: *const u8, to: *mut u8) {
     let both: std::arch::x86_64::__m128i;
-    // SAFETY: reads the 16 bytes that the caller vouches for. Written out: the compiler would make one load
-    // of the two.
+    // SAFETY: reads the 16 bytes that the caller vouches for. Written out: the compiler would make
+    // one load of the two.
     unsafe {
         std::arch::asm!(
             "movq {both}, [{from} + {at}]",
@@ -405,8 +410,8 @@ mod tests {
         copies(way, 0, narrows::memory::IN_SLOT);
     }
 
-    /// A core that has seen the word which announces a payload sees all of the payload, though stores around
-    /// the caches wait for nothing that comes behind them.
+    /// A core that has seen the word which announces a payload sees all of the payload, though
+    /// stores around the caches wait for nothing that comes behind them.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn what_is_written_around_the_caches_is_there_before_what_announces_it() {

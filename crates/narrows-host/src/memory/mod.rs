@@ -39,8 +39,8 @@ fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL
 }
 
-/// Whether this process may make memory of this layout's size. Told by an error: the kernel would tell
-/// by a signal that ends the process.
+/// Whether this process may make memory of this layout's size. Told by an error: the kernel would
+/// tell by a signal that ends the process.
 pub(crate) fn fits(layout: &Layout) -> io::Result<()> {
     let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     if most.is_some_and(|most| u64::from(layout.size()) > most) {
@@ -97,8 +97,8 @@ impl Region {
         self.0.range(offset, len)
     }
 
-    /// Has one slice of the pages made, and says where the next begins, if there is one. All of them
-    /// take milliseconds: too long to do between two messages.
+    /// Has one slice of the pages made, and says where the next begins, if there is one. All of
+    /// them take milliseconds: too long to do between two messages.
     pub(crate) fn fill(&self, from: u32) -> Option<u32> {
         self.0.fill(from, SLICE)
     }
@@ -220,12 +220,12 @@ pub struct PeerRegion(Arc<Mapping>);
 impl PeerRegion {
     /// Where bytes of the region are, to be read in place. None if they are not all inside.
     ///
-    /// The pointer is good for reading while this or a clone of it is kept. The peer can write there
-    /// at any moment, through no fault of this process: so no reference may be made of it, it is read by
-    /// volatile reads or in assembly, as a plain one would be a data race, each byte may differ at every
-    /// look, and whatever is decided by one is decided on a copy. A peer that
-    /// keeps the rules leaves a block alone from when it sent it until it is
-    /// [given back](narrows::endpoint::Node::release_block); after that its next packet may be there.
+    /// The pointer is good for reading while this or a clone of it is kept. The peer can write
+    /// there at any moment, through no fault of this process: so no reference may be made of it, it
+    /// is read by volatile reads or in assembly, as a plain one would be a data race, each byte may
+    /// differ at every look, and whatever is decided by one is decided on a copy. A peer that keeps
+    /// the rules leaves a block alone from when it sent it until it is [given
+    /// back](narrows::endpoint::Node::release_block); after that its next packet may be there.
     #[must_use]
     pub fn at(&self, offset: u32, len: u32) -> Option<*const u8> {
         Some(self.0.range(offset, len as usize).ok()?.as_ptr().cast_const())
@@ -269,7 +269,8 @@ impl Memory for PeerRegion {
     fn words(&self, offset: u32, count: u32) -> Result<PeerWords, OutOfRange> {
         Range::new(&self.0, offset, count).map(PeerWords::new)
     }
-    // Not beside the short way's other code: that would take more registers, and save and restore them.
+    // Not beside the short way's other code: that would take more registers, and save and restore
+    // them.
     #[inline(never)]
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
         let from = self.0.range(offset, to.len())?;

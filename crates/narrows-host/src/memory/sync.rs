@@ -1,5 +1,5 @@
-//! How shared memory is reached: the processor's atomics, fences, copies and hints. The model checker puts
-//! its own in the place of this module (`crates/narrows/tests/loom_host.rs`).
+//! How shared memory is reached: the processor's atomics, fences, copies and hints. The model
+//! checker puts its own in the place of this module (`crates/narrows/tests/loom_host.rs`).
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -54,8 +54,8 @@ pub(crate) unsafe fn write_slot(from: &[u8], to: NonNull<Word>) {
     unsafe { copy_to_slot(from, to.cast()) };
 }
 
-/// Stores something to the last word of each of these slots, which are free: their lines come at the same
-/// time.
+/// Stores something to the last word of each of these slots, which are free: their lines come at
+/// the same time.
 #[inline(always)]
 pub(crate) fn touch<const WORDS: usize>(slots: &[[Word; WORDS]; TOGETHER]) {
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Words in memory that cores share: the accessors that the host's rings and areas are made of. They reach
-//! memory through [`sync`] alone, so that the model checker runs this very file.
+//! Words in memory that cores share: the accessors that the host's rings and areas are made of.
+//! They reach memory through [`sync`] alone, so that the model checker runs this very file.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;

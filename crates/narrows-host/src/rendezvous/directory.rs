@@ -238,7 +238,8 @@ impl Directory {
         }
     }
 
-    /// The address of a name. Through the descriptor, because a socket's path has 108 bytes at most.
+    /// The address of a name. Through the descriptor, because a socket's path has 108 bytes at
+    /// most.
     fn address(&self, file: &str) -> io::Result<SocketAddrUnix> {
         SocketAddrUnix::new(format!("/proc/self/fd/{}/{file}", self.directory.as_raw_fd()))
     }

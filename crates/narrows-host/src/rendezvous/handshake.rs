@@ -159,7 +159,8 @@ impl Rendezvous {
         Ok((peer, bell))
     }
 
-    /// Begins to carry frames over a stream: what the node sees of the peer, and the bell that it rings.
+    /// Begins to carry frames over a stream: what the node sees of the peer, and the bell that it
+    /// rings.
     fn carry(
         &mut self,
         key: u32,

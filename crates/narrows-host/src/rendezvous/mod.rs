@@ -112,8 +112,8 @@ impl Identity {
 enum Stage {
     /// It connected to this node and has said nothing.
     Stranger(Instant),
-    /// This node connected and greeted. What it offered waits for the answer; its end of the stream, if
-    /// frames are to carry the link.
+    /// This node connected and greeted. What it offered waits for the answer; its end of the
+    /// stream, if frames are to carry the link.
     Greeted { name: Name, own: Region, bell: Bell, stream: Option<OwnedFd> },
     /// A link.
     Linked { name: Name, bell: Bell },

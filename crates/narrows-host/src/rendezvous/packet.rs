@@ -116,9 +116,9 @@ impl Hello {
     }
 }
 
-/// Whether a peer that says this of its versions speaks this one. The low half is the oldest that it
-/// speaks, the high half the newest; zero there if it speaks one only. Two that have greeted each other
-/// go on with the newest that both speak.
+/// Whether a peer that says this of its versions speaks this one. The low half is the oldest that
+/// it speaks, the high half the newest; zero there if it speaks one only. Two that have greeted
+/// each other go on with the newest that both speak.
 fn speaks_ours(versions: u32) -> bool {
     let (oldest, newest) = (versions & 0xffff, versions >> 16);
     (oldest..=newest.max(oldest)).contains(&VERSION)

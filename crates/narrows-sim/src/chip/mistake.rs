@@ -35,7 +35,8 @@ pub enum Problem {
         /// What it is.
         expected: String,
     },
-    /// A value of the wrong kind, out of range, that names nothing or that cannot be with the others.
+    /// A value of the wrong kind, out of range, that names nothing or that cannot be with the
+    /// others.
     Value {
         /// Its key, with those of the tables it is in.
         key: String,

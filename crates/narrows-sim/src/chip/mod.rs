@@ -94,7 +94,8 @@ pub struct Memory {
     pub stream: Vec<Stream>,
 }
 
-/// A stretch of bytes that is read, or written, one transfer behind the other, beyond its beginning.
+/// A stretch of bytes that is read, or written, one transfer behind the other, beyond its
+/// beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
     /// Bytes of the stretch before this holds.
@@ -286,7 +287,8 @@ impl Chip {
         parse::chip(name, text)
     }
 
-    /// The same chip with timers that take no time to read: what stamps cost is not in what is measured.
+    /// The same chip with timers that take no time to read: what stamps cost is not in what is
+    /// measured.
     #[must_use]
     pub fn with_free_timers(mut self) -> Chip {
         for core in &mut self.cores {

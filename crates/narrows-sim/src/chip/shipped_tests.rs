@@ -1,5 +1,5 @@
-//! That the shipped files say where they have everything from, add up to what they are set from, and
-//! that nothing which is made of them is read with a panic.
+//! That the shipped files say where they have everything from, add up to what they are set from,
+//! and that nothing which is made of them is read with a panic.
 
 use super::*;
 use narrows::strategy::Placement;
@@ -47,8 +47,8 @@ fn every_constant_of_shipped_files_has_its_source() {
     }
 }
 
-/// What a file says it is set from must be an input: figures that have to come out by themselves are
-/// not for setting anything.
+/// What a file says it is set from must be an input: figures that have to come out by themselves
+/// are not for setting anything.
 #[test]
 fn figures_that_are_quoted_are_inputs() {
     let inputs = [

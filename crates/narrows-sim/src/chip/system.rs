@@ -31,8 +31,8 @@ pub struct System {
     pub tick_service: Cost,
     /// What system calls take ([`crate::rtos`]); one that is left out takes nothing.
     pub calls: Vec<(Call, CallCost)>,
-    /// What a call takes that gives the core away before it returns, without the switch, where that is
-    /// known to be something else.
+    /// What a call takes that gives the core away before it returns, without the switch, where that
+    /// is known to be something else.
     pub swapping: Vec<(Call, CallCost)>,
 }
 

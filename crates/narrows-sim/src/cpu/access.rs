@@ -121,8 +121,8 @@ impl Cpu {
         word
     }
 
-    /// A transfer over the bus of a memory, inside it. What is `before` it, and `behind` it, takes no
-    /// time. If nothing comes between, what is behind has to load or store as well.
+    /// A transfer over the bus of a memory, inside it. What is `before` it, and `behind` it, takes
+    /// no time. If nothing comes between, what is behind has to load or store as well.
     #[inline]
     fn transfer(
         &self,

@@ -1,5 +1,5 @@
-//! Chains of descriptors that a copy engine works through by itself: whoever starts one goes on, and an
-//! interrupt process, of whichever core, is triggered when the last byte has been moved.
+//! Chains of descriptors that a copy engine works through by itself: whoever starts one goes on,
+//! and an interrupt process, of whichever core, is triggered when the last byte has been moved.
 
 use super::Cpu;
 use crate::chip::Engine;
@@ -30,8 +30,8 @@ pub(super) struct Chain {
 
 impl Cpu {
     /// Starts a chain on the engine that works for a core, once its mutex is free. Writing the
-    /// descriptors and starting take what the engine's facts say. False if the core has no engine, or
-    /// this process is being taken down.
+    /// descriptors and starting take what the engine's facts say. False if the core has no engine,
+    /// or this process is being taken down.
     pub fn start_chain(
         &self,
         core: usize,

@@ -193,8 +193,8 @@ impl Cpu {
         Cpu { shared: Rc::clone(&self.shared), node: Some(node) }
     }
 
-    /// The node of this platform dies as with its process: its peers hear that it died, and not that it
-    /// closed its links.
+    /// The node of this platform dies as with its process: its peers hear that it died, and not
+    /// that it closed its links.
     pub fn die(&self) {
         if let Some(own) = self.number() {
             let mut registry = self.machine().registry.borrow_mut();

@@ -1,5 +1,5 @@
-//! Memory that several processes of a core share handles of: whoever runs makes the access, and it is
-//! charged to that process.
+//! Memory that several processes of a core share handles of: whoever runs makes the access, and it
+//! is charged to that process.
 
 use super::Cpu;
 use super::chain::Place;
@@ -68,8 +68,8 @@ impl Stretch {
         inside.then_some((self.place.0, self.place.1 + offset)).ok_or(OutOfRange)
     }
 
-    /// Copies bytes of another stretch into this one, word by word, as a core does: both sides by way
-    /// of its data cache where their memories are cached.
+    /// Copies bytes of another stretch into this one, word by word, as a core does: both sides by
+    /// way of its data cache where their memories are cached.
     ///
     /// # Errors
     /// They are not inside.
@@ -98,8 +98,8 @@ impl Stretch {
 
 impl Cpu {
     /// Copies bytes from one place to another, word by word: what each word takes is
-    /// [`Copying::word`](crate::chip::Copying::word), beside both accesses. With `past`, it reads past
-    /// the cache.
+    /// [`Copying::word`](crate::chip::Copying::word), beside both accesses. With `past`, it reads
+    /// past the cache.
     pub fn copy(&self, from: Place, to: Place, len: usize, past: bool) {
         let mut word = [0; 4];
         self.compute(self.rates().copy_start);

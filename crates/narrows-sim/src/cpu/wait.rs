@@ -208,8 +208,8 @@ impl Cpu {
         });
     }
 
-    /// Waits until the interrupt line that this process serves has been raised. False if it is being
-    /// taken down.
+    /// Waits until the interrupt line that this process serves has been raised. False if it is
+    /// being taken down.
     pub(crate) fn next_interrupt(&self) -> bool {
         self.act(|state, process| {
             if std::mem::take(&mut state.processes[process].pending) {

@@ -1,5 +1,5 @@
-//! Whether anything can still happen. Waiting loops and clocks go on for ever, but where they are all
-//! that goes on, whoever waits waits for good.
+//! Whether anything can still happen. Waiting loops and clocks go on for ever, but where they are
+//! all that goes on, whoever waits waits for good.
 
 use super::Stuck;
 use super::queue::Event;

@@ -30,8 +30,8 @@ impl State {
         self.processes.iter().filter(|p| !p.daemon).count()
     }
 
-    /// The running process has to leave its core, or to wait. What happens next happens here, so that
-    /// its code is only left for another's. True if it goes on.
+    /// The running process has to leave its core, or to wait. What happens next happens here, so
+    /// that its code is only left for another's. True if it goes on.
     pub(crate) fn leaves(&mut self, process: usize) -> bool {
         self.ran_on(process);
         self.current = None;

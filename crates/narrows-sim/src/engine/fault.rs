@@ -194,7 +194,8 @@ impl Plan {
 }
 
 impl State {
-    /// A process has stored to a memory: if it is hostile, a word of its regions may be another now.
+    /// A process has stored to a memory: if it is hostile, a word of its regions may be another
+    /// now.
     pub(super) fn perhaps_lie(&mut self, process: usize, memory: usize, address: u32) {
         let Some((memory, address, drawn)) = self.plan.lie(process, memory, address) else {
             return;

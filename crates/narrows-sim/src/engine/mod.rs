@@ -3,8 +3,8 @@
 //!
 //! Two modes give the same end, the same store times and the same results. [`Mode::Fast`] moves the
 //! clock without leaving a process when nothing else is due, and computes the looks of a waiting
-//! loop instead of making them; [`Mode::Reference`] does neither, and is what the fast one is tested
-//! against.
+//! loop instead of making them; [`Mode::Reference`] does neither, and is what the fast one is
+//! tested against.
 
 pub(crate) mod bus;
 pub(crate) mod coroutine;
@@ -131,8 +131,8 @@ impl<'a> Simulation<'a> {
     }
 
     /// Adds a process on a core, by its place in the chip. The higher its priority, the sooner it
-    /// runs; a more urgent one interrupts it, and equally urgent ones run in the order in which they
-    /// became ready. The simulation ends when all processes have.
+    /// runs; a more urgent one interrupts it, and equally urgent ones run in the order in which
+    /// they became ready. The simulation ends when all processes have.
     ///
     /// # Panics
     /// The chip has no such core.
@@ -146,8 +146,9 @@ impl<'a> Simulation<'a> {
         self.process_on(core, name, priority, Frame::default(), body)
     }
 
-    /// As [`Simulation::process`], for code of another language, on a stack of so many bytes. It cannot
-    /// be unwound: if the simulation ends before it, what it holds and its stack are never given back.
+    /// As [`Simulation::process`], for code of another language, on a stack of so many bytes. It
+    /// cannot be unwound: if the simulation ends before it, what it holds and its stack are never
+    /// given back.
     ///
     /// # Panics
     /// As there.
@@ -203,8 +204,8 @@ impl<'a> Simulation<'a> {
         }))
     }
 
-    /// Has `hook` called at each context switch, whichever core's. Each then takes what the platform
-    /// says for [`Call::SwapHook`](crate::rtos::Call::SwapHook), too.
+    /// Has `hook` called at each context switch, whichever core's. Each then takes what the
+    /// platform says for [`Call::SwapHook`](crate::rtos::Call::SwapHook), too.
     pub fn on_swap(&mut self, hook: impl FnMut(Swap) + 'a) {
         self.machine.state.borrow_mut().hook();
         self.hook = Some(Box::new(hook));

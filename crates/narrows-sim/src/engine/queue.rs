@@ -58,8 +58,8 @@ impl Event {
     }
 }
 
-/// Something due. The smaller its key, the sooner it happens: by time, and then by rank, subject and
-/// the order in which it was asked for, in one number.
+/// Something due. The smaller its key, the sooner it happens: by time, and then by rank, subject
+/// and the order in which it was asked for, in one number.
 struct Entry {
     key: (u64, u64),
     event: Event,

@@ -101,8 +101,8 @@ impl Watch {
 }
 
 impl State {
-    /// Whether a process, whose transfer is done, has looked in vain and leaves its further looks to
-    /// the engine, or ends with them: it is resumed when there is reason to look.
+    /// Whether a process, whose transfer is done, has looked in vain and leaves its further looks
+    /// to the engine, or ends with them: it is resumed when there is reason to look.
     #[inline]
     pub(super) fn goes_on_looking(&mut self, process: usize) -> bool {
         let Act::Look(watch) = self.processes[process].transfer.act else { return false };
@@ -128,8 +128,8 @@ impl State {
         parked
     }
 
-    /// Whether a process that asks for the bus for a look, which it does not get at once or for all of
-    /// the look, leaves that one to the engine already.
+    /// Whether a process that asks for the bus for a look, which it does not get at once or for all
+    /// of the look, leaves that one to the engine already.
     #[inline]
     pub(super) fn looks_on_its_turn(&mut self, process: usize) -> bool {
         let one = &self.processes[process];

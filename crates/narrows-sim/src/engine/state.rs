@@ -282,8 +282,8 @@ impl State {
         false
     }
 
-    /// Whether it is this process whose code runs now. That of others must not be heard: it is being
-    /// taken down, or a handle was passed on.
+    /// Whether it is this process whose code runs now. That of others must not be heard: it is
+    /// being taken down, or a handle was passed on.
     #[inline]
     pub fn runs(&self, process: usize) -> bool {
         self.current == Some(process)

@@ -213,8 +213,8 @@ impl Os {
     }
 
     /// Masks an interrupt process of this core, as software does with an interrupt's enable bit, or
-    /// unmasks it; of any other nothing comes. What triggers it meanwhile makes it run once when it is
-    /// unmasked as often as it was masked. It takes nothing.
+    /// unmasks it; of any other nothing comes. What triggers it meanwhile makes it run once when it
+    /// is unmasked as often as it was masked. It takes nothing.
     pub fn mask(&self, interrupt: Pid, masked: bool) {
         let _ = self.with(interrupt, |state, process| {
             let is_one = state.processes[process].priority >= INTERRUPT;
@@ -300,8 +300,8 @@ impl Os {
         done
     }
 
-    /// Has a process look again at what it waits for, if there is reason to; an interrupt process is
-    /// triggered.
+    /// Has a process look again at what it waits for, if there is reason to; an interrupt process
+    /// is triggered.
     fn ready(state: &mut State, process: usize, reason: bool) {
         if state.processes[process].priority >= INTERRUPT {
             let entry = state.cores[state.processes[process].core].entry;

@@ -1,6 +1,6 @@
-//! The tests of the endpoint, the same files as over the heap, over a simulated chip. Both ends are one
-//! process of its first core, as there they are one thread; what needs two cores is in the suite of
-//! all drivers, and the death of a process in the tests of faults.
+//! The tests of the endpoint, the same files as over the heap, over a simulated chip. Both ends are
+//! one process of its first core, as there they are one thread; what needs two cores is in the
+//! suite of all drivers, and the death of a process in the tests of faults.
 
 #[path = "../common/mod.rs"]
 mod chip;

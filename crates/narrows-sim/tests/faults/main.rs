@@ -1,5 +1,5 @@
-//! The stack under faults that follow from a seed: whatever happens, every run ends in delivery or a
-//! reported error within bounded virtual time.
+//! The stack under faults that follow from a seed: whatever happens, every run ends in delivery or
+//! a reported error within bounded virtual time.
 //!
 //! Three nodes on two or three cores of a small chip that is drawn with everything else: *a* is
 //! linked with *b* and with *c*, and all of them send messages, call, serve and change strategies.

@@ -33,8 +33,8 @@ type End = Option<(Lost, Time)>;
 #[derive(Default)]
 pub struct World {
     faults: Faults,
-    /// Of each link whether *a* is the one that calls. If both called, each could have all its blocks
-    /// in requests that wait for a block of the other to be answered in.
+    /// Of each link whether *a* is the one that calls. If both called, each could have all its
+    /// blocks in requests that wait for a block of the other to be answered in.
     callers: [bool; 2],
     accounts: RefCell<[[Account; SIDES]; SIDES]>,
     /// Sides that have sent all that they want to.

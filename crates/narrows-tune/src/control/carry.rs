@@ -69,8 +69,8 @@ impl Controller<'_, '_> {
         Ok(())
     }
 
-    /// The switch that is under way has come to nothing: the flow has what it had. If the strategy was
-    /// `refused`, this flow is not given it again.
+    /// The switch that is under way has come to nothing: the flow has what it had. If the strategy
+    /// was `refused`, this flow is not given it again.
     ///
     /// # Errors
     /// [`ControlError::Unknown`] if none is, or of another flow.
@@ -83,7 +83,8 @@ impl Controller<'_, '_> {
         let target = self.ended(flow)?;
         let state = self.state_mut(flow)?;
         state.switched = Some(now);
-        // Of a move it is not known which of the two was refused, and the other core may be asked again.
+        // Of a move it is not known which of the two was refused, and the other core may be asked
+        // again.
         if state.to.take().is_none() && refused {
             state.exclude(target);
         }

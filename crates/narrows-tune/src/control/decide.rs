@@ -6,12 +6,13 @@ use super::moves::Move;
 use super::{Cause, ControlError, Controller, Decision, Reason};
 use crate::model::WHOLE;
 
-/// Times of [`Settings::rest`](super::Settings::rest) after which it is forgotten that a flow was late.
+/// Times of [`Settings::rest`](super::Settings::rest) after which it is forgotten that a flow was
+/// late.
 pub(super) const FORGET: u32 = 20;
 
 impl Controller<'_, '_> {
-    /// Plans anew, and says what is to be done about it: see [`Controller::next_switch`]. `now` is a time that
-    /// only ever grows.
+    /// Plans anew, and says what is to be done about it: see [`Controller::next_switch`]. `now` is
+    /// a time that only ever grows.
     ///
     /// # Errors
     /// There is no plan: every flow stays as it is.
@@ -37,7 +38,8 @@ impl Controller<'_, '_> {
         if let (Err(error), Some(_), None) = (made, stands, moves)
             && self.forget()
         {
-            // As long as the machine makes flows late, there and back would be all that comes of it.
+            // As long as the machine makes flows late, there and back would be all that comes of
+            // it.
             for state in self.tables.flows.iter_mut().flatten() {
                 state.calm = now + forget;
             }

@@ -18,8 +18,8 @@ pub enum ControlError {
     Full,
     /// There is no such flow, or no switch of it is under way.
     Unknown,
-    /// By every strategy a flow would miss its deadline: so many picoseconds are needed at least, of
-    /// which other flows and a switch take so many. With fewer flows it may be possible.
+    /// By every strategy a flow would miss its deadline: so many picoseconds are needed at least,
+    /// of which other flows and a switch take so many. With fewer flows it may be possible.
     Late {
         /// What is needed.
         least: u64,
@@ -28,8 +28,8 @@ pub enum ControlError {
     },
     /// All flows together take more than there is. With fewer flows it may be possible.
     Together(Unsolved),
-    /// There is a plan with this flow, but nothing that it could begin with while the others have what
-    /// they have. It may come later.
+    /// There is a plan with this flow, but nothing that it could begin with while the others have
+    /// what they have. It may come later.
     NoRoom,
 }
 

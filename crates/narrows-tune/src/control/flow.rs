@@ -40,7 +40,8 @@ pub struct FlowState<'s> {
     /// By how much it was later than its bound, in picoseconds, and when it was late last.
     pub(super) late: u64,
     pub(super) missed: Option<Duration>,
-    /// Until then it switches only if it has to: nothing would have helped against a flow's being late.
+    /// Until then it switches only if it has to: nothing would have helped against a flow's being
+    /// late.
     pub(super) calm: Duration,
     /// Strategies that were refused.
     pub(super) refused: [u64; WORDS],
@@ -110,9 +111,9 @@ impl<'s> FlowState<'s> {
         made.latency.bound.saturating_add(self.late)
     }
 
-    /// How long it may take by one of its strategies, in picoseconds. A switch to it and one from it may
-    /// keep a request back: for a pause, and until the other core has looked for the proposal as the
-    /// strategy before has it look.
+    /// How long it may take by one of its strategies, in picoseconds. A switch to it and one from
+    /// it may keep a request back: for a pause, and until the other core has looked for the
+    /// proposal as the strategy before has it look.
     pub(super) fn allowed(&self, number: u16, pause: Duration) -> u64 {
         let Some(deadline) = self.flow.deadline.map(picos) else { return u64::MAX };
         let look = |number: u16| match self.strategies.get(usize::from(number)) {
@@ -126,9 +127,10 @@ impl<'s> FlowState<'s> {
         deadline.saturating_sub(picos(pause)).saturating_sub(looks)
     }
 
-    /// Whether its calls end as fast as requests come by a strategy by which it takes that, each of which keeps
-    /// one of those that may be under way, as it mostly is: what comes once, or beside others, is caught up with.
-    /// Where looks keep step with requests there is a buffer for each that comes meanwhile.
+    /// Whether its calls end as fast as requests come by a strategy by which it takes that, each of
+    /// which keeps one of those that may be under way, as it mostly is: what comes once, or beside
+    /// others, is caught up with. Where looks keep step with requests there is a buffer for each
+    /// that comes meanwhile.
     fn keeps_pace(&self, costs: &Costs, made: &Estimate) -> bool {
         let Flow { period, depth, burst, .. } = self.flow;
         let Some(period) = period.filter(|_| costs.buffers == Buffers::Any) else { return true };
@@ -164,8 +166,8 @@ impl<'s> FlowState<'s> {
             && self.strategies == other.strategies
     }
 
-    /// Whether it is to stay as it is, for its last switch is not long ago or not even over, or switching
-    /// did not help.
+    /// Whether it is to stay as it is, for its last switch is not long ago or not even over, or
+    /// switching did not help.
     pub(super) fn rests(&self, now: Option<Duration>, rest: Duration) -> bool {
         let recent =
             |now: Duration| self.switched.is_some_and(|last| now.saturating_sub(last) < rest);

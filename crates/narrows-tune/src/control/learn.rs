@@ -9,8 +9,8 @@ const CALLS: u32 = 16;
 /// A figure is another if it differs by more than such a part.
 const PART: u64 = 10;
 
-/// Whether a figure differs so much from what was thought, in the same unit, that it is to be planned
-/// with.
+/// Whether a figure differs so much from what was thought, in the same unit, that it is to be
+/// planned with.
 pub fn differs(thought: u64, found: u64) -> bool {
     thought.abs_diff(found) > thought.max(found) / PART
 }
@@ -23,16 +23,17 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Another call, which travelled by interrupt: picoseconds from the end of phase B until phase E
-    /// began.
+    /// Another call, which travelled by interrupt: picoseconds from the end of phase B until phase
+    /// E began.
     pub fn add(&mut self, away: u64) {
         self.least = if self.count == 0 { away } else { self.least.min(away) };
         self.count += 1;
     }
 
-    /// How long the function works, once there have been enough calls; then they are forgotten. It is
-    /// what the shortest of them took beyond what was estimated, as others may have been in the way of
-    /// the rest: `work` unless that differs by more than a tenth. `made` was estimated with `work`.
+    /// How long the function works, once there have been enough calls; then they are forgotten. It
+    /// is what the shortest of them took beyond what was estimated, as others may have been in the
+    /// way of the rest: `work` unless that differs by more than a tenth. `made` was estimated with
+    /// `work`.
     pub fn learnt(&mut self, costs: &Costs, made: &Estimate, work: Duration) -> Option<Duration> {
         if self.count < CALLS {
             return None;

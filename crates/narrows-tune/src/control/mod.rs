@@ -1,14 +1,15 @@
-//! Chooses anew while flows run: when one comes or goes, when sizes, periods, budgets or costs change,
-//! when a deadline was missed.
+//! Chooses anew while flows run: when one comes or goes, when sizes, periods, budgets or costs
+//! change, when a deadline was missed.
 //!
-//! A [`Controller`] knows the flows, what they travel by and what there is. [`Controller::decide`] plans
-//! anew by the [optimiser](mod@crate::optimise) and says whether anything is to change, and why;
-//! [`Controller::next_switch`] hands out the switches one after the other, those first that free memory, so that
-//! what is in use never exceeds the budget on the way. Whoever carries them out says how each ended.
+//! A [`Controller`] knows the flows, what they travel by and what there is. [`Controller::decide`]
+//! plans anew by the [optimiser](mod@crate::optimise) and says whether anything is to change, and
+//! why; [`Controller::next_switch`] hands out the switches one after the other, those first that
+//! free memory, so that what is in use never exceeds the budget on the way. Whoever carries them
+//! out says how each ended.
 //!
 //! What is not necessary is done only if it pays, and not twice in a short time: see [`Settings`].
-//! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes with
-//! floating point.
+//! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes
+//! with floating point.
 
 mod carry;
 mod decide;
@@ -107,9 +108,9 @@ impl<'a, 's> Controller<'a, 's> {
         Ok(made)
     }
 
-    /// A flow comes, which may travel by any of these strategies, the first of them safe. It begins with
-    /// that one, and changes when more is known of it; if it is `known` already, it begins with the best
-    /// that there is room for as things are.
+    /// A flow comes, which may travel by any of these strategies, the first of them safe. It begins
+    /// with that one, and changes when more is known of it; if it is `known` already, it begins
+    /// with the best that there is room for as things are.
     ///
     /// # Errors
     /// Why it cannot be carried beside the others; nothing has changed then.
@@ -264,8 +265,8 @@ impl<'a, 's> Controller<'a, 's> {
         &self.costs
     }
 
-    /// A response took so long, more than its deadline. What it was beyond the bound is allowed for from
-    /// now on, for a while.
+    /// A response took so long, more than its deadline. What it was beyond the bound is allowed for
+    /// from now on, for a while.
     ///
     /// # Errors
     /// [`ControlError::Unknown`].
@@ -295,9 +296,9 @@ impl<'a, 's> Controller<'a, 's> {
         self.state(flow).ok()
     }
 
-    /// How long a response of a flow takes at most beside all others as they are, in picoseconds; what
-    /// was promised is that this is within its deadline, but for a while after what there is has become
-    /// less.
+    /// How long a response of a flow takes at most beside all others as they are, in picoseconds;
+    /// what was promised is that this is within its deadline, but for a while after what there is
+    /// has become less.
     pub fn bound(&self, flow: Handle) -> Option<u64> {
         let state = self.state(flow).ok()?;
         let own = state.estimate(&self.costs, state.has())?;

@@ -14,9 +14,9 @@ pub(super) struct Move {
 }
 
 impl Controller<'_, '_> {
-    /// The move that saves most, one at a time: more than what moves have to save of what all flows take, if
-    /// there is a plan without one, whose load is `without`. What is planned afterwards means nothing if there
-    /// is a move, and is that plan if not.
+    /// The move that saves most, one at a time: more than what moves have to save of what all flows
+    /// take, if there is a plan without one, whose load is `without`. What is planned afterwards
+    /// means nothing if there is a move, and is that plan if not.
     pub(super) fn moves(
         &mut self,
         now: Duration,
@@ -63,8 +63,8 @@ impl Controller<'_, '_> {
         best.map(|(.., one)| one)
     }
 
-    /// Plans as if a flow was served elsewhere, and leaves it there: where it was before. None if there is no
-    /// such plan, and the flow is where it was.
+    /// Plans as if a flow was served elsewhere, and leaves it there: where it was before. None if
+    /// there is no such plan, and the flow is where it was.
     pub(super) fn lodge(&mut self, one: Move, now: Duration) -> Option<u8> {
         let home = self.tables.flows.get(one.index)?.as_ref()?.dsp;
         self.settle(one.index, one.dsp);

@@ -21,8 +21,8 @@ pub struct Planned {
 }
 
 impl<'s> Controller<'_, 's> {
-    /// Plans all flows, and gives their time of the calling core. Flows that have not rested `now` keep
-    /// what they have.
+    /// Plans all flows, and gives their time of the calling core. Flows that have not rested `now`
+    /// keep what they have.
     ///
     /// # Errors
     /// There is no plan in which every deadline holds.
@@ -131,8 +131,8 @@ impl<'s> Controller<'_, 's> {
         Ok(())
     }
 
-    /// Puts flows of a DSP that are alike into groups, with the choices that hold their deadlines: how
-    /// many groups and flows.
+    /// Puts flows of a DSP that are alike into groups, with the choices that hold their deadlines:
+    /// how many groups and flows.
     fn group(&mut self, dsp: u8, now: Option<Duration>) -> Result<(usize, usize), ControlError> {
         let (mut groups, mut members, mut used) = (0, 0, 0);
         self.tables.planned.iter_mut().for_each(|planned| planned.grouped = false);

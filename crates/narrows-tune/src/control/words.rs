@@ -9,8 +9,9 @@ use super::Handle;
 /// What keeps the controller calm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What switches that are not necessary have to save, in parts per million of what the flows take of
-    /// the calling core that would switch: each for itself where that can be told, and all together.
+    /// What switches that are not necessary have to save, in parts per million of what the flows
+    /// take of the calling core that would switch: each for itself where that can be told, and all
+    /// together.
     pub saves: u32,
     /// The least time from one switch of a flow to the next that is not necessary.
     pub rest: Duration,
@@ -18,8 +19,8 @@ pub struct Settings {
     pub pause: Duration,
     /// Nodes of a search.
     pub limit: u32,
-    /// Whether flows may be moved from one DSP to another. That asks for a plan for every kind of flow and
-    /// DSP at each decision.
+    /// Whether flows may be moved from one DSP to another. That asks for a plan for every kind of
+    /// flow and DSP at each decision.
     pub moves: bool,
 }
 

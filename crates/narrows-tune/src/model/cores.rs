@@ -1,5 +1,5 @@
-//! The cores that messages are before, and how each passes the time until there is something to do: as the
-//! stack's own ways of waiting do.
+//! The cores that messages are before, and how each passes the time until there is something to do:
+//! as the stack's own ways of waiting do.
 
 use narrows::strategy::Notification;
 
@@ -26,8 +26,8 @@ impl Default for Core {
     }
 }
 
-/// What a core waits for: when the first message is there, when enough are that a bell rings for several,
-/// and until when it waits at most. Not to be expected is [`u64::MAX`].
+/// What a core waits for: when the first message is there, when enough are that a bell rings for
+/// several, and until when it waits at most. Not to be expected is [`u64::MAX`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaited {
     pub first: u64,
@@ -40,8 +40,8 @@ pub(super) fn up(time: u64, tick: u64) -> u64 {
     if tick == 0 { time } else { time.div_ceil(tick).saturating_mul(tick) }
 }
 
-/// When who looks every `apart` since `base` sees what is there from some moment on, and how many looks
-/// that is.
+/// When who looks every `apart` since `base` sees what is there from some moment on, and how many
+/// looks that is.
 fn seen(base: u64, there: u64, apart: u64, tick: u64) -> (u64, u64) {
     let first = up(base.saturating_add(apart), tick);
     let step = up(apart, tick).max(1);

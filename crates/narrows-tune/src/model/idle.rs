@@ -2,12 +2,13 @@
 
 use narrows::strategy::Notification;
 
-/// What a call takes more where both cores have slept since the one before: caches are others' by then, and
-/// sleep is deeper. Beside [`Side`](super::Side), whose figures are of calls that follow each other.
+/// What a call takes more where both cores have slept since the one before: caches are others' by
+/// then, and sleep is deeper. Beside [`Side`](super::Side), whose figures are of calls that follow
+/// each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Idle<T> {
-    /// From one call to the next where this was measured. If it is less, so is what follows, by as large a
-    /// part, and if more, that is the same.
+    /// From one call to the next where this was measured. If it is less, so is what follows, by as
+    /// large a part, and if more, that is the same.
     pub after: T,
     /// Time of the calling core if it is told by an interrupt.
     pub interrupt: T,
@@ -41,8 +42,8 @@ impl Idle<u64> {
         u64::try_from(part).unwrap_or(u64::MAX)
     }
 
-    /// Time that a call takes the calling core more, which waits so, if it comes so long after the one before.
-    /// Who spins has not slept.
+    /// Time that a call takes the calling core more, which waits so, if it comes so long after the
+    /// one before. Who spins has not slept.
     pub(super) fn busy(&self, how: Notification, apart: u64) -> u64 {
         match how {
             // Hybrid mostly sleeps for what comes so late.

@@ -79,8 +79,8 @@ pub(super) fn latency(
     let ahead = period.map_or(0, |period| alone.saturating_sub(1) / period.max(1));
     let ahead = ahead.saturating_mul(burst).min(depth - 1);
     let overlap = ahead.saturating_mul(sum(&[parts.own(), noticed.busy]));
-    // Of a burst as many are begun at once as may be, so that one is taken while the next is served, and the
-    // next as many when those have been answered.
+    // Of a burst as many are begun at once as may be, so that one is taken while the next is
+    // served, and the next as many when those have been answered.
     let rounds = burst.div_ceil(depth).max(1);
     let together = burst.min(depth).max(1) - 1;
     let served = sum(&[parts.callee, parts.engine_there]);

@@ -57,8 +57,8 @@ pub struct Flow {
     pub jitter: Duration,
     /// Requests that are due at once, at least 1; then the period is that between such bursts.
     pub burst: u16,
-    /// Requests that may be under way at once, at least 1. With two or more the other core works while
-    /// this one prepares the next: the calls are pipelined.
+    /// Requests that may be under way at once, at least 1. With two or more the other core works
+    /// while this one prepares the next: the calls are pipelined.
     pub depth: u16,
 }
 
@@ -129,8 +129,8 @@ pub struct Estimate {
     pub period: u64,
     /// Time of the calling core for a message, in picoseconds.
     pub caller: u64,
-    /// What keeps it from other flows: all but looking while it waits, and waiting for its engine, in
-    /// picoseconds.
+    /// What keeps it from other flows: all but looking while it waits, and waiting for its engine,
+    /// in picoseconds.
     pub blocks: u64,
     /// Time of the other core for a message, in picoseconds.
     pub callee: u64,
@@ -184,8 +184,8 @@ pub fn estimate(costs: &Costs, flow: &Flow, strategy: &Strategy) -> Result<Estim
     beside(costs, flow, strategy, strategy.notification)
 }
 
-/// As [`estimate`], of a flow beside others, the `soonest` of which is told so: the other core waits as that
-/// one wants it, and the calling core may.
+/// As [`estimate`], of a flow beside others, the `soonest` of which is told so: the other core
+/// waits as that one wants it, and the calling core may.
 ///
 /// # Errors
 /// As [`estimate`].
@@ -237,8 +237,8 @@ pub fn beside(
     })
 }
 
-/// A flow by a strategy as it is before the cores: what [`latencies`] draws from. `soonest` is as in
-/// [`beside`].
+/// A flow by a strategy as it is before the cores: what [`latencies`] draws from. `soonest` is as
+/// in [`beside`].
 ///
 /// # Errors
 /// As [`estimate`].

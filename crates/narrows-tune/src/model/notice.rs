@@ -8,8 +8,8 @@ use super::latency::Pace;
 use super::parameters::{Costs, Polling, Side, Told};
 use super::{Flow, picos, sum};
 
-/// The shortest look before sleeping of the hybrid notification, and times of the longest beyond which an
-/// answer is no prompt one: what `narrows::notify` does.
+/// The shortest look before sleeping of the hybrid notification, and times of the longest beyond
+/// which an answer is no prompt one: what `narrows::notify` does.
 pub(super) const SHORTEST_LOOK: u64 = 2_000_000;
 pub(super) const PROMPT: u64 = 3;
 
@@ -89,14 +89,15 @@ fn alone(costs: &Costs, how: Notification) -> Noticed {
     }
 }
 
-/// The sum of ceil(y / step) over y from 0 to `until`, divided by `step`; doubled, so that it is whole.
+/// The sum of ceil(y / step) over y from 0 to `until`, divided by `step`; doubled, so that it is
+/// whole.
 fn looks_until(until: u128, step: u128) -> u128 {
     let (whole, rest) = (until / step, until % step);
     whole * (whole + 1) + 2 * rest * (whole + 1) / step
 }
 
-/// What looks take of the calling core, on average, for a response that comes `least` after its request
-/// or any time up to `spread` later.
+/// What looks take of the calling core, on average, for a response that comes `least` after its
+/// request or any time up to `spread` later.
 fn looking(each: u64, step: u64, least: u64, spread: u64) -> u64 {
     let (each, wide) = (u128::from(each), u128::from(step.max(1)));
     let looks = match spread {
@@ -110,8 +111,8 @@ fn looking(each: u64, step: u64, least: u64, spread: u64) -> u64 {
     u64::try_from(looks).unwrap_or(u64::MAX)
 }
 
-/// Time of the calling core for learning of a response that comes `least` after its request or up to
-/// `spread` later.
+/// Time of the calling core for learning of a response that comes `least` after its request or up
+/// to `spread` later.
 pub(super) fn waited(
     costs: &Costs,
     flow: &Flow,
@@ -121,7 +122,8 @@ pub(super) fn waited(
 ) -> u64 {
     let Side { interrupt, poll, look, .. } = costs.caller;
     let turnaround = sum(&[least, spread]);
-    // As many as there are periods in a call, if so many may be; without a period as many as may be.
+    // As many as there are periods in a call, if so many may be; without a period as many as may
+    // be.
     let Pace { period, burst, depth, .. } = flow.pace(strategy);
     let period = period.map(|period| period / burst);
     let under_way = match period {

@@ -36,8 +36,8 @@ pub struct Side<T> {
     pub internal: Access<T>,
     /// Copying into and out of external memory (R_E).
     pub external: Access<T>,
-    /// What copying takes more while the other core spins, whose looks are on the bus as well: internal
-    /// memory.
+    /// What copying takes more while the other core spins, whose looks are on the bus as well:
+    /// internal memory.
     pub internal_spin: Access<T>,
     /// Likewise in external memory.
     pub external_spin: Access<T>,
@@ -45,8 +45,8 @@ pub struct Side<T> {
     pub slot: Access<T>,
     /// Keeping the cache right of a byte in external memory that the copy engine moves.
     pub upkeep: T,
-    /// What a call takes more that finds nothing in the caches; `block` is what has no length: code, and
-    /// tables. No part of the load: it comes once.
+    /// What a call takes more that finds nothing in the caches; `block` is what has no length:
+    /// code, and tables. No part of the load: it comes once.
     pub cold: Access<T>,
 }
 
@@ -92,8 +92,8 @@ pub enum Results {
     Own,
 }
 
-/// Whether the load has what an application itself does with payload in shared memory, where a driver
-/// does not copy it: makes a request there, or reads one or a response there.
+/// Whether the load has what an application itself does with payload in shared memory, where a
+/// driver does not copy it: makes a request there, or reads one or a response there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InPool {
     /// It has, at the rates of that memory, as a run's processor time has it.
@@ -115,12 +115,12 @@ pub enum Told {
 
 /// What the model knows of a machine.
 ///
-/// As `Parameters<f64>` in SI units: seconds, and for copying and the engine's bytes seconds a byte. As
-/// [`Costs`] in picoseconds, and picoseconds for 1024 bytes: what the model computes with, so that a
-/// board without a floating point unit needs none.
+/// As `Parameters<f64>` in SI units: seconds, and for copying and the engine's bytes seconds a
+/// byte. As [`Costs`] in picoseconds, and picoseconds for 1024 bytes: what the model computes with,
+/// so that a board without a floating point unit needs none.
 ///
-/// Where each comes from: a platform file's constants or a calibrating simulation, `narrows calibrate`
-/// on a host, S1 section 3.2 and S0 section 3.6 for the source's own chip.
+/// Where each comes from: a platform file's constants or a calibrating simulation, `narrows
+/// calibrate` on a host, S1 section 3.2 and S0 section 3.6 for the source's own chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Parameters<T> {
     /// The core that calls (GPP).
@@ -131,18 +131,19 @@ pub struct Parameters<T> {
     pub engine: Engine<T>,
     /// Likewise in internal memory.
     pub engine_internal: Engine<T>,
-    /// The longest payload that travels in a slot of the ring, in bytes, where no driver made it in a
-    /// block.
+    /// The longest payload that travels in a slot of the ring, in bytes, where no driver made it in
+    /// a block.
     pub in_slot: u32,
-    /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's time.
+    /// From ringing a bell until the core that it wakes begins to take the interrupt: no core's
+    /// time.
     pub wake: T,
-    /// From when a request is due, which the calling core sleeps for, until it is begun, beside the tick;
-    /// and what the call then takes longer for caches that are cold.
+    /// From when a request is due, which the calling core sleeps for, until it is begun, beside the
+    /// tick; and what the call then takes longer for caches that are cold.
     pub rested: T,
     /// What a call takes more where cores have slept for long.
     pub idle: Idle<T>,
-    /// What either side takes at most more for a call than on average: all blocks of a class that are
-    /// taken back at once, ticks of the clock. No part of the load, whose parameters are means.
+    /// What either side takes at most more for a call than on average: all blocks of a class that
+    /// are taken back at once, ticks of the clock. No part of the load, whose parameters are means.
     pub seldom: T,
     /// What one of so many calls takes more than on average, for the same reasons; of none if 0.
     pub spike: T,
@@ -250,8 +251,8 @@ impl Parameters<f64> {
     /// The same in picoseconds.
     ///
     /// # Errors
-    /// [`ModelError::Parameter`] for one that is not a number, below zero or over an hour. Nothing but
-    /// other parameters helps.
+    /// [`ModelError::Parameter`] for one that is not a number, below zero or over an hour. Nothing
+    /// but other parameters helps.
     pub fn costs(&self) -> Result<Costs, ModelError> {
         let time = |seconds| picos(seconds, 1.0);
         let rate = |seconds| picos(seconds, 1024.0);

@@ -18,19 +18,20 @@ pub(super) struct Message {
 pub(super) struct Parts {
     pub message: Message,
     pub internal: bool,
-    /// What a timer takes of the calling core that wakes it when a request is due, and how long after
-    /// that it goes on.
+    /// What a timer takes of the calling core that wakes it when a request is due, and how long
+    /// after that it goes on.
     pub due: u64,
     pub late: u64,
     /// The request until it is handed over: time of the calling core.
     pub before: u64,
-    /// From then until the other core has worked it off, if it is told at once, and its own time of that.
+    /// From then until the other core has worked it off, if it is told at once, and its own time of
+    /// that.
     pub least: u64,
     pub callee: u64,
     /// That without learning of the request.
     pub serves: u64,
-    /// The engines' parts of it at either end, for which the ends wait: at the calling one for the request
-    /// and for the response.
+    /// The engines' parts of it at either end, for which the ends wait: at the calling one for the
+    /// request and for the response.
     pub engine: [u64; 2],
     pub engine_there: u64,
     /// From one look of the other core to the next; 0 if it is told.
@@ -42,9 +43,10 @@ pub(super) struct Parts {
     pub more: [u64; 2],
 }
 
-/// For how long the other core looks for the next request when it has answered one, if it waits so. Hybrid
-/// looks as long as it may if that one comes soon; otherwise less and less, but for the bell of an
-/// acknowledgement, which it takes for a prompt request: that doubles what each request halves.
+/// For how long the other core looks for the next request when it has answered one, if it waits so.
+/// Hybrid looks as long as it may if that one comes soon; otherwise less and less, but for the bell
+/// of an acknowledgement, which it takes for a prompt request: that doubles what each request
+/// halves.
 fn goes_on(flow: &Flow, strategy: &Strategy, soonest: Notification) -> u64 {
     let Notification::Hybrid { longest } = soonest else { return 0 };
     let longest = picos(longest);
@@ -57,8 +59,8 @@ fn goes_on(flow: &Flow, strategy: &Strategy, soonest: Notification) -> u64 {
     }
 }
 
-/// What a copy takes that the other core looks during for so long: `alone` without that, `looked` at all
-/// the time.
+/// What a copy takes that the other core looks during for so long: `alone` without that, `looked`
+/// at all the time.
 fn slowed(alone: u64, looked: u64, until: u64) -> u64 {
     if until >= looked {
         return looked.max(alone);
@@ -92,8 +94,8 @@ impl Parts {
         if message.work > picos(DAY) {
             return Err(ModelError::Time);
         }
-        // Who looks for a while before sleeping does so all the time that the other core works, and until
-        // the next request, if that is soon.
+        // Who looks for a while before sleeping does so all the time that the other core works, and
+        // until the next request, if that is soon.
         let idles = match soonest {
             Notification::Spin => true,
             Notification::Hybrid { longest } => flow.period.is_none_or(|period| period <= longest),

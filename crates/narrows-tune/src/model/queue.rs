@@ -1,10 +1,10 @@
-//! How latency is distributed, and what all flows together take of the calling core: requests of several
-//! flows queue before the core that calls and those that are called.
+//! How latency is distributed, and what all flows together take of the calling core: requests of
+//! several flows queue before the core that calls and those that are called.
 //!
-//! Arrivals are periodic, with jitter and in bursts, each core takes what is before it in the order in
-//! which it comes, and a wait or a look of a core is one of all flows. That has no formula, so the queue is
-//! worked through, turn by turn as a run of the stack goes, with phases drawn anew every so often. The same
-//! seed draws the same.
+//! Arrivals are periodic, with jitter and in bursts, each core takes what is before it in the order
+//! in which it comes, and a wait or a look of a core is one of all flows. That has no formula, so
+//! the queue is worked through, turn by turn as a run of the stack goes, with phases drawn anew
+//! every so often. The same seed draws the same.
 
 use narrows::notify;
 use narrows::strategy::Notification;
@@ -131,8 +131,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Goes through all flows once: begins what is due and takes one response of each. True if there was
-    /// anything. Latencies of the flow `of` are given away.
+    /// Goes through all flows once: begins what is due and takes one response of each. True if
+    /// there was anything. Latencies of the flow `of` are given away.
     fn turn(&mut self, of: usize, mut taken: impl FnMut(u64)) -> bool {
         let now = self.caller.at;
         let mut any = false;
@@ -226,13 +226,13 @@ impl Walk<'_> {
     }
 }
 
-/// Fills `times` with latencies of the flow `of`, in picoseconds, from when requests are due to when
-/// their responses are there, and sorts them: the 99th percentile is at 99 % of its length. Gives what all
-/// flows take of the calling core meanwhile, in parts per million.
+/// Fills `times` with latencies of the flow `of`, in picoseconds, from when requests are due to
+/// when their responses are there, and sorts them: the 99th percentile is at 99 % of its length.
+/// Gives what all flows take of the calling core meanwhile, in parts per million.
 ///
-/// None, and nothing in `times` that means anything, if there is no such flow, or a core has less time
-/// than it is asked for, so that the queue grows without end; or if the flow is so rare beside others
-/// that it would take a thousand turns of theirs for one of its.
+/// None, and nothing in `times` that means anything, if there is no such flow, or a core has less
+/// time than it is asked for, so that the queue grows without end; or if the flow is so rare beside
+/// others that it would take a thousand turns of theirs for one of its.
 pub fn latencies(
     costs: &Costs,
     streams: &mut [Stream],

@@ -89,8 +89,8 @@ fn a_caller_that_looks_sees_a_response_at_its_next_look() {
 
 #[test]
 fn looks_and_jitter_spread_latency_evenly() {
-    // The other core looks at any moment of the thousand until the calling one does: one in a hundred is
-    // answered after that.
+    // The other core looks at any moment of the thousand until the calling one does: one in a
+    // hundred is answered after that.
     let times = random::<10_000>(&mut [Stream { how: poll(1000), ..stream(10_000, 10) }], 0);
     let second = times.iter().filter(|time| **time == 2000).count();
     assert!(times[0] == 1000 && times[9999] == 2000 && (40..160).contains(&second), "{second}");
@@ -130,8 +130,8 @@ fn a_queue_that_grows_has_no_distribution() {
 
 #[test]
 fn a_look_is_for_all_flows_and_sleeps_end_with_ticks() {
-    // Its own look would come at 500; the other's request at 100 wakes the core, which goes through all
-    // flows in their order.
+    // Its own look would come at 500; the other's request at 100 wakes the core, which goes through
+    // all flows in their order.
     let polled = Stream { how: poll(500), ..called(1, 0, stream(1000, 10)) };
     let other = Stream { after: 100 * NS, ..called(5, 0, polled) };
     let costs = Costs { told: Told::Interrupt, ..Costs::default() };
@@ -169,7 +169,8 @@ fn the_load_is_that_of_waits_and_looks_together() {
     // Sleeping until it is due, sending, being told and taking.
     near(load(&mut [by(Notification::Interrupt)]), 4.0 + 10.0 + 5.0 + 20.0);
     near(load(&mut [by(poll(40))]), 4.0 + 10.0 + 3.0 * 2.0 + 20.0);
-    // Two that are due together share the timer, and their looks but the last of the longer one's wait.
+    // Two that are due together share the timer, and their looks but the last of the longer one's
+    // wait.
     near(load(&mut [by(poll(40)); 2]), 4.0 + 20.0 + 5.0 * 2.0 + 40.0);
     near(load(&mut [by(Notification::Spin)]), 1000.0);
     // It looks until the response is there, with one of 100 beside it.

@@ -24,18 +24,20 @@ pub struct Stream {
     pub how: Notification,
     /// The core that serves it.
     pub dsp: u8,
-    /// Time of the calling core until a message is handed over, and what it waits for its engine meanwhile.
+    /// Time of the calling core until a message is handed over, and what it waits for its engine
+    /// meanwhile.
     pub send: u64,
     /// See above.
     pub send_wait: u64,
-    /// Time of the other core for each message, beside learning of it, waiting for its engine included.
+    /// Time of the other core for each message, beside learning of it, waiting for its engine
+    /// included.
     pub service: u64,
     /// Time of the calling core for the response, beside learning of it.
     pub take: u64,
     /// What it waits for its engine meanwhile.
     pub take_wait: u64,
-    /// Whether the other core rings when it has answered, however the calling one waits: it does so to
-    /// acknowledge.
+    /// Whether the other core rings when it has answered, however the calling one waits: it does so
+    /// to acknowledge.
     pub rings: bool,
     /// What some messages take the calling core more.
     pub more: u64,
@@ -72,8 +74,8 @@ impl Default for Stream {
 /// How far a flow is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The burst that comes next or is being sent: when it is due, by how much it is later, and how many
-    /// requests of it are left.
+    /// The burst that comes next or is being sent: when it is due, by how much it is later, and how
+    /// many requests of it are left.
     pub(super) burst: Burst,
     pub(super) late: u64,
     /// How many messages are left until one takes more.

@@ -1,15 +1,15 @@
 //! The cheapest choice for every flow, under what memory and processors there are.
 //!
 //! Each flow takes one of its choices. A choice has a cost, which is to be least in sum, and takes
-//! some of the internal memory and of the time of the DSP that serves the flow. With one DSP this is
-//! the multiple-choice knapsack problem; with several, each with a memory and a time of its own, each
-//! flow is given a DSP as well.
+//! some of the internal memory and of the time of the DSP that serves the flow. With one DSP this
+//! is the multiple-choice knapsack problem; with several, each with a memory and a time of its own,
+//! each flow is given a DSP as well.
 //!
-//! [`optimise`] searches depth first and exactly: it branches and bounds by the linear relaxation, for
-//! which each group's choices are replaced by their lower convex hull. Everything is counted in whole
-//! numbers, so that equal means equal, on a board as on a host. It uses the storage that it is given
-//! and no other, and stops at a limit of nodes with the best that it has found and a bound on what it
-//! has not.
+//! [`optimise`] searches depth first and exactly: it branches and bounds by the linear relaxation,
+//! for which each group's choices are replaced by their lower convex hull. Everything is counted in
+//! whole numbers, so that equal means equal, on a board as on a host. It uses the storage that it
+//! is given and no other, and stops at a limit of nodes with the best that it has found and a bound
+//! on what it has not.
 
 mod pack;
 mod reduce;
@@ -67,8 +67,8 @@ pub struct Problem<'a> {
     pub choices: &'a [Choice],
     /// The DSPs, at least one and at most [`MAX_DSPS`].
     pub dsps: &'a [Dsp],
-    /// Time of the core that calls for all flows, in parts per million; [`u64::MAX`] if that does not
-    /// matter.
+    /// Time of the core that calls for all flows, in parts per million; [`u64::MAX`] if that does
+    /// not matter.
     pub load: u64,
 }
 
@@ -208,8 +208,8 @@ pub use search::Frame as SearchFrame;
 
 /// Finds the cheapest picks: `picks` has one for each flow, in the order of the groups.
 ///
-/// Visits at most `limit` nodes. If it had to stop there, [`Found::bound`] says how good what it found
-/// is at least. Allocates nothing.
+/// Visits at most `limit` nodes. If it had to stop there, [`Found::bound`] says how good what it
+/// found is at least. Allocates nothing.
 ///
 /// # Errors
 /// Why there is nothing, or by how much something is missing.

@@ -15,8 +15,8 @@ pub(super) fn take(dsp: &mut Dsp, kept: &Kept) -> bool {
     true
 }
 
-/// Writes the picks of the flows that are left to their places, behind those that are fixed. False if
-/// a flow fits nowhere any more.
+/// Writes the picks of the flows that are left to their places, behind those that are fixed. False
+/// if a flow fits nowhere any more.
 pub(super) fn pack(
     groups: &mut [State],
     kept: &[Kept],
@@ -42,8 +42,8 @@ pub(super) fn pack(
     true
 }
 
-/// The DSP into which a choice fits with the least left; of equals the least busy, as choices without
-/// memory find time there.
+/// The DSP into which a choice fits with the least left; of equals the least busy, as choices
+/// without memory find time there.
 fn nearest(dsps: &[Dsp], kept: &Kept) -> Option<usize> {
     let choice = &kept.choice;
     let fits = |dsp: &Dsp| dsp.memory >= choice.memory && dsp.work >= choice.work;

@@ -119,8 +119,8 @@ fn dominates(one: &Choice, other: &Choice) -> bool {
         && one.load <= other.load
 }
 
-/// The steps of the lower convex hull of kept choices by memory and cost, beginning with the cheapest
-/// of the smallest. How many there are.
+/// The steps of the lower convex hull of kept choices by memory and cost, beginning with the
+/// cheapest of the smallest. How many there are.
 fn hull(kept: &[Kept], group: u16, into: &mut [Step]) -> usize {
     let mut count: usize = 0;
     let mut at: usize = 0;

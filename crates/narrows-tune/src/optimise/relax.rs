@@ -43,8 +43,8 @@ pub(super) struct Relaxed {
 }
 
 /// Relaxes: flows that are left cost `cost` with the smallest choices, and `memory` bytes are there
-/// beside those. Leaves a whole solution in the groups: that of the relaxation with the flow between two
-/// choices at the smaller one, and whatever later steps still fit.
+/// beside those. Leaves a whole solution in the groups: that of the relaxation with the flow
+/// between two choices at the smaller one, and whatever later steps still fit.
 pub(super) fn relax(groups: &mut [State], steps: &[Step], cost: u64, memory: u64) -> Relaxed {
     for group in groups.iter_mut() {
         (group.at, group.next, group.raised) = (0, 0, 0);
@@ -54,7 +54,8 @@ pub(super) fn relax(groups: &mut [State], steps: &[Step], cost: u64, memory: u64
     let mut between = None;
     for step in steps {
         let Some(group) = groups.get_mut(usize::from(step.group)) else { continue };
-        // Behind a step that did not fit for all flows of the group, the later ones are none of theirs.
+        // Behind a step that did not fit for all flows of the group, the later ones are none of
+        // theirs.
         if group.left == 0 || group.at != step.from || group.raised > 0 {
             continue;
         }

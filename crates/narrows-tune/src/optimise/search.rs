@@ -1,5 +1,5 @@
-//! The search itself: depth first, without recursion. Each level fixes the choice and the DSP of one
-//! flow.
+//! The search itself: depth first, without recursion. Each level fixes the choice and the DSP of
+//! one flow.
 
 use super::pack::{pack, take};
 use super::reduce::{Kept, Step, reduce};
@@ -325,8 +325,8 @@ impl<'p, 's, 'b> Search<'p, 's, 'b> {
     }
 }
 
-/// The choice whose turn it is: the centre, one more, one less, two more and so on. None if there is no
-/// such choice.
+/// The choice whose turn it is: the centre, one more, one less, two more and so on. None if there
+/// is no such choice.
 fn near(centre: u16, turn: u32, count: u16) -> Option<u16> {
     let far = i64::from(turn.div_ceil(2));
     let at = i64::from(centre) + if turn % 2 == 1 { far } else { -far };

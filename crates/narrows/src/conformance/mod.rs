@@ -1,8 +1,8 @@
 //! One suite that every driver passes, on every platform: each check runs two nodes that are
 //! linked, the *caller* and the *callee*, each in a thread of control of its own.
 //!
-//! A platform's tests implement [`Rig`] and call [`run`] for every strategy of [`strategies`]. The tests of
-//! a medium of frames implement [`frames::Medium`].
+//! A platform's tests implement [`Rig`] and call [`run`] for every strategy of [`strategies`]. The
+//! tests of a medium of frames implement [`frames::Medium`].
 
 mod calls;
 mod channels;
@@ -28,8 +28,9 @@ pub trait Rig {
     type Platform: Platform;
 
     /// Makes two nodes that are linked, with default limits, the standard layout and two channels,
-    /// runs a side on each until both are done, and passes on a panic of either. Nodes do not outlive the run: the
-    /// one that is done first must not close its link before the other is done.
+    /// runs a side on each until both are done, and passes on a panic of either. Nodes do not
+    /// outlive the run: the one that is done first must not close its link before the other is
+    /// done.
     fn run(&self, caller: Side<'_, Self::Platform>, callee: Side<'_, Self::Platform>);
 }
 

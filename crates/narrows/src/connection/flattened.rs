@@ -1,9 +1,9 @@
 //! The flattened connection: a signal is one frame, and its header is all there is beside it.
 //!
-//! Nothing is queued, cut up or put together: a signal goes to the driver in its sender's own call, or
-//! its sender is told that there is no room, and it is delivered in the call that takes it off the
-//! driver, with no process in between. So nothing longer than the driver's MTU travels; it tells its
-//! peer so when the connection begins. The protocol is that of
+//! Nothing is queued, cut up or put together: a signal goes to the driver in its sender's own call,
+//! or its sender is told that there is no room, and it is delivered in the call that takes it off
+//! the driver, with no process in between. So nothing longer than the driver's MTU travels; it
+//! tells its peer so when the connection begins. The protocol is that of
 //! [`point_to_point`](super::point_to_point), which can be its peer.
 
 use super::flow::Flow;
@@ -20,8 +20,8 @@ pub struct Flattened {
 }
 
 impl Flattened {
-    /// A connection with nothing sent. No longer signal is taken than fits the driver's MTU with its
-    /// header.
+    /// A connection with nothing sent. No longer signal is taken than fits the driver's MTU with
+    /// its header.
     pub fn new(mut settings: Settings, mtu: usize, now: Instant) -> Flattened {
         let most = u32::try_from(mtu.saturating_sub(UDATA)).unwrap_or(u32::MAX);
         settings.longest = settings.longest.min(most);
@@ -62,10 +62,10 @@ impl Flattened {
         Ok(())
     }
 
-    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, in a frame whose header the
-    /// peer knows but for how many signals it gives back: so many. What speaks against it,
-    /// [`Flattened::send`] says. When the frame has gone, [`Flattened::sent_bare`] is told; if it has not,
-    /// nothing.
+    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, in a frame whose
+    /// header the peer knows but for how many signals it gives back: so many. What speaks against
+    /// it, [`Flattened::send`] says. When the frame has gone, [`Flattened::sent_bare`] is told; if
+    /// it has not, nothing.
     #[inline]
     #[must_use]
     pub fn bare(&self, len: usize) -> Option<u16> {
@@ -79,9 +79,9 @@ impl Flattened {
         self.flow.count_sent(1);
     }
 
-    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, whose frame came without
-    /// its header and gives so many back. It is not taken before [`Flattened::took_bare`]; what speaks
-    /// against it, [`Flattened::receive`] says of the frame with its header.
+    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, whose frame came
+    /// without its header and gives so many back. It is not taken before [`Flattened::took_bare`];
+    /// what speaks against it, [`Flattened::receive`] says of the frame with its header.
     #[inline]
     #[must_use]
     pub fn look_bare(&self, len: usize, given: u16) -> bool {
@@ -94,8 +94,8 @@ impl Flattened {
         self.flow.took_bare(given, now);
     }
 
-    /// The number of the frame that comes next, and the signals given back so far: what its header has, if
-    /// it comes without, but for what it gives back itself.
+    /// The number of the frame that comes next, and the signals given back so far: what its header
+    /// has, if it comes without, but for what it gives back itself.
     #[must_use]
     pub fn numbers(&self) -> [u16; 2] {
         self.flow.numbers()
@@ -106,8 +106,8 @@ impl Flattened {
         self.flow.attend(frames, now)
     }
 
-    /// Takes one frame, if one has come, and so at most one signal. `make` gives a buffer for so many
-    /// bytes, or none.
+    /// Takes one frame, if one has come, and so at most one signal. `make` gives a buffer for so
+    /// many bytes, or none.
     #[inline]
     pub fn receive<F: Frames>(
         &mut self,

@@ -11,7 +11,8 @@ use crate::platform::Instant;
 /// How a connection behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Signals that this side takes before its application has used some: at least 1, at most 32767.
+    /// Signals that this side takes before its application has used some: at least 1, at most
+    /// 32767.
     pub window: u16,
     /// The longest signal that this side takes, in bytes.
     pub longest: u32,
@@ -154,7 +155,8 @@ impl Flow {
                 true
             }
             Err(why) => {
-                // A frame within the driver's own limits that does not fit is no driver to go on with.
+                // A frame within the driver's own limits that does not fit is no driver to go on
+                // with.
                 self.lost |= why != NotSent::Full;
                 false
             }
@@ -180,8 +182,8 @@ impl Flow {
         [self.next_in, self.returned]
     }
 
-    /// Whether a signal for an endpoint, of so many bytes in one frame that gives so many back, may be what
-    /// comes next.
+    /// Whether a signal for an endpoint, of so many bytes in one frame that gives so many back, may
+    /// be what comes next.
     #[inline]
     pub fn allows(&self, len: usize, given: u16) -> bool {
         matches!(self.state, State::Up)
@@ -190,7 +192,8 @@ impl Flow {
             && self.received.wrapping_sub(self.freed) < self.settings.window
     }
 
-    /// Counts the frame of a signal for an endpoint that gave so many back and nothing spoke against.
+    /// Counts the frame of a signal for an endpoint that gave so many back and nothing spoke
+    /// against.
     #[inline]
     pub fn took_bare(&mut self, given: u16, now: Instant) {
         self.returned = self.returned.wrapping_add(given);
@@ -227,7 +230,8 @@ impl Flow {
         true
     }
 
-    /// Whether so many signals were given back that the peer is to be told though nothing is sent to it.
+    /// Whether so many signals were given back that the peer is to be told though nothing is sent
+    /// to it.
     #[inline]
     pub fn owes(&self) -> bool {
         self.freed.wrapping_sub(self.said) >= self.settings.window.div_ceil(2)

@@ -124,7 +124,8 @@ pub enum Header {
 }
 
 impl Header {
-    /// Writes a header with its frame's number and the signals given back so far. Returns its length.
+    /// Writes a header with its frame's number and the signals given back so far. Returns its
+    /// length.
     pub fn write(&self, sequence: u16, freed: u16, to: &mut [u8; UDATA]) -> usize {
         let (kind, mark, words, len) = match *self {
             Header::Hello { window, longest } => {

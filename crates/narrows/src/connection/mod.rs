@@ -1,8 +1,9 @@
 //! Connections: what turns a driver's messages into the link's.
 //!
-//! [`direct`] passes messages on as they are. [`point_to_point`] and [`flattened`] carry signals over
-//! a driver of [`Frames`](crate::driver::Frames), and speak the same protocol, so that each can be the
-//! other's peer: the first cuts long signals up and queues them, the second does neither.
+//! [`direct`] passes messages on as they are. [`point_to_point`] and [`flattened`] carry signals
+//! over a driver of [`Frames`](crate::driver::Frames), and speak the same protocol, so that each
+//! can be the other's peer: the first cuts long signals up and queues them, the second does
+//! neither.
 
 pub mod direct;
 pub mod flattened;
@@ -19,8 +20,8 @@ pub use frame::{Broken, Closed, FRAG, Header, UDATA};
 pub struct Signal<B> {
     /// Who sent it, as the sender's node numbers it.
     pub from: u32,
-    /// Whom it is for, as the receiver's node numbers it; 0 for its link handler, which is not counted
-    /// in the window.
+    /// Whom it is for, as the receiver's node numbers it; 0 for its link handler, which is not
+    /// counted in the window.
     pub to: u32,
     /// Its bytes.
     pub len: usize,

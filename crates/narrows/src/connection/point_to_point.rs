@@ -1,16 +1,16 @@
 //! The point-to-point connection: signals of any length over a driver that carries frames reliably
 //! and to one peer.
 //!
-//! A signal that fits the driver's MTU is one frame (UDATA), a longer one that and as many more as it
-//! takes (FRAG). Each is gathered by the driver from the header and the signal's own buffer, and read by
-//! the receiver straight into the signal that the application gets, so nothing is copied for the sake
-//! of the connection. What the driver or the peer's window has no room for waits in a queue whose
-//! storage is the caller's.
+//! A signal that fits the driver's MTU is one frame (UDATA), a longer one that and as many more as
+//! it takes (FRAG). Each is gathered by the driver from the header and the signal's own buffer, and
+//! read by the receiver straight into the signal that the application gets, so nothing is copied
+//! for the sake of the connection. What the driver or the peer's window has no room for waits in a
+//! queue whose storage is the caller's.
 //!
-//! It has no thread, no clock and no callback: whoever owns it calls [`PointToPoint::transmit`] when
-//! the driver may have room (`handleTX`), [`PointToPoint::receive`] when frames may have come
-//! (`handleRX`, or the receive process), and both now and then for the heartbeats. Where these calls are
-//! made is the placement.
+//! It has no thread, no clock and no callback: whoever owns it calls [`PointToPoint::transmit`]
+//! when the driver may have room (`handleTX`), [`PointToPoint::receive`] when frames may have come
+//! (`handleRX`, or the receive process), and both now and then for the heartbeats. Where these
+//! calls are made is the placement.
 
 use core::ops::DerefMut;
 
@@ -77,8 +77,8 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
     }
 
     /// Sends what can be sent, and hands every signal that is through to `done`, or that the peer
-    /// turned out not to take: it had not said how long a signal may be when that was queued. True if
-    /// nothing is left to be sent.
+    /// turned out not to take: it had not said how long a signal may be when that was queued. True
+    /// if nothing is left to be sent.
     pub fn transmit<F: Frames<Buffer = B>>(
         &mut self,
         frames: &mut F,
@@ -237,8 +237,8 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
         Ok(Arrived::Part)
     }
 
-    /// The number of the frame that comes next, and the signals given back so far: what its header has, if
-    /// it comes without, but for what it gives back itself.
+    /// The number of the frame that comes next, and the signals given back so far: what its header
+    /// has, if it comes without, but for what it gives back itself.
     #[must_use]
     pub fn numbers(&self) -> [u16; 2] {
         self.flow.numbers()
@@ -263,8 +263,8 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
         self.flow.close();
     }
 
-    /// After the end: the next buffer that was not sent or not wholly received, in order, until there
-    /// is none. What was sent and not yet used by the peer's application is not among them.
+    /// After the end: the next buffer that was not sent or not wholly received, in order, until
+    /// there is none. What was sent and not yet used by the peer's application is not among them.
     pub fn reclaim(&mut self) -> Option<Signal<B>> {
         if !matches!(self.flow.state, State::Down(_)) {
             return None;

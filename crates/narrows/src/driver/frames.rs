@@ -3,12 +3,12 @@
 //! A frame is a short header of the connection's and, behind it, a stretch of a signal's buffer, at
 //! most [`Frames::mtu`] bytes together. The medium hands frames out whole, once and in the order in
 //! which they were sent, and says when its other end is gone. That is all it promises: cutting up,
-//! numbering, windows, putting together and heartbeats are the [connection's](crate::connection). So a
-//! driver over shared memory can be one, and so can a stream socket or a pipe.
+//! numbering, windows, putting together and heartbeats are the [connection's](crate::connection).
+//! So a driver over shared memory can be one, and so can a stream socket or a pipe.
 //!
-//! The medium says where signals are kept ([`Frames::Buffer`]): bytes of the heap on a host, a range
-//! of simulated memory on a chip, a block that both cores reach where the receiver alone copies. The
-//! connection never looks into a buffer.
+//! The medium says where signals are kept ([`Frames::Buffer`]): bytes of the heap on a host, a
+//! range of simulated memory on a chip, a block that both cores reach where the receiver alone
+//! copies. The connection never looks into a buffer.
 
 use core::fmt;
 
@@ -68,8 +68,8 @@ pub trait Frames {
     /// The longest frame, header included, in bytes. Never changes, and is at least 64.
     fn mtu(&self) -> usize;
 
-    /// Sends one frame: `header`, and behind it the `len` bytes of `buffer` from `at` on, if there are
-    /// any.
+    /// Sends one frame: `header`, and behind it the `len` bytes of `buffer` from `at` on, if there
+    /// are any.
     ///
     /// # Errors
     /// See [`NotSent`].
@@ -79,23 +79,24 @@ pub trait Frames {
         payload: Option<(&Self::Buffer, usize, usize)>,
     ) -> Result<(), NotSent>;
 
-    /// Whether the driver may still read the buffer of a frame it has sent, which then has to stay as
-    /// it is: so where the receiver copies from it, or a copy engine is at work. Asked before a buffer
-    /// is given back, and again until it is false.
+    /// Whether the driver may still read the buffer of a frame it has sent, which then has to stay
+    /// as it is: so where the receiver copies from it, or a copy engine is at work. Asked before a
+    /// buffer is given back, and again until it is false.
     fn holds(&mut self) -> bool {
         false
     }
 
-    /// Begins to receive: copies the first bytes of the next frame to `header`, as many as fit or are
-    /// there, and returns the length of the whole frame. What the other side can still change must not
-    /// be read twice, so a driver gives the same header and length until [`Frames::release`].
+    /// Begins to receive: copies the first bytes of the next frame to `header`, as many as fit or
+    /// are there, and returns the length of the whole frame. What the other side can still change
+    /// must not be read twice, so a driver gives the same header and length until
+    /// [`Frames::release`].
     ///
     /// # Errors
     /// See [`NoFrame`].
     fn try_receive(&mut self, header: &mut [u8]) -> Result<usize, NoFrame>;
 
-    /// Copies `len` bytes, from `from` on, of the frame that is being received to `buffer`, from `at`
-    /// on: the only copy between the driver and the signal.
+    /// Copies `len` bytes, from `from` on, of the frame that is being received to `buffer`, from
+    /// `at` on: the only copy between the driver and the signal.
     ///
     /// # Errors
     /// They are not all inside the frame and the buffer; nothing was copied.
@@ -107,7 +108,7 @@ pub trait Frames {
         at: usize,
     ) -> Result<(), NotThere>;
 
-    /// Ends receiving: the frame's place is the sender's again, which the driver tells it in its own
-    /// way. Nothing, if no frame was being received.
+    /// Ends receiving: the frame's place is the sender's again, which the driver tells it in its
+    /// own way. Nothing, if no frame was being received.
     fn release(&mut self);
 }

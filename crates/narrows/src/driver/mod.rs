@@ -1,8 +1,8 @@
 //! Drivers: how payload gets into shared memory and out of it again.
 //!
-//! How a message travels is its flow's [`Transfer`]: what this core copies, and what the copy engine
-//! moves. How it is acknowledged is the flow's [`Acknowledgement`](crate::strategy::Acknowledgement),
-//! carried in each descriptor.
+//! How a message travels is its flow's [`Transfer`]: what this core copies, and what the copy
+//! engine moves. How it is acknowledged is the flow's
+//! [`Acknowledgement`](crate::strategy::Acknowledgement), carried in each descriptor.
 //!
 //! A connection that cuts signals into frames asks for less: [`Frames`].
 

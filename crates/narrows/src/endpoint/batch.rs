@@ -78,8 +78,8 @@ impl<P: Platform> Node<P> {
 
     /// Receives the messages of an endpoint that are there, one after the other, as
     /// [`Node::try_receive_into`] does with each: `each` is handed what came and its payload, of
-    /// which `buffer` holds as much as fits until the next. Returns how many there were, at most 64:
-    /// whatever then waits is for the next call.
+    /// which `buffer` holds as much as fits until the next. Returns how many there were, at most
+    /// 64: whatever then waits is for the next call.
     ///
     /// # Errors
     /// [`PortError::Closed`].

@@ -30,7 +30,8 @@ pub enum CallError {
     Deadline,
     /// The function says it failed.
     Failed(Failure),
-    /// The response is longer than the buffer, in bytes. It can still be finished with a larger one.
+    /// The response is longer than the buffer, in bytes. It can still be finished with a larger
+    /// one.
     Short {
         /// Bytes of the response.
         needed: usize,

@@ -141,8 +141,8 @@ impl<P: Platform> Node<P> {
     /// peer had sent can still be taken.
     ///
     /// # Errors
-    /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is gone
-    /// and all that it sent was taken.
+    /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is
+    /// gone and all that it sent was taken.
     #[inline(always)]
     pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
         if let Some(link) = self.links.with_channels(from.link)
@@ -246,8 +246,8 @@ impl<P: Platform> Node<P> {
         self.links.get(to.link).map_or(0, |link| link.shared.channel_unsent(to.ring))
     }
 
-    /// Says whether [`Node::wait_any`] and [`Node::arm`] include a channel to receive on. A wait does
-    /// not wait while something is there to be taken from it.
+    /// Says whether [`Node::wait_any`] and [`Node::arm`] include a channel to receive on. A wait
+    /// does not wait while something is there to be taken from it.
     ///
     /// # Errors
     /// [`LinkError::Unknown`] if there is no such channel.

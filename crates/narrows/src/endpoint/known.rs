@@ -1,5 +1,5 @@
-//! What is known of the port that was looked at last. A look at it then takes a few instructions: it
-//! does not look up the port, its queue and the links again.
+//! What is known of the port that was looked at last. A look at it then takes a few instructions:
+//! it does not look up the port, its queue and the links again.
 
 use super::Port;
 
@@ -10,8 +10,8 @@ const LOOKS: u8 = 254;
 /// No port.
 const NONE: u32 = u32::MAX;
 
-/// See the module page. Whatever puts something in a port's queue, or changes a link, a port or what is
-/// to be done at the next look, makes it forget.
+/// See the module page. Whatever puts something in a port's queue, or changes a link, a port or
+/// what is to be done at the next look, makes it forget.
 pub(super) struct Known {
     /// A port that is open and has an empty queue.
     port: u32,

@@ -17,8 +17,8 @@ pub struct Loan<'a, P: Platform> {
     reserved: Option<Reserved>,
 }
 
-/// A received message whose payload stays where its sender made it, and goes back to it when this is
-/// dropped.
+/// A received message whose payload stays where its sender made it, and goes back to it when this
+/// is dropped.
 pub struct Held<'a, P: Platform> {
     node: &'a mut Node<P>,
     /// None once it was released.
@@ -27,8 +27,8 @@ pub struct Held<'a, P: Platform> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Takes a block of the flow's placement to make a payload of `len` bytes in, and waits for one if
-    /// none is free: not at all with a time of zero, and for as long as it takes with none.
+    /// Takes a block of the flow's placement to make a payload of `len` bytes in, and waits for one
+    /// if none is free: not at all with a time of zero, and for as long as it takes with none.
     ///
     /// # Errors
     /// See [`SendError`]; [`SendError::Deadline`] if no block was free in time.
@@ -58,8 +58,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Holds a received message until the value is dropped. To hold one while the node does something
-    /// else, keep it as it is and [release](Node::release) it.
+    /// Holds a received message until the value is dropped. To hold one while the node does
+    /// something else, keep it as it is and [release](Node::release) it.
     pub fn hold(&mut self, lent: Lent) -> Held<'_, P> {
         Held { node: self, received: *lent, lent: Some(lent) }
     }
@@ -78,8 +78,8 @@ impl<P: Platform> Loan<'_, P> {
         self.len() == 0
     }
 
-    /// Writes bytes of the payload from `at` on. What is not written holds what an earlier payload of
-    /// this node left there.
+    /// Writes bytes of the payload from `at` on. What is not written holds what an earlier payload
+    /// of this node left there.
     ///
     /// # Errors
     /// [`Failure::TooLong`] if they do not fit, or the link was closed.
@@ -88,15 +88,15 @@ impl<P: Platform> Loan<'_, P> {
         self.node.write(reserved, at, from)
     }
 
-    /// The payload's bytes, where the platform has them in memory that can be written like any other;
-    /// none where it has not, or the link was closed.
+    /// The payload's bytes, where the platform has them in memory that can be written like any
+    /// other; none where it has not, or the link was closed.
     pub fn bytes(&mut self) -> Option<&mut [u8]> {
         let reserved = self.reserved.as_ref()?;
         let shared = &mut self.node.links.get_mut(reserved.link)?.shared;
         let (offset, _) = shared.own_block(reserved.block?)?;
-        // SAFETY: the pool handed the block out to `reserved`, which nothing but this value has, and
-        // this value has the node: until the slice ends no one else reads or writes the block here.
-        // The peer reads it only after it was sent.
+        // SAFETY: the pool handed the block out to `reserved`, which nothing but this value has,
+        // and this value has the node: until the slice ends no one else reads or writes the block
+        // here. The peer reads it only after it was sent.
         unsafe { shared.own_mut().slice_mut(offset, reserved.len) }
     }
 
@@ -109,8 +109,8 @@ impl<P: Platform> Loan<'_, P> {
         self.node.send_over(self.flow, from, Message::new(reserved), within)
     }
 
-    /// Starts a call with the payload as its request, if there is room now. Gives the call's number, as
-    /// [`Node::start`] does.
+    /// Starts a call with the payload as its request, if there is room now. Gives the call's
+    /// number, as [`Node::start`] does.
     ///
     /// # Errors
     /// See [`SendError`]. The block has gone back to the pool then.
@@ -129,8 +129,8 @@ impl<P: Platform> Drop for Loan<'_, P> {
 }
 
 impl<P: Platform> Held<'_, P> {
-    /// Copies `to.len()` bytes of the payload from `at` on. Whatever a peer does meanwhile, they are
-    /// bytes that were there.
+    /// Copies `to.len()` bytes of the payload from `at` on. Whatever a peer does meanwhile, they
+    /// are bytes that were there.
     ///
     /// # Errors
     /// [`Failure::Refused`] if they are not all there, or the link was closed.
@@ -138,13 +138,14 @@ impl<P: Platform> Held<'_, P> {
         self.lent.as_ref().map_or(Err(Failure::Refused), |lent| self.node.read(lent, at, to))
     }
 
-    /// The payload's bytes where they are; none where the platform has them in no memory that can be
-    /// read like any other, for a payload that travelled in its slot, and where the link was closed.
+    /// The payload's bytes where they are; none where the platform has them in no memory that can
+    /// be read like any other, for a payload that travelled in its slot, and where the link was
+    /// closed.
     ///
     /// # Safety
-    /// The caller vouches for the peer: until the slice ends it writes nothing to a block that it has
-    /// sent and not got back. A peer that does makes what this program does undefined. A peer of this
-    /// library keeps to it; another process of the same user need not be one.
+    /// The caller vouches for the peer: until the slice ends it writes nothing to a block that it
+    /// has sent and not got back. A peer that does makes what this program does undefined. A peer
+    /// of this library keeps to it; another process of the same user need not be one.
     #[must_use]
     pub unsafe fn trusted(&self) -> Option<&[u8]> {
         let lent = self.lent.as_ref()?;

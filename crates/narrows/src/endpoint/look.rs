@@ -1,5 +1,5 @@
-//! The short way of a message that is received: off the ring into the receiver's buffer. What it cannot
-//! do, it leaves untouched for the long way to do, so that nothing but speed depends on it.
+//! The short way of a message that is received: off the ring into the receiver's buffer. What it
+//! cannot do, it leaves untouched for the long way to do, so that nothing but speed depends on it.
 
 use super::route::Last;
 use super::{Address, Node, Port, Received, What};
@@ -60,8 +60,8 @@ impl<P: Platform> Node<P> {
         self.look(port, |_, _| Some(buffer)).ok()?
     }
 
-    /// As [`Node::take_first`], to a place that is found when the message's length and tag are known: for
-    /// none, the message stays. Also whether it is known that there is no message.
+    /// As [`Node::take_first`], to a place that is found when the message's length and tag are
+    /// known: for none, the message stays. Also whether it is known that there is no message.
     #[inline(always)]
     pub fn take_first_to<'a>(
         &mut self,
@@ -74,8 +74,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Takes the next message into `buffer`, if one link alone is up and the message is in a slot: what
-    /// that takes needs no calls. None if no message is there.
+    /// Takes the next message into `buffer`, if one link alone is up and the message is in a slot:
+    /// what that takes needs no calls. None if no message is there.
     #[inline(always)]
     pub(super) fn look_in_slot(
         &mut self,
@@ -106,8 +106,8 @@ impl<P: Platform> Node<P> {
         ready.take::<true>(|_, _| Some(buffer))
     }
 
-    /// Takes the one message that is there straight to where it is used; none if there is none. With
-    /// messages on several links, or one that waits, or something else to do, there is more.
+    /// Takes the one message that is there straight to where it is used; none if there is none.
+    /// With messages on several links, or one that waits, or something else to do, there is more.
     #[inline(always)]
     pub(super) fn look<'a>(
         &mut self,
@@ -161,8 +161,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Takes up to `most` messages that are there through `buffer` and hands each to `each`. Returns
-    /// how many there were before there was none or more to do.
+    /// Takes up to `most` messages that are there through `buffer` and hands each to `each`.
+    /// Returns how many there were before there was none or more to do.
     #[inline(always)]
     pub(super) fn look_all(
         &mut self,

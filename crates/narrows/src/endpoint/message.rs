@@ -184,8 +184,9 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
-    // This and the other sends take a message apart where it was made: as a whole it would be stored and
-    // read back in larger pieces, and the load waits until these have left the store buffer.
+    // This and the other sends take a message apart where it was made: as a whole it would be
+    // stored and read back in larger pieces, and the load waits until these have left the store
+    // buffer.
     #[inline(always)]
     pub fn try_send<'a>(
         &mut self,

@@ -25,11 +25,11 @@ pub struct Limits {
     pub endpoints: usize,
     /// Flows that this node opens, and flows that each peer may open here.
     pub flows: usize,
-    /// Messages of each link that wait for the application, off their ring. Where a more urgent one is
-    /// behind them, as many more as the ring has slots.
+    /// Messages of each link that wait for the application, off their ring. Where a more urgent one
+    /// is behind them, as many more as the ring has slots.
     pub inbox: usize,
-    /// The longest request or response that a function served here may have, in bytes; where several
-    /// calls travel in one message, all of them together with a word for each.
+    /// The longest request or response that a function served here may have, in bytes; where
+    /// several calls travel in one message, all of them together with a word for each.
     pub longest: usize,
 }
 
@@ -210,8 +210,9 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Looks for a node without waiting: the link to it if there is one, none while it is looked for.
-    /// The search goes on until [`Node::give_up`]; a program that asks again finds out what came of it.
+    /// Looks for a node without waiting: the link to it if there is one, none while it is looked
+    /// for. The search goes on until [`Node::give_up`]; a program that asks again finds out what
+    /// came of it.
     ///
     /// # Errors
     /// [`LinkError::Hunt`]: the search failed for good, or could not begin.

@@ -1,6 +1,7 @@
-//! Sides of channels that are taken out of their link, so that they need not be looked up each time:
-//! for who has many channels and its own table of them. Credit and blocks that came back are looked for here as
-//! well; what else the short way cannot do is done, as with any other channel, once the side has been put back.
+//! Sides of channels that are taken out of their link, so that they need not be looked up each
+//! time: for who has many channels and its own table of them. Credit and blocks that came back are
+//! looked for here as well; what else the short way cannot do is done, as with any other channel,
+//! once the side has been put back.
 
 use super::{Channel, Node};
 use crate::link::LinkId;
@@ -39,9 +40,9 @@ impl<P: Platform> Inlet<P> {
     }
 
     /// Takes the next entry if one is there and it is a packet, in a region of a layout, both of
-    /// which are asked for then and are of the link's peer, and has it kept. Whether so much was taken
-    /// that it is to be [credited](Node::credit). It does not see whether the link has ended, and does
-    /// not keep it.
+    /// which are asked for then and are of the link's peer, and has it kept. Whether so much was
+    /// taken that it is to be [credited](Node::credit). It does not see whether the link has ended,
+    /// and does not keep it.
     #[inline(always)]
     pub fn take_packet<'a>(
         &mut self,
@@ -81,8 +82,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// As [`Node::take_outlet`], the receiver's side. Who waits [credits](Node::credit) what it took
-    /// before.
+    /// As [`Node::take_outlet`], the receiver's side. Who waits [credits](Node::credit) what it
+    /// took before.
     #[inline(never)]
     pub fn take_inlet(&mut self, from: Channel) -> Option<Inlet<P>> {
         let side = self.links.up_mut(from.link)?.shared.take_inlet(from.ring)?;
@@ -132,8 +133,8 @@ impl<P: Platform> Node<P> {
     /// Bytes of the longest packet that [`Node::post_short_packet`] sends.
     pub const SHORT_PACKET: usize = memory::SHORT;
 
-    /// Sends a packet of at most [`Node::SHORT_PACKET`] bytes, as [`Node::try_send_packet`], if a slot and a block are
-    /// free; else as [`Node::post_word`].
+    /// Sends a packet of at most [`Node::SHORT_PACKET`] bytes, as [`Node::try_send_packet`], if a
+    /// slot and a block are free; else as [`Node::post_word`].
     #[inline(always)]
     pub fn post_short_packet(
         &mut self,
@@ -146,7 +147,8 @@ impl<P: Platform> Node<P> {
         shared.post_packet_to::<true>(&self.platform, &mut to.side, bytes, placement, tag)
     }
 
-    /// As [`Node::post_short_packet`], of any length, looking for credit and blocks if there is no room.
+    /// As [`Node::post_short_packet`], of any length, looking for credit and blocks if there is no
+    /// room.
     #[inline(never)]
     pub fn post_packet(
         &mut self,
@@ -168,15 +170,15 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Takes the next entry if one is there and it is a word of `len` bytes, and whether so much was
-    /// taken that it is to be [credited](Node::credit).
+    /// Takes the next entry if one is there and it is a word of `len` bytes, and whether so much
+    /// was taken that it is to be [credited](Node::credit).
     #[inline(always)]
     pub fn take_word(&mut self, from: &mut Inlet<P>, len: u32) -> Option<(u64, bool)> {
         from.side.take_word(len)
     }
 
-    /// Says that a packet which was taken from a channel need not keep its link: its bytes are kept by
-    /// whoever has the region, and [`Node::give_block`] gives it back.
+    /// Says that a packet which was taken from a channel need not keep its link: its bytes are kept
+    /// by whoever has the region, and [`Node::give_block`] gives it back.
     #[inline(never)]
     pub fn forget_block(&mut self, link: LinkId) {
         if let Some(link) = self.links.get_mut(link) {
@@ -184,9 +186,9 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Gives a packet's block back that does not keep its link. True if so many have gathered that the
-    /// sender is to [have](Node::give_all) them, as it is before this node waits. It is not checked
-    /// whether it is held, as in [`Node::release_block`].
+    /// Gives a packet's block back that does not keep its link. True if so many have gathered that
+    /// the sender is to [have](Node::give_all) them, as it is before this node waits. It is not
+    /// checked whether it is held, as in [`Node::release_block`].
     #[inline(always)]
     pub fn give_block(&mut self, link: LinkId, block: Block) -> bool {
         let Some(link) = self.links.up_mut(link) else { return false };

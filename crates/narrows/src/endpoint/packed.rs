@@ -1,6 +1,6 @@
-//! What a receive came to, in two words. A result of many fields is handed on in memory: it is stored in
-//! pieces and read back in larger ones, and these loads wait until the pieces have left the store
-//! buffer. Two words stay in registers.
+//! What a receive came to, in two words. A result of many fields is handed on in memory: it is
+//! stored in pieces and read back in larger ones, and these loads wait until the pieces have left
+//! the store buffer. Two words stay in registers.
 
 use super::{Address, Received, What};
 use crate::link::LinkId;

@@ -19,8 +19,8 @@ impl<P: Platform> Node<P> {
     /// Takes a few pieces of the rendezvous's news. False if there were none.
     ///
     /// Few, because peers that link again and again bring news without end: in between the caller
-    /// looks at the rings and at its deadline. While there may be more, waits and [`Node::arm`] come
-    /// back at once.
+    /// looks at the rings and at its deadline. While there may be more, waits and [`Node::arm`]
+    /// come back at once.
     pub(super) fn attend(&mut self) -> bool {
         (0..NEWS).take_while(|_| self.attend_to_one()).count() > 0
     }
@@ -73,9 +73,9 @@ impl<P: Platform> Node<P> {
             if link.told || (link.lost.is_some() && link.drained()) {
                 break;
             }
-            // Behind a batch or a full inbox, up to the last message that is more urgent than one before
-            // it: those behind that are no more urgent. A ring has no more than its slots, whatever its
-            // peer says.
+            // Behind a batch or a full inbox, up to the last message that is more urgent than one
+            // before it: those behind that are no more urgent. A ring has no more than its slots,
+            // whatever its peer says.
             if count >= BATCH || !link.inbox.room() {
                 let more = link.inbox.room_beyond() && count < link.shared.theirs().slots();
                 if !more || !link.shared.rx.marked() {

@@ -141,8 +141,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Behind a look in vain: looks for a moment whether a message comes and, from the second time on,
-    /// waits for one. False if the deadline had passed before that look.
+    /// Behind a look in vain: looks for a moment whether a message comes and, from the second time
+    /// on, waits for one. False if the deadline had passed before that look.
     #[inline(never)]
     fn wait_to_look(&mut self, within: Option<Duration>, waited: &mut Waited) -> bool {
         self.links.watched = false;

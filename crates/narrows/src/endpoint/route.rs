@@ -1,8 +1,9 @@
-//! Routes: where the messages of a port go and how, found out once and used until something changes.
+//! Routes: where the messages of a port go and how, found out once and used until something
+//! changes.
 //!
-//! A node counts its changes: its epoch rises whenever a link, a port, a flow, the strategy or tracing
-//! changes. A route holds the epoch in which it was found. While the two are equal, a message over the
-//! route needs nothing but room: it is written to the next slot of the ring.
+//! A node counts its changes: its epoch rises whenever a link, a port, a flow, the strategy or
+//! tracing changes. A route holds the epoch in which it was found. While the two are equal, a
+//! message over the route needs nothing but room: it is written to the next slot of the ring.
 
 use super::message::{Message, Port, SendError, descriptor};
 use super::{Address, FlowId, LinkError, Node, Payload};
@@ -52,8 +53,8 @@ fn words(first: u32, source: Port, target: Port) -> [u32; 3] {
 pub(super) struct Last {
     route: Route,
     /// The life of its link, which no other of the node's has, if that [lies at
-    /// hand](crate::link::Links::at_hand) and messages are acknowledged in batches, as is usual; 0 if
-    /// not.
+    /// hand](crate::link::Links::at_hand) and messages are acknowledged in batches, as is usual; 0
+    /// if not.
     usual: u32,
 }
 
@@ -74,8 +75,8 @@ impl<P: Platform> Node<P> {
     /// Bytes of the longest message that [`Node::post_short`] sends.
     pub const SHORT: usize = Shared::<P>::IN_SLOT;
 
-    /// Says that something changed which routes depend on, or what is known of ports: every route is
-    /// found out anew before it is used, and the next look sees to everything.
+    /// Says that something changed which routes depend on, or what is known of ports: every route
+    /// is found out anew before it is used, and the next look sees to everything.
     #[inline(never)]
     pub fn changed(&mut self) {
         self.epoch += 1;
@@ -165,8 +166,8 @@ impl<P: Platform> Node<P> {
         Ok(route)
     }
 
-    /// As [`Node::try_send`]. The address by reference: one that was made a moment ago would be copied in
-    /// other pieces than it was stored in (DESIGN, "Routes").
+    /// As [`Node::try_send`]. The address by reference: one that was made a moment ago would be
+    /// copied in other pieces than it was stored in (DESIGN, "Routes").
     #[inline(always)]
     pub(super) fn try_send_bytes(
         &mut self,
@@ -194,8 +195,8 @@ impl<P: Platform> Node<P> {
         link.post_in_slot(&self.platform, words, message)
     }
 
-    /// Sends bytes that did not go that way. In arguments that stay in registers: what is stored for a
-    /// call is a part of the way that needs none.
+    /// Sends bytes that did not go that way. In arguments that stay in registers: what is stored
+    /// for a call is a part of the way that needs none.
     #[inline(never)]
     fn try_send_further(
         &mut self,
@@ -249,9 +250,9 @@ impl<P: Platform> Node<P> {
         self.post(&route, core::iter::once(message)) == 1
     }
 
-    /// As [`Node::try_send`], if nothing has changed since the route was found and the bytes fit a slot
-    /// that is known to be free. None if not: nothing was sent. Whether the receiver may sleep, and
-    /// [`Node::ring_link`] is to be called.
+    /// As [`Node::try_send`], if nothing has changed since the route was found and the bytes fit a
+    /// slot that is known to be free. None if not: nothing was sent. Whether the receiver may
+    /// sleep, and [`Node::ring_link`] is to be called.
     #[inline(always)]
     pub fn post_short(&mut self, route: &Route, message: Plain<'_>) -> Option<bool> {
         if !self.is_current(route) {
@@ -262,8 +263,8 @@ impl<P: Platform> Node<P> {
         posted.then(|| shared.is_armed(&self.platform))
     }
 
-    /// Sends messages over a route in their order, up to the first for which there is no room at once or
-    /// which the layers' own functions have to see to. Returns how many it sent.
+    /// Sends messages over a route in their order, up to the first for which there is no room at
+    /// once or which the layers' own functions have to see to. Returns how many it sent.
     #[inline(always)]
     pub(super) fn post<'a>(
         &mut self,

@@ -14,14 +14,14 @@ const GLANCE: Duration = Duration::from_micros(100);
 impl<P: Platform> Node<P> {
     /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this
     /// thread waits in a loop of its own on the platform's descriptor. True if something is there
-    /// already, or came since the last time this was asked: look at everything once more then, and do
-    /// not wait.
+    /// already, or came since the last time this was asked: look at everything once more then, and
+    /// do not wait.
     pub fn arm(&mut self) -> bool {
         self.arm_for(1)
     }
 
-    /// As [`Node::arm`], for so many messages at a time on a link: with fewer the thread waits on, and
-    /// looks for itself when it has waited for long enough.
+    /// As [`Node::arm`], for so many messages at a time on a link: with fewer the thread waits on,
+    /// and looks for itself when it has waited for long enough.
     pub fn arm_for(&mut self, messages: u32) -> bool {
         self.links.flush(&self.platform);
         if self.prepare(self.blocked) {
@@ -34,8 +34,8 @@ impl<P: Platform> Node<P> {
         core::mem::take(&mut self.fresh) || changed
     }
 
-    /// Whether something came since the last wait that a wait would end for: who shares a node with a
-    /// thread that waits in a loop of its own has that look around then.
+    /// Whether something came since the last wait that a wait would end for: who shares a node with
+    /// a thread that waits in a loop of its own has that look around then.
     #[must_use]
     pub fn fresh(&self) -> bool {
         self.fresh
@@ -47,9 +47,9 @@ impl<P: Platform> Node<P> {
     }
 
     /// Waits for a message, for a channel that is [watched](Node::watch_channel) or whose room is
-    /// [wanted](Node::want_room), for news of a link or for the deadline, in the way that was agreed for
-    /// what is served here. Does not wait if something came since the last time: a program that
-    /// looks at everything between its waits misses nothing.
+    /// [wanted](Node::want_room), for news of a link or for the deadline, in the way that was
+    /// agreed for what is served here. Does not wait if something came since the last time: a
+    /// program that looks at everything between its waits misses nothing.
     pub fn wait_any(&mut self, within: Option<Duration>) {
         self.wait_by(self.agreed(), within);
     }
@@ -122,7 +122,8 @@ impl<P: Platform> Node<P> {
         woken
     }
 
-    /// As [`Node::glance`], for who waits for so long in the way that was agreed and may answer what comes.
+    /// As [`Node::glance`], for who waits for so long in the way that was agreed and may answer
+    /// what comes.
     #[inline]
     pub(super) fn glance_within(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
@@ -133,9 +134,10 @@ impl<P: Platform> Node<P> {
         seen
     }
 
-    /// Looks for a message for a moment (see [`Platform::LOOKS`]), for less of one if there are several links, before
-    /// the clock is read for a wait: an answer that is on its way is met while the wait would still be
-    /// prepared. For who looks anyway and has the time. True if a message is there.
+    /// Looks for a message for a moment (see [`Platform::LOOKS`]), for less of one if there are
+    /// several links, before the clock is read for a wait: an answer that is on its way is met
+    /// while the wait would still be prepared. For who looks anyway and has the time. True if a
+    /// message is there.
     #[inline]
     pub fn glance(&mut self) -> bool {
         if !self.known.is_calm() {
@@ -148,8 +150,8 @@ impl<P: Platform> Node<P> {
         seen
     }
 
-    /// Looks at everything and then waits for room on a link, unless it was found to have ended: nothing
-    /// would end the wait.
+    /// Looks at everything and then waits for room on a link, unless it was found to have ended:
+    /// nothing would end the wait.
     pub(super) fn wait_on(&mut self, link: LinkId, how: Notification, deadline: Option<Instant>) {
         self.poll();
         if self.gone(link).is_none() {

@@ -86,7 +86,8 @@ impl<P: Platform> Links<P> {
         self.at_mut(id.index).filter(|link| link.up == id.life)
     }
 
-    /// The link of this name, if it is up, to take from its channels or to give back what came over them.
+    /// The link of this name, if it is up, to take from its channels or to give back what came over
+    /// them.
     #[inline(always)]
     pub fn with_channels(&mut self, id: LinkId) -> Option<&mut Link<P>> {
         self.channels_owe = true;
@@ -136,8 +137,8 @@ impl<P: Platform> Links<P> {
         core::iter::from_fn(move || hot.take().or_else(|| others.find_map(other)))
     }
 
-    /// Takes the one link that is up at hand: it is the likeliest to have the next message from now on.
-    /// False if there are several, or none.
+    /// Takes the one link that is up at hand: it is the likeliest to have the next message from now
+    /// on. False if there are several, or none.
     pub fn take_one_at_hand(&mut self) -> bool {
         let mut up = (0..self.used).filter(|at| self.at(*at).is_some_and(|l| l.lost.is_none()));
         let one = up.next().filter(|_| up.next().is_none());
@@ -160,8 +161,8 @@ impl<P: Platform> Links<P> {
         self.table.at_hand().map(|link| (LinkId { index, life: link.life }, link))
     }
 
-    /// The only link on whose ring a message may be, and its name; none if there is no message. Behind a
-    /// wait that has just looked at all of them, the one that ended it will do.
+    /// The only link on whose ring a message may be, and its name; none if there is no message.
+    /// Behind a wait that has just looked at all of them, the one that ended it will do.
     ///
     /// # Errors
     /// Several have one.
@@ -195,8 +196,8 @@ impl<P: Platform> Links<P> {
         }
     }
 
-    /// Looks so many times for a message of the likeliest link, or a few times if there are others, which
-    /// are not looked at meanwhile. True if one is there.
+    /// Looks so many times for a message of the likeliest link, or a few times if there are others,
+    /// which are not looked at meanwhile. True if one is there.
     #[inline]
     pub fn glance(&self, looks: u32) -> bool {
         let looks = if self.used == 1 { looks } else { looks / 8 };
@@ -212,8 +213,8 @@ impl<P: Platform> Links<P> {
         self.at(index).is_some_and(|link| link.lost.is_none() && link.shared.rx.ready())
     }
 
-    /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one. False if none
-    /// has.
+    /// Makes the link the hot one that alone has a message on its ring, if it is not the hot one.
+    /// False if none has.
     #[inline(never)]
     fn sweep(&mut self) -> Result<bool, More> {
         let there = |head: &Option<Head<P>>| head.as_ref().is_some_and(Next::ready);
@@ -286,8 +287,8 @@ impl<P: Platform> Links<P> {
         self.awaited = Some(*name);
     }
 
-    /// Keeps a failure: in place of the last of that name, where there is room, or in place of one that
-    /// nobody waits for.
+    /// Keeps a failure: in place of the last of that name, where there is room, or in place of one
+    /// that nobody waits for.
     fn fail(&mut self, name: Name, error: HuntError) {
         let awaited = self.awaited;
         self.hunt_failure(&name);

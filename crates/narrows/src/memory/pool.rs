@@ -177,8 +177,8 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         Some(taken)
     }
 
-    /// As [`Pool::take_to_lend`], if it is as the last time: the blocks that fit are of the same class,
-    /// and one is free.
+    /// As [`Pool::take_to_lend`], if it is as the last time: the blocks that fit are of the same
+    /// class, and one is free.
     #[inline(always)]
     pub(super) fn take_quickly(&mut self, placement: Placement, len: u32) -> Option<(Block, u32)> {
         let taken = self.take_again(LENT, placement, len)?;
@@ -186,8 +186,9 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         Some(taken)
     }
 
-    /// Whether the blocks of the smallest size that will do are all in use. Larger ones will do as well, but
-    /// whoever has not seen yet what came back would take all of them, one after the other, for what is short.
+    /// Whether the blocks of the smallest size that will do are all in use. Larger ones will do as
+    /// well, but whoever has not seen yet what came back would take all of them, one after the
+    /// other, for what is short.
     pub(super) fn is_short_of(&self, placement: Placement, len: u32) -> bool {
         let will_do = |list: &&List| list.placement == placement && list.size >= len;
         let recent = Some(self.recent()).filter(|list| list.is_smallest_for(placement, len));
@@ -201,8 +202,8 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         &self.lists[usize::from(self.recent) % MAX_CLASSES]
     }
 
-    /// Where the free blocks of the class of which one was taken last lie, in the order in which they are
-    /// taken.
+    /// Where the free blocks of the class of which one was taken last lie, in the order in which
+    /// they are taken.
     pub(super) fn coming(&self) -> impl Iterator<Item = u32> {
         let list = self.recent();
         let mut at = list.first;
@@ -319,10 +320,10 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         self.free_some(mark, 1, |_| block.0.into()) == 1
     }
 
-    /// Frees blocks of one class, as long as they are what `mark` says, `most` at most: how many. What is
-    /// known of the class is looked up once. Internal blocks are used again last in, first out, so that
-    /// they stay in a cache; others in turn, so that a block rests as long as it can before it is written
-    /// again.
+    /// Frees blocks of one class, as long as they are what `mark` says, `most` at most: how many.
+    /// What is known of the class is looked up once. Internal blocks are used again last in, first
+    /// out, so that they stay in a cache; others in turn, so that a block rests as long as it can
+    /// before it is written again.
     #[inline(always)]
     fn free_some(&mut self, mark: u16, most: u32, name: impl Fn(u32) -> u32) -> u32 {
         let class = Block(name(0) as u16).class();

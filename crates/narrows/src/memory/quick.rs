@@ -22,16 +22,17 @@ pub struct Plain<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The pool that this core copies a payload to which does not fit a slot; none if it is not this core
-/// that copies.
+/// The pool that this core copies a payload to which does not fit a slot; none if it is not this
+/// core that copies.
 #[inline(always)]
 pub fn copied_to(strategy: &Strategy) -> Option<Placement> {
     (strategy.transfer != Transfer::CopyEngine).then_some(strategy.placement)
 }
 
 impl<P: Platform> Shared<P> {
-    /// Publishes a message if it fits a slot that is known to be free. False if it did not. `words` are
-    /// those of a descriptor that has neither length nor priority, tag or block. The bell is separate.
+    /// Publishes a message if it fits a slot that is known to be free. False if it did not. `words`
+    /// are those of a descriptor that has neither length nor priority, tag or block. The bell is
+    /// separate.
     #[inline(always)]
     pub fn post_in_slot(&mut self, words: [u32; 3], message: Plain<'_>) -> bool {
         let Plain { priority, tag, bytes } = message;
@@ -67,9 +68,9 @@ impl<P: Platform> Shared<P> {
         true
     }
 
-    /// Publishes messages in their order, each in a slot or, if it does not fit one, in a block of this
-    /// pool, up to the first for which there is no room at once, and then rings if need be. Returns how
-    /// many it published.
+    /// Publishes messages in their order, each in a slot or, if it does not fit one, in a block of
+    /// this pool, up to the first for which there is no room at once, and then rings if need be.
+    /// Returns how many it published.
     #[inline(always)]
     pub fn post<'a>(
         &mut self,
@@ -131,7 +132,8 @@ impl<P: Platform> Shared<P> {
         Some(block)
     }
 
-    /// Fetches the first lines of the blocks that are taken next, of one for each slot whose line is.
+    /// Fetches the first lines of the blocks that are taken next, of one for each slot whose line
+    /// is.
     #[cold]
     #[inline(never)]
     fn fetch_blocks(&self) {
@@ -142,8 +144,8 @@ impl<P: Platform> Shared<P> {
         }
     }
 
-    /// Takes a block to lend, whatever was taken last, and looks for returned ones if none of the smallest
-    /// that will do is free.
+    /// Takes a block to lend, whatever was taken last, and looks for returned ones if none of the
+    /// smallest that will do is free.
     #[inline(never)]
     fn find_block(&mut self, pool: Placement, len: u32) -> Option<(Block, u32)> {
         if self.pool.is_short_of(pool, len) {
@@ -152,11 +154,11 @@ impl<P: Platform> Shared<P> {
         self.pool.take_to_lend(pool, len).ok()
     }
 
-    /// Takes the next message straight to where it is used, if it is one whose credit may gather, it is
-    /// for `port`, none behind it may be more urgent, and it is in the slot or, if blocks are `copied`
-    /// out by this core, in one. `place` has somewhere for its bytes; what does not fit there is cut
-    /// off. If it is to be `SHORT`, it is in the slot and leaves no batch of credit behind: nothing has to
-    /// be called then. None if no message is there.
+    /// Takes the next message straight to where it is used, if it is one whose credit may gather,
+    /// it is for `port`, none behind it may be more urgent, and it is in the slot or, if blocks are
+    /// `copied` out by this core, in one. `place` has somewhere for its bytes; what does not fit
+    /// there is cut off. If it is to be `SHORT`, it is in the slot and leaves no batch of credit
+    /// behind: nothing has to be called then. None if no message is there.
     ///
     /// # Errors
     /// [`More`], also if there is no place: the message, whatever it is, is still the next, and
@@ -204,8 +206,8 @@ impl<P: Platform> Shared<P> {
         Ok(Some(descriptor))
     }
 
-    /// As [`Consumer::gather`](super::Consumer::gather). Who has sent meanwhile may be waited for, and
-    /// does not pause.
+    /// As [`Consumer::gather`](super::Consumer::gather). Who has sent meanwhile may be waited for,
+    /// and does not pause.
     fn gather(&mut self, taken: u32) {
         let sent = self.tx.sent();
         let before = core::mem::replace(&mut self.sent, sent);

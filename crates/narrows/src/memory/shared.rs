@@ -112,7 +112,8 @@ impl<P: Platform> Shared<P> {
         self.rx.watch_next(&self.theirs, &self.peer)
     }
 
-    /// Takes a block of the own pool, fetching returned ones if none of the smallest that will do is free.
+    /// Takes a block of the own pool, fetching returned ones if none of the smallest that will do
+    /// is free.
     ///
     /// # Errors
     /// No block; or the peer returned what it did not have.

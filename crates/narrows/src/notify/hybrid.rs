@@ -12,9 +12,9 @@ use crate::platform::{Instant, Platform, Wait, Woken};
 /// The shortest look: less would not even catch an answer that is on its way.
 const SHORTEST: Duration = Duration::from_micros(2);
 
-/// Nobody looks longer than a few times what waking takes, so an answer that came within the longest
-/// look is used at most so many times as much later. Without that allowance an answer that just
-/// missed a short look would seem slow for the very reason that it was slept through.
+/// Nobody looks longer than a few times what waking takes, so an answer that came within the
+/// longest look is used at most so many times as much later. Without that allowance an answer that
+/// just missed a short look would seem slow for the very reason that it was slept through.
 const WAKING: u32 = 2;
 
 /// How long to look before sleeping, learnt from how long answers took.

@@ -42,8 +42,8 @@ impl<'a, P: Platform> Awaited<'a, P> {
         self.watches_for(1)
     }
 
-    /// As [`Awaited::watches`], for so many messages, or as many as a ring has room for: a ring that
-    /// is shorter than the count would never ring.
+    /// As [`Awaited::watches`], for so many messages, or as many as a ring has room for: a ring
+    /// that is shorter than the count would never ring.
     fn watches_for(self, messages: u32) -> Watches<'a, P> {
         let none = Bits::default();
         let [entries, rooms] = self.shared.watched_channels();
@@ -88,8 +88,8 @@ pub(crate) struct Watches<'a, P: Platform> {
     shared: &'a Shared<P>,
     /// How many messages end the wait.
     messages: u32,
-    /// Whether the word of the next message is still to come, how many of credit and blocks are, and
-    /// which channels' words.
+    /// Whether the word of the next message is still to come, how many of credit and blocks are,
+    /// and which channels' words.
     message: bool,
     given: u8,
     entries: Bits,

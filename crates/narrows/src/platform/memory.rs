@@ -29,8 +29,8 @@ pub trait Words {
         let there = self.sequence(slot, line) == sequence;
         there.then(|| [1, 2, 3].map(|i| self.load(at.wrapping_add(i))))
     }
-    /// The first and the last of the words behind the sequence number of a slot, and the first bytes
-    /// of its payload, if that number is `sequence` and the first word is `wanted`.
+    /// The first and the last of the words behind the sequence number of a slot, and the first
+    /// bytes of its payload, if that number is `sequence` and the first word is `wanted`.
     #[inline]
     fn slot_of(
         &self,
@@ -44,9 +44,9 @@ pub trait Words {
         wanted(first).then(|| self.read_slot(slot, line, &mut bytes))?;
         Some(([first, last], bytes))
     }
-    /// Notes which slot is the next, so that where it is need not be found for each look. From then on
-    /// [`Words::sequence`], [`Words::load_slot`], [`Words::slot_of`] and [`Words::read_slot`] are asked for
-    /// that slot alone.
+    /// Notes which slot is the next, so that where it is need not be found for each look. From then
+    /// on [`Words::sequence`], [`Words::load_slot`], [`Words::slot_of`] and [`Words::read_slot`]
+    /// are asked for that slot alone.
     #[inline(always)]
     fn turn_to(&mut self, _slot: u32, _line: u32) {}
     /// Copies the payload in a slot.
@@ -84,12 +84,13 @@ pub trait WordsMut: Words {
     }
     /// Hints that a slot will be stored to soon.
     fn prefetch(&self, _slot: u32, _line: u32) {}
-    /// Slots whose lines a writer fetches together before it fills them, a power of two; 0 where that is of
-    /// no use. The lines that a reader has looked at since come at the first store alone, and one by one each
-    /// would hold up the fence behind its message.
+    /// Slots whose lines a writer fetches together before it fills them, a power of two; 0 where
+    /// that is of no use. The lines that a reader has looked at since come at the first store
+    /// alone, and one by one each would hold up the fence behind its message.
     const TOGETHER: u32 = 0;
-    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots from `slot` on, a multiple of that:
-    /// their lines come at the same time. All of them are free, so nobody reads what it is.
+    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots from `slot` on, a multiple
+    /// of that: their lines come at the same time. All of them are free, so nobody reads what it
+    /// is.
     #[inline(always)]
     fn fetch_to_write(&self, slot: u32, line: u32) {
         for ahead in 1..=Self::TOGETHER {
@@ -116,8 +117,8 @@ pub trait Memory {
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange>;
     /// Forgets cached copies of a range before it is read. Nothing to do on coherent machines.
     fn invalidate(&self, _offset: u32, _len: u32) {}
-    /// A range as bytes that are read like any other; none if it is not inside the region, or the platform
-    /// has no such memory.
+    /// A range as bytes that are read like any other; none if it is not inside the region, or the
+    /// platform has no such memory.
     ///
     /// # Safety
     /// The caller vouches that nobody writes there until the slice ends.
@@ -147,7 +148,8 @@ pub trait OwnMemory: Memory<Words: WordsMut> {
     /// As [`Memory::slice`], to be written too.
     ///
     /// # Safety
-    /// The caller vouches that no other access of this program touches the range until the slice ends.
+    /// The caller vouches that no other access of this program touches the range until the slice
+    /// ends.
     unsafe fn slice_mut(&mut self, _offset: u32, _len: u32) -> Option<&mut [u8]> {
         None
     }

@@ -225,8 +225,8 @@ pub trait Platform: Sized {
     /// microseconds in all. None where looks are better left to [`Platform::wait`].
     const LOOKS: u32 = 0;
 
-    /// Whether messages are stamped when they are received, with [`Span::Receive`]: where what that takes
-    /// is charged by its stamps. Elsewhere it would only make receiving slower.
+    /// Whether messages are stamped when they are received, with [`Span::Receive`]: where what that
+    /// takes is charged by its stamps. Elsewhere it would only make receiving slower.
     const RECEIPTS: bool = false;
 
     /// Storage for a table of `len` entries. Called when a node opens and when a link comes up,
@@ -240,9 +240,10 @@ pub trait Platform: Sized {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline: see
-    /// [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] looks at the words; who sleeps has looked before, behind the
-    /// fence that arming needs, and a bell rung since then ends the wait at once.
+    /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline:
+    /// see [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] looks at
+    /// the words; who sleeps has looked before, behind the fence that arming needs, and a bell rung
+    /// since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
         S: Iterator<Item = Watch<'a, <Self::Peer as Memory>::Words>> + Clone,

@@ -48,9 +48,9 @@ pub enum Transfer {
     Copy,
     /// Made in the sender's pool, copied out by the receiver.
     SingleCopy,
-    /// Made in the sender's pool, read there by the receiver; the block goes back when the receiver is done.
-    /// A peer may write to what is being read: the stack's own readers copy each part before
-    /// they use it, so a hostile peer can feed them nonsense and nothing worse.
+    /// Made in the sender's pool, read there by the receiver; the block goes back when the receiver
+    /// is done. A peer may write to what is being read: the stack's own readers copy each part
+    /// before they use it, so a hostile peer can feed them nonsense and nothing worse.
     InPlace,
     /// Moved into and out of the pool by the copy engine (DMA), a descriptor per fragment.
     CopyEngine,

@@ -1,5 +1,5 @@
-//! What every frame driver over an area does, on whatever memory: frames of all lengths come whole and
-//! in order, one at a time, and headers that were looked at stay as they were.
+//! What every frame driver over an area does, on whatever memory: frames of all lengths come whole
+//! and in order, one at a time, and headers that were looked at stay as they were.
 
 use narrows::driver::{Frames, NoFrame, NotSent};
 

@@ -217,8 +217,8 @@ fn who_waits_for_room_does_not_wait_for_the_dead() {
             let count = waits.clone();
             pair.bury_b();
             pair.a.platform().on_wait(move || count.set(count.get() + 1));
-            // Nobody knows of the death yet: the first attempt finds the ring full, and what is looked
-            // at before the wait finds the link ended.
+            // Nobody knows of the death yet: the first attempt finds the ring full, and what is
+            // looked at before the wait finds the link ended.
             if call {
                 let ended = pair.a.call(flow, b"x", &mut [0; 10], SECOND);
                 assert_eq!(ended, Err(CallError::Gone(Lost::Died)));

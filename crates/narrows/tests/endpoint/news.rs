@@ -10,7 +10,8 @@ use narrows::platform::Platform as _;
 
 /// Pieces of news that a node may take before it looks at the rings.
 const FEW: usize = 16;
-/// Those it may take besides while it looks for a moment, before its time begins to count, and after.
+/// Those it may take besides while it looks for a moment, before its time begins to count, and
+/// after.
 const MOST: u32 = 40;
 
 #[test]

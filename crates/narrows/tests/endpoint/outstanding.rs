@@ -1,4 +1,5 @@
-//! Calls that are on their way: many at once, late, in batches, and where there is no room for them.
+//! Calls that are on their way: many at once, late, in batches, and where there is no room for
+//! them.
 
 use std::time::Duration;
 

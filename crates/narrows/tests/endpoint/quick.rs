@@ -1,5 +1,5 @@
-//! The short way of a message makes no difference but to speed: by it as by the long way, whatever is
-//! sent comes out the most urgent first.
+//! The short way of a message makes no difference but to speed: by it as by the long way, whatever
+//! is sent comes out the most urgent first.
 
 use std::time::Duration;
 

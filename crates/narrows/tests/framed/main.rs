@@ -1,5 +1,5 @@
-//! What the endpoint promises, over a carrier of frames: the tests of `endpoint`, the same files, where
-//! the two nodes share no memory.
+//! What the endpoint promises, over a carrier of frames: the tests of `endpoint`, the same files,
+//! where the two nodes share no memory.
 #![cfg(not(loom))]
 
 #[path = "../endpoint/calls.rs"]

@@ -86,7 +86,8 @@ pub mod mapping {
     pub struct Mapping(pub Box<[Word]>);
 
     impl Mapping {
-        /// The address of a word: bytes are counted as on the host, and a word is as long as it is here.
+        /// The address of a word: bytes are counted as on the host, and a word is as long as it is
+        /// here.
         pub fn range(&self, offset: u32, len: usize) -> Result<NonNull<u8>, OutOfRange> {
             let inside = offset.is_multiple_of(4) && offset as usize + len <= self.0.len() * 4;
             let words = self.0.get(offset as usize / 4..).filter(|_| inside).ok_or(OutOfRange)?;

@@ -43,7 +43,8 @@ pub struct Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // Release: pairs with the acquire in `Core::gone`. All that was sent is seen before the end.
+        // Release: pairs with the acquire in `Core::gone`. All that was sent is seen before the
+        // end.
         self.own.gone.store(true, Ordering::Release);
         self.ring(&self.peer);
     }

@@ -1,8 +1,8 @@
 //! `narrows tune`: a strategy for every flow of a workload.
 //!
-//! `measure` finds the model's parameters on a chip or on this machine, `subjects` has the flows as the
-//! model has them, `plan` asks it about every strategy and has the optimiser pick. What comes of it is
-//! a `row`, `text` and a `chart`; the equations are in `docs/MODEL.md`.
+//! `measure` finds the model's parameters on a chip or on this machine, `subjects` has the flows as
+//! the model has them, `plan` asks it about every strategy and has the optimiser pick. What comes
+//! of it is a `row`, `text` and a `chart`; the equations are in `docs/MODEL.md`.
 
 mod chart;
 pub mod flags;
@@ -103,8 +103,8 @@ fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
     Err(Failure::new(Kind::Usage, text))
 }
 
-/// What flows are planned for, with the budgets of the command line, or the memory of the workload as far as
-/// there is so much.
+/// What flows are planned for, with the budgets of the command line, or the memory of the workload
+/// as far as there is so much.
 fn budgeted(args: &Tune, workload: &Workload, measured: &Measured) -> Result<Machine, Failure> {
     let there = measured.machine()?.memory;
     let memory = args.memory.or(workload.memory.map(|memory| memory.min(there)));

@@ -140,7 +140,8 @@ fn who_has_a_deadline_may_fall_behind_for_as_long_as_that_allows() {
         let planner = Planner::new(&machine, &subjects, Least::Load).unwrap();
         planner.plan().map(|plan| plan.given[0].bound())
     };
-    // The first waits for the long one, the second for the first, and so on until that is caught up with.
+    // The first waits for the long one, the second for the first, and so on until that is caught up
+    // with.
     let bound = plan(&quick).unwrap();
     assert!((33_000_000_000..45_000_000_000).contains(&bound), "{bound}");
     quick.flow.deadline = Some(std::time::Duration::from_millis(30));

@@ -236,7 +236,8 @@ pub struct Soak {
 /// What `bench scaling` takes.
 #[derive(Debug, Args)]
 pub struct Scaling {
-    /// How the other side learns of messages: interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
+    /// How the other side learns of messages: interrupt, spin, poll=TIME, hybrid=TIME,
+    /// coalesced=N:TIME
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
     pub notify: Vec<Word>,
     /// How often, and where.

@@ -109,8 +109,8 @@ impl Measure for Floors {
     }
 }
 
-/// Two looks of a processor may have a pause between them or none; what is between those of a chip is
-/// its platform's to say.
+/// Two looks of a processor may have a pause between them or none; what is between those of a chip
+/// is its platform's to say.
 fn unpaused(pair: &mut Pair, rounds: usize) -> Result<Option<BenchRow>, Failure> {
     let mut series = Series::default();
     for _ in 0..rounds {

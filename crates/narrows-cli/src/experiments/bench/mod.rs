@@ -1,12 +1,12 @@
 //! Measuring the stack beside what the machine itself allows.
 //!
 //! Two processes, each pinned to its core, do everything: a *round* is a batch of the
-//! [limit](crate::rig::limit) and a batch of each thing measured, in turns, so that what
-//! disturbs one disturbs the other. A row is the median of all rounds, and its ratio the median of the rounds'
-//! own ratios.
+//! [limit](crate::rig::limit) and a batch of each thing measured, in turns, so that what disturbs
+//! one disturbs the other. A row is the median of all rounds, and its ratio the median of the
+//! rounds' own ratios.
 //!
-//! On a simulated chip both sides are processes of one simulation, and a batch of the limit is one of
-//! its own.
+//! On a simulated chip both sides are processes of one simulation, and a batch of the limit is one
+//! of its own.
 
 pub mod against;
 mod bounds;

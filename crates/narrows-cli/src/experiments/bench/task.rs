@@ -214,8 +214,8 @@ pub fn begin<'a>(
     needs.task(global, args, pair)
 }
 
-/// The rounds asked for, or the usual ones. A simulated chip is not disturbed: rounds differ only by
-/// what the ones before have left in caches and rings.
+/// The rounds asked for, or the usual ones. A simulated chip is not disturbed: rounds differ only
+/// by what the ones before have left in caches and rings.
 pub fn rounds(args: &Common, usual: u16) -> u16 {
     const VIRTUAL: u16 = 3;
     let usual = if args.place.platform().is_some() { usual.min(VIRTUAL) } else { usual };

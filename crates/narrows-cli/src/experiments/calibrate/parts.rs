@@ -1,5 +1,5 @@
-//! What a message consists of on this machine: its parts, measured one by one, and the constants of a
-//! platform that follow from them.
+//! What a message consists of on this machine: its parts, measured one by one, and the constants of
+//! a platform that follow from them.
 
 use super::sample::{Figure, Item, Samples};
 use crate::formats::functions::LIBRARY;
@@ -79,14 +79,15 @@ pub(super) struct Parts {
     pub copies: Figure,
     /// Of these, the caller's copying in.
     pub copy_in: Figure,
-    /// Eventfds there and back, each side asleep until it comes, as a node sleeps: with its core's tick kept.
+    /// Eventfds there and back, each side asleep until it comes, as a node sleeps: with its core's
+    /// tick kept.
     pub eventfd: Figure,
     /// A round trip of messages in slots.
     pub slot: Figure,
     /// A round trip of messages of [`SHORT`], each acknowledged by a bell that nobody waits for.
     pub rung: Figure,
-    /// A round trip of calls by size, by the copy driver and by the in-place driver; the first are of
-    /// [`SHORT`].
+    /// A round trip of calls by size, by the copy driver and by the in-place driver; the first are
+    /// of [`SHORT`].
     pub calls: Vec<(usize, [Figure; 2])>,
     /// A look at the clock.
     pub stamp: Figure,
@@ -144,8 +145,8 @@ impl Lines {
         Lines::counts(bytes, self.until).iter().zip(each).map(|(count, ns)| count * ns).sum()
     }
 
-    /// Those that come nearest to points (bytes, time, what the deviation is a part of), by the squares
-    /// of the deviations' parts.
+    /// Those that come nearest to points (bytes, time, what the deviation is a part of), by the
+    /// squares of the deviations' parts.
     fn through(points: &[(usize, f64, f64)]) -> Lines {
         let off = |lines: &Lines| {
             let parts = points.iter().map(|(bytes, time, of)| (lines.time(*bytes) - time) / of);
@@ -212,8 +213,8 @@ impl Parts {
     }
 
     /// What calls take more than their messages and a function that takes so much for a word, where
-    /// those of [`SHORT`] have taken off what no word is to blame for; divided by the words from one
-    /// length to the next, from which to which it does not become less.
+    /// those of [`SHORT`] have taken off what no word is to blame for; divided by the words from
+    /// one length to the next, from which to which it does not become less.
     fn serving(&self, function: f64) -> Vec<(usize, [f64; 2])> {
         let beside = |(bytes, calls): &(usize, [Figure; 2])| {
             let trip = self.messages.iter().find(|(of, _)| of == bytes);

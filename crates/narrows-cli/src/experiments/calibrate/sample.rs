@@ -1,9 +1,9 @@
-//! Batches of everything that is measured, in turns, each between two looks at how quick the machine
-//! is just then.
+//! Batches of everything that is measured, in turns, each between two looks at how quick the
+//! machine is just then.
 //!
-//! Virtual cores come and go between the cores of their machine, and a line takes several times as long
-//! from one core to another as between two threads of one. A batch counts if both looks beside it say
-//! that the machine was as it was for most of the time.
+//! Virtual cores come and go between the cores of their machine, and a line takes several times as
+//! long from one core to another as between two threads of one. A batch counts if both looks beside
+//! it say that the machine was as it was for most of the time.
 
 use crate::base::failure::{self, Failure};
 use crate::base::statistics::{median, percentile, spread};
@@ -26,8 +26,8 @@ const BATCH: f64 = 5e5;
 const TURNS: u64 = 4;
 /// Two speeds of the machine are told apart if one is so many times the other.
 const APART: f64 = 1.7;
-/// Bytes of the requests of functions: with the response more than a first-level cache mostly has, as
-/// is what the copy driver has a function work on.
+/// Bytes of the requests of functions: with the response more than a first-level cache mostly has,
+/// as is what the copy driver has a function work on.
 const REQUEST: usize = super::parts::LONG;
 /// Requests of a batch.
 const REQUESTS: usize = 32;
@@ -41,7 +41,8 @@ pub(super) enum Item {
     Messages(Strategy, usize),
     /// Round trips of calls.
     Calls(Strategy, usize),
-    /// A function of the library that answers in pieces, on four bytes in memory of this core's own.
+    /// A function of the library that answers in pieces, on four bytes in memory of this core's
+    /// own.
     Function(&'static str),
     /// A look at the clock.
     Stamp,
@@ -116,7 +117,8 @@ impl Samples {
         for (_, batches) in &mut self.batches {
             let as_mostly =
                 |batch: &Batch| batch.lines.iter().all(|line| (*line < middle) == mostly_quick);
-            // A platform needs a figure of each; where the machine never held still, of whatever it was.
+            // A platform needs a figure of each; where the machine never held still, of whatever it
+            // was.
             if batches.iter().any(as_mostly) {
                 batches.retain(as_mostly);
             }

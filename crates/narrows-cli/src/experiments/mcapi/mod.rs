@@ -1,8 +1,8 @@
 //! Programs written to MCAPI on a simulated chip.
 //!
-//! Each is the process of a core: its `main` runs on a stack of that process, and what it calls finds
-//! the nodes of whichever process runs. The C functions are those of the library, over the simulated
-//! platform.
+//! Each is the process of a core: its `main` runs on a stack of that process, and what it calls
+//! finds the nodes of whichever process runs. The C functions are those of the library, over the
+//! simulated platform.
 
 pub mod flags;
 mod program;
@@ -41,8 +41,8 @@ struct Row {
 /// Runs programs on a chip, and says how they fared.
 ///
 /// # Errors
-/// What is asked for cannot be; [`Kind::Stuck`]; [`Kind::Peer`] if a program returned another number
-/// than 0.
+/// What is asked for cannot be; [`Kind::Stuck`]; [`Kind::Peer`] if a program returned another
+/// number than 0.
 pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
     if global.cores.is_some() {
         let text = "--cores says nothing to mcapi: the cores are named with the programs";

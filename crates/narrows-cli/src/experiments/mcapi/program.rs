@@ -88,8 +88,8 @@ extern "C" fn sleep(nanos: u64) {
     }
 }
 
-/// Runs something in which programs print: to standard error if `aside`, and all of it before what is
-/// printed behind it.
+/// Runs something in which programs print: to standard error if `aside`, and all of it before what
+/// is printed behind it.
 ///
 /// # Errors
 /// [`Kind::Output`].

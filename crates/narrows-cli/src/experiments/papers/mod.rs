@@ -1,9 +1,9 @@
 //! Published figures beside ours: `narrows papers`.
 //!
-//! [`figures`] reads what was published. A room for each chip that a paper measured, such as [`s0`], has
-//! the experiments: each runs the stack's own code in the simulator on that chip's platform file and
-//! says what came of it. [`mod@row`] puts both side by side, [`text`] on a screen. [`pair`] is what most
-//! experiments are made of.
+//! [`figures`] reads what was published. A room for each chip that a paper measured, such as
+//! [`s0`], has the experiments: each runs the stack's own code in the simulator on that chip's
+//! platform file and says what came of it. [`mod@row`] puts both side by side, [`text`] on a
+//! screen. [`pair`] is what most experiments are made of.
 
 pub mod figures;
 pub mod flags;

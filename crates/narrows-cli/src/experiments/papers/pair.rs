@@ -36,8 +36,8 @@ pub struct Side {
     pub link: LinkId,
 }
 
-/// Has `caller` and `callee` run on the first two cores, linked, until both have ended. `beside` can add
-/// other processes.
+/// Has `caller` and `callee` run on the first two cores, linked, until both have ended. `beside`
+/// can add other processes.
 ///
 /// # Errors
 /// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Internal`] with what either of them says.

@@ -1,5 +1,5 @@
-//! When requests of a flow are due, and when they are there: periods, bursts, jitter, and messages that
-//! hold several.
+//! When requests of a flow are due, and when they are there: periods, bursts, jitter, and messages
+//! that hold several.
 
 use crate::formats::workload::{Flow, Source};
 use fastrand::Rng;

@@ -16,8 +16,8 @@ use std::time::Duration;
 const CALLS: u64 = 8;
 
 impl<P: Place> Round<'_, '_, P> {
-    /// Opens and closes flows whose time has come, and sees how those get on that were begun. True if
-    /// there was anything. Nothing begins once the run is `over`.
+    /// Opens and closes flows whose time has come, and sees how those get on that were begun. True
+    /// if there was anything. Nothing begins once the run is `over`.
     pub(super) fn come_and_go(
         &mut self,
         now: Instant,

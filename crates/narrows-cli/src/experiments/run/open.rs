@@ -1,4 +1,5 @@
-//! How a round begins: flows of the stack for those of the workload, as far as strategies can carry them.
+//! How a round begins: flows of the stack for those of the workload, as far as strategies can carry
+//! them.
 
 use super::lane::{Lane, Stage};
 use super::round::{PATIENCE, Round};

@@ -73,8 +73,8 @@ impl Lane<'_> {
         node.is_ready(id)
     }
 
-    /// Has a flow on another link instead, by a strategy of its own, once nothing is under way: true when
-    /// that is so. With an error it goes on as before.
+    /// Has a flow on another link instead, by a strategy of its own, once nothing is under way:
+    /// true when that is so. With an error it goes on as before.
     pub fn move_to<P: Place>(
         &mut self,
         node: &mut Node<P>,

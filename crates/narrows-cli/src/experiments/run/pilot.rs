@@ -173,7 +173,8 @@ impl<'a, 's> Pilot<'a, 's> {
         told && !self.setup.known && !self.learnt.iter().any(|(known, _)| known == flow)
     }
 
-    /// A call of a flow: how long it was away, from the end of phase B until E began, in nanoseconds.
+    /// A call of a flow: how long it was away, from the end of phase B until E began, in
+    /// nanoseconds.
     pub fn learn(&mut self, lane: usize, away: f64, now: Duration) {
         let Some(handle) = self.flows[lane].handle.filter(|_| self.wants(lane)) else { return };
         let (Some(state), Some(by)) =

@@ -93,8 +93,8 @@ pub(super) struct Round<'a, 'w, P: Place> {
     pub(super) pilot: Option<Pilot<'a, 'a>>,
     /// How many of the workload's changes have been made.
     pub(super) changed: usize,
-    /// Whether stamps are fetched for the phases: not while flows come, go or switch, as the run stands
-    /// still for that.
+    /// Whether stamps are fetched for the phases: not while flows come, go or switch, as the run
+    /// stands still for that.
     stamped: bool,
     pub(super) refused: Vec<Option<String>>,
     calls: Vec<Call>,
@@ -297,8 +297,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         }
     }
 
-    /// How to wait: as the quickest of those whose response is awaited wants it, and by interrupt while the
-    /// other side's answer to a proposal is.
+    /// How to wait: as the quickest of those whose response is awaited wants it, and by interrupt
+    /// while the other side's answer to a proposal is.
     fn notification(&self) -> Notification {
         if let Policy::Same(strategy) = self.policy {
             return strategy.notification;

@@ -1,5 +1,5 @@
-//! What a run needs to know before flows can be controlled: what the machine takes, and what each flow
-//! may travel by.
+//! What a run needs to know before flows can be controlled: what the machine takes, and what each
+//! flow may travel by.
 
 use super::Traffic;
 use crate::base::failure::{Failure, Kind};
@@ -113,8 +113,8 @@ impl Setup {
     }
 }
 
-/// What a chip takes, with its caches cold too: measured in simulations of their own, as that is so only
-/// when a chip has just begun.
+/// What a chip takes, with its caches cold too: measured in simulations of their own, as that is so
+/// only when a chip has just begun.
 ///
 /// # Errors
 /// The chip does not have the cores, or a simulation got stuck.
@@ -122,8 +122,9 @@ pub(super) fn costs(global: &Global, chip: &Chip) -> Result<Parameters<f64>, Fai
     Ok(measured(global, Some(chip), costs::LONG)?.parameters)
 }
 
-/// Whether a flow of messages so long may travel by a strategy here while it is controlled: one request in a message, as who
-/// waits for others misses what a switch promises, and told in a way that waits for no other flow's.
+/// Whether a flow of messages so long may travel by a strategy here while it is controlled: one
+/// request in a message, as who waits for others misses what a switch promises, and told in a way
+/// that waits for no other flow's.
 fn fits(machine: &Machine, bytes: u32, by: &Strategy) -> bool {
     let internal = by.placement == Placement::Internal;
     let longest = machine.longest[usize::from(!internal)];

@@ -1,7 +1,8 @@
 //! Descriptions of chips for the simulator: `narrows platform`.
 //!
-//! What a platform file says is in `docs/PLATFORMS.md`; reading it is the simulator's. Here is where
-//! it comes from, and how it is shown: [`drawing`] has the words, [`text`] and [`svg`] the lines.
+//! What a platform file says is in `docs/PLATFORMS.md`; reading it is the simulator's. Here is
+//! where it comes from, and how it is shown: [`drawing`] has the words, [`text`] and [`svg`] the
+//! lines.
 
 pub mod drawing;
 pub mod flags;

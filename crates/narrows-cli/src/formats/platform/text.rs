@@ -33,8 +33,8 @@ pub fn summary(chip: &Chip) -> String {
     wrap(&format!("{}: ", chip.name), &chip.about) + &wrap("", &words)
 }
 
-/// Cores and engines on top; a line from them down the left side, at which the buses are, with their
-/// memories.
+/// Cores and engines on top; a line from them down the left side, at which the buses are, with
+/// their memories.
 pub fn draw(drawing: &Drawing) -> String {
     let mut lines = vec![wrap("", &drawing.heading)];
     let rows: Vec<&[Part]> = drawing.masters.chunks(ACROSS).collect();

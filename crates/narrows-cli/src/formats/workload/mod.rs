@@ -48,8 +48,8 @@ pub struct Workload {
     pub duration: Duration,
     /// How the flows travel, one way after the other; never empty.
     pub strategies: Vec<Policy>,
-    /// Bytes of internal memory that flows may take of a DSP, where they are chosen; the platform's if
-    /// it does not say.
+    /// Bytes of internal memory that flows may take of a DSP, where they are chosen; the platform's
+    /// if it does not say.
     pub memory: Option<u32>,
     /// The flows, which run side by side; never empty.
     pub flows: Vec<Flow>,

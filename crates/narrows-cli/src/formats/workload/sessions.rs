@@ -55,8 +55,8 @@ pub(super) fn presence(
     }
 }
 
-/// The flows, each with as many sessions as it says, which have its name and a number. Those that come
-/// and go at random do so each for itself.
+/// The flows, each with as many sessions as it says, which have its name and a number. Those that
+/// come and go at random do so each for itself.
 pub(super) fn expand(
     reader: &Reader<'_>,
     raw: &[RawFlow],

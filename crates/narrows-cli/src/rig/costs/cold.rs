@@ -1,5 +1,5 @@
-//! What a call takes more that finds nothing in the caches: the first on a chip that has just begun. And,
-//! if that is more, one whose block and private memory want the same lines of a cache.
+//! What a call takes more that finds nothing in the caches: the first on a chip that has just
+//! begun. And, if that is more, one whose block and private memory want the same lines of a cache.
 
 use super::{Bench, LEAST_BYTES, LONG, Load};
 use crate::base::failure::Failure;
@@ -56,7 +56,8 @@ struct Cold {
 }
 
 impl<P: Place> Bench<'_, P> {
-    /// The first call of a place, beside those that follow; its sides as long as blocks are at most.
+    /// The first call of a place, beside those that follow; its sides as long as blocks are at
+    /// most.
     fn first(
         &mut self,
         notification: &str,

@@ -11,12 +11,13 @@ use std::time::Duration;
 
 /// How long the cores sleep before each call. Of longer sleeps no more is known to come.
 const REST: Duration = Duration::from_millis(5);
-/// How calls are told: those that the other core is told of too, looks that are so far apart that the first one
-/// finds the response mostly, and the same with a bell for several messages.
+/// How calls are told: those that the other core is told of too, looks that are so far apart that
+/// the first one finds the response mostly, and the same with a bell for several messages.
 const TOLD: [&str; 3] = ["interrupt", "poll=1ms", "coalesced=8:1ms"];
 
 impl<P: Place> Bench<'_, P> {
-    /// What calls take after sleeps beside what the model has for them by what was measured without.
+    /// What calls take after sleeps beside what the model has for them by what was measured
+    /// without.
     pub(crate) fn idle(&mut self, parameters: &Parameters<f64>) -> Result<Idle<f64>, Failure> {
         let impossible = |error| {
             Failure::new(Kind::Internal, format!("what was measured is impossible: {error}"))
@@ -32,8 +33,8 @@ impl<P: Place> Bench<'_, P> {
         };
         let load = Load { rest_ns: Some(REST.as_nanos() as u64), ..Load::of(SHORT, SHORT) };
         let ways = TOLD.map(|told| literal(&format!("copy_batched/{told}/external")));
-        // In turns, so that what else the machine does is in all of them. It makes any trip longer: the least
-        // is the one that it was in least.
+        // In turns, so that what else the machine does is in all of them. It makes any trip longer:
+        // the least is the one that it was in least.
         let mut found = TOLD.map(|_| (Vec::new(), f64::MAX));
         for _ in 0..self.rounds {
             for (by, (callers, trip)) in ways.into_iter().zip(&mut found) {

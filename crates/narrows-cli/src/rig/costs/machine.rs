@@ -52,8 +52,8 @@ pub(crate) fn measured(
     Ok(made)
 }
 
-/// Both placements are blocks of the same memory here, so what was measured of them differs by what else
-/// the machine did.
+/// Both placements are blocks of the same memory here, so what was measured of them differs by what
+/// else the machine did.
 fn one_memory(parameters: &mut Parameters<f64>) {
     for Side { internal, external, internal_spin, external_spin, .. } in
         [&mut parameters.caller, &mut parameters.callee]
@@ -99,8 +99,8 @@ impl Measured {
         Ok(Measured::with(parameters, on))
     }
 
-    /// What was measured elsewhere, with the blocks and the copy engine of these cores of a chip, or of
-    /// this machine.
+    /// What was measured elsewhere, with the blocks and the copy engine of these cores of a chip,
+    /// or of this machine.
     pub fn with(parameters: Parameters<f64>, on: Option<(&Chip, Cores)>) -> Measured {
         let Some((chip, cores)) = on else {
             let standard = Layout::standard(Host::LINE).ok();
@@ -114,8 +114,9 @@ impl Measured {
         Measured { parameters, engine, classes: chip.link.classes.clone() }
     }
 
-    /// What flows are planned for, within budgets: bytes of internal memory of each core to call, if not
-    /// all that there is, how many such cores, and the calling core's time in parts per million.
+    /// What flows are planned for, within budgets: bytes of internal memory of each core to call,
+    /// if not all that there is, how many such cores, and the calling core's time in parts per
+    /// million.
     ///
     /// # Errors
     /// [`Kind::Internal`] if what was measured is impossible.

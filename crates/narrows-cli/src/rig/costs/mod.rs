@@ -1,8 +1,8 @@
 //! The model's parameters, measured: a few calls of the stack on a chip or on this machine.
 //!
-//! A point is a strategy with a length of request and response: the time of a round trip, and what it
-//! took of the calling core. Differences between points are the parameters. Nothing is fitted; each
-//! parameter comes from the two or three points that it tells apart.
+//! A point is a strategy with a length of request and response: the time of a round trip, and what
+//! it took of the calling core. Differences between points are the parameters. Nothing is fitted;
+//! each parameter comes from the two or three points that it tells apart.
 
 pub(crate) mod machine;
 
@@ -39,8 +39,8 @@ const BEFORE: u32 = 4;
 const BATCHES: u32 = 32;
 /// Nanoseconds of a second.
 const NANOS: f64 = 1e-9;
-/// A period of looks is so many round trips by interrupt, within these limits in nanoseconds: where a
-/// machine has other things to do, a single round trip says little.
+/// A period of looks is so many round trips by interrupt, within these limits in nanoseconds: where
+/// a machine has other things to do, a single round trip says little.
 const APART: f64 = 8.0;
 const LEAST: u64 = 10_000;
 const MOST: u64 = 5_000_000;
@@ -91,8 +91,8 @@ impl Load {
     }
 }
 
-/// Measures the parameters of what the peer runs on: medians of so many rounds. Timers of the calling side
-/// and of the other one end on ticks that are so far apart.
+/// Measures the parameters of what the peer runs on: medians of so many rounds. Timers of the
+/// calling side and of the other one end on ticks that are so far apart.
 ///
 /// # Errors
 /// The other side is gone.
@@ -178,7 +178,8 @@ impl<'a, P: Place> Bench<'a, P> {
     fn new(peer: &'a mut Peer<P>, rounds: usize) -> Result<Bench<'a, P>, Failure> {
         let (own, theirs) = peer.node.layouts(peer.link).map_err(|_| peer.lost())?;
         let in_slot = own.in_slot().min(theirs.in_slot());
-        // Both sides have the same classes wherever this is used; if not, the shorter blocks are met.
+        // Both sides have the same classes wherever this is used; if not, the shorter blocks are
+        // met.
         let longest = |placement| own.longest(placement).min(theirs.longest(placement));
         let classes = own.classes().iter().filter(|class| class.size <= longest(class.placement));
         let classes = classes.copied().collect();
@@ -216,8 +217,8 @@ impl<'a, P: Place> Bench<'a, P> {
         })
     }
 
-    /// What a look in vain takes of the core that is called, from what it does while nothing is asked of
-    /// it: in a long time more than in a short one.
+    /// What a look in vain takes of the core that is called, from what it does while nothing is
+    /// asked of it: in a long time more than in a short one.
     fn idle_looks(&mut self, polled: Strategy, every: u64) -> Result<f64, Failure> {
         let flow = self.peer.flow("busy", polled, SHORT as u32)?;
         let mut found = Vec::new();
@@ -236,8 +237,9 @@ impl<'a, P: Place> Bench<'a, P> {
         Ok(median(&mut found).unwrap_or_default())
     }
 
-    /// Calls before those that count, and those. Blocks of external memory are used in turn, so what caches
-    /// make of them is known when all have been; where a machine does other things, that is lost in those.
+    /// Calls before those that count, and those. Blocks of external memory are used in turn, so
+    /// what caches make of them is known when all have been; where a machine does other things,
+    /// that is lost in those.
     fn counts(&self, strategy: &Strategy, load: Load) -> (u32, u32) {
         let longest = load.request.max(load.response) as u32;
         let of = |class: &&Class| {

@@ -21,8 +21,8 @@ struct Longer {
 }
 
 impl Longer {
-    /// What so many bytes more take of either side, beside the call that they are more of: writing and
-    /// reading of the calling core, and of the other one.
+    /// What so many bytes more take of either side, beside the call that they are more of: writing
+    /// and reading of the calling core, and of the other one.
     fn than(&self, base: &Point, bytes: usize) -> [Access<f64>; 2] {
         let caller = [&self.out, &self.back].map(|point| slope(point.caller - base.caller, bytes));
         let all = [&self.out, &self.back].map(|point| slope(point.trip - base.trip, bytes));
@@ -118,8 +118,8 @@ impl<P: Place> Bench<'_, P> {
         Ok(sides)
     }
 
-    /// What the second request of a message takes of either side, beside its bytes, if a call of one takes
-    /// so much: of a message of two as often as blocks are used in turn.
+    /// What the second request of a message takes of either side, beside its bytes, if a call of
+    /// one takes so much: of a message of two as often as blocks are used in turn.
     pub(super) fn further(
         &mut self,
         told: &Point,
@@ -190,8 +190,8 @@ impl<P: Place> Bench<'_, P> {
         };
         let copies = of(&parameters.caller) + of(&parameters.callee);
         let own = told.caller - of(&parameters.caller);
-        // A descriptor in and one out at each side; the bytes move four times, and each core keeps its
-        // caches right for both payloads.
+        // A descriptor in and one out at each side; the bytes move four times, and each core keeps
+        // its caches right for both payloads.
         let descriptor = ((short.caller - own) / 2.0).max(0.0);
         let bytes = long - SHORT;
         let upkeep = [longer.caller - short.caller, longer.callee - short.callee]

@@ -20,10 +20,10 @@ fn ticks(at: Instant, tick: Duration) -> u64 {
 }
 
 impl<P: Place> Bench<'_, P> {
-    /// By how much the longest of many calls with sleeps of so many nanoseconds between them is longer
-    /// than their mean; by how much those are, but for calls that a tick of the other core falls into, that
-    /// are more than half as much longer than the mean, and how many calls have one of those among them:
-    /// medians of all rounds.
+    /// By how much the longest of many calls with sleeps of so many nanoseconds between them is
+    /// longer than their mean; by how much those are, but for calls that a tick of the other core
+    /// falls into, that are more than half as much longer than the mean, and how many calls have
+    /// one of those among them: medians of all rounds.
     pub(super) fn seldom(
         &mut self,
         by: Strategy,
@@ -48,8 +48,8 @@ impl<P: Place> Bench<'_, P> {
         Ok((middle(&mut all), middle(&mut found), one_in))
     }
 
-    /// What a tick of the other core takes: by how much calls are longer that it falls into than those
-    /// between two. None if calls are so long that there is one in most.
+    /// What a tick of the other core takes: by how much calls are longer that it falls into than
+    /// those between two. None if calls are so long that there is one in most.
     pub(super) fn ticked(
         &mut self,
         by: Strategy,
@@ -71,8 +71,8 @@ impl<P: Place> Bench<'_, P> {
         Ok((into - between).max(0.0))
     }
 
-    /// So many calls, each begun at a moment that follows from when the one before was over: when they were
-    /// to begin, and when they ended.
+    /// So many calls, each begun at a moment that follows from when the one before was over: when
+    /// they were to begin, and when they ended.
     fn apart(
         &mut self,
         by: Strategy,

@@ -1,7 +1,7 @@
 //! The two eventfds, and what wakes a reader whose counterpart has gone.
 //!
-//! The limit for a blocked round trip is a bare blocking read, or a bare wait on a set, so it can have
-//! no deadline itself. A [`Guard`] supplies it.
+//! The limit for a blocked round trip is a bare blocking read, or a bare wait on a set, so it can
+//! have no deadline itself. A [`Guard`] supplies it.
 
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -30,7 +30,8 @@ pub struct Bells {
     pub mine: OwnedFd,
     /// Rung by this side.
     pub theirs: OwnedFd,
-    /// Has `mine` in it while that is watched, and is empty otherwise: being watched makes rings dearer.
+    /// Has `mine` in it while that is watched, and is empty otherwise: being watched makes rings
+    /// dearer.
     set: OwnedFd,
     /// The guard has sounded the alarm.
     alarmed: Arc<AtomicBool>,
@@ -105,8 +106,8 @@ impl Bells {
         Ok(true)
     }
 
-    /// Has this core keep its timer tick while it sleeps, as the stack does: where a timer is about to
-    /// expire the tick is not stopped.
+    /// Has this core keep its timer tick while it sleeps, as the stack does: where a timer is about
+    /// to expire the tick is not stopped.
     #[inline(always)]
     pub fn hold_tick(&self) -> io::Result<()> {
         let now = Instant::now();
@@ -143,8 +144,8 @@ impl Bells {
         Ok(self.guard.get_or_init(|| guard))
     }
 
-    /// As `guarded`, with the bell in the set meanwhile, as the stack has its own: each ring is told of
-    /// once, and need not be taken for that.
+    /// As `guarded`, with the bell in the set meanwhile, as the stack has its own: each ring is
+    /// told of once, and need not be taken for that.
     pub fn watched<R>(
         &self,
         patience: Duration,
@@ -166,8 +167,8 @@ struct Alarm {
 }
 
 impl Alarm {
-    /// Wakes this side: from a read, by a count that `listen` refuses; from a wait on the set, by the
-    /// same; from a write that found the counter full, by emptying it.
+    /// Wakes this side: from a read, by a count that `listen` refuses; from a wait on the set, by
+    /// the same; from a write that found the counter full, by emptying it.
     fn sound(&self) {
         // Before the ring that wakes. Its partner is the load in `sleep`.
         self.alarmed.store(true, Release);

@@ -1,8 +1,8 @@
 //! What ends a wait that has no deadline of its own, if the counterpart has gone.
 //!
-//! A thread, asleep meanwhile, and the same one for all batches: a core on which a thread has just been
-//! started or has ended keeps its timer tick for a while, and sleeps less deep than under a program that
-//! only waits.
+//! A thread, asleep meanwhile, and the same one for all batches: a core on which a thread has just
+//! been started or has ended keeps its timer tick for a while, and sleeps less deep than under a
+//! program that only waits.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

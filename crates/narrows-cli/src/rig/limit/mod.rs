@@ -95,7 +95,8 @@ pub enum Kind {
     SlotRateFenced,
     /// Round trip of bare blocking reads and writes of two eventfds.
     Eventfd,
-    /// As `Eventfd`, each side asleep in a wait on a set that has its eventfd, edge-triggered, unread.
+    /// As `Eventfd`, each side asleep in a wait on a set that has its eventfd, edge-triggered,
+    /// unread.
     EventfdWatched,
     /// As `Eventfd`, where each core keeps its timer tick while it sleeps.
     EventfdTicking,
@@ -189,7 +190,8 @@ impl Kind {
             | Self::SlotEachWay
             | Self::SharedLine => 1_000,
             Self::CopyRate | Self::CopyRateReadOnly if bytes <= 64 => 16_384,
-            // The first lap is slower: buffers that have not been used for a while are not in a cache.
+            // The first lap is slower: buffers that have not been used for a while are not in a
+            // cache.
             Self::CopyRate | Self::CopyRateReadOnly => 4 * stream_lap(bytes),
             Self::Copy | Self::CopyBothWays | Self::CopyInTurn | Self::CopyIn => {
                 ((2 << 20) / (bytes as u64).max(1)).clamp(32, 1_000)

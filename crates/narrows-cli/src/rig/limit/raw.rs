@@ -70,8 +70,8 @@ pub enum Area {
     Back,
 }
 
-/// A writable mapping of [`LENGTH`] bytes, shared with the other side, and one of the same that cannot be
-/// written through.
+/// A writable mapping of [`LENGTH`] bytes, shared with the other side, and one of the same that
+/// cannot be written through.
 pub struct Mapping {
     base: NonNull<u8>,
     seen: NonNull<u8>,
@@ -101,7 +101,8 @@ impl Mapping {
     #[inline(always)]
     pub fn seen(&self, line: Line) -> &AtomicU64 {
         let at = line as usize * LINE_STRIDE;
-        // SAFETY: as in `word`, of the other mapping, which is as long; a word of it is loaded alone.
+        // SAFETY: as in `word`, of the other mapping, which is as long; a word of it is loaded
+        // alone.
         unsafe { &*self.seen.as_ptr().add(at).cast::<AtomicU64>() }
     }
 
@@ -146,8 +147,8 @@ impl Mapping {
         let (from, to) = (payload.as_ptr().cast::<u64>(), self.slot(ring, index).cast::<u64>());
         // The last first, as the stack stores them. Volatile: as they are written here.
         for at in (0..SLOT_PAYLOAD / 8).rev() {
-            // SAFETY: 8 + 48 bytes fit a slot, asserted above, which is aligned to its size; `payload` is
-            // private memory, of bytes.
+            // SAFETY: 8 + 48 bytes fit a slot, asserted above, which is aligned to its size;
+            // `payload` is private memory, of bytes.
             unsafe { to.add(1 + at).write_volatile(from.add(at).read_unaligned()) }
         }
     }

@@ -1,5 +1,5 @@
-//! What both sides of a batch share, so that the same loops run between two processes of this machine
-//! and between two cores of a simulated chip.
+//! What both sides of a batch share, so that the same loops run between two processes of this
+//! machine and between two cores of a simulated chip.
 
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -80,7 +80,8 @@ pub trait Shared: Copy {
     /// Anything but exactly one ring came.
     fn listen(self) -> io::Result<()>;
 
-    /// Sleeps until rung, on all that is watched where there is a difference; then the ring is left.
+    /// Sleeps until rung, on all that is watched where there is a difference; then the ring is
+    /// left.
     ///
     /// # Errors
     /// No ring came.

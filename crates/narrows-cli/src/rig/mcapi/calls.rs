@@ -54,8 +54,8 @@ pub struct Calls(&'static Functions);
 macro_rules! call {
     ($calls:ident.$function:ident($($argument:expr),*)) => {{
         let mut status = 0;
-        // SAFETY: what the arguments point to outlives the call, and the function keeps none of it: it
-        // is none of those that end in `_i`.
+        // SAFETY: what the arguments point to outlives the call, and the function keeps none of it:
+        // it is none of those that end in `_i`.
         let value = unsafe { ($calls.0.$function)($($argument,)* &mut status) };
         checked(stringify!($function), status).map(|()| value)
     }};
@@ -77,8 +77,8 @@ impl Calls {
 
     /// Makes this thread a node's, in which waits look for so many microseconds before they sleep.
     pub fn initialize(self, node: u32, look: u32) -> Outcome<()> {
-        // SAFETY: of the other threads of both sides of a bench none looks at the environment but through
-        // the standard library.
+        // SAFETY: of the other threads of both sides of a bench none looks at the environment but
+        // through the standard library.
         unsafe { std::env::set_var("NARROWS_MCAPI_LOOK", look.to_string()) };
         let mut info = Info::default();
         call!(self.mcapi_initialize(DOMAIN, node, null(), null(), &mut info))
@@ -138,7 +138,8 @@ impl Calls {
 
     fn open(self, name: &'static str, open: Open, endpoint: u32) -> Outcome<u32> {
         let (mut handle, mut request, mut status) = (0, 0, 0);
-        // SAFETY: the handle is there until `finished` returns, and there is no request any more then.
+        // SAFETY: the handle is there until `finished` returns, and there is no request any more
+        // then.
         unsafe { open(&mut handle, endpoint, &mut request, &mut status) };
         self.finished(name, request, status)?;
         Ok(handle)
@@ -190,14 +191,14 @@ impl Calls {
         call!(self.mcapi_pktchan_send(out, bytes.as_ptr().cast(), bytes.len()))
     }
 
-    /// Receives a packet, reads it by copying as much as there is room for, and releases it: how long it
-    /// is.
+    /// Receives a packet, reads it by copying as much as there is room for, and releases it: how
+    /// long it is.
     #[inline(never)]
     pub fn receive_packet(self, into: u32, bytes: &mut [u8]) -> Outcome<usize> {
         let (packet, size) = self.packet(into)?;
         let len = size.min(bytes.len());
-        // SAFETY: there are `size` bytes until it is released, and `bytes` has room for `len`. They are in
-        // memory of the library, which `bytes` is not.
+        // SAFETY: there are `size` bytes until it is released, and `bytes` has room for `len`. They
+        // are in memory of the library, which `bytes` is not.
         unsafe { packet.cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), len) };
         call!(self.mcapi_pktchan_release(packet))?;
         Ok(size)

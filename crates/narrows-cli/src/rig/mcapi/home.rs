@@ -15,8 +15,8 @@ use std::sync::OnceLock;
 
 /// Bytes of a line.
 const LINE: usize = Cpu::LINE as usize;
-/// Of each half of a link, fewer than a host has, as memory is scarce: blocks of 8 KiB and of 64 KiB, and
-/// slots of the ring of messages and of each channel's.
+/// Of each half of a link, fewer than a host has, as memory is scarce: blocks of 8 KiB and of 64
+/// KiB, and slots of the ring of messages and of each channel's.
 const LARGE: u32 = 8;
 const LARGEST: u32 = 2;
 const SLOTS: u32 = 64;
@@ -55,13 +55,14 @@ pub(crate) fn cpu() -> Option<Cpu> {
     caller().map(|caller| caller.cpu.clone())
 }
 
-/// A process without nodes. It is never given back: a simulation has few, and each has some kilobytes.
+/// A process without nodes. It is never given back: a simulation has few, and each has some
+/// kilobytes.
 fn process() -> &'static Process<Simulated> {
     Box::leak(Box::default())
 }
 
-/// Does something in which the C functions are those of a process: what it does on its own stack. Nodes
-/// that are left then end.
+/// Does something in which the C functions are those of a process: what it does on its own stack.
+/// Nodes that are left then end.
 pub(crate) fn within<T>(cpu: &Cpu, shares: bool, work: impl FnOnce() -> T) -> T {
     let resident = Resident {
         cpu: cpu.clone(),
@@ -125,7 +126,8 @@ impl Home for Simulated {
 
     fn bound() -> Option<(usize, u64)> {
         let caller = caller()?;
-        // Every call for a node asks this first: one that takes no time, made for ever, is then told.
+        // Every call for a node asks this first: one that takes no time, made for ever, is then
+        // told.
         caller.cpu.compute(Time::ZERO);
         caller.bound.get()
     }

@@ -41,7 +41,8 @@ pub(crate) struct Payload<'a> {
 
 impl Ends {
     /// Makes the endpoints of this thread's node, and opens them with the help of whoever connects
-    /// them: `connect` is called when they are there, with those of scalars and of packets, out and in.
+    /// them: `connect` is called when they are there, with those of scalars and of packets, out and
+    /// in.
     fn open(
         calls: Calls,
         peer: u32,
@@ -78,7 +79,8 @@ impl Ends {
         Ok((ready == READY).then_some(ends))
     }
 
-    /// Makes and opens those of the side that answers the node of this number, and says that it is ready.
+    /// Makes and opens those of the side that answers the node of this number, and says that it is
+    /// ready.
     pub fn answering(calls: Calls, node: u32) -> Outcome<Ends> {
         let ends = Ends::open(calls, node, |_| Ok(()))?;
         calls.send_message(ends.messages, ends.theirs, READY)?;
@@ -121,8 +123,8 @@ impl Ends {
         Ok(())
     }
 
-    /// One exchange, from this side: whether what came back is what was sent, as far as it has to be
-    /// looked at anyway.
+    /// One exchange, from this side: whether what came back is what was sent, as far as it has to
+    /// be looked at anyway.
     #[inline(always)]
     fn exchange(&self, batch: &Batch, number: u64, payload: &mut Payload<'_>) -> Outcome<bool> {
         let (Payload { out, back }, calls) = (payload, self.calls);
@@ -163,8 +165,8 @@ impl Ends {
         }
     }
 
-    /// A batch, from this side, in laps of so many exchanges: nanoseconds of one, the median; none if
-    /// something did not arrive as it was sent.
+    /// A batch, from this side, in laps of so many exchanges: nanoseconds of one, the median; none
+    /// if something did not arrive as it was sent.
     pub fn measure<T: Timer>(
         &self,
         batch: &Batch,

@@ -106,8 +106,8 @@ impl<P: Place> Pair<P> {
         }
     }
 
-    /// One batch of a limit, with payloads in memory of that placement: nanoseconds of an iteration;
-    /// none where there are no limits to measure.
+    /// One batch of a limit, with payloads in memory of that placement: nanoseconds of an
+    /// iteration; none where there are no limits to measure.
     ///
     /// # Errors
     /// The other side is gone.

@@ -1,5 +1,5 @@
-//! The other side, as its caller sees it. On this machine that is a process: starts it, links to it,
-//! and sees it off.
+//! The other side, as its caller sees it. On this machine that is a process: starts it, links to
+//! it, and sees it off.
 //!
 //! ```no_run
 //! use narrows_cli::base::options::Cores;

@@ -62,7 +62,8 @@ pub trait Core: Clone {
     /// Keeps it busy for so long.
     fn work(&self, time: Duration);
 
-    /// Keeps it busy for what a function and serving it took for a request, where running it has not.
+    /// Keeps it busy for what a function and serving it took for a request, where running it has
+    /// not.
     fn charge(&self, function: &str, request: &dyn Source);
 
     /// Processor time that was used so far, of the copy engine too where that is a thread.
@@ -74,8 +75,8 @@ pub trait Allowed {
     /// Whether the other side's program takes part, and serves nothing else meanwhile.
     const SERVED: bool;
 
-    /// A batch of a limit, with payloads of so many bytes in memory of that placement: nanoseconds of
-    /// an iteration.
+    /// A batch of a limit, with payloads of so many bytes in memory of that placement: nanoseconds
+    /// of an iteration.
     ///
     /// # Errors
     /// The other side is gone, or there is no such payload.

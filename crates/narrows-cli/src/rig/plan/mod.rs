@@ -53,8 +53,9 @@ impl<'a> Planner<'a> {
         self.plan_with(&Limits { memory: self.machine.memory, ..Limits::default() })
     }
 
-    /// As [`Planner::plan`], within other limits. Where its bytes would do but the blocks would not, the
-    /// best with fewer bytes, or with fewer buffers in external memory, whose bytes nobody counts.
+    /// As [`Planner::plan`], within other limits. Where its bytes would do but the blocks would
+    /// not, the best with fewer bytes, or with fewer buffers in external memory, whose bytes nobody
+    /// counts.
     pub fn plan_with(&self, limits: &Limits) -> Result<Plan, NoPlan> {
         let mut limits = *limits;
         loop {
@@ -131,9 +132,9 @@ impl<'a> Planner<'a> {
         self.subjects[flow].flow.deadline.filter(|_| !free).map_or(u64::MAX, picos)
     }
 
-    /// So many periods as bursts may be under way: a response that takes longer, again and again, makes
-    /// each request wait for the one before, and longer every time. Where looks keep step with requests
-    /// there is a buffer for each that comes meanwhile.
+    /// So many periods as bursts may be under way: a response that takes longer, again and again,
+    /// makes each request wait for the one before, and longer every time. Where looks keep step
+    /// with requests there is a buffer for each that comes meanwhile.
     fn pace(&self, flow: usize) -> u64 {
         let Flow { period, depth, burst, .. } = self.subjects[flow].flow;
         let pace = period.filter(|_| self.machine.costs.buffers == Buffers::Any);
@@ -146,9 +147,10 @@ impl<'a> Planner<'a> {
         worst.is_some_and(|worst| worst <= self.deadline(flow, limits))
     }
 
-    /// The longest that a response takes if others delay the flow by so much; none if it does not keep pace.
-    /// One with a deadline may fall behind for a while, if it catches up: of the requests that come until
-    /// then, each waits for those before it and for what others ask of the cores meanwhile.
+    /// The longest that a response takes if others delay the flow by so much; none if it does not
+    /// keep pace. One with a deadline may fall behind for a while, if it catches up: of the
+    /// requests that come until then, each waits for those before it and for what others ask of the
+    /// cores meanwhile.
     fn worst(&self, flow: usize, made: &Estimate, delay: Delay) -> Option<u64> {
         let bound = made.latency.bound;
         let first = bound.saturating_add(delay.most);
@@ -295,7 +297,8 @@ impl<'a> Planner<'a> {
         others.min_by_key(|way| (key(way), way.estimate.memory)).copied()
     }
 
-    /// Least loads by internal memory, from the most that helps to none: (bytes, parts per million).
+    /// Least loads by internal memory, from the most that helps to none: (bytes, parts per
+    /// million).
     pub fn front(&self) -> Vec<(u64, u64)> {
         let mut points = Vec::new();
         let mut memory = u32::MAX;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 const DRIVERS: [&str; 6] =
     ["copy", "copy_lazy", "copy_batched", "single_copy", "in_place", "copy_engine"];
-/// Without spinning: what spins looks between calls too, and leaves the core no time for anything else.
+/// Without spinning: what spins looks between calls too, and leaves the core no time for anything
+/// else.
 const NOTIFICATIONS: [&str; 3] = ["interrupt", "hybrid", "coalesced"];
 const SPIN: [&str; 1] = ["spin"];
 /// Requests in a message.
@@ -22,8 +23,8 @@ const SHORTEST: Duration = Duration::from_micros(10);
 /// Runs of a function whose time is measured.
 const RUNS: usize = 15;
 
-/// The flows. Strategies that are `named` take the place of those that make sense, of which `spin` says
-/// whether spinning is one.
+/// The flows. Strategies that are `named` take the place of those that make sense, of which `spin`
+/// says whether spinning is one.
 ///
 /// # Errors
 /// [`Kind::Internal`] for a flow that follows one that is not there.

@@ -39,8 +39,8 @@ pub(crate) struct Way {
     pub estimate: Estimate,
     /// Whether the flow has a period. If not, its load is what it takes as fast as it can be.
     pub paced: bool,
-    /// What it is to have least of, in parts per million of the calling core: its load; without a period
-    /// what it would be if the flow made as many calls as it can by its quickest way.
+    /// What it is to have least of, in parts per million of the calling core: its load; without a
+    /// period what it would be if the flow made as many calls as it can by its quickest way.
     pub cost: u32,
 }
 
@@ -75,8 +75,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Time of the calling core, in parts per million, for all flows that have a period: one that has
-    /// none takes what is left.
+    /// Time of the calling core, in parts per million, for all flows that have a period: one that
+    /// has none takes what is left.
     pub fn load(&self) -> u64 {
         let paced = self.given.iter().filter(|one| one.way.paced);
         paced.map(|one| u64::from(one.way.estimate.load)).sum()
@@ -94,11 +94,11 @@ impl Plan {
 pub(crate) enum NoPlan {
     /// A flow cannot travel at all, for that reason.
     Impossible(usize, String),
-    /// A flow needs so many picoseconds at least, of which others delay it by so many; more than its
-    /// deadline.
+    /// A flow needs so many picoseconds at least, of which others delay it by so many; more than
+    /// its deadline.
     Late { flow: usize, least: u64, beside: u64 },
-    /// A flow needs so many picoseconds at least for a call, and has so many until it has to begin as
-    /// many as may be under way.
+    /// A flow needs so many picoseconds at least for a call, and has so many until it has to begin
+    /// as many as may be under way.
     Behind { flow: usize, least: u64, most: u64 },
     /// All together take too much.
     Together(Unsolved),

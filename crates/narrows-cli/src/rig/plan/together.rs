@@ -1,4 +1,5 @@
-//! What the flows of a plan make of each other: delays, ways of waiting, and the queue before the cores.
+//! What the flows of a plan make of each other: delays, ways of waiting, and the queue before the
+//! cores.
 
 use super::terms::{Given, Plan};
 use crate::rig::plan::Planner;
@@ -9,7 +10,8 @@ use narrows_tune::model::{Estimate, Phases, Stream, WHOLE, beside, latencies, st
 const SAMPLES: usize = 2000;
 const SEED: u64 = 1;
 
-/// What other flows delay one by, in picoseconds: at most, and again and again, when no caches are cold.
+/// What other flows delay one by, in picoseconds: at most, and again and again, when no caches are
+/// cold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub(super) struct Delay {
     pub most: u64,
@@ -45,8 +47,8 @@ impl Queued {
 }
 
 impl Planner<'_> {
-    /// What flows take by a plan in which cores wait as the quickest of their flows wants it; and by how much
-    /// longer each takes than it would alone.
+    /// What flows take by a plan in which cores wait as the quickest of their flows wants it; and
+    /// by how much longer each takes than it would alone.
     pub(super) fn join(&self, plan: &mut Plan) -> Vec<Delay> {
         let given = &plan.given;
         let soonest = |dsp| {
@@ -74,8 +76,8 @@ impl Planner<'_> {
             let Estimate { blocks, serves, once, at_once, period, .. } = one.way.estimate;
             let (there, cold) =
                 if one.dsp == dsp { (serves, once[0] + once[1]) } else { (0, once[0]) };
-            // Without a period its next call is there as soon as there is room: before the request, and
-            // before the response.
+            // Without a period its next call is there as soon as there is room: before the request,
+            // and before the response.
             let turns = if one.way.paced { 1 } else { 2 };
             let lasting = blocks.saturating_mul(turns).saturating_add(there);
             // It is cold once, whatever there is of it.
@@ -92,7 +94,8 @@ impl Planner<'_> {
         (0..plan.given.len()).map(all).collect()
     }
 
-    /// A flow's latencies by queueing before the cores, and what all flows take of the calling one then.
+    /// A flow's latencies by queueing before the cores, and what all flows take of the calling one
+    /// then.
     pub fn queued(&self, plan: &Plan, flow: usize, phases: Phases) -> Option<Queued> {
         let stream = |(given, subject): (&Given, &super::terms::Subject)| {
             let by = &given.way.strategy;
@@ -110,8 +113,8 @@ impl Planner<'_> {
         Some(Queued { times, load })
     }
 
-    /// What all flows of a plan take of the calling core together, in parts per million: waits and looks are
-    /// those of all. None if any takes what is left.
+    /// What all flows of a plan take of the calling core together, in parts per million: waits and
+    /// looks are those of all. None if any takes what is left.
     pub fn load_together(&self, plan: &Plan, phases: Phases) -> Option<u32> {
         let slowest = self.subjects.iter().enumerate().max_by_key(|(_, one)| one.flow.period)?.0;
         let paced = plan.given.iter().all(|one| one.way.paced);

@@ -7,8 +7,8 @@
 //! | [`TRACE`] | a [`TraceOrder`] | a [`Page`], or nothing |
 //! | [`MODE`] | a [`Mode`] | nothing |
 //!
-//! Orders are JSON. An order takes effect after its answer and before the next request. All figures are
-//! little-endian.
+//! Orders are JSON. An order takes effect after its answer and before the next request. All figures
+//! are little-endian.
 
 pub mod linx;
 pub mod mcapi;

@@ -1,8 +1,8 @@
 //! What a chip allows between two cores without the stack: the same loops as between two processes,
 //! on words past the caches and payload by way of them.
 //!
-//! Each batch is a simulation of its own, in which nothing else runs, of the memory that a link of the
-//! chip has. Equal batches take the same, so each is made once.
+//! Each batch is a simulation of its own, in which nothing else runs, of the memory that a link of
+//! the chip has. Equal batches take the same, so each is made once.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -288,8 +288,8 @@ impl<'a> Shared for &'a Side {
 
     fn listen(self) -> io::Result<()> {
         let (memory, address) = rings(self.lines[usize::from(self.asks)]);
-        // Each ring is slept for, even where its count is seen before it comes: else the next wait would
-        // end with this one's.
+        // Each ring is slept for, even where its count is seen before it comes: else the next wait
+        // would end with this one's.
         while self.cpu.wait(std::iter::empty(), Wait::Bell, None) != Woken::Bell
             || self.cpu.load(memory, address) == self.heard.get()
         {

@@ -78,7 +78,8 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
                 assert!(controller.bound(*flow).unwrap() <= deadline, "{seed}");
             }
         }
-        // Once all have rested: no worse than one strategy for each kind, but for what is too little.
+        // Once all have rested: no worse than one strategy for each kind, but for what is too
+        // little.
         now += Duration::from_secs(60);
         controller.decide(now, Cause::Rested).unwrap();
         carry_out(&mut controller, now);

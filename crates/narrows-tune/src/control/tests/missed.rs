@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Ten minutes in which every flow is late all the time, as it may happen beside others on a busy machine:
-/// the switches of all flows together.
+/// Ten minutes in which every flow is late all the time, as it may happen beside others on a busy
+/// machine: the switches of all flows together.
 fn always_late(latency: Duration, memory: u32) -> u32 {
     let (all, mut rooms) = (strategies(), Rooms::new());
     let mut controller = controller(&mut rooms, memory);

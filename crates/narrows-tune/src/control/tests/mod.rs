@@ -368,8 +368,8 @@ fn costs_that_are_others_are_planned_with() {
     assert_eq!(made.switches, 0, "looks are too rare for such a deadline: {made:?}");
 }
 
-/// One strategy for all flows of each kind, the best that holds for all of them together and could be
-/// switched to; the loads of a flow of each.
+/// One strategy for all flows of each kind, the best that holds for all of them together and could
+/// be switched to; the loads of a flow of each.
 fn fixed(kinds: &[Flow], each: u64, memory: u32, all: &[Strategy]) -> Option<Vec<u64>> {
     let made = |kind: usize, by: &Strategy| estimate(&costs(), &kinds[kind], by).unwrap();
     let mut best: Option<(u64, Vec<u64>)> = None;

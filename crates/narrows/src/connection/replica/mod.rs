@@ -1,17 +1,18 @@
-//! A region carried over frames: what stands in for memory that two nodes share where they share none.
+//! A region carried over frames: what stands in for memory that two nodes share where they share
+//! none.
 //!
 //! Each word of a region has one writer, and the order of its stores is the order in which things
-//! happened. So a copy of the region at the peer's side, its *replica*, is as good as the region if what
-//! its owner publishes is stored there in the same order. Either end of a connection has a replica of
-//! the other's region. The node beside it maps that read-only, as it maps a region that it shares, and
-//! trusts it no more.
+//! happened. So a copy of the region at the peer's side, its *replica*, is as good as the region if
+//! what its owner publishes is stored there in the same order. Either end of a connection has a
+//! replica of the other's region. The node beside it maps that read-only, as it maps a region that
+//! it shares, and trusts it no more.
 //!
-//! What travels (docs/WIRE.md, "Frames of a replica"): each entry of a ring, behind
-//! the bytes of its block, cut to the medium's MTU; what the owner gave credit for and what it took;
-//! the names of the blocks that it returned; a sign of life; a farewell. The ring's credit is the
-//! window: no more entries are under way than the ring has slots. The words *armed* and *want* do not
-//! travel. Whoever runs this end sets them in the replica when it is about to sleep
-//! ([`Replica::arm`]), and rings its own node when that wants to be rung ([`Replica::rings`]).
+//! What travels (docs/WIRE.md, "Frames of a replica"): each entry of a ring, behind the bytes of
+//! its block, cut to the medium's MTU; what the owner gave credit for and what it took; the names
+//! of the blocks that it returned; a sign of life; a farewell. The ring's credit is the window: no
+//! more entries are under way than the ring has slots. The words *armed* and *want* do not travel.
+//! Whoever runs this end sets them in the replica when it is about to sleep ([`Replica::arm`]), and
+//! rings its own node when that wants to be rung ([`Replica::rings`]).
 
 mod send;
 mod take;
@@ -147,7 +148,8 @@ pub fn lanes<'a, O: OwnMemory>(
 }
 
 impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
-    /// A connection over which nothing has travelled. `lanes` are [those](lanes) of the two regions.
+    /// A connection over which nothing has travelled. `lanes` are [those](lanes) of the two
+    /// regions.
     ///
     /// # Errors
     /// One of them is no region.
@@ -249,9 +251,9 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         Ok(stored)
     }
 
-    /// Asks the own node to ring for the next thing it publishes, gives credit for, or returns. Then
-    /// comes a full fence, and what it published meanwhile is [sent](Replica::send) before this end
-    /// sleeps.
+    /// Asks the own node to ring for the next thing it publishes, gives credit for, or returns.
+    /// Then comes a full fence, and what it published meanwhile is [sent](Replica::send) before
+    /// this end sleeps.
     pub fn arm(&self) {
         for lane in self.lanes.iter() {
             lane.their_armed.store(0, if lane.next == 0 { u32::MAX } else { lane.next });
@@ -272,8 +274,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
     }
 
     /// Whether the own node is to be rung for what was stored in the replica since the last time:
-    /// because it sleeps and wants to be, or because it asked for acknowledgement by interrupt. Behind
-    /// a full fence.
+    /// because it sleeps and wants to be, or because it asked for acknowledgement by interrupt.
+    /// Behind a full fence.
     pub fn rings(&mut self) -> bool {
         // Relaxed: the fence on each side orders it, as between nodes that share memory.
         let wants = self.mine.want_in(&self.own).is_ok_and(|want| want.load(0) != 0);
@@ -281,8 +283,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
         acknowledged || wants || self.lanes.iter().any(|lane| lane.tx.must_ring())
     }
 
-    /// Whether the own node has published, given credit for and returned nothing since the last time.
-    /// Behind a full fence after [`Replica::arm`].
+    /// Whether the own node has published, given credit for and returned nothing since the last
+    /// time. Behind a full fence after [`Replica::arm`].
     pub fn is_quiet(&self) -> bool {
         let line = self.mine.line() / 4;
         let quiet = |lane: &Lane<O>| lane.waiting(line).is_none() && lane.counts() == lane.told;

@@ -33,8 +33,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
                 self.acknowledged |= asked;
                 // Numbers wrap round: what is behind must not come to look as if it were ahead.
                 lane.rung_for = if asked { lane.rung_for } else { before };
-                // Release: pair with the acquires in `Shared::first_untaken` and `Producer::refresh`,
-                // which sees whether the credit can be.
+                // Release: pair with the acquires in `Shared::first_untaken` and
+                // `Producer::refresh`, which sees whether the credit can be.
                 lane.their_taken.store_release(0, word(header, 8));
                 lane.their_credit.store_release(0, word(header, 4));
                 Ok(())

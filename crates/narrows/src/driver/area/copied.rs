@@ -1,6 +1,6 @@
 //! Frames that cores copy: the sender into an area of its own, the receiver out of it. Where both
-//! reach each other's signals, only headers go that way and the receiver copies the payload straight
-//! from the sender's signal to its own: a single copy.
+//! reach each other's signals, only headers go that way and the receiver copies the payload
+//! straight from the sender's signal to its own: a single copy.
 
 use super::{
     ADMINISTRATION, Acknowledges, AreaState, DONE, Frame, HEADER, KEPT, LENGTH, Mover, READ, WORDS,
@@ -56,8 +56,8 @@ pub struct Copied<M: Exposes> {
 }
 
 impl<M: Exposes> Copied<M> {
-    /// An end, over memory of both sides that is all zeroes. Frames are as long as the shorter has room
-    /// for.
+    /// An end, over memory of both sides that is all zeroes. Frames are as long as the shorter has
+    /// room for.
     ///
     /// # Errors
     /// One has no room for a frame of 64 bytes.

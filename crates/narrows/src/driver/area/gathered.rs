@@ -1,6 +1,6 @@
 //! Frames that the receiver's copy engine gathers from the sender's memory into a buffer of the
-//! receiver's: a descriptor for what stands before the payload, one for the payload. Which buffer is
-//! free the sender learns with the acknowledgement of the frame before.
+//! receiver's: a descriptor for what stands before the payload, one for the payload. Which buffer
+//! is free the sender learns with the acknowledgement of the frame before.
 
 use super::{
     ADMINISTRATION, Acknowledges, AreaState, Frame, GIVEN, KEPT, Mover, READ, WORDS, WRITTEN,
@@ -9,8 +9,8 @@ use super::{
 use crate::driver::{Frames, NoFrame, NotSent, NotThere};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 
-/// Bytes that stand before each frame in a buffer: its number, its length, the length of its header,
-/// nothing.
+/// Bytes that stand before each frame in a buffer: its number, its length, the length of its
+/// header, nothing.
 pub const GATHERED_HEADER: usize = 16;
 /// The most buffers.
 const BUFFERS: u32 = 32;
@@ -18,8 +18,8 @@ const BUFFERS: u32 = 32;
 /// What a mover needs beside: the copy engine that works for the other end.
 pub trait Engine: Mover {
     /// Has the other end's engine gather `head` bytes of own memory from [`ADMINISTRATION`] on, and
-    /// behind them those of a buffer, at `to` in the other end's memory, and interrupt it when all is
-    /// there. The buffer's bytes are made such that the engine can read them.
+    /// behind them those of a buffer, at `to` in the other end's memory, and interrupt it when all
+    /// is there. The buffer's bytes are made such that the engine can read them.
     ///
     /// # Errors
     /// They are not inside, or there is no such engine.
@@ -32,8 +32,9 @@ pub trait Engine: Mover {
     ) -> Result<(), NotThere>;
 
     /// Whether this end's engine is done with the frame of this number, counted from 1 and wrapping
-    /// round to 1 behind 2³¹. Asked when the sender says that the engine was told of it. Where memory
-    /// shows bytes in the order in which they were written, the number in front of the frame is enough.
+    /// round to 1 behind 2³¹. Asked when the sender says that the engine was told of it. Where
+    /// memory shows bytes in the order in which they were written, the number in front of the frame
+    /// is enough.
     ///
     /// # Errors
     /// What the engine was told cannot be done.
@@ -74,12 +75,12 @@ pub struct Gathered<M: Engine> {
 }
 
 impl<M: Engine> Gathered<M> {
-    /// An end, over memory of both sides that is all zeroes, with so many buffers for frames of up to
-    /// `mtu` bytes in each.
+    /// An end, over memory of both sides that is all zeroes, with so many buffers for frames of up
+    /// to `mtu` bytes in each.
     ///
     /// # Errors
-    /// There are fewer than two buffers or more than 32, or no room for them, or not for frames of 64
-    /// bytes.
+    /// There are fewer than two buffers or more than 32, or no room for them, or not for frames of
+    /// 64 bytes.
     pub fn new(
         mover: M,
         own: M::Own,
@@ -119,14 +120,14 @@ impl<M: Engine> Gathered<M> {
         Self::stride(mtu)?.checked_mul(buffers)?.checked_add(ADMINISTRATION * 2)
     }
 
-    /// Where the next frame of the peer goes in own memory, and how long it is at most with what stands
-    /// before it: an engine that works for a peer who is not trusted writes nowhere else. The buffers
-    /// are as for [`Gathered::new`], `words` those at the beginning of own memory.
+    /// Where the next frame of the peer goes in own memory, and how long it is at most with what
+    /// stands before it: an engine that works for a peer who is not trusted writes nowhere else.
+    /// The buffers are as for [`Gathered::new`], `words` those at the beginning of own memory.
     #[must_use]
     pub fn due(words: &impl Words, (buffers, mtu): (u32, usize)) -> Option<(u32, u32)> {
         let stride = Self::stride(mtu)?;
-        // Acquire: pairs with the release in `acknowledge`. What was in the buffer has been read, whether or
-        // not the peer had heard of it when it told the engine to go on.
+        // Acquire: pairs with the release in `acknowledge`. What was in the buffer has been read,
+        // whether or not the peer had heard of it when it told the engine to go on.
         let buffer = words.load_acquire(GIVEN).checked_rem(buffers)?;
         Some((ADMINISTRATION * 2 + buffer * stride, stride))
     }
@@ -145,8 +146,9 @@ impl<M: Engine> Gathered<M> {
         state(self.written, self.theirs.load_acquire(READ))
     }
 
-    /// Takes the next frame in its buffer, which is then the caller's until [`Gathered::give_back`], and
-    /// acknowledges it with another. With none to give the frame stays.
+    /// Takes the next frame in its buffer, which is then the caller's until
+    /// [`Gathered::give_back`], and acknowledges it with another. With none to give the frame
+    /// stays.
     ///
     /// # Errors
     /// See [`NoFrame`].

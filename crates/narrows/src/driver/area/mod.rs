@@ -3,9 +3,9 @@
 //!
 //! One frame is under way in each direction. Where it is, five states say: EMPTY, WRITING, WRITTEN,
 //! READING, READ. They are not in one word, since that would have two writers: each side counts the
-//! frames it began and ended in a word of its own, and the state is where the two counts stand to each
-//! other ([`state`]). A pair of counts that is none of the states cannot come from a peer that keeps to
-//! the protocol.
+//! frames it began and ended in a word of its own, and the state is where the two counts stand to
+//! each other ([`state`]). A pair of counts that is none of the states cannot come from a peer that
+//! keeps to the protocol.
 //!
 //! How bytes move, and how a core interrupts the other, is the platform's: a [`Mover`].
 
@@ -42,8 +42,8 @@ pub enum AreaState {
     Read,
 }
 
-/// The state of an area: `written` is one more for each frame that its sender begins and again for each
-/// that it ends, `read` the same of its receiver. None for counts that cannot be.
+/// The state of an area: `written` is one more for each frame that its sender begins and again for
+/// each that it ends, `read` the same of its receiver. None for counts that cannot be.
 #[must_use]
 pub fn state(written: u32, read: u32) -> Option<AreaState> {
     match (written % 2, written.wrapping_sub(read)) {

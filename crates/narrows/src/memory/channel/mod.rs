@@ -68,8 +68,8 @@ impl<P: Platform> Outlet<P> {
         self.tx.known_room()
     }
 
-    /// Whether a slot is free, looking at the peer's credit if need be. If it gave what it cannot have, the
-    /// long way says so.
+    /// Whether a slot is free, looking at the peer's credit if need be. If it gave what it cannot
+    /// have, the long way says so.
     pub fn has_room(&mut self) -> bool {
         self.tx.room() == Ok(true)
     }
@@ -108,10 +108,10 @@ impl<P: Platform> Inlet<P> {
         Some((word, self.rx.is_due(number)))
     }
 
-    /// Takes the next entry if one is there and it is a packet, in a block of the sender's region and
-    /// its layout, which `peer` has: whether a batch of credit has gathered. `keep` has the block,
-    /// where it begins, and the packet's length, before the entry is passed: what is known of it need
-    /// not be remembered over that.
+    /// Takes the next entry if one is there and it is a packet, in a block of the sender's region
+    /// and its layout, which `peer` has: whether a batch of credit has gathered. `keep` has the
+    /// block, where it begins, and the packet's length, before the entry is passed: what is known
+    /// of it need not be remembered over that.
     #[inline(always)]
     pub fn take_packet<'a>(
         &mut self,

@@ -52,8 +52,8 @@ impl<P: Platform> Shared<P> {
         true
     }
 
-    /// As [`Shared::post_packet`], on an outlet that was taken out, of a packet that is `SHORT` or of
-    /// any. Whether the receiver is armed; none if nothing was sent.
+    /// As [`Shared::post_packet`], on an outlet that was taken out, of a packet that is `SHORT` or
+    /// of any. Whether the receiver is armed; none if nothing was sent.
     #[inline(always)]
     pub fn post_packet_to<const SHORT: bool>(
         &mut self,
@@ -73,8 +73,9 @@ impl<P: Platform> Shared<P> {
         Some(outlet.put(platform, &entry(bytes.len() as u32, tag, Some(block)), &[]))
     }
 
-    /// Whether an outlet that was taken out has room for a packet, looking at the peer's credit if none is
-    /// known of, and then at the blocks that came back. If it gave what it cannot have, the long way says so.
+    /// Whether an outlet that was taken out has room for a packet, looking at the peer's credit if
+    /// none is known of, and then at the blocks that came back. If it gave what it cannot have, the
+    /// long way says so.
     pub fn has_room(&mut self, outlet: &mut Outlet<P>) -> bool {
         outlet.known_room() || (outlet.has_room() && self.reclaim().is_ok())
     }
@@ -133,8 +134,8 @@ impl<P: Platform> Shared<P> {
         self.channels.outlets.get(usize::from(ring)).is_some_and(Option::is_some)
     }
 
-    /// Whether a slot of a channel to send on is free, looking at the peer's credit if need be; none
-    /// if there is no such channel.
+    /// Whether a slot of a channel to send on is free, looking at the peer's credit if need be;
+    /// none if there is no such channel.
     ///
     /// # Errors
     /// The peer broke the protocol.
@@ -142,8 +143,8 @@ impl<P: Platform> Shared<P> {
         self.channels.outlet(ring).map(|outlet| outlet.tx.room()).transpose()
     }
 
-    /// Takes the next entry of a channel, if one is there and it is a word. None if it is something else,
-    /// there is no such channel, or a batch of credit has gathered.
+    /// Takes the next entry of a channel, if one is there and it is a word. None if it is something
+    /// else, there is no such channel, or a batch of credit has gathered.
     #[inline(always)]
     pub fn take_word(&mut self, ring: u16) -> Option<Option<Arrival>> {
         let inlet = self.channels.inlets.get_mut(usize::from(ring))?.as_mut()?;
@@ -177,9 +178,9 @@ impl<P: Platform> Shared<P> {
         Some(Some(Arrival { len, tag, block, word: 0 }))
     }
 
-    /// Takes the next entry of a channel, if one is there, after giving the credit that has gathered.
-    /// None if there is no such channel, or something is wrong with the entry: [`Shared::fault`] says
-    /// what.
+    /// Takes the next entry of a channel, if one is there, after giving the credit that has
+    /// gathered. None if there is no such channel, or something is wrong with the entry:
+    /// [`Shared::fault`] says what.
     pub fn take_arrival(&mut self, platform: &P, ring: u16) -> Option<Option<Arrival>> {
         if self.channels.inlet(ring)?.rx.holds_batch() {
             self.flush(platform);
@@ -282,8 +283,8 @@ impl<P: Platform> Shared<P> {
         [Bits(self.channels.watched), Bits(self.channels.wanting)]
     }
 
-    /// The word to watch for a channel's `messages`-th entry from now, or the last that the ring has
-    /// room for.
+    /// The word to watch for a channel's `messages`-th entry from now, or the last that the ring
+    /// has room for.
     pub(crate) fn entry_to_come(
         &self,
         channel: usize,

@@ -74,8 +74,8 @@ impl core::fmt::Display for LayoutError {
 
 impl core::error::Error for LayoutError {}
 
-/// Where the blocks of the classes lie: what is looked up for each block that comes. Each by itself:
-/// the address of one entry of a table would have to be made first.
+/// Where the blocks of the classes lie: what is looked up for each block that comes. Each by
+/// itself: the address of one entry of a table would have to be made first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lots {
     offsets: [u32; MAX_CLASSES],

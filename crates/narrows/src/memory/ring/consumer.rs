@@ -49,8 +49,8 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     /// The first word of the last message taken, of which the priority is wanted.
     last: u32,
     /// How far behind the next slot the one is that it asks for as it takes a message. None unless
-    /// messages have gathered: the line of a slot that is not written yet would have to come back to the
-    /// sender.
+    /// messages have gathered: the line of a slot that is not written yet would have to come back
+    /// to the sender.
     ahead: u32,
 }
 
@@ -64,7 +64,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         Ok(Next { word, sequence: self.next })
     }
 
-    /// The ring of messages in the `peer`'s memory, with the credit, armed and taken words in `own`.
+    /// The ring of messages in the `peer`'s memory, with the credit, armed and taken words in
+    /// `own`.
     ///
     /// # Errors
     /// A region is smaller than its layout.
@@ -136,8 +137,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.next.wrapping_sub(1)
     }
 
-    /// Whether a message behind the next one, whose `number` this is, may be more urgent than one before
-    /// it.
+    /// Whether a message behind the next one, whose `number` this is, may be more urgent than one
+    /// before it.
     #[inline(always)]
     pub(in crate::memory) fn overtaken(&self, number: u32) -> bool {
         // Relaxed: it comes too late for a message that is only just being published.
@@ -147,7 +148,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
 
     /// Whether some message on the ring may be more urgent than this priority.
     pub fn may_overtake(&self, priority: u8) -> bool {
-        // No mark from the next message on: none of them is more urgent than the last that was taken.
+        // No mark from the next message on: none of them is more urgent than the last that was
+        // taken.
         self.ready() && (self.marked() || Descriptor::urgency(self.last) < priority)
     }
 
@@ -178,8 +180,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.take(self.next, Descriptor::of_urgency(priority));
     }
 
-    /// As [`Consumer::advance`], with the message's first word and the number that was read before it
-    /// was looked at.
+    /// As [`Consumer::advance`], with the message's first word and the number that was read before
+    /// it was looked at.
     #[inline(always)]
     pub(in crate::memory) fn take(&mut self, number: u32, first: u32) {
         self.last = first;
@@ -215,8 +217,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         self.slots.load_slot(self.before(), self.line, self.next)
     }
 
-    /// First and last word and the first bytes of the next message, if it is there and the first word is
-    /// `wanted`.
+    /// First and last word and the first bytes of the next message, if it is there and the first
+    /// word is `wanted`.
     #[inline(always)]
     pub(in crate::memory) fn behind(
         &self,
@@ -257,16 +259,16 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         }
     }
 
-    /// When credit for a batch of messages, so many `taken` without a wait, was given: asks for slots
-    /// ahead until the next, if so many have gathered. Where the receiver has caught up, each message
-    /// costs the time its slot takes to come, and the sender that to get the next one back; so a
-    /// receiver that `may_pause` lets some gather first.
+    /// When credit for a batch of messages, so many `taken` without a wait, was given: asks for
+    /// slots ahead until the next, if so many have gathered. Where the receiver has caught up, each
+    /// message costs the time its slot takes to come, and the sender that to get the next one back;
+    /// so a receiver that `may_pause` lets some gather first.
     pub(in crate::memory) fn gather(&mut self, taken: u32, may_pause: bool) {
         if Q::Words::READ_AHEAD == 0 || taken < Q::Words::READ_AHEAD {
             return;
         }
-        // As many as are taken until this is asked again: a slot that is asked for too early would have
-        // to come back to the sender.
+        // As many as are taken until this is asked again: a slot that is asked for too early would
+        // have to come back to the sender.
         let enough = |rx: &Self| rx.watched(batch(rx.count)).changed();
         let pauses = if may_pause && !enough(self) { PAUSES } else { 0 };
         (0..pauses).for_each(|_| core::hint::spin_loop());

@@ -169,7 +169,8 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         Self::TOGETHER != 0 && self.head.is_multiple_of(Self::TOGETHER)
     }
 
-    /// Fetches the lines of the next slots together, if it is time to and they are known to be free.
+    /// Fetches the lines of the next slots together, if it is time to and they are known to be
+    /// free.
     #[inline(always)]
     fn fetch(&self) {
         if self.fetches() {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 /// Requests of the slowest flow, at least.
 const REQUESTS: u32 = 400;
-/// Requests of it before those that count for what does not come once: every block has been used then.
+/// Requests of it before those that count for what does not come once: every block has been used
+/// then.
 const BEFORE: u32 = 100;
 /// The longest message; of memory that has shorter blocks, those.
 pub(super) const LONGEST: u32 = 8192;
@@ -42,8 +43,8 @@ fn micros(micros: f64) -> Duration {
     Duration::from_nanos((micros * 1e3) as u64)
 }
 
-/// A strategy that the machine has memory and an engine for, for one flow or for `all`. `trip` is a short
-/// call's, in microseconds.
+/// A strategy that the machine has memory and an engine for, for one flow or for `all`. `trip` is a
+/// short call's, in microseconds.
 fn strategy(random: &mut Rng, machine: &Machine, trip: f64, all: bool) -> Strategy {
     let transfers = [Transfer::Copy, Transfer::SingleCopy, Transfer::InPlace, Transfer::CopyEngine];
     let transfer = transfers[random.usize(..if machine.engine { 4 } else { 3 })];
@@ -97,8 +98,8 @@ pub(super) fn draw(seed: u64, machine: &Machine) -> Option<Case> {
     })
 }
 
-/// A flow by a strategy, which may become one with several requests in a message; none if the model has no
-/// answer for it.
+/// A flow by a strategy, which may become one with several requests in a message; none if the model
+/// has no answer for it.
 fn flow(
     random: &mut Rng,
     machine: &Machine,

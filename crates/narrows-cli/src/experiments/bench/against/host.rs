@@ -28,14 +28,15 @@ const SHAPES: [(u32, u32, u64); 3] = [(64, 64, 20), (4096, 4096, 100), (32768, 6
 const PERIOD: Duration = Duration::from_millis(5);
 /// Requests of a run.
 const REQUESTS: u32 = 40;
-/// Runs of each strategy, in turns, if no other number is asked for: of two that are alike all five of one
-/// are above all of the other in one of 126 cases.
+/// Runs of each strategy, in turns, if no other number is asked for: of two that are alike all five
+/// of one are above all of the other in one of 126 cases.
 const ROUNDS: u16 = 5;
 const DRIVERS: [&str; 4] = ["copy", "copy_batched", "single_copy", "in_place"];
 const NOTIFICATIONS: [&str; 5] = ["interrupt", "hybrid", "spin", "poll=1ms", "coalesced=8:1ms"];
 /// Percent.
 const WHOLE_CORE: f64 = 100.0;
-/// By how much two have to differ for their order to count, and in how many pairs it has to be right.
+/// By how much two have to differ for their order to count, and in how many pairs it has to be
+/// right.
 const APART: f64 = 0.10;
 const RIGHT: f64 = 0.90;
 
@@ -46,8 +47,8 @@ struct Row {
     response: u32,
     work_us: u64,
     strategy: String,
-    /// Time of the calling core, by the model and measured: the median of all rounds, and the least and
-    /// the most of them.
+    /// Time of the calling core, by the model and measured: the median of all rounds, and the least
+    /// and the most of them.
     load_percent: f64,
     measured_load_percent: f64,
     measured_load_range_percent: [f64; 2],
@@ -202,9 +203,9 @@ fn range(all: &[f64]) -> [f64; 2] {
     [of(f64::min), of(f64::max)]
 }
 
-/// Pairs of one shape that differ, as measured, by so much, and those of them in whose order the model
-/// has them, which it has not if it has both alike. Of those that differ `clearly` all rounds of one were
-/// above all of the other.
+/// Pairs of one shape that differ, as measured, by so much, and those of them in whose order the
+/// model has them, which it has not if it has both alike. Of those that differ `clearly` all rounds
+/// of one were above all of the other.
 fn ranked(rows: &[Row], figure: impl Fn(&Row) -> Option<Figure>, clearly: bool) -> Ranked {
     let mut ranked = Ranked::default();
     for (at, one) in rows.iter().enumerate() {

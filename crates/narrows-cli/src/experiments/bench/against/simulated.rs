@@ -59,8 +59,8 @@ pub(super) struct CaseRow {
     pub platform: String,
     /// One for all flows, or one for each.
     pub strategies: Vec<String>,
-    /// Time of the calling core, by the model and as it was measured. Who spins takes all of it, so that
-    /// is not compared.
+    /// Time of the calling core, by the model and as it was measured. Who spins takes all of it, so
+    /// that is not compared.
     pub load_percent: f64,
     pub measured_load_percent: f64,
     pub load_compared: bool,
@@ -172,8 +172,8 @@ fn simulate(
 ) -> Result<CaseRow, Failure> {
     let needs = sim::Needs { longest: longest(&case.workload), ..sim::Needs::default() };
     let inputs: Vec<_> = case.workload.flows.iter().map(|_| None).collect();
-    // What comes once, such as caches that fill, is in the bound alone: so it counts for that, and what
-    // follows for load and percentile.
+    // What comes once, such as caches that fill, is in the bound alone: so it counts for that, and
+    // what follows for load and percentile.
     let before = Workload { duration: case.before(), ..case.workload.clone() };
     let stop = AtomicBool::new(false);
     let (first, outcome) = sim::run(global, &subject.chip, &needs, |mut peer| {

@@ -1,7 +1,7 @@
 //! `bench mcapi`: what the C library makes of the stack, between two processes.
 //!
-//! Both sides call the C functions, each in a node of its own. The bounds are those of calls that find
-//! the other side looking, and of calls that both sleep in.
+//! Both sides call the C functions, each in a node of its own. The bounds are those of calls that
+//! find the other side looking, and of calls that both sleep in.
 
 mod simulated;
 
@@ -32,7 +32,8 @@ const PACKETS: [usize; 4] = [SHORT, 1024, 16384, LONGEST];
 const SIZES: [usize; 7] = [4, 16, 64, 256, 1024, 4096, TOTAL];
 
 /// What the source of the ping-pong (S3, section V.C and figure 4) printed, in Mbit/s: with its
-/// smallest packets and its largest, and what its bus allows. Each is a check: nothing is set from it.
+/// smallest packets and its largest, and what its bus allows. Each is a check: nothing is set from
+/// it.
 mod printed {
     pub const LIMIT: f64 = 3200.0;
     pub const DMA: [f64; 2] = [15.0, 46.0];

@@ -1,7 +1,7 @@
 //! Both sides as processes of a simulated chip.
 //!
-//! They are as any program in C there: their calls are the library's, on stacks of their own. What they
-//! do between calls takes no time.
+//! They are as any program in C there: their calls are the library's, on stacks of their own. What
+//! they do between calls takes no time.
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
@@ -29,7 +29,8 @@ pub(super) struct Session {
     pub batches: Vec<Batch>,
 }
 
-/// Nanoseconds of an exchange, for each batch of each session; none if what arrived is not what was sent.
+/// Nanoseconds of an exchange, for each batch of each session; none if what arrived is not what was
+/// sent.
 type Times = Vec<Option<f64>>;
 
 /// Measures batches.

@@ -459,8 +459,8 @@ mod tests {
         assert!(Duration::from(rested.get().unwrap()) < 2 * RESTS * ROOM);
     }
 
-    /// What a sleeper counts to which something is sent now and then, by a core of which so many bells of
-    /// 1000 are lost.
+    /// What a sleeper counts to which something is sent now and then, by a core of which so many
+    /// bells of 1000 are lost.
     fn unrung(lost: u16) -> u64 {
         let chip = Chip::parse("amp", shipped("generic-amp").unwrap()).unwrap();
         let strategy = choice::strategy("copy/interrupt/external").unwrap();

@@ -23,6 +23,6 @@ use std::time::Duration;
 pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Messages that a node takes before its application does, as a rule.
 pub const INBOX: usize = 64;
-/// Messages that it takes beyond that at most, where a more urgent one is behind them: the slots of the
-/// largest ring there is here, a host's.
+/// Messages that it takes beyond that at most, where a more urgent one is behind them: the slots of
+/// the largest ring there is here, a host's.
 pub const BEYOND: usize = 256;

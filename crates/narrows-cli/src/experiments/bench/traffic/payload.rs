@@ -21,8 +21,8 @@ const PHASES: u64 = 251;
 pub struct Longest {
     /// Of a message.
     pub message: usize,
-    /// Of a call. There are so many blocks of that size that calls cannot have all: were the requests
-    /// of both sides in them, no function could be answered.
+    /// Of a call. There are so many blocks of that size that calls cannot have all: were the
+    /// requests of both sides in them, no function could be answered.
     pub call: usize,
 }
 

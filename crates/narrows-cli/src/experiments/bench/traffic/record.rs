@@ -36,7 +36,8 @@ pub enum Count {
     Full,
     /// Messages, requests and responses that were damaged, doubled or out of order.
     Wrong,
-    /// Waits that ended by their deadline though something was there that should have been rung for.
+    /// Waits that ended by their deadline though something was there that should have been rung
+    /// for.
     Unrung,
     /// 1 once this side makes no more traffic of its own.
     Quiet,

@@ -1,5 +1,5 @@
-//! The media gateway of S1 section 5.2, by the model alone: no simulator, no stack, and no constants but
-//! those published of the chip.
+//! The media gateway of S1 section 5.2, by the model alone: no simulator, no stack, and no
+//! constants but those published of the chip.
 //!
 //! What the source does not say is a [`Reading`]; `docs/MODEL.md` has what others give.
 
@@ -22,8 +22,8 @@ pub(super) const FRAME: u32 = 18432;
 pub(super) const ENCODED: u32 = 800;
 /// A frame of audio: 160 samples of two bytes.
 pub(super) const SAMPLES: u32 = 320;
-/// How often responses are looked for: three frames of audio, as the layouts that the source gives for
-/// 1 KiB have room for three buffers of one polled session, and not for two such sessions.
+/// How often responses are looked for: three frames of audio, as the layouts that the source gives
+/// for 1 KiB have room for three buffers of one polled session, and not for two such sessions.
 const POLL: Duration = Duration::from_millis(60);
 /// The most sessions of each kind, which a static choice has to carry.
 pub(super) const SESSIONS: usize = 3;
@@ -38,8 +38,8 @@ pub struct Reading {
     pub response: u32,
 }
 
-/// The reading of the reports: what is the calling core's, and a byte back for each sample, as G.711 has
-/// it.
+/// The reading of the reports: what is the calling core's, and a byte back for each sample, as
+/// G.711 has it.
 pub const READING: Reading = Reading { whole: false, response: SAMPLES / 2 };
 
 /// Figures of an experiment that was published as input.

@@ -1,11 +1,11 @@
-//! The media gateway of S1 section 5.2 once more: the stack carries its sessions on the simulated chip,
-//! and its controller chooses. What the source did not do.
+//! The media gateway of S1 section 5.2 once more: the stack carries its sessions on the simulated
+//! chip, and its controller chooses. What the source did not do.
 //!
 //! It chooses by the same published constants and among the same strategies as the model alone
-//! ([`super::gateway`]), and reckons internal memory as the source does, so that only where the load is
-//! read differs: at the simulated ARM. The chip's internal memory is larger than it is, as that is what
-//! is varied, and reading its timer takes nothing, as in S0's phases. A flow by interrupt that carries
-//! nothing has the DSP told of requests by interrupt, as in the source.
+//! ([`super::gateway`]), and reckons internal memory as the source does, so that only where the
+//! load is read differs: at the simulated ARM. The chip's internal memory is larger than it is, as
+//! that is what is varied, and reading its timer takes nothing, as in S0's phases. A flow by
+//! interrupt that carries nothing has the DSP told of requests by interrupt, as in the source.
 
 use super::gateway::{AUDIO, ENCODED, FRAME, Gateway, READING, SAMPLES, SESSIONS, VIDEO};
 use crate::base::failure::{Failure, Kind};
@@ -135,8 +135,8 @@ fn outcome(
     })
 }
 
-/// Carries sessions to so many DSPs of so much memory each, by the strategies that are best for all that there may be, or as the controller
-/// chooses.
+/// Carries sessions to so many DSPs of so much memory each, by the strategies that are best for all
+/// that there may be, or as the controller chooses.
 ///
 /// # Errors
 /// [`Kind::Internal`] if there is no plan, or the simulation gets stuck.
@@ -197,7 +197,8 @@ pub fn unlimited(chip: &Chip) -> Result<Found, Failure> {
 /// Internal memory of each of two DSPs.
 const EACH: u32 = 32 << 10;
 
-/// Four sessions of each on two DSPs, static and as the controller chooses, and as it does with one.
+/// Four sessions of each on two DSPs, static and as the controller chooses, and as it does with
+/// one.
 fn four_of_each(chip: &Chip) -> Result<[Carried; 3], Failure> {
     Ok([
         carry(chip, 2, EACH, [4, 4], Policy::Static)?,
@@ -206,7 +207,8 @@ fn four_of_each(chip: &Chip) -> Result<[Carried; 3], Failure> {
     ])
 }
 
-/// What comes of four sessions of each on two DSPs, in a sentence: of that the source has no figures.
+/// What comes of four sessions of each on two DSPs, in a sentence: of that the source has no
+/// figures.
 ///
 /// # Errors
 /// As `carry`.
@@ -262,8 +264,8 @@ mod tests {
     #[test]
     fn a_session_moves_to_the_dsp_whose_memory_has_become_free() {
         let chip = s0::chip().unwrap();
-        // Each has memory for two sessions of audio: the first two are at one, two more at the other, and the
-        // fifth has none, at the first.
+        // Each has memory for two sessions of audio: the first two are at one, two more at the
+        // other, and the fifth has none, at the first.
         let mut presence = [Presence::Always; 5];
         let leaves = Some(Duration::from_millis(700));
         presence[2] = Presence::Once { arrives: None, leaves };

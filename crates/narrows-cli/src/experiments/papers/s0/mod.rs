@@ -1,5 +1,5 @@
-//! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it. The gateway is
-//! there twice: by the model alone, and carried by the stack.
+//! S0 and S1: TI DaVinci. The chip is `platforms/davinci.toml`; here is what was run on it. The
+//! gateway is there twice: by the model alone, and carried by the stack.
 
 mod copies;
 mod gateway;

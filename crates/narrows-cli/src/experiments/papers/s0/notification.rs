@@ -19,8 +19,8 @@ const MESSAGES: u64 = 101;
 /// # Errors
 /// As [`pair::run`].
 pub fn notification(chip: &Chip) -> Result<Found, Failure> {
-    // An interrupt begins when the bell has been rung, which is the last that a driver does; what is
-    // polled for is there when the descriptor is published.
+    // An interrupt begins when the bell has been rung, which is the last that a driver does; what
+    // is polled for is there when the descriptor is published.
     let interrupt = longest(chip, "interrupt", Span::Driver)?;
     let polling = longest(chip, "spin", Span::Memory)?;
     Ok([

@@ -1,8 +1,8 @@
 //! Calls of a function that does nothing: where their time goes, what looking costs, how it grows.
 //!
-//! The caller copies request and response, in phases A and E. The callee works in place, as the time
-//! that its phase C was measured to take is too short for a copy: of the response it makes only the
-//! last byte. Blocks and slots are given back as soon as a response has been used.
+//! The caller copies request and response, in phases A and E. The callee works in place, as the
+//! time that its phase C was measured to take is too short for a copy: of the response it makes
+//! only the last byte. Blocks and slots are given back as soon as a response has been used.
 
 use crate::base::failure::Failure;
 use crate::experiments::papers::pair::{self, Outcome, Side};
@@ -19,8 +19,8 @@ use std::rc::Rc;
 const STRATEGY: &str = "in_place/interrupt/external/ack_lazy";
 /// Calls before those that count: pools have gone round once.
 const BEFORE: usize = 80;
-/// Calls whose mean counts. Blocks are taken back when all that are long enough have been used, which
-/// are 80, 48, 8 or 4 by the length of a call: all pools go round some whole times.
+/// Calls whose mean counts. Blocks are taken back when all that are long enough have been used,
+/// which are 80, 48, 8 or 4 by the length of a call: all pools go round some whole times.
 const CALLS: usize = 240;
 const NAMES: [&str; 5] = ["A", "B", "C", "D", "E"];
 
@@ -117,8 +117,8 @@ pub fn timer(chip: &Chip) -> Result<Found, Failure> {
         .into())
 }
 
-/// The phases of a call, in microseconds: means, by readings that take no time. S0 has deducted what
-/// its own took.
+/// The phases of a call, in microseconds: means, by readings that take no time. S0 has deducted
+/// what its own took.
 ///
 /// # Errors
 /// As [`pair::run`].

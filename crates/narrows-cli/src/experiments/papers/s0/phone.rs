@@ -1,10 +1,10 @@
 //! A VoIP phone: every 20 ms a frame of speech to encode for the network and one to decode from it,
 //! on the ARM or by calls to the DSP.
 //!
-//! Two processes on the ARM make up the phone. *Media* is woken by a timer, has both frames worked on
-//! and sends the packet; when a timer ends it sets the next, so what holds it up moves all later
-//! packets. *Own work* is all else the phone does for a frame, less urgently. What neither source says
-//! is in the constants, each set from figures that are inputs.
+//! Two processes on the ARM make up the phone. *Media* is woken by a timer, has both frames worked
+//! on and sends the packet; when a timer ends it sets the next, so what holds it up moves all later
+//! packets. *Own work* is all else the phone does for a frame, less urgently. What neither source
+//! says is in the constants, each set from figures that are inputs.
 
 use crate::base::failure::Failure;
 use crate::base::statistics::deviation;
@@ -28,8 +28,8 @@ const CODES: usize = 160;
 const SAMPLES: usize = 2 * CODES;
 const FRAMES: usize = 1000;
 
-/// Both functions of a frame take about 6 ms on the DSP (S0 section 4.2), so each takes half of it: so
-/// much that the longest call by interrupt takes 6.83 ms (S0 table 4, an input).
+/// Both functions of a frame take about 6 ms on the DSP (S0 section 4.2), so each takes half of it:
+/// so much that the longest call by interrupt takes 6.83 ms (S0 table 4, an input).
 const DSP: Time = Time::nanos(3_210_000);
 /// What the phone does beside the codec: for a load of 22.73 % in the second row of S0 table 3, an
 /// input.
@@ -40,8 +40,8 @@ const OWN_LATER: Time = Time::nanos(1_896_000);
 const CODEC: Time = Time::nanos(6_014_000);
 /// By how much they take more or less: for the deviation of that row, 0.48 ms.
 const CODEC_VARIES: Time = Time::nanos(181_000);
-/// What holds up the media process, in so many of a thousand frames: for 20.40 ms between packets and
-/// a deviation of 0.40 ms in the second row, inputs.
+/// What holds up the media process, in so many of a thousand frames: for 20.40 ms between packets
+/// and a deviation of 0.40 ms in the second row, inputs.
 const HELD_UP: (usize, Time) = (445, Time::nanos(805_000));
 
 /// What was measured.

@@ -7,8 +7,8 @@ use crate::experiments::papers::row::Found;
 use crate::formats::linx::DriverName;
 use narrows_sim::chip::Chip;
 
-/// How long send blocks a request, alone and just behind one for a log of 1500 bytes: what the source
-/// speaks of is the second request, while the other core is busy with the log.
+/// How long send blocks a request, alone and just behind one for a log of 1500 bytes: what the
+/// source speaks of is the second request, while the other core is busy with the log.
 ///
 /// # Errors
 /// As [`carry_out`].

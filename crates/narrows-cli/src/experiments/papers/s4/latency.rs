@@ -97,9 +97,9 @@ pub fn differences(chip: &Chip) -> Result<Found, Failure> {
 mod tests {
     use super::*;
 
-    /// What section 4.2 says of orders and diagrams show without figures. Two of its orders do not come
-    /// out, and are in docs/measured/papers.md: that DMA is faster without acknowledging by interrupt, and that
-    /// cached buffers are slower with small signals.
+    /// What section 4.2 says of orders and diagrams show without figures. Two of its orders do not
+    /// come out, and are in docs/measured/papers.md: that DMA is faster without acknowledging by
+    /// interrupt, and that cached buffers are slower with small signals.
     #[test]
     fn drivers_and_sizes_are_in_the_order_that_the_source_has() {
         let chip = crate::formats::platform::load("nios2-dual").unwrap();
@@ -113,8 +113,8 @@ mod tests {
         for bytes in [16, 128, 512, 1024] {
             assert!(typical(ShmNoack, bytes) < typical(ShmAck, bytes), "{bytes}");
             let [median, worst] = of(ShmAck, bytes, false);
-            // The first signal of a run finds its receiver's buffer in no cache: one more fill of 24
-            // cycles for each line of 16 bytes.
+            // The first signal of a run finds its receiver's buffer in no cache: one more fill of
+            // 24 cycles for each line of 16 bytes.
             let cold = 24.0 * (bytes / 16) as f64;
             assert!(worst - cold < median * 1.02, "worst cases differ little: {bytes}");
             assert!(worst < median * 1.02 || bytes == 1024, "but in the longest: {bytes}");

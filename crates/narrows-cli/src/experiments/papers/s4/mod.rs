@@ -1,4 +1,5 @@
-//! S4: OSEck and LINX on Nios II. The chip is `platforms/nios2-dual.toml`; here is what was run on it.
+//! S4: OSEck and LINX on Nios II. The chip is `platforms/nios2-dual.toml`; here is what was run on
+//! it.
 
 mod interference;
 mod latency;
