@@ -110,12 +110,12 @@
 //!
 //! ## Blocking
 //!
-//! - **P12** No wake-up is lost: whoever sleeps until a message, credit or a block comes is woken
-//!   when it does. (`a_sleeping_receiver_is_rung_for_the_first_message`,
+//! - **P12** No wake-up is lost: a node that sleeps until a message, credit or a block comes is
+//!   woken when it does. (`a_sleeping_receiver_is_rung_for_the_first_message`,
 //!   `a_sleeping_receiver_is_rung_for_messages_sent_together`,
 //!   `a_sleeping_receiver_is_rung_for_the_message_it_named`,
-//!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`)
-//!   Whoever waits for a hunt is told when it fails, however many fail at once.
+//!   `a_sender_that_sleeps_for_credit_is_rung`, `a_sender_that_sleeps_for_a_block_is_rung`) A node
+//!   that waits for a hunt is told when it fails, however many fail at once.
 //!   (`each_hunt_that_failed_is_told_however_many_fail_at_once`)
 //! - **P13** Credit and blocks that are held back for a batch never stop a sender for good.
 //!   (`what_is_held_back_for_a_batch_starves_no_sender`,
@@ -154,8 +154,8 @@
 //!   `a_descriptor_that_hangs_who_closes_it_does_not_hang_the_node`,
 //!   `while_too_many_hang_other_users_wait_and_this_one_does_not`,
 //!   `what_another_user_keeps_of_links_that_ended_is_little`)
-//! - **P20** What is for one peer no other can see, and who is not allowed does not become a peer.
-//!   (`a_third_node_gets_nothing_of_a_link_between_two`,
+//! - **P20** What is for one peer no other can see, and a user that is not allowed does not become
+//!   a peer. (`a_third_node_gets_nothing_of_a_link_between_two`,
 //!   `another_user_links_only_if_each_allows_the_other`,
 //!   `another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node`,
 //!   `a_user_without_a_number_here_is_nobodys_equal_unless_demanded_by_name`)

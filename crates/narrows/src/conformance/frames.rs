@@ -45,7 +45,7 @@ fn header(number: usize) -> [u8; HEADER] {
     header
 }
 
-/// Sends a frame with so many bytes behind its header.
+/// Sends a frame with `len` bytes behind its header.
 fn send<M: Medium>(medium: &M, end: &mut M::End, number: usize, len: usize) -> Result<(), NotSent> {
     let buffer = medium.buffer(&pattern(number)[..len]);
     let sent = end.try_send(&header(number), (len > 0).then_some((&buffer, 0, len)));
@@ -149,7 +149,7 @@ fn an_end_is_told_behind_what_was_sent<M: Medium>(medium: &M) {
 pub struct Faulty<F> {
     /// The medium itself.
     pub inner: F,
-    /// One frame in so many is refused, where they are above 0.
+    /// One frame in this many is refused; none if it is 0.
     pub refuses: u32,
     /// Frames until it is gone; never if there is no number.
     pub left: Option<u32>,

@@ -33,8 +33,8 @@ impl Flattened {
         self.flow.state
     }
 
-    /// Sends a signal at once. Its buffer is still its owner's, who may use it again as soon as the
-    /// driver does not [hold](Frames::holds) it.
+    /// Sends a signal at once. Its buffer is still its owner's, which may use it again as soon as
+    /// the driver does not [hold](Frames::holds) it.
     ///
     /// # Errors
     /// See [`Refused`]; nothing was sent.
@@ -62,10 +62,10 @@ impl Flattened {
         Ok(())
     }
 
-    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, in a frame whose
-    /// header the peer knows but for how many signals it gives back: so many. What speaks against
-    /// it, [`Flattened::send`] says. When the frame has gone, [`Flattened::sent_bare`] is told; if
-    /// it has not, nothing.
+    /// Whether nothing speaks against a signal for an endpoint, of `len` bytes, in a frame whose
+    /// header the peer knows but for how many signals it gives back, which is the result. What
+    /// speaks against it, [`Flattened::send`] says. When the frame has gone,
+    /// [`Flattened::sent_bare`] is told; if it has not, nothing.
     #[inline]
     #[must_use]
     pub fn bare(&self, len: usize) -> Option<u16> {
@@ -79,8 +79,8 @@ impl Flattened {
         self.flow.count_sent(1);
     }
 
-    /// Whether nothing speaks against a signal for an endpoint, of so many bytes, whose frame came
-    /// without its header and gives so many back. It is not taken before [`Flattened::took_bare`];
+    /// Whether nothing speaks against a signal for an endpoint, of `len` bytes, whose frame came
+    /// without its header and gives `given` back. It is not taken before [`Flattened::took_bare`];
     /// what speaks against it, [`Flattened::receive`] says of the frame with its header.
     #[inline]
     #[must_use]

@@ -182,7 +182,7 @@ impl Flow {
         [self.next_in, self.returned]
     }
 
-    /// Whether a signal for an endpoint, of so many bytes in one frame that gives so many back, may
+    /// Whether a signal for an endpoint, of `len` bytes in one frame that gives `given` back, may
     /// be what comes next.
     #[inline]
     pub fn allows(&self, len: usize, given: u16) -> bool {
@@ -192,7 +192,7 @@ impl Flow {
             && self.received.wrapping_sub(self.freed) < self.settings.window
     }
 
-    /// Counts the frame of a signal for an endpoint that gave so many back and nothing spoke
+    /// Counts the frame of a signal for an endpoint that gave `given` back and nothing spoke
     /// against.
     #[inline]
     pub fn took_bare(&mut self, given: u16, now: Instant) {
@@ -230,7 +230,7 @@ impl Flow {
         true
     }
 
-    /// Whether so many signals were given back that the peer is to be told though nothing is sent
+    /// Whether enough signals were given back that the peer is to be told though nothing is sent
     /// to it.
     #[inline]
     pub fn owes(&self) -> bool {

@@ -104,9 +104,9 @@ pub enum Header {
     Udata {
         /// Bytes of the whole signal.
         size: u32,
-        /// Who sent it.
+        /// Its sender.
         from: u32,
-        /// Whom it is for.
+        /// Its receiver.
         to: u32,
     },
     /// A further frame of a signal.

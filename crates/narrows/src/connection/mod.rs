@@ -18,9 +18,9 @@ pub use frame::{Broken, Closed, FRAG, Header, UDATA};
 /// A signal on its way: what a connection knows of it beside its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal<B> {
-    /// Who sent it, as the sender's node numbers it.
+    /// Its sender, as the sender's node numbers it.
     pub from: u32,
-    /// Whom it is for, as the receiver's node numbers it; 0 for its link handler, which is not
+    /// Its receiver, as the receiver's node numbers it; 0 for its link handler, which is not
     /// counted in the window.
     pub to: u32,
     /// Its bytes.

@@ -7,7 +7,7 @@
 //! for the sake of the connection. What the driver or the peer's window has no room for waits in a
 //! queue whose storage is the caller's.
 //!
-//! It has no thread, no clock and no callback: whoever owns it calls [`PointToPoint::transmit`]
+//! It has no thread, no clock and no callback: its owner calls [`PointToPoint::transmit`]
 //! when the driver may have room (`handleTX`), [`PointToPoint::receive`] when frames may have come
 //! (`handleRX`, or the receive process), and both now and then for the heartbeats. Where these
 //! calls are made is the placement.
@@ -147,7 +147,8 @@ impl<B, Q: DerefMut<Target = [Waiting<B>]>> PointToPoint<B, Q> {
         Some(signal)
     }
 
-    /// Takes one frame, if one has come. `make` gives a buffer for so many bytes, or none.
+    /// Takes one frame, if one has come. `make` gives a buffer for as many bytes as it is asked
+    /// for, or none.
     pub fn receive<F: Frames<Buffer = B>>(
         &mut self,
         frames: &mut F,

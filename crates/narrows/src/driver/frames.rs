@@ -59,8 +59,8 @@ impl core::error::Error for NoFrame {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotThere;
 
-/// Moves frames between two sides, whole, once and in order. Nothing here waits: who has to waits
-/// with the platform and asks again.
+/// Moves frames between two sides, whole, once and in order. Nothing here waits: a caller that has
+/// to waits with the platform and asks again.
 pub trait Frames {
     /// What signals are kept in, to be sent from and received to.
     type Buffer;

@@ -55,7 +55,8 @@ impl<P: Platform> Node<P> {
             }
             return Ok(());
         };
-        // A new question: whoever asked the one before it does not wait for that answer any more.
+        // A new question: the peer, which asked the one before it, does not wait for that answer
+        // any more.
         if served.owed.take().is_some() {
             link.replies = link.replies.saturating_sub(1);
         }

@@ -1,8 +1,8 @@
 //! The caller's side of calls: start, finish, or both at once.
 //!
-//! Calls of one flow are answered in the order they were started. Up to as many as the ring and
-//! the pool hold can be outstanding. Where a flow's granularity is above one, that many requests
-//! are gathered in one message; whoever waits for a response sends what has been gathered so far.
+//! Calls of one flow are answered in the order they were started. Up to as many as the ring and the
+//! pool hold can be outstanding. Where a flow's granularity is above one, that many requests are
+//! gathered in one message; a caller that waits for a response sends what has been gathered so far.
 
 use core::time::Duration;
 

@@ -230,7 +230,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Gives the block of a received packet back to its sender. It is not checked whether it is
-    /// held: whoever gives back what is not ends the link, as seen from its sender.
+    /// held: a node that gives back what is not held ends the link, as seen from its sender.
     pub fn release_block(&mut self, link: LinkId, block: Block) {
         if let Some(link) = self.links.with_channels(link) {
             link.shared.give_block(&self.platform, block);

@@ -22,7 +22,7 @@ pub(super) enum Control {
     OpenPort(u16),
     /// The answer: the function's place or the port, or that there is none.
     Opened(Option<u16>),
-    /// Will you use this strategy, for responses of up to so many bytes?
+    /// Will you use this strategy, for responses of up to this many bytes?
     Propose(Strategy, u32),
     /// The answer.
     Agreed(bool),

@@ -54,7 +54,7 @@ pub trait Source {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Whether they are in a block of who sent them, who can change them while they are read.
+    /// Whether they are in a block of their sender, which can change them while they are read.
     fn in_place(&self) -> bool {
         false
     }

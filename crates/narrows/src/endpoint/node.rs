@@ -287,7 +287,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Takes note of what the peer has given back. The stack does so itself when it needs credit or
-    /// blocks; this is for whoever wants [`Node::blocks_in_use`] to be up to date.
+    /// blocks; this is for a caller that wants [`Node::blocks_in_use`] to be up to date.
     pub fn reclaim(&mut self, link: LinkId) {
         let Some(found) = self.links.get_mut(link).filter(|l| l.lost.is_none()) else { return };
         if let Err(what) = found.shared.catch_up() {

@@ -1,7 +1,7 @@
 //! Sides of channels that are taken out of their link, so that they need not be looked up each
-//! time: for who has many channels and its own table of them. Credit and blocks that came back are
-//! looked for here as well; what else the short way cannot do is done, as with any other channel,
-//! once the side has been put back.
+//! time: for a library that has many channels and its own table of them. Credit and blocks that
+//! came back are looked for here as well; what else the short way cannot do is done, as with any
+//! other channel, once the side has been put back.
 
 use super::{Channel, Node};
 use crate::link::LinkId;
@@ -82,8 +82,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// As [`Node::take_outlet`], the receiver's side. Who waits [credits](Node::credit) what it
-    /// took before.
+    /// As [`Node::take_outlet`], the receiver's side. A caller that waits [credits](Node::credit)
+    /// what it took before.
     #[inline(never)]
     pub fn take_inlet(&mut self, from: Channel) -> Option<Inlet<P>> {
         let side = self.links.up_mut(from.link)?.shared.take_inlet(from.ring)?;
@@ -178,7 +178,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Says that a packet which was taken from a channel need not keep its link: its bytes are kept
-    /// by whoever has the region, and [`Node::give_block`] gives it back.
+    /// by the caller, which has the region, and [`Node::give_block`] gives it back.
     #[inline(never)]
     pub fn forget_block(&mut self, link: LinkId) {
         if let Some(link) = self.links.get_mut(link) {
@@ -186,7 +186,7 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Gives a packet's block back that does not keep its link. True if so many have gathered that
+    /// Gives a packet's block back that does not keep its link. True if enough have gathered that
     /// the sender is to [have](Node::give_all) them, as it is before this node waits. It is not
     /// checked whether it is held, as in [`Node::release_block`].
     #[inline(always)]

@@ -191,8 +191,8 @@ impl<P: Platform> Node<P> {
         self.links.get_mut(id)?.inbox.put(taken)
     }
 
-    /// Everything that a lost peer had sent has been taken: its flows end, and whoever attached is
-    /// told.
+    /// Everything that a lost peer had sent has been taken: its flows end, and each endpoint that
+    /// attached is told.
     pub(super) fn lost(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(id) else { return };
         let Some(reason) = link.lost else { return };

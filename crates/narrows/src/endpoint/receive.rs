@@ -54,7 +54,7 @@ impl Received {
     }
 }
 
-/// A received message whose payload is still the sender's, who cannot use that block again until
+/// A received message whose payload is still the sender's, which cannot use that block again until
 /// the message is [released](Node::release).
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a message that is not released keeps its sender's block"]

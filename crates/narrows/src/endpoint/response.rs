@@ -130,7 +130,7 @@ impl<P: Platform> Node<P> {
                 return self.stuck(link).map_or(Ok(None), |reason| Err(CallError::Gone(reason)));
             }
             if flow.batch.is_some() {
-                // If there is no room now, whoever waits next sends it.
+                // If there is no room now, the next wait sends it.
                 let _ = self.flush(id);
             }
             self.pump();

@@ -23,7 +23,7 @@ pub(super) enum Phase {
     Draining(Strategy),
     /// Waiting for the answer to a proposal.
     Agreeing(Strategy),
-    /// The peer said no to a change: what is over is said once, to whoever asked.
+    /// The peer said no to a change: what is over is said once, to the caller that asked.
     Refused,
     /// It could not be opened.
     Unusable(FlowError),

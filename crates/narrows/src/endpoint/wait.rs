@@ -8,7 +8,7 @@ use crate::notify::{self, Awaited};
 use crate::platform::{Instant, Platform, Woken};
 use crate::strategy::Notification;
 
-/// Who gives up sooner does not glance.
+/// A wait that gives up sooner does not glance.
 const GLANCE: Duration = Duration::from_micros(100);
 
 impl<P: Platform> Node<P> {
@@ -20,8 +20,8 @@ impl<P: Platform> Node<P> {
         self.arm_for(1)
     }
 
-    /// As [`Node::arm`], for so many messages at a time on a link: with fewer the thread waits on,
-    /// and looks for itself when it has waited for long enough.
+    /// As [`Node::arm`], for this many messages at a time on a link: with fewer the thread waits
+    /// on, and looks for itself when it has waited for long enough.
     pub fn arm_for(&mut self, messages: u32) -> bool {
         self.links.flush(&self.platform);
         if self.prepare(self.blocked) {
@@ -34,8 +34,8 @@ impl<P: Platform> Node<P> {
         core::mem::take(&mut self.fresh) || changed
     }
 
-    /// Whether something came since the last wait that a wait would end for: who shares a node with
-    /// a thread that waits in a loop of its own has that look around then.
+    /// Whether something came since the last wait that a wait would end for: a thread that shares a
+    /// node with a thread that waits in a loop of its own has that look around then.
     #[must_use]
     pub fn fresh(&self) -> bool {
         self.fresh
@@ -101,8 +101,8 @@ impl<P: Platform> Node<P> {
         self.wait_for(how, deadline, starved, false)
     }
 
-    /// As [`Node::wait`], for the channels that are watched too if so asked: who does not hand out
-    /// what comes over them would find the same entry at every turn.
+    /// As [`Node::wait`], for the channels that are watched too if so asked: a caller that does not
+    /// hand out what comes over them would find the same entry at every turn.
     pub(super) fn wait_for(
         &mut self,
         how: Notification,
@@ -122,8 +122,8 @@ impl<P: Platform> Node<P> {
         woken
     }
 
-    /// As [`Node::glance`], for who waits for so long in the way that was agreed and may answer
-    /// what comes.
+    /// As [`Node::glance`], for a caller that waits for that long in the way that was agreed and
+    /// may answer what comes.
     #[inline]
     pub(super) fn glance_within(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
@@ -136,8 +136,8 @@ impl<P: Platform> Node<P> {
 
     /// Looks for a message for a moment (see [`Platform::LOOKS`]), for less of one if there are
     /// several links, before the clock is read for a wait: an answer that is on its way is met
-    /// while the wait would still be prepared. For who looks anyway and has the time. True if a
-    /// message is there.
+    /// while the wait would still be prepared. For a caller that looks anyway and has the time.
+    /// True if a message is there.
     #[inline]
     pub fn glance(&mut self) -> bool {
         if !self.known.is_calm() {

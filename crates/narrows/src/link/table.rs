@@ -1,4 +1,4 @@
-//! The table of a node's links: who is up, who was lost, who is hunted.
+//! The table of a node's links: which peers are up, were lost, or are hunted.
 
 use super::places::Places;
 use super::{Entry, Inbox, Link, LinkId, Name, Served};
@@ -188,7 +188,8 @@ impl<P: Platform> Links<P> {
         link.shared.rx.ready().then_some((LinkId { index, life: link.life }, link))
     }
 
-    /// Who waited for a message often answers it: while it is taken, the line of the answer comes.
+    /// A node that waited for a message often answers it: while it is taken, the line of the answer
+    /// comes.
     #[inline(always)]
     pub fn expect_answer(&self) {
         if let Some(link) = self.at(self.hot) {
@@ -196,7 +197,7 @@ impl<P: Platform> Links<P> {
         }
     }
 
-    /// Looks so many times for a message of the likeliest link, or a few times if there are others,
+    /// Looks `looks` times for a message of the likeliest link, or a few times if there are others,
     /// which are not looked at meanwhile. True if one is there.
     #[inline]
     pub fn glance(&self, looks: u32) -> bool {

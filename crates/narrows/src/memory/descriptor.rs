@@ -126,7 +126,7 @@ impl Descriptor {
     /// The first word of a message that is acknowledged in batches, without length and priority.
     pub(crate) const USUAL: u32 = (Kind::Message as u32) << 5 | Ack::Batched as u32;
 
-    /// Whether the first word is of the usual message of a channel, of so many bytes: none is more
+    /// Whether the first word is of the usual message of a channel, of `len` bytes: none is more
     /// urgent there.
     #[inline(always)]
     pub(crate) fn is_usual(first: u32, len: u32) -> bool {
@@ -162,7 +162,7 @@ impl Descriptor {
         }
     }
 
-    /// Reads the words back. Length and block are checked by who knows the layout.
+    /// Reads the words back. The caller checks length and block: it knows the layout.
     #[inline(always)]
     pub(crate) fn unpack(words: [u32; 3]) -> Result<Descriptor, Corrupt> {
         let first = words[0];

@@ -187,8 +187,8 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
     }
 
     /// Whether the blocks of the smallest size that will do are all in use. Larger ones will do as
-    /// well, but whoever has not seen yet what came back would take all of them, one after the
-    /// other, for what is short.
+    /// well, but a sender that has not seen yet what came back would take all of them, one after
+    /// the other, for what is short.
     pub(super) fn is_short_of(&self, placement: Placement, len: u32) -> bool {
         let will_do = |list: &&List| list.placement == placement && list.size >= len;
         let recent = Some(self.recent()).filter(|list| list.is_smallest_for(placement, len));
@@ -288,7 +288,7 @@ impl<B: DerefMut<Target = [u16]>> Pool<B> {
         Ok(())
     }
 
-    /// Takes back so many blocks that the peer returns, by their names.
+    /// Takes back blocks that the peer returns, by their names.
     ///
     /// # Errors
     /// One was not lent: [`Corrupt::Return`].

@@ -100,7 +100,7 @@ impl<P: Platform> Shared<P> {
         self.tx.room() == Ok(true)
     }
 
-    /// As [`Shared::bring`], of so few bytes that it is a matter of some moves.
+    /// As [`Shared::bring`], of at most [`SHORT`] bytes, which are a matter of some moves.
     #[inline(always)]
     pub(super) fn bring_short(&mut self, pool: Placement, payload: &[u8]) -> Option<Block> {
         if payload.len() > SHORT || self.pool.lent() >= self.most_lent {
@@ -206,8 +206,8 @@ impl<P: Platform> Shared<P> {
         Ok(Some(descriptor))
     }
 
-    /// As [`Consumer::gather`](super::Consumer::gather). Who has sent meanwhile may be waited for,
-    /// and does not pause.
+    /// As [`Consumer::gather`](super::Consumer::gather). A node that has sent meanwhile may be
+    /// waited for, and does not pause.
     fn gather(&mut self, taken: u32) {
         let sent = self.tx.sent();
         let before = core::mem::replace(&mut self.sent, sent);

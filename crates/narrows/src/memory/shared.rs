@@ -52,7 +52,7 @@ pub struct Shared<P: Platform> {
     pub(super) most_lent: u32,
     /// Messages sent when the last batch of credit was given.
     pub(super) sent: u32,
-    /// Blocks came back, and nobody who waits for them has been told.
+    /// Blocks came back, and no wait for them has been told.
     back: bool,
     pub(super) channels: Channels<P>,
 }
@@ -128,7 +128,7 @@ impl<P: Platform> Shared<P> {
         }
         let taken = self.pool.take(placement, len);
         if taken == Err(PoolError::Empty) {
-            // Whoever waits now watches credit too: what came before is no news.
+            // A wait from here on watches credit too: what came before is no news.
             self.tx.refresh()?;
         }
         Ok(taken)
@@ -207,7 +207,7 @@ impl<P: Platform> Shared<P> {
         if !full(&self.pool, self.most_lent) && self.tx.room()? {
             return Ok(true);
         }
-        // Blocks and credit are fetched even if one alone is short: whoever waits watches both.
+        // Blocks and credit are fetched even if one alone is short: a wait watches both.
         self.reclaim()?;
         self.tx.refresh()?;
         Ok(self.tx.room()? && !full(&self.pool, self.most_lent))

@@ -1,4 +1,4 @@
-//! Sleep until so many messages stand for one bell, or a time runs out.
+//! Sleep until a number of messages stands for one bell, or a time runs out.
 
 use core::time::Duration;
 

@@ -13,8 +13,8 @@ use crate::platform::{Instant, Platform, Wait, Woken};
 const SHORTEST: Duration = Duration::from_micros(2);
 
 /// Nobody looks longer than a few times what waking takes, so an answer that came within the
-/// longest look is used at most so many times as much later. Without that allowance an answer that
-/// just missed a short look would seem slow for the very reason that it was slept through.
+/// longest look is used at most that many times as much later. Without that allowance an answer
+/// that just missed a short look would seem slow for the very reason that it was slept through.
 const WAKING: u32 = 2;
 
 /// How long to look before sleeping, learnt from how long answers took.

@@ -42,7 +42,7 @@ impl<'a, P: Platform> Awaited<'a, P> {
         self.watches_for(1)
     }
 
-    /// As [`Awaited::watches`], for so many messages, or as many as a ring has room for: a ring
+    /// As [`Awaited::watches`], for this many messages, or as many as a ring has room for: a ring
     /// that is shorter than the count would never ring.
     fn watches_for(self, messages: u32) -> Watches<'a, P> {
         let none = Bits::default();
@@ -82,8 +82,8 @@ impl<'a, P: Platform> Awaited<'a, P> {
     }
 }
 
-/// The words of one link whose change ends a wait. Small and plain: who spins begins to look only
-/// when it has been gone through.
+/// The words of one link whose change ends a wait. Small and plain: a node that spins begins to
+/// look only when it has been gone through.
 pub(crate) struct Watches<'a, P: Platform> {
     shared: &'a Shared<P>,
     /// How many messages end the wait.
@@ -163,7 +163,7 @@ fn sooner<P: Platform>(platform: &P, deadline: Option<Instant>, after: Duration)
     deadline.map_or(then, |d| d.min(then))
 }
 
-/// The choice that serves all of `choices`: whoever wants to be quickest decides.
+/// The choice that serves all of `choices`: the flow that wants to be quickest decides.
 pub fn quickest(choices: impl Iterator<Item = Notification>) -> Option<Notification> {
     choices.reduce(|a, b| match (a, b) {
         (Notification::Spin, _) | (_, Notification::Spin) => Notification::Spin,

@@ -159,7 +159,7 @@ pub enum Event<P: Platform> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HuntError {
-    /// The node of that name belongs to a user who is not allowed here.
+    /// The node of that name belongs to a user that is not allowed here.
     Forbidden,
     /// The peer speaks another version of the protocol, has another line size, or brings a larger
     /// region than the other takes.
@@ -176,7 +176,7 @@ impl fmt::Display for HuntError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HuntError::Forbidden => f.write_str(
-                "the node of that name belongs to a user who is not allowed here: allow each \
+                "the node of that name belongs to a user that is not allowed here: allow each \
                  other's user on both sides, or hunt another name",
             ),
             HuntError::Incompatible => f.write_str(
@@ -242,8 +242,8 @@ pub trait Platform: Sized {
 
     /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline:
     /// see [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] looks at
-    /// the words; who sleeps has looked before, behind the fence that arming needs, and a bell rung
-    /// since then ends the wait at once.
+    /// the words; a node that sleeps has looked before, behind the fence that arming needs, and a
+    /// bell rung since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
         S: Iterator<Item = Watch<'a, <Self::Peer as Memory>::Words>> + Clone,

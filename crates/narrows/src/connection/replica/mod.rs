@@ -11,8 +11,8 @@
 //! its block, cut to the medium's MTU; what the owner gave credit for and what it took; the names
 //! of the blocks that it returned; a sign of life; a farewell. The ring's credit is the window: no
 //! more entries are under way than the ring has slots. The words *armed* and *want* do not travel.
-//! Whoever runs this end sets them in the replica when it is about to sleep ([`Replica::arm`]), and
-//! rings its own node when that wants to be rung ([`Replica::rings`]).
+//! The thread or routine that runs this end sets them in the replica when it is about to sleep
+//! ([`Replica::arm`]), and rings its own node when that wants to be rung ([`Replica::rings`]).
 
 mod send;
 mod take;

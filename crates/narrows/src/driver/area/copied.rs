@@ -9,7 +9,7 @@ use super::{
 use crate::driver::{Frames, NoFrame, NotSent, NotThere};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 
-/// Who copies the payload.
+/// Which side copies the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copies {
     /// The sender into the area, the receiver out of it.

@@ -75,8 +75,8 @@ pub struct Gathered<M: Engine> {
 }
 
 impl<M: Engine> Gathered<M> {
-    /// An end, over memory of both sides that is all zeroes, with so many buffers for frames of up
-    /// to `mtu` bytes in each.
+    /// An end, over memory of both sides that is all zeroes, with a number of buffers for frames of
+    /// up to `mtu` bytes in each.
     ///
     /// # Errors
     /// There are fewer than two buffers or more than 32, or no room for them, or not for frames of
@@ -114,14 +114,14 @@ impl<M: Engine> Gathered<M> {
         })
     }
 
-    /// Bytes of memory that an end needs for so many buffers of frames of so many bytes.
+    /// Bytes of memory that an end needs for `buffers` buffers of frames of `mtu` bytes.
     #[must_use]
     pub fn room(buffers: u32, mtu: usize) -> Option<u32> {
         Self::stride(mtu)?.checked_mul(buffers)?.checked_add(ADMINISTRATION * 2)
     }
 
     /// Where the next frame of the peer goes in own memory, and how long it is at most with what
-    /// stands before it: an engine that works for a peer who is not trusted writes nowhere else.
+    /// stands before it: an engine that works for a peer that is not trusted writes nowhere else.
     /// The buffers are as for [`Gathered::new`], `words` those at the beginning of own memory.
     #[must_use]
     pub fn due(words: &impl Words, (buffers, mtu): (u32, usize)) -> Option<(u32, u32)> {

@@ -105,7 +105,7 @@ fn rounded(bytes: u32, to: u32) -> u32 {
     (bytes + (to - 1)) & !(to - 1)
 }
 
-/// Whether a ring can have so many slots.
+/// Whether a ring can have this many slots.
 fn possible(slots: u32) -> bool {
     slots.is_power_of_two() && (2..=MAX_SLOTS).contains(&slots)
 }
@@ -161,8 +161,8 @@ impl Layout {
         layout.place()
     }
 
-    /// The same layout with so many channels to send on and as many to receive on, each with a ring
-    /// of `slots` slots.
+    /// The same layout with `channels` channels to send on and as many to receive on, each with a
+    /// ring of `slots` slots.
     ///
     /// # Errors
     /// [`LayoutError::Channels`], [`LayoutError::Slots`] or [`LayoutError::Size`].

@@ -4,17 +4,17 @@ use super::MOST_HELD_BACK;
 use crate::memory::{Corrupt, Descriptor, Layout, Ring};
 use crate::platform::{Memory, OutOfRange, OwnMemory, Watch, Words, WordsMut};
 
-/// Pauses of a receiver that has caught up with a sender who does not wait for it.
+/// Pauses of a receiver that has caught up with a sender that does not wait for it.
 const PAUSES: u32 = 32;
 
-/// Credit is given back in batches of so many: a quarter of the slots, so that what is withheld
+/// Credit is given back in batches of a quarter of the slots, so that what is withheld
 /// never starves a sender.
 fn batch(slots: u32) -> u32 {
     (slots / 4).clamp(1, MOST_HELD_BACK)
 }
 
-/// Where the next message of a ring comes, apart from all else that a receiver knows of it: who has
-/// many rings looks at these.
+/// Where the next message of a ring comes, apart from all else that a receiver knows of it: a node
+/// that has many rings looks at these.
 pub struct Next<W> {
     word: W,
     sequence: u32,
@@ -259,8 +259,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         }
     }
 
-    /// When credit for a batch of messages, so many `taken` without a wait, was given: asks for
-    /// slots ahead until the next, if so many have gathered. Where the receiver has caught up, each
+    /// When credit for a batch of messages, `taken` of them without a wait, was given: asks for
+    /// slots ahead until the next, if as many have gathered. Where the receiver has caught up, each
     /// message costs the time its slot takes to come, and the sender that to get the next one back;
     /// so a receiver that `may_pause` lets some gather first.
     pub(in crate::memory) fn gather(&mut self, taken: u32, may_pause: bool) {
