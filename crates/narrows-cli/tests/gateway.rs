@@ -195,7 +195,8 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
 
 /// Ticks of processor time that a process has used.
 fn worked(process: u32) -> u64 {
-    fields(process).get(11).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
+    let ticks = fields(process).get(11).map(|ticks| ticks.parse());
+    ticks.expect("a process that runs").expect("a number")
 }
 
 #[test]
