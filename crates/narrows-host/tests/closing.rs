@@ -14,7 +14,7 @@ use common::process::alone;
 use common::stranger::{
     AGAIN, MALFORMED, REFUSED, answer, greeting, memory, seals, send, stranger, try_stranger,
 };
-use common::{PATIENCE, link, no_words, open, until};
+use common::{PATIENCE, link, need_root, no_words, open, until};
 use narrows::platform::{Platform as _, Wait};
 use narrows_host::{Host, Options};
 use rustix::event::{EventfdFlags, eventfd};
@@ -81,7 +81,7 @@ fn while_too_many_hang_other_users_wait_and_this_one_does_not() {
     /// More than there are threads that close.
     const MANY: usize = 6;
     let _alone = alone();
-    assert!(rustix::process::geteuid().is_root(), "run as root: two users are needed");
+    need_root();
     let directory = tempfile::tempdir().unwrap();
     let domain = directory.path().join("default");
     std::fs::create_dir(&domain).unwrap();

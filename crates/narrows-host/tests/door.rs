@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::process::alone;
 use common::stranger::{AGAIN, INCOMPATIBLE, REFUSED, greeting, send, socket};
-use common::{PATIENCE, connected, link, name, next, open, pump, until};
+use common::{PATIENCE, connected, link, name, need_root, next, open, pump, until};
 use narrows::endpoint::{Address, LinkError};
 use narrows::platform::{Event, HuntError, Lost, Platform, Wait};
 use narrows_host::{Options, system};
@@ -28,10 +28,6 @@ const NOBODY: u32 = 65534;
 
 const ROLE: &str = "NARROWS_TEST_DOOR";
 const DIRECTORY: &str = "NARROWS_TEST_DIRECTORY";
-
-fn need_root() {
-    assert!(rustix::process::geteuid().is_root(), "only root can play several users: be root");
-}
 
 /// Makes the calling thread another user's.
 fn become_other() {

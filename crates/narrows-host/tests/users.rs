@@ -1,5 +1,4 @@
-//! Two users of one machine. Needs root to be one of them; without it, the check behind it is
-//! tested beside its code only.
+//! Two users of one machine. One of them is root, so these tests fail for anybody else.
 
 mod common;
 
@@ -15,7 +14,7 @@ use common::stranger::{
     FORBIDDEN, REFUSED, answer, descriptors, descriptors_with_a_packet, greeting, memory, seals,
     send, socket, stranger, try_send, try_stranger,
 };
-use common::{PATIENCE, connected, link, name, next, no_words, open, until};
+use common::{PATIENCE, connected, link, name, need_root, next, no_words, open, until};
 use narrows::endpoint::Address;
 use narrows::platform::{HuntError, Memory, Platform, Wait};
 use narrows_host::{Host, Node, Options};
@@ -27,15 +26,6 @@ use rustix::net::SocketAddrUnix;
 use rustix::process::Uid;
 
 const OTHER: u32 = 65534;
-
-/// Whether two users can be played; says so if not.
-fn root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        println!("SKIPPED: only root can play two users");
-    }
-    root
-}
 
 /// What another user does meanwhile.
 fn as_other<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
@@ -75,9 +65,7 @@ fn region(directory: &Path) -> Vec<u8> {
 #[test]
 fn another_user_links_only_if_each_allows_the_other() {
     let _alone = alone();
-    if !root() {
-        return;
-    }
+    need_root();
     let directory = open_to_all();
     for (root_allows, other_allows) in [(false, true), (true, false), (true, true)] {
         let mut root = Options::new("root").directory(directory.path());
@@ -108,9 +96,7 @@ fn another_user_links_only_if_each_allows_the_other() {
 #[test]
 fn another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node() {
     let _alone = alone();
-    if !root() {
-        return;
-    }
+    need_root();
     let directory = open_to_all();
     let path = directory.path().to_path_buf();
     // Where nobody else is allowed, the kernel does not let others near the socket.
@@ -139,9 +125,7 @@ fn another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_t
 #[test]
 fn an_allowed_user_whose_bell_blocks_keeps_nobody_waiting() {
     let _alone = alone();
-    if !root() {
-        return;
-    }
+    need_root();
     let directory = open_to_all();
     let path = directory.path().to_path_buf();
     let mut region = region(tempfile::tempdir().unwrap().path());
@@ -191,7 +175,7 @@ fn what_another_user_keeps_of_links_that_ended_is_little() {
     const LINKS: usize = 30;
     const EACH: u64 = 256 << 10;
     let _alone = alone();
-    assert!(root(), "run as root: two users are needed");
+    need_root();
     let directory = open_to_all();
     let path = directory.path().to_path_buf();
     let region = region(tempfile::tempdir().unwrap().path());

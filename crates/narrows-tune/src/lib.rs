@@ -23,7 +23,7 @@
 //!     depth: 1,
 //!     ..Flow::default()
 //! };
-//! let strategy = "copy_lazy/interrupt/external".parse().unwrap_or_default();
+//! let strategy = "copy_lazy/interrupt/external".parse().expect("a strategy");
 //! let made = estimate(&costs, &flow, &strategy)?;
 //! // (500 + 76 + 480 · 0.12) µs in 20 ms are 3.168 % of the core.
 //! assert_eq!(made.load, 31_680);

@@ -14,6 +14,12 @@ use narrows_host::{Host, Options, PeerWords};
 /// Far more than anything here takes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Fails, with what to do about it, where two users cannot be played.
+#[track_caller]
+pub fn need_root() {
+    assert!(rustix::process::geteuid().is_root(), "two users are needed: run this test as root");
+}
+
 pub fn open(directory: &Path, name: &str) -> Host {
     Options::new(name).directory(directory).open().unwrap()
 }
