@@ -67,8 +67,8 @@ fn main() -> ExitCode {
     let crossing: &[&[usize]] = &[&[1], &[0]];
     let ring: &[&[usize]] = &[&[1], &[2], &[0]];
     if is("--self-test") {
-        use Broken::{Death, FailedSend, OldLink, OwnGreeting, PutOff};
-        for broken in [OldLink, OwnGreeting, FailedSend, Death, PutOff] {
+        use Broken::{Death, Early, FailedSend, OldLink, OwnGreeting, PutOff};
+        for broken in [OldLink, OwnGreeting, Early, FailedSend, Death, PutOff] {
             let (states, found) = search(crossing, 2, broken);
             println!(
                 "without {broken:?}: {states} states, {}",

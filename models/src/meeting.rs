@@ -11,6 +11,8 @@ pub enum Broken {
     OldLink,
     /// `answer` keeps this node's own greeting.
     OwnGreeting,
+    /// `answer` drops this node's own greeting before its HELLO has gone.
+    Early,
     /// `answer` takes its own HELLO for sent when the peer is gone.
     FailedSend,
     /// `hear` does not tell that a link's peer is gone.
@@ -191,10 +193,9 @@ impl Meeting {
             (_, None) if !gone => {}
             (Stage::Linked { name, life }, _) => {
                 if self.broken != Broken::Death {
-                    // A living peer may have dropped its greeting: its life has not ended.
-                    if !s.processes[name].alive || s.processes[name].life > life {
-                        s.processes[node].ended[name] = life;
-                    }
+                    // Nobody closes a link here, so only the end of a life ends one.
+                    s.late |= s.processes[name].alive && s.processes[name].life == life;
+                    s.processes[node].ended[name] = life;
                     s.close(at, end);
                 }
             }
@@ -223,17 +224,21 @@ impl Meeting {
                 return s.close(at, 1);
             }
         }
-        if let Some(greeted) = s.greeting(node, name) {
-            if node < name {
-                s.send(at, 1, Packet::Again);
-                return s.close(at, 1);
-            }
-            if self.broken != Broken::OwnGreeting {
-                s.close(greeted, 0);
-            }
+        let greeted = s.greeting(node, name);
+        if greeted.is_some() && node < name {
+            s.send(at, 1, Packet::Again);
+            return s.close(at, 1);
+        }
+        if self.broken == Broken::Early
+            && let Some(greeted) = greeted
+        {
+            s.close(greeted, 0);
         }
         let hello = Packet::Hello { name: node, life: s.processes[node].life };
         if s.send(at, 1, hello) || self.broken == Broken::FailedSend {
+            if let Some(greeted) = greeted.filter(|_| self.broken != Broken::OwnGreeting) {
+                s.close(greeted, 0);
+            }
             s.up(at, 1, name, life);
         } else {
             s.close(at, 1);
@@ -364,7 +369,10 @@ impl Model for Meeting {
                 let n = m.hunts.len();
                 (0..n * n).all(|pair| s.link(pair / n, pair % n).len() <= 1)
             }),
-            Property::always("no link with a life whose end was told", |_, s: &State| !s.late),
+            Property::always(
+                "each end of a life is told once, and is its last word",
+                |_, s: &State| !s.late,
+            ),
         ]
     }
 }

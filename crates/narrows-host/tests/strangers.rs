@@ -1,25 +1,30 @@
 //! What comes over the socket is untrusted: it is refused, and no descriptor of it stays.
 //!
-//! One test, because it counts the descriptors of the process.
+//! The first test counts the descriptors of the process, so the other waits for it.
 
 mod common;
 
 use std::io::pipe;
 
+use common::process::alone;
 use common::stranger::{
-    AGAIN, INCOMPATIBLE, MALFORMED, REFUSED, answer, descriptors, greeting, memory, seals, send,
-    socket, stranger,
+    AGAIN, INCOMPATIBLE, MALFORMED, REFUSED, answer, descriptors, descriptors_with_a_packet,
+    greeting, memory, seals, send, socket, stranger,
 };
 use common::{link, name, next, open, pump, until};
 use narrows::platform::{Event, HuntError, Lost, Memory, Platform, Wait};
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::SealFlags;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrUnix, recv};
+use rustix::time::Timespec;
+
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 #[test]
 fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
+    let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let before = descriptors();
     let a = open(directory.path(), "a");
@@ -146,4 +151,28 @@ fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
 
     drop(a);
     assert_eq!(descriptors(), before);
+}
+
+/// A greeting of a node's dead life, or of a stranger that calls itself so.
+#[test]
+fn a_greeting_that_leads_to_nothing_leaves_the_nodes_own_greeting_alone() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().unwrap();
+    let zoe = open(directory.path(), "zoe");
+    let listener = socket();
+    let address = |name: &str| SocketAddrUnix::new(directory.path().join("default").join(name));
+    rustix::net::bind(&listener, &address("mallory").unwrap()).unwrap();
+    rustix::net::listen(&listener, 4).unwrap();
+    zoe.hunt(&name("mallory")).unwrap();
+    let greeted = rustix::net::accept(&listener).unwrap();
+    assert_eq!(descriptors_with_a_packet(&greeted).len(), 2, "its own greeting");
+    let region = memory(&[], 4096, seals());
+    let bell = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
+    let stranger = socket();
+    rustix::net::connect(&stranger, &address("zoe").unwrap()).unwrap();
+    send(&stranger, &greeting(4096), &[region.as_fd(), bell.as_fd()]);
+    until(&[&zoe], || poll(&mut [PollFd::new(&stranger, PollFlags::IN)], Some(&AT_ONCE)) == Ok(1));
+    assert_eq!(answer(&stranger), Some((REFUSED, INCOMPATIBLE)));
+    let there = recv(&greeted, &mut [0; 64][..], RecvFlags::DONTWAIT);
+    assert_eq!(there.err(), Some(Errno::AGAIN), "its own greeting waits for its answer");
 }

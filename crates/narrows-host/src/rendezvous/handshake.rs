@@ -204,12 +204,10 @@ impl Rendezvous {
             }
         }
         let hunt = self.hunts.iter().find(|h| h.name == hello.name);
-        if let Some(greeted) = hunt.and_then(|h| h.greeted) {
-            // Both greet at once: both know that the first name's greeting is the one that counts.
-            if self.me.name.as_str() < hello.name.as_str() {
-                return Err(Refusal::Again);
-            }
-            self.remove(greeted, false);
+        let greeted = hunt.and_then(|h| h.greeted);
+        // Both greet at once: both know that the first name's greeting is the one that counts.
+        if greeted.is_some() && self.me.name.as_str() < hello.name.as_str() {
+            return Err(Refusal::Again);
         }
         let admitted = match hello.framed {
             true => None,
@@ -233,6 +231,11 @@ impl Rendezvous {
         if sent.is_err() {
             self.remove(key, false);
             return Ok(());
+        }
+        // Not before the answer has gone: the greeting may be of a life that has ended since, and the
+        // peer's next may have answered this node's own.
+        if let Some(greeted) = greeted {
+            self.remove(greeted, false);
         }
         self.link_up(key, hello, own, peer, ring);
         Ok(())

@@ -52,10 +52,13 @@ pub struct Letter {
     pub id: u32,
 }
 
+/// Signals are handed over as blocks; those that came, and those that wait, lie on the heap.
+type Linked = unit::Unit<Block, Taken<Block>, Vec<Waiting<Block>>, Vec<Option<Taken<Block>>>>;
+
 /// What is between this node and another.
 struct Side {
     way: Way,
-    unit: unit::Unit<Block, Taken<Block>, Vec<Waiting<Block>>, Vec<Option<Taken<Block>>>>,
+    unit: Linked,
     /// Whether the connection has something to say that had no room.
     owes: bool,
     gone: bool,
