@@ -33,8 +33,8 @@
 //! [`Simulation::run`](engine::Simulation::run) ends with a [`Stuck`](engine::Stuck), which is a
 //! sentence: nothing can run any more, with each process and what it waits for; virtual time stands
 //! still, because something goes on at one moment; an access is outside its memory. A panic in a
-//! process comes out of it as it is. Whoever is in the middle then, or when the time is up, is
-//! unwound: what it holds is dropped, and nothing that this does has an effect.
+//! process comes out of it as it is. A process that is in the middle then, or when the time is up,
+//! is unwound: what it holds is dropped, and nothing that this does has an effect.
 //!
 //! Time that stands still is noticed if the process calls anything here; a loop that calls nothing
 //! is a loop of the host's.

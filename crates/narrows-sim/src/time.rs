@@ -116,7 +116,7 @@ impl Frequency {
     }
 }
 
-/// What something takes: cycles of whoever does it, or a time that was measured.
+/// What something takes: cycles of the core that does it, or a time that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// Cycles of the core, bus or engine that does it.

@@ -17,7 +17,7 @@ use super::node::Node;
 use super::request::Operation;
 use super::status::{Outcome, Status};
 
-/// Who wanted two endpoints connected.
+/// The node that wanted two endpoints connected.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asker {
     /// A request of this node's.

@@ -39,8 +39,8 @@ impl Place {
 pub(super) const WORDS: usize = 9;
 
 /// What a message says, with what its words are. `request` is the number by which its asker knows
-/// what an answer belongs to, `channel` the number that whoever gets the message gave to its end of
-/// a channel, `place` a [`Place`], `status` one of `mcapi.h`'s, `kind` a [`Kind`].
+/// what an answer belongs to, `channel` the number that the receiver of the message gave to its end
+/// of a channel, `place` a [`Place`], `status` one of `mcapi.h`'s, `kind` a [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Said {

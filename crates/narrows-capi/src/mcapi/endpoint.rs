@@ -35,7 +35,7 @@ pub(super) struct Endpoint {
     /// Gets that were not given back; and those of them that were this node's.
     pub gets: u32,
     pub own_gets: u32,
-    /// Who got it last.
+    /// The node that got it last.
     pub source: Option<NodeId>,
     /// The peers that have got it, by their places.
     pub known_to: u64,

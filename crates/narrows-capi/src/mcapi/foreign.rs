@@ -1,5 +1,5 @@
-//! The caller's memory. Whoever makes one of these has the caller's word that the memory is there
-//! and nobody else's for as long as the call, or the request that it makes, lasts.
+//! The caller's memory. A function that makes one of these has the caller's word that the memory is
+//! there and nobody else's for as long as the call, or the request that it makes, lasts.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -142,8 +142,8 @@ impl Variable {
     }
 
     fn word(&self) -> &AtomicU32 {
-        // SAFETY: aligned and valid during the call, as was promised to `new`; whoever else of this
-        // library has it uses it as an atomic too.
+        // SAFETY: aligned and valid during the call, as was promised to `new`; whatever else of
+        // this library has it uses it as an atomic too.
         unsafe { AtomicU32::from_ptr(self.0.as_ptr()) }
     }
 
@@ -169,7 +169,7 @@ impl Variables {
     /// None if there are none, or one of the pointers is null.
     ///
     /// # Safety
-    /// Null, or valid for reads of so many pointers during the call, each of them as
+    /// Null, or valid for reads of `count` pointers during the call, each of them as
     /// [`Variable::new`] wants it.
     pub unsafe fn new(first: *mut *mut u32, count: usize) -> Option<Variables> {
         let all = Variables { first: NonNull::new(first).filter(|_| count > 0)?, count };
@@ -181,7 +181,7 @@ impl Variables {
         if at >= self.count {
             return None;
         }
-        // SAFETY: so many pointers are there, as was promised to `new`, each as it should be.
+        // SAFETY: that number of pointers is there, as was promised to `new`, each as it should be.
         unsafe { Variable::new(self.first.add(at).read_unaligned()) }
     }
 

@@ -69,7 +69,7 @@ impl<H: Home> Node<H> {
                     let got = self.peers.got(id, peer, link, place);
                     self.end_get(handle, id, got);
                 } else {
-                    // Whoever wanted it does not any more.
+                    // The node that wanted it does not any more.
                     self.say(link, Said::Release, &[place.0]);
                 }
             }

@@ -10,15 +10,15 @@ use narrows::platform::{Memory, Platform};
 use super::home::{Home, On, Peer};
 use super::transfer::Inlet;
 
-/// Blocks begin at multiples of so many bytes.
+/// Blocks begin at multiples of this many bytes.
 const LINE: u32 = 64;
 /// Lines of the largest region that packets are received in; a node of MCAPI's has fewer.
 const LINES: usize = 1 << 15;
 /// What a line has that no packet of the application's begins at.
 const NOTHING: u16 = u16::MAX;
 
-/// For each line of a region the block that begins there, if the application has it. Who looks has
-/// the node's lock.
+/// For each line of a region the block that begins there, if the application has it. A caller that
+/// looks has the node's lock.
 type Blocks = [AtomicU16; LINES];
 
 /// Which lines a packet of the application's begins at, by their addresses.
@@ -31,7 +31,7 @@ struct Lines {
 impl Lines {
     fn new(base: usize) -> Option<Lines> {
         let blocks: Arc<[AtomicU16]> = (0..LINES).map(|_| AtomicU16::new(NOTHING)).collect();
-        // There are so many: nothing is left that would have to be dropped.
+        // It is as long as the array: the conversion cannot fail, and nothing is dropped here.
         Some(Lines { base, blocks: blocks.try_into().map_err(std::mem::forget).ok()? })
     }
 

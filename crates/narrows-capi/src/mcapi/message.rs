@@ -111,7 +111,7 @@ impl<H: Home> Node<H> {
     }
 
     /// Receives a message if one is there, and nobody waits for it or it is its turn: how long it
-    /// was, or that nobody is left who would send one.
+    /// was, or that no node is left that would send one.
     #[inline(never)]
     pub fn receive_message(&mut self, inner: u16, mut buffer: Buffer, in_turn: bool) -> Done {
         let endpoint = self.endpoints.get(inner);

@@ -49,7 +49,7 @@ pub(super) struct Node<H: Home> {
     pub turns: u8,
     /// Tells it from the one that has the slot after it.
     pub life: u64,
-    /// How many nanoseconds who waits in it looks before it sleeps.
+    /// Nanoseconds that a caller that waits in it looks before it sleeps.
     pub look: u64,
     pub endpoints: Endpoints,
     /// Sides of channels, for the short way.
@@ -66,7 +66,7 @@ pub(super) struct Node<H: Home> {
     pub routes: Routes,
 }
 
-/// The layout of a node's half of each link, with lines of so many bytes.
+/// The layout of a node's half of each link, with lines of `line` bytes.
 #[must_use]
 pub fn layout(line: u32) -> Option<Layout> {
     let class = |size, count| Class { placement: PLACEMENT, size, count };
@@ -76,8 +76,8 @@ pub fn layout(line: u32) -> Option<Layout> {
 }
 
 impl<H: Home> Node<H> {
-    /// Opens a node; `wakes` has what wakes whoever waits in it. Its handles have the life `first`
-    /// or later ones, which those of the node before it in the slot do not have.
+    /// Opens a node; `wakes` has what wakes the thread that waits in it. Its handles have the life
+    /// `first` or later ones, which those of the node before it in the slot do not have.
     pub fn open(
         id: NodeId,
         (slot, first): (u32, u16),

@@ -83,7 +83,7 @@ impl<H: Home> Peers<H> {
         let remotes = vec![None; REMOTES].into_boxed_slice();
         Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
-            // There are so many: nothing is left that would have to be dropped.
+            // It is as long as the array: the conversion cannot fail, and nothing is dropped here.
             remotes: remotes.try_into().map_err(std::mem::forget).ok()?,
             lenders: Vec::new(),
             changes: 0,
@@ -235,8 +235,8 @@ impl<H: Home> Node<H> {
         Some(lender)
     }
 
-    /// The stack's port of an endpoint that has to be this node's own, and how long who receives
-    /// there may wait.
+    /// The stack's port of an endpoint that has to be this node's own, and how long a caller that
+    /// receives there may wait.
     #[inline(never)]
     pub fn receiver(&self, id: EndpointId) -> Outcome<(u16, u32)> {
         match self.endpoints.own(id) {

@@ -46,7 +46,7 @@ impl<H: Home> Node<H> {
         }
         let waits_for = match operation {
             Operation::SendMessage { to, .. } => {
-                // Whoever is no more is not waited for.
+                // A peer that is no more is not waited for.
                 self.target(to).ok().map(|(peer, ..)| Stuck::PEERS + usize::from(peer))
             }
             Operation::ReceiveMessage { inner, .. } => Some(usize::from(inner)),
@@ -88,7 +88,7 @@ impl<H: Home> Node<H> {
     }
 
     /// Counts a call that did not go the short way alone, and sees to everything now and then: for
-    /// who finds all that it wants at once.
+    /// which finds all that it wants at once.
     pub fn turn(&mut self) {
         self.turns = self.turns.saturating_sub(LONG_WAY);
         if self.turns == 0 {

@@ -63,7 +63,7 @@ impl<H: Home> Default for Process<H> {
 }
 
 /// How many microseconds threads look before they sleep in a node that is opened now, by a thread
-/// that may use so many cores: what the environment says, or else no time where looking takes the
+/// that may use this many cores: what the environment says, or else no time where looking takes the
 /// other side's core.
 fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
     let Some(said) = said else { return Ok(if cores > 1 { LOOK } else { 0 }) };

@@ -245,8 +245,8 @@ impl Requests {
         }
     }
 
-    /// Forgets a request that is pending; returns what it was. Who waits for it finds that it is
-    /// none any more.
+    /// Forgets a request that is pending; returns what it was. A caller that waits for it finds
+    /// that it is none any more.
     pub fn cancel(&mut self, handle: Handle) -> Option<Operation> {
         let operation = self.end(handle, Status::RequestCancelled.into())?;
         self.forget(handle);
@@ -269,7 +269,8 @@ impl Requests {
         }
     }
 
-    /// The request at a place of the table, if it is pending: for who sees to all of them.
+    /// The request at a place of the table, if it is pending: for a caller that sees to all of
+    /// them.
     pub fn pending_at(&mut self, place: usize) -> Option<(Handle, &mut Operation)> {
         let handle = self.table.at(place)?;
         Some((handle, self.pending(handle)?))

@@ -35,7 +35,7 @@ impl<H: Home> Node<H> {
         }
     }
 
-    /// Keeps a scalar of another size than was asked for, for who asks for its own.
+    /// Keeps a scalar of another size than was asked for, for a call that asks for its own.
     #[cold]
     pub fn wrong_scalar(&mut self, handle: Handle, arrival: Arrival) {
         let Some(channel) = self.channels.get_mut(handle) else { return };

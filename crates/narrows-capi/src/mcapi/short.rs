@@ -47,7 +47,7 @@ impl<H: Home> Shorts<H> {
     pub fn new() -> Option<Shorts<H>> {
         let place = |_| Place { handle: Handle::NONE.0, longest: 0, way: Way::None };
         let places: Box<[Place<H>]> = (0..Handle::PLACES).map(place).collect();
-        // There are so many: nothing is left that would have to be dropped.
+        // It is as long as the array: the conversion cannot fail, and nothing is dropped here.
         let places = places.try_into().map_err(std::mem::forget).ok()?;
         Some(Shorts { places, inlets: Vec::with_capacity(Handle::PLACES) })
     }
@@ -145,7 +145,7 @@ impl<H: Home> Node<H> {
             (Kind::Packet, Direction::Receive) => {
                 let lender = self.lender(ring.link)?;
                 if self.likely.link == LinkId::NONE {
-                    // Who can receive packets from there will give some back.
+                    // A node that can receive packets from there will give some back.
                     self.likely = lender.likely();
                 }
                 Way::ReceivePackets(self.stack.take_inlet(ring)?, lender)

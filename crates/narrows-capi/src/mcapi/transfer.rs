@@ -39,7 +39,7 @@ pub(super) enum Outgoing {
 pub(super) enum Incoming {
     /// A packet; where its address goes.
     Packet(Output<*mut c_void>),
-    /// A scalar of so many bytes.
+    /// A scalar of this many bytes.
     Scalar { len: u32 },
 }
 

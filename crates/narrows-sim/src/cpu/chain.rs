@@ -1,5 +1,6 @@
-//! Chains of descriptors that a copy engine works through by itself: whoever starts one goes on,
-//! and an interrupt process, of whichever core, is triggered when the last byte has been moved.
+//! Chains of descriptors that a copy engine works through by itself: the process that starts one
+//! goes on, and an interrupt process, of whichever core, is triggered when the last byte has been
+//! moved.
 
 use super::Cpu;
 use crate::chip::Engine;

@@ -179,7 +179,7 @@ pub(crate) fn run(cpu: &Cpu, number: usize) {
     }
 }
 
-/// The service routine of an engine's bell: wakes whoever has its job done.
+/// The service routine of an engine's bell: wakes the process whose job is done.
 pub(crate) fn service(cpu: &Cpu) {
     loop {
         let rates = cpu.rates();

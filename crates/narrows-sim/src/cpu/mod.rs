@@ -36,7 +36,7 @@ use rendezvous::Registry;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A chip, what is happening on it, and who is linked with whom.
+/// A chip, what is happening on it, and which nodes are linked.
 pub(crate) struct Machine {
     pub chip: Chip,
     pub state: RefCell<State>,
@@ -149,8 +149,8 @@ impl Cpu {
         cpu
     }
 
-    /// Moves the private buffer that copies of this process go to and come from, by so many bytes:
-    /// which lines of the data cache it falls on decides what they cost.
+    /// Moves the private buffer that copies of this process go to and come from, by a number of
+    /// bytes: which lines of the data cache it falls on decides what they cost.
     pub fn set_private(&self, by: u32) {
         let chip = self.chip();
         let facts = chip.cores.get(self.shared.core).filter(|core| core.copy.private);

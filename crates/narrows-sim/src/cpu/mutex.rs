@@ -1,4 +1,4 @@
-//! Hardware mutexes: words that one transfer looks at and takes, whoever else wants to.
+//! Hardware mutexes: words that one transfer looks at and takes, whatever other core wants to.
 
 use super::Cpu;
 use crate::engine::bus::Act;

@@ -159,7 +159,7 @@ impl Route {
         !self.stream.is_empty()
     }
 
-    /// How long a transfer has the bus that goes on with a stretch, behind so many bytes of it.
+    /// How long a transfer has the bus that goes on with a stretch, behind `done` bytes of it.
     pub fn time_behind(&self, done: u32, len: u32, write: bool) -> Time {
         match self.stream.iter().rev().find(|(from, _, _)| *from <= done) {
             None => self.time(len, write),

@@ -42,7 +42,7 @@ struct Line {
     open: bool,
 }
 
-/// Who is there, who looks for whom, who is linked with whom.
+/// Which nodes are there, which look for which, and which are linked.
 pub(super) struct Registry {
     nodes: Vec<Entry>,
     lines: Vec<Line>,

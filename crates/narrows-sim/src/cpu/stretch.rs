@@ -1,5 +1,5 @@
-//! Memory that several processes of a core share handles of: whoever runs makes the access, and it
-//! is charged to that process.
+//! Memory that several processes of a core share handles of: the process that runs makes the
+//! access, and it is charged to that process.
 
 use super::Cpu;
 use super::chain::Place;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub struct Hands(Rc<RefCell<Vec<Cpu>>>);
 
 impl Hands {
-    /// Adds a process. The first is who acts where none of them runs.
+    /// Adds a process. The first acts where none of them runs.
     pub fn add(&self, cpu: &Cpu) {
         self.0.borrow_mut().push(cpu.clone());
     }
@@ -47,13 +47,13 @@ pub struct StretchWords {
 }
 
 impl Stretch {
-    /// Of a memory, by its place in the chip: from an address on, so many bytes.
+    /// Of a memory, by its place in the chip: from an address on, a number of bytes.
     #[must_use]
     pub fn new(hands: &Hands, place: Place, len: u32) -> Stretch {
         Stretch { hands: hands.clone(), place, len }
     }
 
-    /// Who shares it.
+    /// The processes that share it.
     #[must_use]
     pub fn hands(&self) -> &Hands {
         &self.hands

@@ -155,7 +155,7 @@ impl Cpu {
         self.timer(if ticks { tick * end.0.div_ceil(tick.0) } else { end });
     }
 
-    /// A timer for whoever looks at the clock as well.
+    /// A timer for a process that looks at the clock as well.
     fn timer(&self, end: Time) {
         self.act(|state, process| {
             if end != Time::NEVER && state.now < end {

@@ -1,4 +1,4 @@
-//! Buses: who has them, who is next, and what a transfer does when it is done.
+//! Buses: which requester has one, which is next, and what a transfer does when it is done.
 
 use super::Mode;
 use super::queue::{Event, Rank};
@@ -128,7 +128,7 @@ impl Bus {
     #[inline]
     pub(super) fn granted(&mut self, core: usize) {
         if self.weights.is_some() {
-            // Before the first turn nobody has had any, whoever is said to be the last.
+            // Before the first turn nobody has had any, whatever the last is said to be.
             let turns = self.streak.checked_add(1).unwrap_or(1);
             self.streak = if core == self.last { turns } else { 1 };
         }

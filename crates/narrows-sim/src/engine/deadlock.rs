@@ -1,5 +1,5 @@
 //! Whether anything can still happen. Waiting loops and clocks go on for ever, but where they are
-//! all that goes on, whoever waits waits for good.
+//! all that goes on, a process that waits does so for good.
 
 use super::Stuck;
 use super::queue::Event;
@@ -7,7 +7,7 @@ use super::state::{INTERRUPT, Progress, State, TICK, Vain};
 use crate::time::Time;
 use std::cmp::Reverse;
 
-/// After so many looks in vain it is asked whether anything else goes on.
+/// Looks in vain after which the engine asks whether anything else goes on.
 const LOOKS: u32 = 1 << 16;
 
 impl State {
@@ -24,7 +24,7 @@ impl State {
     }
 
     /// The running process, which looks again and again for good, has looked in vain. True if it
-    /// has to leave: nobody is left who could change what it looks at.
+    /// has to leave: no process is left that could change what it looks at.
     pub(crate) fn in_vain(&mut self, process: usize, vain: Vain) -> bool {
         let before = self.processes[process].vain.replace(vain);
         if before.is_none() {
@@ -65,7 +65,7 @@ impl State {
         })
     }
 
-    /// Who waits for what, now that nothing will happen any more.
+    /// Which process waits for what, once nothing will happen any more.
     pub(super) fn deadlock(&mut self) -> Stuck {
         self.first_looks();
         let all = self.processes.iter().enumerate();

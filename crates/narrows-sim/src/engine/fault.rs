@@ -31,7 +31,7 @@ pub struct Death {
     pub reaches: bool,
 }
 
-/// Of so many bells, 1000 is the whole, each by itself.
+/// How many bells of 1000 this happens to, each kind by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bells {
     /// Never come.
@@ -49,7 +49,7 @@ pub struct Bells {
 pub struct Lies {
     /// Which: the first that was added by [`Simulation::process`](super::Simulation::process) is 0.
     pub process: usize,
-    /// After so many of 1000 transfers of its own that store to one of its regions, a word of its
+    /// After this many of 1000 transfers of its own that store to one of its regions, a word of its
     /// regions is another.
     pub often: u16,
 }
@@ -88,7 +88,7 @@ pub(crate) struct Plan {
     /// The parts of the hostile process's regions: memory, address, length. Those that matter most
     /// are first.
     parts: Vec<(usize, u32, u32)>,
-    /// Who dies now.
+    /// The process that dies now.
     pub dying: Option<usize>,
     /// When the victim died.
     pub died: Option<Time>,

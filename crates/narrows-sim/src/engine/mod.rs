@@ -146,7 +146,7 @@ impl<'a> Simulation<'a> {
         self.process_on(core, name, priority, Frame::default(), body)
     }
 
-    /// As [`Simulation::process`], for code of another language, on a stack of so many bytes. It
+    /// As [`Simulation::process`], for code of another language, on a stack of `stack` bytes. It
     /// cannot be unwound: if the simulation ends before it, what it holds and its stack are never
     /// given back.
     ///

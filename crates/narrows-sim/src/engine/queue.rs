@@ -4,7 +4,8 @@ use crate::time::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// At equal time, interrupts and timers come first, then what ends, then who gets a bus.
+/// At equal time, interrupts and timers come first, then what ends, then the next transfer of a
+/// bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     Interrupt,
@@ -40,7 +41,7 @@ impl Event {
         !matches!(self, Event::Stop | Event::Tick { .. })
     }
 
-    /// What it happens to. At equal time and rank this decides, not who asked first: that may
+    /// What it happens to. At equal time and rank this decides, not the order of asking: that may
     /// depend on what was simulated event by event and what was computed. So may whether a process
     /// goes on behind a transfer or behind a computation: either is its own.
     fn subject(self) -> usize {

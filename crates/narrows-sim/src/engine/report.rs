@@ -66,7 +66,7 @@ pub enum Stuck {
     Still {
         /// When.
         at: Time,
-        /// Who ran last.
+        /// The process that ran last.
         process: Option<String>,
     },
     /// An access outside a memory.

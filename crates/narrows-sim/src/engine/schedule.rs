@@ -208,7 +208,7 @@ impl State {
         one.vain = None;
     }
 
-    /// Gives a core to whoever should have it.
+    /// Gives a core to the process that should have it.
     pub(super) fn reconsider(&mut self, core: usize) {
         match self.cores[core].running {
             None => self.dispatch(core),

@@ -53,7 +53,7 @@ pub(crate) struct Process {
     /// Does not keep the simulation going.
     pub daemon: bool,
     pub(crate) progress: Progress,
-    /// What it waits for, for whoever asks why nothing goes on.
+    /// What it waits for, to say why nothing goes on.
     pub waits_for: Cow<'static, str>,
     /// Tells its stretches between two events apart, so that an event for an earlier one is void.
     pub(crate) stretch: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Process {
     pub(crate) sleep: u64,
     /// When it sleeps or spins until, at the latest.
     pub(crate) timer: Time,
-    /// Tells who has been ready the longest.
+    /// Tells which process has been ready the longest.
     pub(crate) readied: u64,
     /// How often it was stopped and not started again.
     pub(crate) stops: u32,
@@ -154,9 +154,9 @@ pub(crate) struct State {
     pub names: Vec<String>,
     pub(crate) hash: u64,
     pub(crate) counts: Counts,
-    /// Who runs now.
+    /// The process that runs now.
     pub(crate) current: Option<usize>,
-    /// Who runs next, if that is known.
+    /// The process that runs next, if that is known.
     pub(super) next: Option<usize>,
     /// Why nothing can go on.
     pub(crate) stuck: Option<Stuck>,
@@ -168,7 +168,7 @@ pub(crate) struct State {
     pub(super) vain: u32,
     /// Wakings so far.
     pub(super) readied: u64,
-    /// Who ran last.
+    /// The process that ran last.
     pub(super) ran: Option<usize>,
     /// What goes wrong.
     pub(crate) plan: Plan,

@@ -1,5 +1,5 @@
-//! A cache that keeps data, not only tags: whoever forgets to clean or to invalidate sees wrong
-//! bytes, as on the chip.
+//! A cache that keeps data, not only tags: a program that forgets to clean or to invalidate sees
+//! wrong bytes, as on the chip.
 
 use crate::chip;
 

@@ -6,7 +6,7 @@ use crate::engine::Pid;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// A signal in its buffer. Whoever has it may read it, send it on, or free it.
+/// A signal in its buffer. The process that has it may read it, send it on, or free it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Signal {
     /// What it is about.
@@ -17,7 +17,7 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Who sent it; whoever made it, if nobody did.
+    /// The process that sent it; the one that made it, if nobody sent it.
     #[must_use]
     pub fn sender(&self) -> Pid {
         self.sender

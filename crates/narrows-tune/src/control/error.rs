@@ -18,8 +18,8 @@ pub enum ControlError {
     Full,
     /// There is no such flow, or no switch of it is under way.
     Unknown,
-    /// By every strategy a flow would miss its deadline: so many picoseconds are needed at least,
-    /// of which other flows and a switch take so many. With fewer flows it may be possible.
+    /// By every strategy a flow would miss its deadline: the picoseconds that are needed at least,
+    /// and those of them that other flows and a switch take. With fewer flows it may be possible.
     Late {
         /// What is needed.
         least: u64,

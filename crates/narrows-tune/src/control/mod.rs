@@ -4,8 +4,8 @@
 //! A [`Controller`] knows the flows, what they travel by and what there is. [`Controller::decide`]
 //! plans anew by the [optimiser](mod@crate::optimise) and says whether anything is to change, and
 //! why; [`Controller::next_switch`] hands out the switches one after the other, those first that
-//! free memory, so that what is in use never exceeds the budget on the way. Whoever carries them
-//! out says how each ended.
+//! free memory, so that what is in use never exceeds the budget on the way. The caller that carries
+//! them out says how each ended.
 //!
 //! What is not necessary is done only if it pays, and not twice in a short time: see [`Settings`].
 //! Everything is in [`Tables`] that the caller hands in, and nothing allocates, blocks or computes
@@ -38,7 +38,7 @@ pub use words::{Cause, Decision, Reason, Settings, Start, Switch};
 /// The most strategies that one flow can be given.
 pub const MAX_STRATEGIES: usize = 256;
 
-/// Room for so many flows, and the strategies of all of them.
+/// Room for a number of flows, and the strategies of all of them.
 #[derive(Debug)]
 pub struct Tables<'a, 's> {
     /// One for each flow.

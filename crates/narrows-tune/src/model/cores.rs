@@ -40,8 +40,8 @@ pub(super) fn up(time: u64, tick: u64) -> u64 {
     if tick == 0 { time } else { time.div_ceil(tick).saturating_mul(tick) }
 }
 
-/// When who looks every `apart` since `base` sees what is there from some moment on, and how many
-/// looks that is.
+/// When a core that looks every `apart` since `base` sees what is there from some moment on, and
+/// how many looks that is.
 fn seen(base: u64, there: u64, apart: u64, tick: u64) -> (u64, u64) {
     let first = up(base.saturating_add(apart), tick);
     let step = up(apart, tick).max(1);
@@ -76,7 +76,8 @@ impl Core {
 
     /// Waits, `wake` being what passes until a bell is heard.
     pub fn wait(&mut self, side: &Side<u64>, wake: u64, how: Notification, on: Awaited) {
-        // Who sleeps without a look wakes at once: that is in the time of the acknowledgement.
+        // A core that sleeps without a look wakes at once: that is in the time of the
+        // acknowledgement.
         if matches!(how, Notification::Interrupt | Notification::Coalesced { .. }) {
             self.rung = false;
         }

@@ -43,7 +43,7 @@ impl Idle<u64> {
     }
 
     /// Time that a call takes the calling core more, which waits so, if it comes so long after the
-    /// one before. Who spins has not slept.
+    /// one before. A core that spins has not slept.
     pub(super) fn busy(&self, how: Notification, apart: u64) -> u64 {
         match how {
             // Hybrid mostly sleeps for what comes so late.

@@ -23,8 +23,8 @@ pub(super) struct HowTold {
     pub step: u64,
 }
 
-/// From one look to the next. Who is waked goes on a little late, and where timers end on ticks the
-/// sleep ends with the first that is not before its end.
+/// From one look to the next. A core that is woken goes on a little late, and where timers end on
+/// ticks the sleep ends with the first that is not before its end.
 fn step(side: &Side<u64>, every: Duration) -> u64 {
     let apart = sum(&[picos(every), side.late]);
     match side.tick {
@@ -122,7 +122,7 @@ pub(super) fn waited(
 ) -> u64 {
     let Side { interrupt, poll, look, .. } = costs.caller;
     let turnaround = sum(&[least, spread]);
-    // As many as there are periods in a call, if so many may be; without a period as many as may
+    // As many as there are periods in a call, if that many may be; without a period as many as may
     // be.
     let Pace { period, burst, depth, .. } = flow.pace(strategy);
     let period = period.map(|period| period / burst);

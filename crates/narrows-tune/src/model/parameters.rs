@@ -145,7 +145,7 @@ pub struct Parameters<T> {
     /// What either side takes at most more for a call than on average: all blocks of a class that
     /// are taken back at once, ticks of the clock. No part of the load, whose parameters are means.
     pub seldom: T,
-    /// What one of so many calls takes more than on average, for the same reasons; of none if 0.
+    /// What one of this many calls takes more than on average, for the same reasons; of none if 0.
     pub spike: T,
     /// How many calls have one such among them.
     pub one_in: u32,

@@ -94,8 +94,8 @@ impl Parts {
         if message.work > picos(DAY) {
             return Err(ModelError::Time);
         }
-        // Who looks for a while before sleeping does so all the time that the other core works, and
-        // until the next request, if that is soon.
+        // A core that looks for a while before sleeping does so all the time that the other core
+        // works, and until the next request, if that is soon.
         let idles = match soonest {
             Notification::Spin => true,
             Notification::Hybrid { longest } => flow.period.is_none_or(|period| period <= longest),
@@ -133,7 +133,7 @@ impl Parts {
             Acknowledgement::Lazy => costs.ack_lazy,
             Acknowledgement::Batched => costs.ack_batched,
         };
-        // Who spins looks at the clock as well, and sleeps for no request.
+        // A core that spins looks at the clock as well, and sleeps for no request.
         let sleeps = flow.period.is_some() && strategy.notification != Notification::Spin;
         let of = |time: u64| if sleeps { time } else { 0 };
         Ok(Parts {

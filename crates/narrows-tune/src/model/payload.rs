@@ -17,7 +17,7 @@ pub(super) struct Moved {
     pub engine: [u64; 2],
 }
 
-/// What a payload takes at so many picoseconds for 1024 bytes.
+/// What a payload takes at this many picoseconds for 1024 bytes.
 fn bytes(count: u32, rate: u64) -> u64 {
     u64::try_from(u128::from(count) * u128::from(rate) / 1024).unwrap_or(u64::MAX)
 }

@@ -31,7 +31,7 @@ const BEFORE: usize = 8;
 /// The most turns of all flows for a latency of the one in question.
 const MOST: usize = 1000;
 
-/// When the last of so many is there.
+/// When the last of `count` is there.
 fn last(times: impl Iterator<Item = u64> + Clone, of: u16) -> u64 {
     let (mut latest, mut counted) = (None, 0);
     loop {

@@ -41,7 +41,7 @@ pub struct Stream {
     pub rings: bool,
     /// What some messages take the calling core more.
     pub more: u64,
-    /// One of so many does; none if 0.
+    /// One of this many does; none if 0.
     pub one_in: u32,
     /// How far it is; its value before means nothing.
     pub turn: Turn,

@@ -120,13 +120,13 @@ pub enum Unsolved {
     Malformed,
     /// The storage or the room for picks is shorter than [`Needs`] says.
     Storage,
-    /// All flows together take more internal memory than there is, whatever is chosen: by so many
+    /// All flows together take more internal memory than there is, whatever is chosen: by this many
     /// bytes.
     Memory(u64),
-    /// All flows together take more time of the DSPs than there is: by so many parts per million.
+    /// All flows together take more time of the DSPs than there is: by this many parts per million.
     Work(u64),
-    /// All flows together take more time of the core that calls than there is: by so many parts per
-    /// million.
+    /// All flows together take more time of the core that calls than there is: by this many parts
+    /// per million.
     Load(u64),
     /// Each sum would fit, but no choice and no division among the DSPs fits all of them at once.
     Division,

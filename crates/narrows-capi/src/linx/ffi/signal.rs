@@ -63,7 +63,7 @@ unsafe fn look<R>(
     handle.with(variable.get(), |signal| act(&handle, signal))
 }
 
-/// Who sent a signal; the endpoint itself, if nobody has.
+/// The sender of a signal; the endpoint itself, if nobody has sent it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linx_sender(linx: *mut c_void, sig: *mut *mut c_void) -> u32 {
     // SAFETY: as was promised.

@@ -54,7 +54,7 @@ unsafe fn filter(sig_sel: *const u32) -> Outcome<Select> {
     if len > LONGEST_FILTER {
         return Err(Errno(libc::EINVAL));
     }
-    // SAFETY: so many numbers follow, as was promised.
+    // SAFETY: `len` numbers follow the first, as the caller promised.
     let number = |at: usize| unsafe { sig_sel.add(1 + at).read_unaligned() };
     let numbers: Vec<u32> = (0..len as usize).map(number).collect();
     Ok(match count {

@@ -133,7 +133,7 @@ pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
     });
 }
 
-/// The value of an attribute that has so many bytes: of an own endpoint, or of one that was got,
+/// The value of an attribute of `size` bytes: of an own endpoint, or of one that was got,
 /// whose node is asked.
 fn attribute_of<H: Home>(
     mut call: Call<H>,
