@@ -60,7 +60,7 @@ fn pair() -> (u64, u64) {
     tries.min().map_or((0, 0), |(_, ticks, clock)| (ticks, clock))
 }
 
-/// The ticks in so many nanoseconds.
+/// The ticks in this many nanoseconds.
 pub(crate) fn ticks_in(nanos: u64) -> u64 {
     (nanos as f64 / nanos_per_tick()) as u64
 }

@@ -251,7 +251,7 @@ impl Engine {
         result
     }
 
-    /// Waits until so many descriptors are worked off, or the engine touches nothing any more.
+    /// Waits until this many descriptors are worked off, or the engine touches nothing any more.
     fn wait(&self, until: u32) -> Result<(), EngineError> {
         let mut rounds = 0;
         loop {

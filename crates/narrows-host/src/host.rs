@@ -29,11 +29,11 @@ use crate::trace::{Stamps, Trace};
 const LOOK_EVERY: u64 = 1_000_000;
 /// Rounds of looking at words before time is looked at.
 const ROUNDS: u32 = 8;
-/// Pauses between two looks at the words: without any the looks slow down whoever writes.
+/// Pauses between two looks at the words: without any the looks slow the writer down.
 const PAUSES: u32 = 1;
 /// Words that are looked at without going through the set that names them.
 const KEPT: usize = 4;
-/// Seconds of one sleep; who wants longer sleeps again.
+/// Seconds of one sleep; a longer one is several.
 const LONGEST_SLEEP: u64 = 3600;
 /// Turns of hearing without waiting: a bound, should peers never stop ringing or linking. What is
 /// left then makes the descriptor readable anew.
@@ -63,7 +63,7 @@ pub struct Host {
     filling: Cell<bool>,
     /// A bell was heard in a wait that ended for another reason.
     rung: Cell<bool>,
-    /// When, in ticks, the rendezvous is looked at next by who does not sleep.
+    /// When, in ticks, the rendezvous is looked at next by a thread that does not sleep.
     next_look: Cell<u64>,
     look_ticks: u64,
     /// The last sleep ended with nothing to do at the rendezvous: the next look would find out the
@@ -148,7 +148,7 @@ impl Host {
         self.sets.idle.begins();
     }
 
-    /// What this node sleeps on, for who waits without having the node.
+    /// What this node sleeps on, for a thread that waits without having the node.
     pub(crate) fn sets(&self) -> Arc<Sets> {
         Arc::clone(&self.sets)
     }
@@ -166,7 +166,7 @@ impl Host {
         result
     }
 
-    /// Looks at the rendezvous if that is due, for who does not sleep.
+    /// Looks at the rendezvous if that is due, for a thread that does not sleep.
     #[inline]
     fn look(&self, ticks: u64) {
         if ticks.wrapping_sub(self.next_look.get()) as i64 >= 0 {
@@ -269,7 +269,8 @@ impl Host {
                 return Woken::Deadline;
             }
             self.with(Rendezvous::turn);
-            // Who comes again and again to be refused brings no news, and puts no deadline off.
+            // A stranger that comes again and again to be refused brings no news, and puts no
+            // deadline off.
             if !self.news.get() && deadline.is_some_and(|at| clock::now() >= at) {
                 return Woken::Deadline;
             }

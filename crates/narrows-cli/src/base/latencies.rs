@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Significant decimal digits that are kept of a latency: a figure is at most a thousandth above
 /// what was measured.
 const DIGITS: u8 = 3;
-/// Values that a histogram of so many digits tells apart in a power of two.
+/// Values that a histogram of this many digits tells apart in a power of two.
 const SUB_BUCKETS: u32 = 2048;
 /// What is counted without making room first, in picoseconds: up to ten seconds.
 const USUAL: u64 = 10_000_000_000_000;

@@ -48,7 +48,7 @@ pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
     rank(sorted, percent * 100)
 }
 
-/// The nearest rank of so many ten-thousandths.
+/// The nearest rank of this many ten-thousandths.
 fn rank(sorted: &[f64], part: usize) -> Option<f64> {
     let rank = (sorted.len() * part.min(10_000)).div_ceil(10_000).max(1);
     sorted.get(rank - 1).copied()

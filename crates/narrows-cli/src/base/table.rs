@@ -97,7 +97,7 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A text of at most so many columns.
+/// A text of at most this many columns.
 pub fn shorten(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_owned();

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice(pub Vec<Strategy>);
 
-/// As [`Choice`], for who can carry flows by strategies of their own too.
+/// As [`Choice`], for commands that can carry flows by strategies of their own too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policies(pub Vec<Policy>);
 

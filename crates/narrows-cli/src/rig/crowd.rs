@@ -34,7 +34,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Has so many nodes link with both sides of a bench.
+    /// Has this many nodes link with both sides of a bench.
     ///
     /// # Errors
     /// The machine refuses a node or a thread, or they did not all link in time.

@@ -15,7 +15,7 @@ use crate::closing::Foreign;
 #[derive(Debug)]
 pub struct Bell {
     counter: OwnedFd,
-    /// Whether it is another user's, who could make it one that blocks whoever writes to it.
+    /// Whether it is another user's, which could make it one that blocks its writer.
     others: bool,
 }
 

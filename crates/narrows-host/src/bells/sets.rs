@@ -22,7 +22,7 @@ pub(crate) struct Sets {
     pub supervision: OwnedFd,
     /// All bells, and `supervision`.
     pub bells: OwnedFd,
-    /// The core under whoever sleeps on them.
+    /// The core under the thread that sleeps on them.
     pub idle: Idle,
 }
 

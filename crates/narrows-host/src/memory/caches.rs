@@ -15,7 +15,7 @@ const OFTEN: u16 = 1024;
 const SOON: u16 = 16;
 /// Writes for one that is timed.
 const TIMED: u16 = 4;
-/// So many times as long a write takes through the caches where going around them is better. A
+/// This many times as long a write takes through the caches where going around them is better. A
 /// write around them leaves its reader to fetch from memory, which is not in this time.
 const FAR: u32 = 6;
 
@@ -69,8 +69,8 @@ impl Caches {
         self.0.get((len / SHORTEST).checked_ilog2()? as usize)
     }
 
-    /// Has so many bytes written, in a way that `write` is told and may go: it says whether it went
-    /// around the caches.
+    /// Has this many bytes written, in a way that `write` is told and may go: it says whether it
+    /// went around the caches.
     #[inline]
     pub(crate) fn written(&self, len: usize, write: impl FnOnce(bool) -> bool) {
         let Some(cell) = self.of(len) else {

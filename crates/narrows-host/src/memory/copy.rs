@@ -2,7 +2,7 @@
 //!
 //! A peer may write while this node reads, against the rules or because it has gone mad. A plain
 //! read would race with that, which Rust does not define. So a peer's bytes are loaded by volatile
-//! reads or in assembly: each load happens once, and gives what the memory held, whoever wrote
+//! reads or in assembly: each load happens once, and gives what the memory held, whatever wrote
 //! that.
 #![allow(unsafe_code)]
 
@@ -29,7 +29,7 @@ unsafe fn piece<const PEERS: bool, T: Copy>(from: *const u8, to: *mut u8) {
     unsafe { to.write(if PEERS { from.read_volatile() } else { from.read() }) };
 }
 
-/// Copies the 16 bytes that begin at `AT` and, if there is a length, the last 16 of so many
+/// Copies the 16 bytes that begin at `AT` and, if there is a length, the last 16 of this many
 /// instead.
 ///
 /// # Safety
@@ -225,7 +225,7 @@ pub(crate) unsafe fn copy_out(from: NonNull<u8>, to: &mut [u8]) {
 /// The first 8 bytes of memory that a peer can write.
 ///
 /// # Safety
-/// `from` is valid for so many.
+/// `from` is valid for this many.
 #[inline(always)]
 pub(crate) unsafe fn first_eight(from: NonNull<u8>) -> [u8; 8] {
     let mut to = [0; 8];
@@ -280,7 +280,7 @@ unsafe fn stream(from: &[u8], to: *mut u8) {
     _mm_sfence();
 }
 
-/// Copies a payload to its slot, loading it word by word. Who made it a moment ago did so by stores
+/// Copies a payload to its slot, loading it word by word. Its maker did so a moment ago by stores
 /// no longer than a word, and a vector that is loaded from several of these has to wait until they
 /// have left the store buffer, behind the stores to the slot before, whose line the other core has
 /// to let go of first. The last bytes first: a stream of slots that are each stored forwards takes
@@ -442,7 +442,7 @@ mod tests {
                 for round in 1..=ROUNDS {
                     wait_for(&read, round - 1);
                     let to = NonNull::new(payload.0.get().cast()).unwrap();
-                    // SAFETY: so many bytes, of which the other thread has read the last.
+                    // SAFETY: this many bytes, of which the other thread has read the last.
                     if !unsafe { copy_around(&[round as u8; 96], to) } {
                         // SAFETY: as above.
                         unsafe { copy_in(&[round as u8; 96], to) };

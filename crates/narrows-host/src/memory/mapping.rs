@@ -62,8 +62,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is the one `mmap` returned, and whoever points into it holds the `Arc`
-        // that is gone now.
+        // SAFETY: the range is the one `mmap` returned, and everything that points into it holds
+        // the `Arc` that is gone now.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len as usize) };
     }
 }

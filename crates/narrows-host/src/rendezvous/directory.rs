@@ -35,7 +35,7 @@ pub(crate) struct Directory {
     lock: Option<String>,
 }
 
-/// The lock on a directory. Whoever has it knows that no other node of this user adds or replaces
+/// The lock on a directory. Its holder knows that no other node of this user adds or replaces
 /// a socket.
 pub(crate) struct Lock(OwnedFd);
 

@@ -19,7 +19,7 @@ use crate::memory::{LINE, PeerRegion, Region, Unfit};
 use crate::rendezvous::packet::{self, Hello, Received, Refusal};
 use crate::system::peer_user;
 
-/// Connections that have not said who they are.
+/// Connections that have not given a name.
 const STRANGERS: usize = 16;
 
 impl Rendezvous {
@@ -56,7 +56,8 @@ impl Rendezvous {
         let stage = Stage::Stranger(Instant::now());
         self.connections.insert(key, Connection { socket, stage, others, carried: None });
         self.hear(key);
-        // Only who says nothing at once needs a place to wait, so those cannot keep others out.
+        // Only a stranger that says nothing at once needs a place to wait, so those cannot keep
+        // others out.
         let silent = |c: &Connection| matches!(c.stage, Stage::Stranger(_));
         if self.connections.get(&key).is_some_and(silent)
             && self.connections.values().filter(|c| silent(c)).count() > STRANGERS
@@ -232,8 +233,8 @@ impl Rendezvous {
             self.remove(key, false);
             return Ok(());
         }
-        // Not before the answer has gone: the greeting may be of a life that has ended since, and the
-        // peer's next may have answered this node's own.
+        // Not before the answer has gone: the greeting may be of a life that has ended since, and
+        // the peer's next may have answered this node's own.
         if let Some(greeted) = greeted {
             self.remove(greeted, false);
         }

@@ -72,7 +72,7 @@ pub(crate) struct Linked {
     pub bell: Bell,
 }
 
-/// Who this node is and whom it lets in.
+/// This node's name and life, and the users that it lets in.
 pub(crate) struct Identity {
     pub name: Name,
     pub incarnation: u64,
@@ -129,7 +129,7 @@ struct Connection {
 }
 
 /// Closes a socket. With it goes what the peer had sent and nobody took: descriptors, perhaps, of
-/// which one can keep whoever closes it waiting.
+/// which one can keep the thread that closes it waiting.
 fn let_go(socket: OwnedFd, others: bool) {
     if others {
         let _ = rustix::net::shutdown(&socket, Shutdown::Both);

@@ -129,7 +129,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     make(asked, &needs, Experiments { plans, asked })
 }
 
-/// Bytes of a message that has so many parts of the whole, or all of them gathered.
+/// Bytes of a message that has this many parts of the whole, or all of them gathered.
 fn carried((parts, gathered): (u16, bool)) -> usize {
     match gathered {
         // Gathered requests have words of their own between them.

@@ -158,12 +158,12 @@ pub struct Needs<'a> {
     pub trials: &'a [Trial],
     /// The longest message of all.
     pub longest: usize,
-    /// So many steps are taken.
+    /// This many steps are taken.
     pub steps: usize,
 }
 
 impl<'a> Needs<'a> {
-    /// Of a bench that takes so many steps for each trial.
+    /// Of a bench that takes this many steps for each trial.
     pub fn of(trials: &'a [Trial], each: usize) -> Needs<'a> {
         let longest = trials.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
         Needs { trials, longest, steps: each * trials.len() }
@@ -222,7 +222,7 @@ pub fn rounds(args: &Common, usual: u16) -> u16 {
     args.rounds.unwrap_or(usual)
 }
 
-/// Iterations of a batch, if one takes so many nanoseconds.
+/// Iterations of a batch, if one takes this many nanoseconds.
 pub fn iterations(ns: f64) -> u64 {
     (BATCH_NS / ns.max(1.0)).clamp(8.0, 8192.0) as u64
 }

@@ -13,7 +13,7 @@ use crate::rig::series::Series;
 
 /// Problems of a row, if no other number is asked for.
 const ROUNDS: u16 = 101;
-/// Time of a problem that is too short to be timed alone is that of so many solutions.
+/// Time of a problem that is too short to be timed alone is that of this many solutions.
 const TIMES: u32 = 8;
 
 /// Problems of one size.

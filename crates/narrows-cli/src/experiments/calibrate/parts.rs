@@ -48,7 +48,7 @@ fn functions() -> impl Iterator<Item = &'static str> {
     LIBRARY.iter().filter(|one| one.stream.is_some()).map(|one| one.name)
 }
 
-/// Calls of so many bytes, copied and in place.
+/// Calls of this many bytes, copied and in place.
 fn calls(bytes: usize) -> [Item; 2] {
     [batched(), in_place()].map(|strategy| Item::Calls(strategy, bytes))
 }
@@ -107,7 +107,7 @@ pub(super) struct Constants {
     /// A call beside its two messages and its function.
     pub call: f64,
     /// Four bytes of a request and its response in a call, beside their messages and what the
-    /// function takes in memory of one's own: from so many bytes on, copied and in place.
+    /// function takes in memory of one's own: from this many bytes on, copied and in place.
     pub serve: Vec<(usize, [f64; 2])>,
     /// A line of payload on one way.
     pub lines: Lines,
@@ -115,7 +115,7 @@ pub(super) struct Constants {
     pub share: f64,
     /// Ringing a bell.
     pub ring: f64,
-    /// From ringing until who sleeps goes on.
+    /// From ringing until the sleeper goes on.
     pub wake: f64,
 }
 
@@ -156,8 +156,8 @@ impl Lines {
         all.into_iter().min_by(|one, other| off(one).total_cmp(&off(other))).unwrap_or_default()
     }
 
-    /// The nearest with a beginning of so many lines: each of the three in turn is set to its best,
-    /// none below 0.
+    /// The nearest with a beginning of this many lines: each of the three in turn is set to its
+    /// best, none below 0.
     fn of(points: &[(usize, f64, f64)], until: usize) -> Lines {
         let mut each = [0.0_f64; 3];
         for step in 0..STEPS {

@@ -24,7 +24,7 @@ const PACE: Pace = Pace { pauses: 2, fence: true };
 const BATCH: f64 = 5e5;
 /// How often each block has its turn in a batch: the first time it comes from further away.
 const TURNS: u64 = 4;
-/// Two speeds of the machine are told apart if one is so many times the other.
+/// Two speeds of the machine are told apart if one is this many times the other.
 const APART: f64 = 1.7;
 /// Bytes of the requests of functions: with the response more than a first-level cache mostly has,
 /// as is what the copy driver has a function work on.
@@ -35,7 +35,7 @@ const REQUESTS: usize = 32;
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Item {
-    /// What the machine does without the stack, with so many bytes.
+    /// What the machine does without the stack, with this many bytes.
     Limit(Kind, usize),
     /// Round trips of messages.
     Messages(Strategy, usize),
@@ -68,7 +68,7 @@ pub(super) struct Figure {
     pub ns: f64,
     /// The 90th percentile less the 10th.
     pub spread: f64,
-    /// Of so many batches.
+    /// Of this many batches.
     pub batches: usize,
 }
 

@@ -57,7 +57,7 @@ impl Arrivals {
         self.due = self.due + by;
     }
 
-    /// How many requests more a message needs that is to hold so many.
+    /// How many requests more a message needs that is to hold this many.
     pub fn missing(&self, together: u16) -> u16 {
         together.saturating_sub(self.gathered).max(1)
     }
@@ -103,7 +103,7 @@ mod tests {
         Arrivals::new(&workload.flows[0], Instant(0))
     }
 
-    /// When so many requests could be taken, and were due, in milliseconds.
+    /// When this many requests could be taken, and were due, in milliseconds.
     fn times(keys: &str, together: u16, count: usize) -> Vec<(f64, f64)> {
         let mut all = arrivals(keys);
         let ms = |at: Instant| at.since(Instant(0)).as_secs_f64() * 1e3;

@@ -12,7 +12,7 @@ use narrows::platform::Instant;
 use narrows::strategy::Strategy;
 use std::time::Duration;
 
-/// Stamps are looked through after so many calls.
+/// Stamps are looked through after this many calls.
 const CALLS: u64 = 8;
 
 impl<P: Place> Round<'_, '_, P> {

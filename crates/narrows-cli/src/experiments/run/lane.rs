@@ -133,7 +133,7 @@ impl<'w> Lane<'w> {
         }
     }
 
-    /// Requests and responses have so many bytes from the next request on.
+    /// Requests and responses have this many bytes from the next request on.
     pub fn resize(&mut self, request: usize, response: usize) {
         self.requests.resize(request, response);
     }
@@ -176,8 +176,8 @@ impl<'w> Lane<'w> {
         (own && room && here && more).then(|| self.arrivals.there(together))
     }
 
-    /// Requests of a message: as many as the strategy says, if so many may be under way and are to
-    /// come.
+    /// Requests of a message: as many as the strategy says, if this many may be under way and are
+    /// to come.
     fn together(&self) -> u16 {
         let most = self.most.saturating_sub(self.made).min(self.depth as u64);
         self.strategy.granularity.min(u16::try_from(most).unwrap_or(u16::MAX)).max(1)

@@ -62,7 +62,7 @@ impl Live {
             *line = line.chars().take(columns).collect();
         }
         let mut drawn = self.drawn.borrow_mut();
-        // A terminal that refuses is gone, and with it who could be told.
+        // A terminal that refuses is gone, and with it everyone that could be told.
         let _ = self.term.clear_last_lines(drawn.len());
         let _ = self
             .term

@@ -125,7 +125,7 @@ impl<'a, 's> Pilot<'a, 's> {
         self.decide(Cause::Left, Some(lane), now);
     }
 
-    /// Flows may take so many bytes of internal memory of each core that is called.
+    /// Flows may take this many bytes of internal memory of each core that is called.
     pub fn budget(&mut self, memory: u32, now: Duration) {
         for (dsp, has) in self.setup.dsps.iter().enumerate() {
             // There is such a DSP.
@@ -135,7 +135,7 @@ impl<'a, 's> Pilot<'a, 's> {
         self.decide(Cause::Budget, None, now);
     }
 
-    /// A flow's requests and responses have so many bytes.
+    /// A flow's requests and responses have this many bytes.
     pub fn resize(&mut self, lane: usize, bytes: [usize; 2], now: Duration) {
         let Some(known) = self.flows.get_mut(lane) else { return };
         known.size = Some(bytes.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX)));

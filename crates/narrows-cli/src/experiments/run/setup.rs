@@ -123,8 +123,8 @@ pub(super) fn costs(global: &Global, chip: &Chip) -> Result<Parameters<f64>, Fai
 }
 
 /// Whether a flow of messages so long may travel by a strategy here while it is controlled: one
-/// request in a message, as who waits for others misses what a switch promises, and told in a way
-/// that waits for no other flow's.
+/// request in a message, as a request that waits for others misses what a switch promises, and told
+/// in a way that waits for no other flow's.
 fn fits(machine: &Machine, bytes: u32, by: &Strategy) -> bool {
     let internal = by.placement == Placement::Internal;
     let longest = machine.longest[usize::from(!internal)];

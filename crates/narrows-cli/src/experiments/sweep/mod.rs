@@ -119,7 +119,7 @@ fn simulate(
                 };
                 Ok(figures.map(rows))
             });
-            // Who listens no longer has failed and says so.
+            // A thread that listens no longer has failed and says so.
             if say.send((*number, simulated)).is_err() {
                 return;
             }

@@ -8,7 +8,7 @@ use narrows_sim::time::{Cost, Frequency};
 pub struct Drawing {
     /// Its name and what it is.
     pub heading: String,
-    /// Who uses buses: cores, then engines.
+    /// What uses buses: cores, then engines.
     pub masters: Vec<Part>,
     /// Buses, each with its memories.
     pub buses: Vec<(Part, Vec<Part>)>,

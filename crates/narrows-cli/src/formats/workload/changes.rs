@@ -25,9 +25,10 @@ pub struct Change {
 /// What changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// Flows that are chosen may take so many bytes of internal memory of each core that is called.
+    /// Flows that are chosen may take this many bytes of internal memory of each core that is
+    /// called.
     Memory(u32),
-    /// Requests and responses of these flows, by their place in the workload, have so many bytes.
+    /// Requests and responses of these flows, by their place in the workload, have this many bytes.
     Size {
         /// The flow, or all its sessions.
         flows: Vec<usize>,

@@ -22,7 +22,7 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// Requests and responses have so many bytes from now on.
+    /// Requests and responses have this many bytes from now on.
     pub fn resize(&mut self, request: usize, response: usize) {
         (self.request, self.response) = (request, response);
     }

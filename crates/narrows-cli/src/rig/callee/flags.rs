@@ -1,4 +1,4 @@
-//! What the process takes, from who starts it.
+//! What the process takes, from the process that starts it.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct Callee {
     /// The longest request or response in bytes
     #[arg(long)]
     pub longest: usize,
-    /// Have room for so many links, each with a small region
+    /// Have room for this many links, each with a small region
     #[arg(long)]
     pub links: Option<usize>,
     /// The descriptors of the limits

@@ -153,8 +153,8 @@ impl Measured {
         })
     }
 
-    /// The same with the calling core so many times as slow: its own times go with its clock, what
-    /// memory takes does not.
+    /// The same with the calling core this many times as slow: its own times go with its clock,
+    /// what memory takes does not.
     pub fn slower(&self, times: f64) -> Measured {
         let mut scaled = self.clone();
         let Parameters {

@@ -39,8 +39,8 @@ const BEFORE: u32 = 4;
 const BATCHES: u32 = 32;
 /// Nanoseconds of a second.
 const NANOS: f64 = 1e-9;
-/// A period of looks is so many round trips by interrupt, within these limits in nanoseconds: where
-/// a machine has other things to do, a single round trip says little.
+/// A period of looks is this many round trips by interrupt, within these limits in nanoseconds:
+/// where a machine has other things to do, a single round trip says little.
 const APART: f64 = 8.0;
 const LEAST: u64 = 10_000;
 const MOST: u64 = 5_000_000;
@@ -91,7 +91,7 @@ impl Load {
     }
 }
 
-/// Measures the parameters of what the peer runs on: medians of so many rounds. Timers of the
+/// Measures the parameters of what the peer runs on: medians of this many rounds. Timers of the
 /// calling side and of the other one end on ticks that are so far apart.
 ///
 /// # Errors
@@ -111,7 +111,7 @@ pub(crate) fn measure<P: Place>(
     let batched = literal("copy_batched/interrupt/external");
     let told = bench.point(batched, short)?;
     let looking = bench.point(literal("copy_batched/spin/external"), short)?;
-    // As far apart as ticks are, too, so that who looks between them looks once or twice.
+    // As far apart as ticks are, too, so that a core that looks between them looks once or twice.
     let ticks = caller_tick.max(callee_tick).as_nanos() as u64 * TICKS;
     let every = ((told.trip * APART / NANOS) as u64).clamp(LEAST, MOST).max(ticks);
     let late = bench.late(every)?;
@@ -252,7 +252,7 @@ impl<'a, P: Place> Bench<'a, P> {
         (BEFORE.max(blocks), CALLS.max(blocks).next_multiple_of(BATCHES))
     }
 
-    /// So many calls that do not count, and so many that do.
+    /// This many calls that do not count, and this many that do.
     fn round(
         &mut self,
         strategy: Strategy,

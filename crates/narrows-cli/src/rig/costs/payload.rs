@@ -21,8 +21,8 @@ struct Longer {
 }
 
 impl Longer {
-    /// What so many bytes more take of either side, beside the call that they are more of: writing
-    /// and reading of the calling core, and of the other one.
+    /// What this many bytes more take of either side, beside the call that they are more of:
+    /// writing and reading of the calling core, and of the other one.
     fn than(&self, base: &Point, bytes: usize) -> [Access<f64>; 2] {
         let caller = [&self.out, &self.back].map(|point| slope(point.caller - base.caller, bytes));
         let all = [&self.out, &self.back].map(|point| slope(point.trip - base.trip, bytes));

@@ -20,7 +20,7 @@ fn ticks(at: Instant, tick: Duration) -> u64 {
 }
 
 impl<P: Place> Bench<'_, P> {
-    /// By how much the longest of many calls with sleeps of so many nanoseconds between them is
+    /// By how much the longest of many calls with sleeps of this many nanoseconds between them is
     /// longer than their mean; by how much those are, but for calls that a tick of the other core
     /// falls into, that are more than half as much longer than the mean, and how many calls have
     /// one of those among them: medians of all rounds.
@@ -71,7 +71,7 @@ impl<P: Place> Bench<'_, P> {
         Ok((into - between).max(0.0))
     }
 
-    /// So many calls, each begun at a moment that follows from when the one before was over: when
+    /// This many calls, each begun at a moment that follows from when the one before was over: when
     /// they were to begin, and when they ended.
     fn apart(
         &mut self,
@@ -95,7 +95,7 @@ impl<P: Place> Bench<'_, P> {
         Ok(trips)
     }
 
-    /// How late a sleep of so many nanoseconds ends: the median of all rounds.
+    /// How late a sleep of this many nanoseconds ends: the median of all rounds.
     pub(super) fn late(&mut self, nanos: u64) -> Result<f64, Failure> {
         let mut lates = Vec::new();
         for _ in 0..self.rounds {

@@ -74,7 +74,7 @@ impl Bells {
     /// Takes the rings since the last time; blocks if there are none.
     ///
     /// # Errors
-    /// There are not exactly so many, as for `listen`.
+    /// There are not exactly this many, as for `listen`.
     #[inline(always)]
     pub fn take(&self, rings: u64) -> io::Result<()> {
         let mut count = [0; 8];

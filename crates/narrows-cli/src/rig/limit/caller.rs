@@ -36,7 +36,7 @@ impl Limits {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let memory = memfd_create("narrows-limit", flags)?;
         ftruncate(&memory, LENGTH as u64)?;
-        // A mapping whose file shrinks kills whoever touches it.
+        // A mapping whose file shrinks kills the process that touches it.
         fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let bells = Bells::create()?;
         // Now rather than in the middle of the first batch.

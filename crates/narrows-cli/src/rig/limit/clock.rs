@@ -17,7 +17,7 @@ pub trait Timer {
     /// Nanoseconds from `start` to `end`.
     fn nanos(&self, start: Self::Moment, end: Self::Moment) -> f64;
 
-    /// Lets so many nanoseconds pass.
+    /// Lets this many nanoseconds pass.
     fn pass(&self, nanos: u64);
 }
 

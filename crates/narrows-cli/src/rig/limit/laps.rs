@@ -32,14 +32,14 @@ pub struct Laps<T: Timer = Clock> {
 }
 
 impl Laps {
-    /// No laps by this machine's clock, and room for so many. Each batch of laps thinks alike.
+    /// No laps by this machine's clock, and room for this many. Each batch of laps thinks alike.
     pub fn new(room: u64) -> Self {
         Self::by(Clock::get(), room)
     }
 }
 
 impl<T: Timer> Laps<T> {
-    /// No laps, and room for so many.
+    /// No laps, and room for this many.
     pub fn by(timer: T, room: u64) -> Self {
         let times = Vec::with_capacity(usize::try_from(room).unwrap_or(0));
         Self { began: timer.moment(), timer, times, done: 0, state: 0x9e37_79b9_7f4a_7c15 }
@@ -64,7 +64,7 @@ impl<T: Timer> Laps<T> {
         self.began = self.timer.moment();
     }
 
-    /// An iteration begins, of a lap of `size`: the next lap if this one has so many.
+    /// An iteration begins, of a lap of `size`: the next lap if this one has this many.
     #[inline(always)]
     pub fn iteration(&mut self, size: u64) {
         if self.done == size {
@@ -80,7 +80,7 @@ impl<T: Timer> Laps<T> {
         self.end(self.done);
     }
 
-    /// A lap of so many iterations ends.
+    /// A lap of this many iterations ends.
     #[inline(always)]
     pub fn end(&mut self, iterations: u64) {
         let ns = self.timer.nanos(self.began, self.timer.moment());

@@ -97,7 +97,7 @@ pub trait Shared: Copy {
         Ok(())
     }
 
-    /// Takes so many rings that were left.
+    /// Takes this many rings that were left.
     ///
     /// # Errors
     /// Another number came.

@@ -75,7 +75,8 @@ impl Calls {
     /// Of processes of a simulated chip.
     pub(crate) const SIMULATED: Calls = Calls(&home::FUNCTIONS);
 
-    /// Makes this thread a node's, in which waits look for so many microseconds before they sleep.
+    /// Makes this thread a node's, in which waits look for this many microseconds before they
+    /// sleep.
     pub fn initialize(self, node: u32, look: u32) -> Outcome<()> {
         // SAFETY: of the other threads of both sides of a bench none looks at the environment but
         // through the standard library.

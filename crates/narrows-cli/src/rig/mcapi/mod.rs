@@ -1,5 +1,5 @@
-//! Both sides of the C library: the calls that are measured, who makes them, and nodes of simulated
-//! cores.
+//! Both sides of the C library: the calls that are measured, the threads that make them, and nodes
+//! of simulated cores.
 
 pub(crate) mod calls;
 pub(crate) mod home;

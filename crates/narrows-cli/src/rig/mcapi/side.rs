@@ -40,9 +40,9 @@ pub(crate) struct Payload<'a> {
 }
 
 impl Ends {
-    /// Makes the endpoints of this thread's node, and opens them with the help of whoever connects
-    /// them: `connect` is called when they are there, with those of scalars and of packets, out and
-    /// in.
+    /// Makes the endpoints of this thread's node, and opens them with the help of the side that
+    /// connects them: `connect` is called when they are there, with those of scalars and of
+    /// packets, out and in.
     fn open(
         calls: Calls,
         peer: u32,
@@ -165,8 +165,8 @@ impl Ends {
         }
     }
 
-    /// A batch, from this side, in laps of so many exchanges: nanoseconds of one, the median; none
-    /// if something did not arrive as it was sent.
+    /// A batch, from this side, in laps of this many exchanges: nanoseconds of one, the median;
+    /// none if something did not arrive as it was sent.
     pub fn measure<T: Timer>(
         &self,
         batch: &Batch,
@@ -192,7 +192,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Opens a node on each side, in which waits look for so many microseconds before they sleep,
+    /// Opens a node on each side, in which waits look for this many microseconds before they sleep,
     /// and the channels between the two.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ impl Caller {
         Ok(Caller { ends })
     }
 
-    /// A batch, in laps of so many exchanges: nanoseconds of one, the median.
+    /// A batch, in laps of this many exchanges: nanoseconds of one, the median.
     ///
     /// # Errors
     /// A call failed, the other side is gone, or something is not as it was sent.

@@ -81,7 +81,7 @@ impl<P: Place> Pair<P> {
         Ok(load)
     }
 
-    /// As [`Pair::messages`], from and to each of so many ports in turn. Both sides open them for
+    /// As [`Pair::messages`], from and to each of this many ports in turn. Both sides open them for
     /// the batch.
     ///
     /// # Errors

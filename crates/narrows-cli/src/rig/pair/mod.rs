@@ -40,7 +40,7 @@ pub struct Pair<P: Place = Host> {
 
 impl Pair {
     /// Starts the other process and pins both. Payloads have up to `longest` bytes; the nodes have
-    /// room for so many links, if that is said.
+    /// room for this many links, if that is said.
     ///
     /// # Errors
     /// What the machine refused.
@@ -169,7 +169,7 @@ impl<P: Place> Pair<P> {
         self.peer.flow("echo", strategy, u32::try_from(longest).unwrap_or(u32::MAX))
     }
 
-    /// Whether a strategy can be had here, with payloads of so many bytes.
+    /// Whether a strategy can be had here, with payloads of this many bytes.
     ///
     /// # Errors
     /// [`Kind::Usage`] if it cannot; the other side is gone.

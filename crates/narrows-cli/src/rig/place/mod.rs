@@ -1,6 +1,6 @@
 //! What a measurement runs on: a core of this machine or of a simulated chip, with the stack on it.
 //!
-//! The stack needs a [`Platform`]; who measures it needs a little more: time that looking at does
+//! The stack needs a [`Platform`]; a measurement needs a little more: time that looking at does
 //! not disturb, stamps, work that takes a given time, and processor time. The code of both sides of
 //! a run and of a bench is written against [`Place`] and compiled for each kind of it.
 
@@ -75,8 +75,8 @@ pub trait Allowed {
     /// Whether the other side's program takes part, and serves nothing else meanwhile.
     const SERVED: bool;
 
-    /// A batch of a limit, with payloads of so many bytes in memory of that placement: nanoseconds
-    /// of an iteration.
+    /// A batch of a limit, with payloads of this many bytes in memory of that placement:
+    /// nanoseconds of an iteration.
     ///
     /// # Errors
     /// The other side is gone, or there is no such payload.

@@ -23,7 +23,7 @@ impl Rooms {
         self.make(&Needs::of(problem));
     }
 
-    /// Has room for any problem of so many flows, which have so many choices together.
+    /// Has room for any problem of `flows` flows, which have `choices` choices together.
     pub fn hold(&mut self, flows: usize, choices: usize) {
         self.make(&Needs { groups: flows, choices, flows });
     }

@@ -94,11 +94,11 @@ impl Plan {
 pub(crate) enum NoPlan {
     /// A flow cannot travel at all, for that reason.
     Impossible(usize, String),
-    /// A flow needs so many picoseconds at least, of which others delay it by so many; more than
-    /// its deadline.
+    /// The picoseconds that a flow needs at least, and those of them by which others delay it; more
+    /// than its deadline.
     Late { flow: usize, least: u64, beside: u64 },
-    /// A flow needs so many picoseconds at least for a call, and has so many until it has to begin
-    /// as many as may be under way.
+    /// The picoseconds that a flow needs at least for a call, and those that it has until it has to
+    /// begin as many as may be under way.
     Behind { flow: usize, least: u64, most: u64 },
     /// All together take too much.
     Together(Unsolved),

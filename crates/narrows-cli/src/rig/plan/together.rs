@@ -39,7 +39,7 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    /// What so many percent of latencies do not exceed, in picoseconds.
+    /// What this many percent of latencies do not exceed, in picoseconds.
     pub fn at(&self, percent: usize) -> u64 {
         let last = (self.times.len() * percent / 100).saturating_sub(1);
         self.times.get(last).copied().unwrap_or_default()

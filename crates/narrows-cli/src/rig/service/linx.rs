@@ -21,9 +21,9 @@ pub struct How {
 pub enum Order {
     /// Open an endpoint of each stack, for a caller of this process number.
     Open(u32, How),
-    /// Receive so many signals of a test case, answer them, and report.
+    /// Receive this many signals of a test case, answer them, and report.
     Serve(Stack, u32),
-    /// Send so many signals back.
+    /// Send this many signals back.
     Echo(Stack, u32),
     /// Close the endpoints.
     Close,

@@ -49,7 +49,7 @@ pub enum Mode {
     /// Messages to [`ECHO_PORT`], which it sends back by the strategy, and nothing else until one
     /// with the tag [`LAST`] comes, which it sends back like any other.
     Messages(#[serde(with = "by_name")] Strategy),
-    /// As [`Mode::Messages`], to so many ports from [`MANY_PORTS`] on, each in its turn.
+    /// As [`Mode::Messages`], to this many ports from [`MANY_PORTS`] on, each in its turn.
     Ports(u16, #[serde(with = "by_name")] Strategy),
     /// As [`Mode::Messages`], each sent back [`LATE`] after it came.
     Late(#[serde(with = "by_name")] Strategy),
@@ -133,7 +133,7 @@ const PAGE_HEAD: usize = 12;
 const RECORD: usize = 16;
 
 impl Page {
-    /// Records that fit into a response of so many bytes.
+    /// Records that fit into a response of this many bytes.
     pub fn fits(bytes: usize) -> usize {
         bytes.saturating_sub(PAGE_HEAD) / RECORD
     }

@@ -25,7 +25,7 @@ use crate::rig::place::Allowed;
 
 /// Iterations before those that count.
 const WARM_UP: u64 = 16;
-/// Of the iterations that a batch has on a machine, which is disturbed, one of so many.
+/// Of the iterations that a batch has on a machine, which is disturbed, one of this many.
 const FEWER: u64 = 4;
 /// Bytes between two lines of words.
 const LINE_STRIDE: u32 = 128;
@@ -119,7 +119,7 @@ fn payload(length: usize) -> Vec<u8> {
 }
 
 fn loops<'a>(side: &'a Side, out: &'a mut [u8], into: &'a mut [u8]) -> Turns<'a, &'a Side> {
-    // Who waits for nothing is noticed by the simulator.
+    // The simulator notices a process that waits for nothing.
     let (pace, patience) = (Pace::default(), Duration::MAX);
     Turns { shared: side, pace, patience, begun: Instant::now(), out, into }
 }
@@ -192,7 +192,7 @@ impl Side {
         Ok(Side { cpu, own, peer, bell, asks, placement, layout, lines, slots, rung, heard })
     }
 
-    /// Where a payload of so many bytes fits: the first block, and of which size.
+    /// Where a payload of this many bytes fits: the first block, and of which size.
     fn class(&self, bytes: usize) -> Option<(u32, Class)> {
         let places = self.layout.places();
         let fit =

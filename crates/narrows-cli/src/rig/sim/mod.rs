@@ -2,7 +2,7 @@
 //!
 //! Both sides are processes of one [`Simulation`], each on a core of the chip: the caller's does
 //! what a run or a bench does, the callee's serves as [`callee`] does. Times are virtual, to the
-//! nanosecond and below, and whoever measures looks at them for nothing. So two runs of the same
+//! nanosecond and below, and a measurement looks at them for nothing. So two runs of the same
 //! print the same.
 
 mod limits;

@@ -59,8 +59,8 @@ pub(super) struct CaseRow {
     pub platform: String,
     /// One for all flows, or one for each.
     pub strategies: Vec<String>,
-    /// Time of the calling core, by the model and as it was measured. Who spins takes all of it, so
-    /// that is not compared.
+    /// Time of the calling core, by the model and as it was measured. A core that spins takes all
+    /// of it, so that is not compared.
     pub load_percent: f64,
     pub measured_load_percent: f64,
     pub load_compared: bool,
@@ -157,7 +157,7 @@ fn machine(names: &[&str]) -> Here {
     }
 }
 
-/// Measures a chip. Its stamps take nothing: what is compared is the stack, not who looks at it.
+/// Measures a chip. Its stamps take nothing: what is compared is the stack, not the observer.
 fn subject(global: &Global, name: &str) -> Result<Subject, Failure> {
     let chip = platform::load(name)?.with_free_timers();
     let machine = measured(global, Some(&chip), cases::LONGEST as usize)?.machine()?;

@@ -86,7 +86,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The figure of exchanges that took so many nanoseconds each.
+    /// The figure of exchanges that took this many nanoseconds each.
     fn figure(&self, ns: f64) -> f64 {
         if self.traffic == Traffic::Stream { mbps(TOTAL, ns) } else { ns }
     }
@@ -102,7 +102,7 @@ impl Plan {
     }
 }
 
-/// So many bytes in so many nanoseconds, in Mbit/s.
+/// This many bytes in this many nanoseconds, in Mbit/s.
 fn mbps(bytes: usize, ns: f64) -> f64 {
     8e3 * bytes as f64 / ns.max(f64::MIN_POSITIVE)
 }

@@ -23,7 +23,7 @@ const NODE: u32 = 1;
 /// How urgent both sides are.
 const PRIORITY: u32 = 1;
 
-/// Batches between two nodes in which waits look for so many microseconds before they sleep.
+/// Batches between two nodes in which waits look for this many microseconds before they sleep.
 pub(super) struct Session {
     pub look: u32,
     pub batches: Vec<Batch>,

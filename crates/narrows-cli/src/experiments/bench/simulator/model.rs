@@ -67,7 +67,7 @@ pub(super) fn words(bytes: u32) -> u64 {
     2 * (2 * u64::from(bytes.div_ceil(4)) + 7)
 }
 
-/// So many round trips of a message of so many bytes, at most [`BLOCK`].
+/// This many round trips of a message of this many bytes, at most [`BLOCK`].
 ///
 /// # Errors
 /// The simulation gets stuck, which is a defect.

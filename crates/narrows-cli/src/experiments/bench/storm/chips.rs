@@ -25,7 +25,7 @@ use crate::rig::sim;
 const VICTIM: &str = "victim";
 /// How urgent both sides are.
 const PRIORITY: u32 = 1;
-/// From the death of a core until whoever supervises it tells the other, as a watchdog would.
+/// From the death of a core until its supervisor tells the other, as a watchdog would.
 const SUPERVISION: Time = Time::nanos(1_000_000);
 
 /// Runs a storm and prints what it came to.

@@ -1,4 +1,4 @@
-//! What the other process of `bench storm` and `bench soak` takes, from who starts it.
+//! What the other process of `bench storm` and `bench soak` takes, from the process that starts it.
 
 use crate::formats::values::full_strategy;
 use clap::Args;
@@ -18,7 +18,7 @@ pub struct Partner {
     /// The core to run on
     #[arg(long)]
     pub core: usize,
-    /// Hunt who started this, rather than be hunted
+    /// Hunt the process that started this, rather than be hunted
     #[arg(long)]
     pub hunts: bool,
     /// Send messages and calls, rather than only answer

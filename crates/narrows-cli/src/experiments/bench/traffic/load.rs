@@ -142,7 +142,7 @@ impl Load {
             return self.send(node, counts, Some(ROOM)).map(|_| ());
         }
         let woken = node.wait_by(self.notification, Some(IDLE));
-        // Who polls, or lets messages gather, is not rung for each.
+        // A receiver that polls, or lets messages gather, is not rung for each.
         let rung_for = matches!(
             self.notification,
             Notification::Interrupt | Notification::Hybrid { .. } | Notification::Spin
@@ -280,7 +280,7 @@ impl Load {
         node.try_serve(&mut [Function { name, run: &mut echo }]) > 0
     }
 
-    /// Takes messages, at most so many. How many there were.
+    /// Takes messages, at most this many. How many there were.
     fn receive<P: Place>(
         &mut self,
         node: &mut Node<P>,
@@ -459,7 +459,7 @@ mod tests {
         assert!(Duration::from(rested.get().unwrap()) < 2 * RESTS * ROOM);
     }
 
-    /// What a sleeper counts to which something is sent now and then, by a core of which so many
+    /// What a sleeper counts to which something is sent now and then, by a core of which this many
     /// bells of 1000 are lost.
     fn unrung(lost: u16) -> u64 {
         let chip = Chip::parse("amp", shipped("generic-amp").unwrap()).unwrap();

@@ -1,6 +1,6 @@
 //! `narrows partner`: the other process of a storm or a soak, and what starts it.
 //!
-//! It leaves when its link is lost, so it does not outlive who started it.
+//! It leaves when its link is lost, so it does not outlive the process that started it.
 
 use std::ffi::OsString;
 use std::io;
@@ -249,7 +249,7 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
         Err(Trouble::Defect(sentence)) => Err(internal(&sentence)),
         Err(Trouble::Lost(Lost::Closed)) | Ok(()) => Ok(()),
         Err(Trouble::Lost(_)) => {
-            // Who started this was killed and could not tidy up.
+            // The process that started this was killed and could not tidy up.
             callee::remove(&args.directory);
             Ok(())
         }

@@ -21,7 +21,7 @@ const PHASES: u64 = 251;
 pub struct Longest {
     /// Of a message.
     pub message: usize,
-    /// Of a call. There are so many blocks of that size that calls cannot have all: were the
+    /// Of a call. There are more blocks of that size than calls can have: were the
     /// requests of both sides in them, no function could be answered.
     pub call: usize,
 }

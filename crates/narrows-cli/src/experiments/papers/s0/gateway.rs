@@ -174,7 +174,7 @@ fn failed(why: &dyn std::fmt::Display) -> Failure {
     )
 }
 
-/// By how much the dynamic choice cuts the load of so many sessions of audio, in percent.
+/// By how much the dynamic choice cuts the load of this many sessions of audio, in percent.
 fn cut(gateway: &Gateway, audio: usize) -> Result<f64, Failure> {
     let (fixed, dynamic) = gateway.loads(audio, 0)?;
     Ok((1.0 - dynamic / fixed) * 100.0)

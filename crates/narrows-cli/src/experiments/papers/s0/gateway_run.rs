@@ -39,7 +39,7 @@ pub struct Carried {
     pub all: u64,
 }
 
-/// The chip with as much internal memory as sessions can use, and so many cores like its DSP.
+/// The chip with as much internal memory as sessions can use, and this many cores like its DSP.
 fn roomy(chip: &Chip, dsps: usize) -> Chip {
     let mut chip = chip.clone().with_free_timers();
     let core = chip.cores.last().cloned();
@@ -135,8 +135,8 @@ fn outcome(
     })
 }
 
-/// Carries sessions to so many DSPs of so much memory each, by the strategies that are best for all
-/// that there may be, or as the controller chooses.
+/// Carries sessions to this many DSPs of so much memory each, by the strategies that are best for
+/// all that there may be, or as the controller chooses.
 ///
 /// # Errors
 /// [`Kind::Internal`] if there is no plan, or the simulation gets stuck.
@@ -168,7 +168,7 @@ pub fn carry(
     Ok(Carried { load, memory, all: last.map_or(0, |row| row.memory_bytes) })
 }
 
-/// By how much the controller cuts the load of so many sessions of audio, in percent.
+/// By how much the controller cuts the load of this many sessions of audio, in percent.
 fn cut(chip: &Chip, audio: usize) -> Result<f64, Failure> {
     let load = |policy| Ok::<f64, Failure>(carry(chip, 1, 1024, [audio, 0], policy)?.load);
     Ok((1.0 - load(Policy::Auto)? / load(Policy::Static)?) * 100.0)

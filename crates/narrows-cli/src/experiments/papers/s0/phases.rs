@@ -56,7 +56,7 @@ impl Caller {
         Ok(Caller { side, flow, request: vec![0x5a; bytes], response: vec![0; bytes] })
     }
 
-    /// How long so many calls take.
+    /// How long this many calls take.
     fn calls(&mut self, count: usize) -> Outcome<Time> {
         let began = self.side.cpu.time();
         for _ in 0..count {

@@ -40,7 +40,7 @@ const OWN_LATER: Time = Time::nanos(1_896_000);
 const CODEC: Time = Time::nanos(6_014_000);
 /// By how much they take more or less: for the deviation of that row, 0.48 ms.
 const CODEC_VARIES: Time = Time::nanos(181_000);
-/// What holds up the media process, in so many of a thousand frames: for 20.40 ms between packets
+/// What holds up the media process, in this many of a thousand frames: for 20.40 ms between packets
 /// and a deviation of 0.40 ms in the second row, inputs.
 const HELD_UP: (usize, Time) = (445, Time::nanos(805_000));
 
