@@ -135,6 +135,16 @@
 //! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`,
 //!   `nothing_allocates_once_links_and_flows_are_up`)
 //!
+//! ## Over frames
+//!
+//! All this holds where frames carry a link instead of memory, with two exceptions, both at a death.
+//! Of P9: what a peer had sent and its end of the frames had not yet carried dies with it. Of P10:
+//! what the peer's stack had taken and had not yet said so comes back too.
+//! (`what_was_sent_before_an_end_in_order_arrives`,
+//! `what_a_killed_peer_did_not_take_is_handed_back_in_order`,
+//! `a_stopped_peer_keeps_nobody_waiting_and_goes_on_where_it_was`,
+//! `whatever_a_liar_sends_ends_its_link_and_no_other`)
+//!
 //! ## Trust
 //!
 //! - **P18** A peer cannot write to this node's memory.
