@@ -230,7 +230,7 @@ where
     }
 
     /// Has the connection look at a frame, as its receiver, or at the time if there is none. A frame that
-    /// finds no memory waits before the others.
+    /// finds no memory waits before the others. A connection that has ended gives all frames back.
     pub fn receive<D: Staged<Buffer = B, Frame = F>>(
         &self,
         driver: &mut D,
@@ -248,7 +248,12 @@ where
             (connection.receive(&mut way, now, make), way.frame)
         };
         drop(connection);
-        self.leave(left);
+        if matches!(arrived, Arrived::NoBuffer) {
+            self.leave(left);
+        } else if let Some(frame) = left {
+            // Nobody will ever take it: the connection has ended.
+            driver.release(frame);
+        }
         if self.again.get() {
             self.transmit(driver, now);
         }

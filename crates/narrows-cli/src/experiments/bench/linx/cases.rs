@@ -13,6 +13,7 @@ use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Setup};
 use super::placement::{self, APPLICATION};
+use super::processes::wake;
 use crate::base::failure::{Failure, Kind};
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::memory::Map;
@@ -383,6 +384,9 @@ impl Application {
             one.purpose
         };
         self.core.pool.give(&signal);
+        if self.core.short.take() {
+            wake(&self.core, &os);
+        }
         os.free(got);
         if let Some(Some(unit)) = self.core.units.get(letter.peer) {
             self.core.used(unit);

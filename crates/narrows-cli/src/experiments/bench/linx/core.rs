@@ -77,6 +77,8 @@ pub(super) struct Core {
     pub masked: Cell<bool>,
     /// Frames that the connection's receiver was not woken for.
     pub owed: Cell<u32>,
+    /// Whether a frame waits for memory for its signal.
+    pub short: Cell<bool>,
     /// When the service routine's account began, and what it has had since.
     pub account: Cell<(Time, Time)>,
     /// Whether everything is over.
@@ -136,6 +138,7 @@ impl Core {
             application: Cell::new(None),
             masked: Cell::new(false),
             owed: Cell::new(0),
+            short: Cell::new(false),
             account: Cell::default(),
             over: Cell::new(false),
             layers: RefCell::default(),

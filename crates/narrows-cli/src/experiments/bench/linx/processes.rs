@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use narrows::connection::Arrived;
 use narrows::linx::station::{self, Process, Station};
 use narrows::platform::Instant;
 use narrows::span::Span;
@@ -124,9 +125,8 @@ impl Station for Running<'_> {
                 take(core, self.cpu, unit);
             }
             let Some(taken) = unit.unit.next() else { continue };
-            any = true;
             let full = unit.unit.was_starved();
-            arrived(core, self.cpu, peer, unit, Some(taken));
+            any |= arrived(core, self.cpu, peer, unit, Some(taken));
             // A frame that found no buffer has rung already.
             if full && !core.masked.get() {
                 self.wake(Process::Interrupt);
@@ -237,8 +237,8 @@ fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> Option<bool> {
     Some(taken)
 }
 
-/// A frame goes up through connection and link.
-fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Option<Taken>) {
+/// A frame goes up through connection and link. False if it waits for memory.
+fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Option<Taken>) -> bool {
     let arrived = core.layer(cpu, "connection", Some(Span::Receive), || {
         unit.unit.receive(&mut core.way(cpu, unit), Instant(0), taken)
     });
@@ -250,5 +250,8 @@ fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Option<Taken
         // No interrupt will say when there is room for the others: the link handler looks for it.
         hand_over(core, cpu, Letter::nothing(peer));
     }
+    let waits = matches!(arrived, Arrived::NoBuffer);
+    core.short.set(core.short.get() || waits);
     core.arrived(cpu, peer, unit, arrived);
+    !waits
 }
