@@ -49,6 +49,8 @@
 pub mod chip;
 pub mod cpu;
 pub mod engine;
+mod events;
+mod kernel;
 mod part;
 pub mod rtos;
 pub mod time;

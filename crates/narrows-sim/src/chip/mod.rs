@@ -3,8 +3,11 @@
 //! [`Chip::parse`] reads a file, [`shipped`] has those that come with the program. What each key
 //! means, and when its cost is charged, is in `docs/PLATFORMS.md`.
 
+mod call;
 mod check;
 mod mistake;
+#[cfg(test)]
+mod mistake_tests;
 mod parse;
 mod read;
 mod shipped;
@@ -15,6 +18,7 @@ mod system;
 mod tests;
 mod units;
 
+pub use call::Call;
 pub use mistake::{Mistake, Problem};
 pub use shipped::{SHIPPED, shipped};
 pub use system::{CallCost, System};

@@ -1,8 +1,8 @@
 //! The operating system of a core, as a platform file describes it.
 
+use super::Call;
 use super::mistake::Mistake;
 use super::read::{Table, Value};
-use crate::rtos::Call;
 use crate::time::Cost;
 
 /// The keys of its table.

@@ -1,9 +1,9 @@
 //! How a process reaches memory over the bus, copies, and looks at words.
 
 use super::{Cpu, Run};
-use crate::engine::Stuck;
-use crate::engine::bus::{Act, BURST, Transfer, Watch};
-use crate::engine::state::{State, Vain};
+use crate::events::Stuck;
+use crate::events::bus::{Act, BURST, Transfer, Watch};
+use crate::events::state::{State, Vain};
 use crate::time::Time;
 
 /// The parts of a range that lie on one line of `line` bytes each: where, and how many bytes.

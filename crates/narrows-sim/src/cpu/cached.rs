@@ -2,8 +2,8 @@
 
 use super::Cpu;
 use super::access::{pieces, words};
-use crate::engine::bus::BURST;
-use crate::engine::state::Core;
+use crate::events::bus::BURST;
+use crate::events::state::Core;
 use crate::part::cache::{Cache, Tag};
 
 /// Which of a core's first-level caches.

@@ -4,7 +4,7 @@
 
 use super::Cpu;
 use crate::chip::Engine;
-use crate::engine::Pid;
+use crate::events::Pid;
 use crate::time::Time;
 
 /// A memory of the chip, by its place in it, and an address there.

@@ -3,7 +3,7 @@
 use super::Cpu;
 use super::chain::Chain;
 use crate::chip::{Chip, Engine};
-use crate::engine::state::{ENGINE, WokenBy};
+use crate::events::state::{ENGINE, WokenBy};
 use crate::time::{Cost, Time};
 use narrows::platform::EngineError;
 use std::collections::VecDeque;

@@ -19,10 +19,10 @@ pub use stretch::{Hands, Stretch, StretchWords};
 pub(crate) use wait::{service_bell, service_tick};
 
 use crate::chip::Chip;
-use crate::engine::Settings;
-use crate::engine::coroutine::{Body, Door};
-use crate::engine::state::State;
-use crate::rtos::{Kernel, Os};
+use crate::events::Settings;
+use crate::events::coroutine::{Body, Door};
+use crate::events::state::State;
+use crate::kernel::Kernel;
 use crate::time::Time;
 use engine::Jobs;
 use narrows::endpoint::{Limits, Node, NodeError};
@@ -220,12 +220,6 @@ impl Cpu {
     /// Computes for a while. A more urgent process or an interrupt may come between.
     pub fn compute(&self, time: Time) {
         self.act(|state, process| time > Time::ZERO && state.compute(process, time));
-    }
-
-    /// The operating system of this process's core.
-    #[must_use]
-    pub fn os(&self) -> Os {
-        Os::new(self.clone())
     }
 
     /// Keeps stamps from now on, or no longer. Reading the clock for one takes time.

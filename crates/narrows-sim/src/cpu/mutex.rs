@@ -1,7 +1,7 @@
 //! Hardware mutexes: words that one transfer looks at and takes, whatever other core wants to.
 
 use super::Cpu;
-use crate::engine::bus::Act;
+use crate::events::bus::Act;
 use crate::time::Time;
 
 impl Cpu {

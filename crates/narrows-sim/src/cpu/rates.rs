@@ -1,7 +1,7 @@
 //! What things take on each core, worked out once from the chip's facts.
 
+use crate::chip::Call;
 use crate::chip::{self, CallCost, Chip, SpanCost};
-use crate::rtos::Call;
 use crate::time::Time;
 use narrows::span::Span;
 
@@ -46,7 +46,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// Those of a copy engine, which only moves bytes.
     pub fn engine(engine: &chip::Engine) -> Rates {
-        let burst = engine.burst.clamp(4, crate::engine::bus::BURST as u32);
+        let burst = engine.burst.clamp(4, crate::events::bus::BURST as u32);
         Rates { burst, ..Rates::default() }
     }
 
@@ -65,7 +65,7 @@ impl Rates {
         });
         Rates {
             home: core.home,
-            burst: core.burst.clamp(4, crate::engine::bus::BURST as u32),
+            burst: core.burst.clamp(4, crate::events::bus::BURST as u32),
             hit: at(core.hit),
             second_hit: at(core.second_hit),
             copy_start: at(core.copy.start),
@@ -121,11 +121,11 @@ impl Route {
         Route {
             bus: memory.bus,
             cached: memory.cached,
-            burst: bus.burst.clamp(4, crate::engine::bus::BURST as u32),
+            burst: bus.burst.clamp(4, crate::events::bus::BURST as u32),
             last_word: memory.size.saturating_sub(4),
             read,
             write,
-            beats: (0..=crate::engine::bus::BURST as u32).map(beats).collect(),
+            beats: (0..=crate::events::bus::BURST as u32).map(beats).collect(),
             word: [read + beats(4), write + beats(4)],
             stream: memory
                 .stream

@@ -1,7 +1,7 @@
 //! Regions of links: which memories their parts lie in, and how the stack reaches them.
 
 use super::Cpu;
-use crate::engine::Upkeep;
+use crate::events::Upkeep;
 use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 use std::rc::Rc;
 

@@ -3,7 +3,7 @@
 
 use super::Cpu;
 use super::chain::Place;
-use crate::engine::Upkeep;
+use crate::events::Upkeep;
 use narrows::platform::{Memory, OutOfRange, OwnMemory, Words, WordsMut};
 use std::cell::RefCell;
 use std::rc::Rc;

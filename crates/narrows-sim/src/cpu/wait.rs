@@ -1,8 +1,8 @@
 //! How a process passes time, and the service routine of a core's doorbells.
 
 use super::{Bell, Cpu, RegionWords};
-use crate::engine::fault::Ring;
-use crate::engine::state::{BELL, WokenBy};
+use crate::events::fault::Ring;
+use crate::events::state::{BELL, WokenBy};
 use crate::time::Time;
 use narrows::platform::{Instant, Wait, Watch, Woken};
 

@@ -1,80 +1,16 @@
-//! The engine: a queue of events in integer time, and processes that run the stack's own code on
-//! stacks of their own.
-//!
-//! Two modes give the same end, the same store times and the same results. [`Mode::Fast`] moves the
-//! clock without leaving a process when nothing else is due, and computes the looks of a waiting
-//! loop instead of making them; [`Mode::Reference`] does neither, and is what the fast one is
-//! tested against.
-
-pub(crate) mod bus;
-pub(crate) mod coroutine;
-mod deadlock;
-mod events;
-pub(crate) mod fault;
-mod queue;
-mod report;
-mod schedule;
-mod spin;
-pub(crate) mod state;
+//! Simulations: a chip, and the processes that run on it.
 
 use crate::chip::Chip;
 use crate::cpu::{self, Cpu, Machine};
+use crate::events::coroutine::{Code, Door, Frame, NoRoom};
+use crate::events::due::Due;
+use crate::events::state::{BELL, ENGINE, INTERRUPT, LINES, Progress, TICK};
+pub use crate::events::{
+    Bells, CoreUse, Counts, Death, Faults, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap, Upkeep,
+};
 use crate::rtos::Os;
 use crate::time::Time;
-use coroutine::{Code, Door, Frame};
-pub use fault::{Bells, Death, Faults, Lies, Upkeep};
-use queue::Event;
-pub use report::{CoreUse, Counts, Outcome, Stuck};
-use state::{BELL, ENGINE, INTERRUPT, LINES, Progress, TICK};
 use std::rc::Rc;
-
-/// How events are worked off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// As few as possible.
-    #[default]
-    Fast,
-    /// Every one, and every look of a waiting loop.
-    Reference,
-}
-
-/// How a simulation is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How events are worked off.
-    pub mode: Mode,
-    /// When to stop, whatever still runs.
-    pub until: Time,
-    /// What the random numbers of a simulation come from.
-    pub seed: u64,
-    /// What goes wrong.
-    pub faults: Faults,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        let faults = Faults::default();
-        Settings { mode: Mode::Fast, until: Time::NEVER, seed: 1, faults }
-    }
-}
-
-/// A process of a simulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pid(pub(crate) usize);
-
-/// A core goes from one process to another. Service routines of interrupts run on top of whatever
-/// they interrupt and are none of this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Swap {
-    /// When it begins.
-    pub at: Time,
-    /// Which core, by its place in the chip.
-    pub core: usize,
-    /// Whose turn it was; nobody's, if the core idled.
-    pub from: Option<Pid>,
-    /// Whose turn it is; nobody's, if it idles now.
-    pub to: Option<Pid>,
-}
 
 type Hook<'a> = Box<dyn FnMut(Swap) + 'a>;
 
@@ -205,7 +141,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Has `hook` called at each context switch, whichever core's. Each then takes what the
-    /// platform says for [`Call::SwapHook`](crate::rtos::Call::SwapHook), too.
+    /// platform says for [`Call::SwapHook`](crate::chip::Call::SwapHook), too.
     pub fn on_swap(&mut self, hook: impl FnMut(Swap) + 'a) {
         self.machine.state.borrow_mut().hook();
         self.hook = Some(Box::new(hook));
@@ -240,18 +176,10 @@ impl<'a> Simulation<'a> {
         while left > 0 {
             self.swapped();
             let mut state = machine.state.borrow_mut();
-            let mut next = state.next.take();
-            if next.is_none() {
-                let Some((at, event)) = state.queue.pop() else { return Err(state.deadlock()) };
-                if !event.is_of_processes() && state.over() {
-                    return Err(state.deadlock());
-                }
-                if matches!(event, Event::Stop) {
-                    state.set_clock(at);
-                    return Ok(());
-                }
-                next = state.happens(at, event);
-            }
+            let next = match state.due()? {
+                Due::Over => return Ok(()),
+                Due::Process(next) => next,
+            };
             if let Some(stuck) = state.stuck.take() {
                 return Err(stuck);
             }
@@ -282,7 +210,7 @@ impl<'a> Simulation<'a> {
                     left -= usize::from(!state.processes[process].daemon);
                     state.end(process);
                 }
-                Err(coroutine::NoRoom) => {
+                Err(NoRoom) => {
                     return Err(Stuck::NoRoom { process: state.processes[process].name.clone() });
                 }
             }

@@ -14,56 +14,20 @@
 //!
 //! Nothing blocks in an interrupt process: what would have to wait there finds nothing.
 
-mod call;
 mod semaphore;
 mod signal;
 
-pub use call::Call;
-pub use semaphore::Semaphore;
-pub use signal::Signal;
+pub use crate::chip::Call;
+pub use crate::kernel::{Semaphore, Signal, Unknown};
 
 use crate::cpu::Cpu;
-use crate::engine::Pid;
-use crate::engine::coroutine::Door;
-use crate::engine::state::{INTERRUPT, Progress, State, WokenBy};
+use crate::events::Pid;
+use crate::events::coroutine::Door;
+use crate::events::state::{INTERRUPT, Progress, State, WokenBy};
+use crate::kernel::Kernel;
 use crate::time::Time;
-use semaphore::Counting;
-use signal::Mail;
 use std::borrow::Cow;
-use std::fmt;
 use std::rc::Rc;
-
-/// There is no such process or semaphore on this core, or it has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unknown;
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "there is no such process or semaphore on this core, or it has ended: use those of the \
-             same core, while they are there",
-        )
-    }
-}
-
-impl std::error::Error for Unknown {}
-
-/// What the kernels of a chip keep.
-#[derive(Default)]
-pub(crate) struct Kernel {
-    /// By process.
-    mail: Vec<Mail>,
-    semaphores: Vec<Counting>,
-}
-
-impl Kernel {
-    fn mail(&mut self, process: usize) -> &mut Mail {
-        if self.mail.len() <= process {
-            self.mail.resize_with(process + 1, Mail::default);
-        }
-        &mut self.mail[process]
-    }
-}
 
 /// The operating system as a process of a core sees it. Copies of it are the same process's.
 #[derive(Clone)]
@@ -71,11 +35,15 @@ pub struct Os {
     cpu: Cpu,
 }
 
-impl Os {
-    pub(crate) fn new(cpu: Cpu) -> Os {
-        Os { cpu }
+impl Cpu {
+    /// The operating system of this process's core.
+    #[must_use]
+    pub fn os(&self) -> Os {
+        Os { cpu: self.clone() }
     }
+}
 
+impl Os {
     /// The process's processor.
     #[must_use]
     pub fn cpu(&self) -> &Cpu {

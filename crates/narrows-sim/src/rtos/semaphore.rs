@@ -1,46 +1,10 @@
 //! Semaphores: the fast one that each process has, and counting ones that are made.
 
-use super::{Call, Os, Unknown};
-use crate::engine::Pid;
-use crate::engine::state::{Progress, State};
+use super::{Call, Os};
+use crate::events::Pid;
+use crate::events::state::{Progress, State};
+use crate::kernel::{Counting, Semaphore, Unknown};
 use crate::time::Time;
-use std::collections::VecDeque;
-
-/// A counting semaphore of a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Semaphore(usize);
-
-/// What a kernel keeps of one.
-pub(super) struct Counting {
-    core: usize,
-    count: u32,
-    /// Processes that wait, in the order in which they came.
-    waiting: VecDeque<usize>,
-    /// Processes that it was handed to while they waited.
-    handed: Vec<usize>,
-    killed: bool,
-}
-
-impl Counting {
-    /// Takes one for a process, or has it wait its turn.
-    fn take(&mut self, process: usize) -> Option<Result<(), Unknown>> {
-        if let Some(at) = self.handed.iter().position(|p| *p == process) {
-            self.handed.swap_remove(at);
-            return Some(Ok(()));
-        }
-        if self.killed {
-            return Some(Err(Unknown));
-        }
-        if self.count > 0 {
-            self.count -= 1;
-            return Some(Ok(()));
-        }
-        if !self.waiting.contains(&process) {
-            self.waiting.push_back(process);
-        }
-        None
-    }
-}
 
 impl Os {
     /// Sets this process's fast semaphore.
@@ -104,8 +68,7 @@ impl Os {
     pub fn create_sem(&self, count: u32) -> Semaphore {
         self.charge(Call::CreateSem);
         let mut kernel = self.cpu.machine().kernel.borrow_mut();
-        let (core, waiting, handed) = (self.cpu.core(), VecDeque::new(), Vec::new());
-        kernel.semaphores.push(Counting { core, count, waiting, handed, killed: false });
+        kernel.semaphores.push(Counting::new(self.cpu.core(), count));
         Semaphore(kernel.semaphores.len() - 1)
     }
 

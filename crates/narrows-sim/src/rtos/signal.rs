@@ -1,53 +1,11 @@
 //! Signals: messages with a number that go from process to process of a core. Each process has one
 //! queue of them, and takes those whose numbers it asks for.
 
-use super::{Call, Kernel, Os, Unknown};
-use crate::engine::Pid;
+use super::{Call, Os};
+use crate::events::Pid;
+use crate::events::state::State;
+use crate::kernel::{Signal, Unknown, wants};
 use crate::time::Time;
-use std::collections::VecDeque;
-
-/// A signal in its buffer. The process that has it may read it, send it on, or free it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Signal {
-    /// What it is about.
-    pub number: u32,
-    /// What it carries.
-    pub bytes: Vec<u8>,
-    sender: Pid,
-}
-
-impl Signal {
-    /// The process that sent it; the one that made it, if nobody sent it.
-    #[must_use]
-    pub fn sender(&self) -> Pid {
-        self.sender
-    }
-}
-
-/// What a process has been sent, and what it waits for.
-#[derive(Default)]
-pub(super) struct Mail {
-    signals: VecDeque<Signal>,
-    /// The numbers it waits for, if it waits; with none, any.
-    wanted: Option<Vec<u32>>,
-    /// The fast semaphore.
-    pub fast: u32,
-    /// How much of it the process waits for.
-    pub needed: u32,
-}
-
-fn wants(wanted: &[u32], number: u32) -> bool {
-    wanted.is_empty() || wanted.contains(&number)
-}
-
-impl Kernel {
-    fn take_signal(&mut self, process: usize, wanted: &[u32]) -> Option<Signal> {
-        let mail = self.mail(process);
-        let found = mail.signals.iter().position(|signal| wants(wanted, signal.number));
-        mail.wanted = found.is_none().then(|| wanted.to_vec());
-        mail.signals.remove(found?)
-    }
-}
 
 impl Os {
     /// Reserves the buffer of a signal.
@@ -82,7 +40,7 @@ impl Os {
             mail.signals.push_back(signal);
             Os::ready(state, process, wanted);
         });
-        self.cpu.act(crate::engine::state::State::give_way);
+        self.cpu.act(State::give_way);
         sent
     }
 

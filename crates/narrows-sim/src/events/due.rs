@@ -2,12 +2,39 @@
 
 use super::queue::{Event, Rank};
 use super::state::{BELL, INTERRUPT, Progress, State, TICK, WokenBy};
-use super::{CoreUse, Mode};
+use super::{CoreUse, Mode, Stuck};
 use crate::time::Time;
 
+/// What the next event brings.
+pub(crate) enum Due {
+    /// The process that runs next, if the event has one run.
+    Process(Option<usize>),
+    /// The time is up.
+    Over,
+}
+
 impl State {
+    /// Works off the next event, unless a process is to run before it.
+    ///
+    /// # Errors
+    /// Nothing can happen any more.
+    pub(crate) fn due(&mut self) -> Result<Due, Stuck> {
+        if let Some(next) = self.next.take() {
+            return Ok(Due::Process(Some(next)));
+        }
+        let Some((at, event)) = self.queue.pop() else { return Err(self.deadlock()) };
+        if !event.is_of_processes() && self.over() {
+            return Err(self.deadlock());
+        }
+        if matches!(event, Event::Stop) {
+            self.set_clock(at);
+            return Ok(Due::Over);
+        }
+        Ok(Due::Process(self.happens(at, event)))
+    }
+
     /// Everybody can run, until `until` at the latest. How many have to end.
-    pub(super) fn start(&mut self, until: Time) -> usize {
+    pub(crate) fn start(&mut self, until: Time) -> usize {
         if until != Time::NEVER {
             self.queue.push(until, Rank::Interrupt, Event::Stop);
         }
@@ -51,7 +78,7 @@ impl State {
     }
 
     /// Something happens. The process that goes on, if one does.
-    pub(super) fn happens(&mut self, at: Time, event: Event) -> Option<usize> {
+    fn happens(&mut self, at: Time, event: Event) -> Option<usize> {
         self.counts.events += 1;
         self.set_clock(at);
         self.tick();
@@ -102,7 +129,7 @@ impl State {
         None
     }
 
-    pub(super) fn end(&mut self, process: usize) {
+    pub(crate) fn end(&mut self, process: usize) {
         let core = self.processes[process].core;
         self.sleep(process, WokenBy::default(), "nothing");
         self.end_wait(process);

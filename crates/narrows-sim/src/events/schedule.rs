@@ -258,7 +258,7 @@ impl State {
     }
 
     /// Keeps context switches for a hook, whose own time they take from now on.
-    pub(super) fn hook(&mut self) {
+    pub(crate) fn hook(&mut self) {
         self.swaps.get_or_insert_default();
     }
 

@@ -4,9 +4,9 @@ use super::bus::{Bus, Transfer};
 use super::fault::Plan;
 use super::queue::Queue;
 use super::{CoreUse, Counts, Mode, Settings, Stuck, Swap};
+use crate::chip::Call;
 use crate::chip::Chip;
 use crate::part::cache::Cache;
-use crate::rtos::Call;
 use crate::time::Time;
 use std::borrow::Cow;
 
@@ -169,11 +169,11 @@ pub(crate) struct State {
     /// Wakings so far.
     pub(super) readied: u64,
     /// The process that ran last.
-    pub(super) ran: Option<usize>,
+    pub(crate) ran: Option<usize>,
     /// What goes wrong.
     pub(crate) plan: Plan,
     /// Context switches that the hook has not been told of, if there is one.
-    pub(super) swaps: Option<Vec<Swap>>,
+    pub(crate) swaps: Option<Vec<Swap>>,
 }
 
 /// So often may things happen at one moment before it is said that time stands still.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// What a process's code runs on. Untouched pages cost nothing, and the one below is nobody's.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Bytes.
     pub stack: usize,
     /// Whether what is on it is dropped if it does not end by itself.
@@ -61,10 +61,10 @@ impl Drop for Closing<'_> {
 pub(crate) type Body<'a> = Box<dyn FnOnce() + 'a>;
 
 /// There is no memory for a stack.
-pub(super) struct NoRoom;
+pub(crate) struct NoRoom;
 
 /// The code of a process.
-pub(super) enum Code<'a> {
+pub(crate) enum Code<'a> {
     /// It has not been resumed yet, and has no stack.
     New(Door, Body<'a>, Frame),
     /// Somewhere in the middle.
@@ -73,7 +73,7 @@ pub(super) enum Code<'a> {
     Over,
 }
 
-pub(super) struct Begun<'a> {
+pub(crate) struct Begun<'a> {
     coroutine: ManuallyDrop<Coroutine<(), (), (), DefaultStack>>,
     unwinds: bool,
     door: Door,
