@@ -105,7 +105,7 @@ impl Drop for Engine {
         let Some(thread) = self.thread.take() else { return };
         // It may have looked just before: it is woken until it has seen it.
         while !thread.is_finished() {
-            let _ = futex::wake(self.posted.range.word(POSTED), futex::Flags::empty(), 1);
+            let _ = futex::wake(self.posted.0.word(POSTED), futex::Flags::empty(), 1);
             std::thread::yield_now();
         }
         let _ = thread.join();
@@ -137,7 +137,7 @@ impl Works {
                     std::hint::spin_loop();
                 } else {
                     // However it ends, everything is looked at again.
-                    let word = self.chain.range.word(POSTED);
+                    let word = self.chain.0.word(POSTED);
                     let _ = futex::wait(word, futex::Flags::empty(), done, None);
                 }
                 continue;

@@ -267,7 +267,7 @@ impl Memory for PeerRegion {
         self.0.len
     }
     fn words(&self, offset: u32, count: u32) -> Result<PeerWords, OutOfRange> {
-        Range::new(&self.0, offset, count).map(PeerWords::new)
+        Range::new(&self.0, offset, count).map(PeerWords)
     }
     // Not beside the short way's other code: that would take more registers, and save and restore
     // them.

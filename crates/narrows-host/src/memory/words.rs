@@ -15,6 +15,8 @@ use crate::memory::sync::{self, Ordering, Word, fence};
 pub(crate) struct Range {
     first: NonNull<Word>,
     mask: u32,
+    /// The mask of the words that slots begin at.
+    slots: u32,
     _mapping: Arc<Mapping>,
 }
 
@@ -33,7 +35,9 @@ impl Range {
             return Err(OutOfRange);
         }
         let first = mapping.range(offset, bytes.max(SLOT * 4))?.cast();
-        Ok(Range { first, mask: count - 1, _mapping: Arc::clone(mapping) })
+        let mask = count - 1;
+        let slots = mask & !(SLOT as u32 - 1);
+        Ok(Range { first, mask, slots, _mapping: Arc::clone(mapping) })
     }
 
     #[inline(always)]
@@ -63,54 +67,28 @@ impl Range {
 }
 
 /// Words of a peer's region.
-pub struct PeerWords {
-    pub(crate) range: Range,
-    /// The slot that a reader turned to, one of the range: where that is was found when it did.
-    next: NonNull<[Word; SLOT]>,
-}
-
-// SAFETY: as for `Range`, which keeps the memory mapped.
-unsafe impl Send for PeerWords {}
-
-impl PeerWords {
-    pub(crate) fn new(range: Range) -> PeerWords {
-        let next = NonNull::from(range.slot(0));
-        PeerWords { range, next }
-    }
-
-    /// The words of the next slot.
-    #[inline(always)]
-    fn next(&self) -> &[Word; SLOT] {
-        // SAFETY: a slot of `range`, which keeps it mapped.
-        unsafe { self.next.as_ref() }
-    }
-}
+pub struct PeerWords(pub(crate) Range);
 
 /// Words of a slot of this platform's line.
 const SLOT: usize = 16;
 
 impl Range {
-    /// The first word of a slot.
+    /// The words of the slot that begins at a word.
     #[inline(always)]
-    fn slot_start(&self, slot: u32) -> u32 {
-        slot.wrapping_mul(SLOT as u32) & self.mask
-    }
-
-    /// The words of a slot.
-    #[inline(always)]
-    fn slot(&self, slot: u32) -> &[Word; SLOT] {
-        let start = self.slot_start(slot);
+    fn slot(&self, at: u32) -> &[Word; SLOT] {
+        let start = at & self.slots;
         // SAFETY: a multiple of 16 that is below the number of words, a power of two. If that is at
         // least 16, the slot ends inside the range; if not, it starts where the range does, and
         // `new` has seen to it that a slot is inside the mapping from there.
         unsafe { self.first.add(start as usize).cast().as_ref() }
     }
 
-    /// The words of the slots that are fetched together with one. None if the range has fewer.
+    /// The words of the slots that are fetched together with the one that begins at a word. None if
+    /// the range has fewer.
     #[inline(always)]
-    fn slots(&self, slot: u32) -> Option<&[[Word; SLOT]; sync::TOGETHER]> {
+    fn together(&self, at: u32) -> Option<&[[Word; SLOT]; sync::TOGETHER]> {
         let words = (sync::TOGETHER * SLOT) as u32;
-        let start = self.slot_start(slot) & !(words - 1);
+        let start = at & self.mask & !(words - 1);
         // SAFETY: a multiple of `words` that is below the number of words, which is one too.
         (self.mask >= words - 1).then(|| unsafe { self.first.add(start as usize).cast().as_ref() })
     }
@@ -127,28 +105,22 @@ fn payload_of(slot: &[Word; SLOT]) -> NonNull<Word> {
 impl Words for PeerWords {
     #[inline(always)]
     fn load(&self, index: u32) -> u32 {
-        self.range.word(index).load(Ordering::Relaxed)
+        self.0.word(index).load(Ordering::Relaxed)
     }
     #[inline(always)]
     fn load_acquire(&self, index: u32) -> u32 {
         // Only a relaxed load is sure to work on read-only memory; the fence makes it an acquire.
-        let value = self.range.word(index).load(Ordering::Relaxed);
+        let value = self.0.word(index).load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         value
     }
     #[inline(always)]
     fn read_bytes(&self, index: u32, to: &mut [u8]) {
-        self.range.read_bytes(index, to);
+        self.0.read_bytes(index, to);
     }
     #[inline(always)]
-    fn sequence(&self, _slot: u32, _line: u32) -> u32 {
-        let value = self.next()[0].load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        value
-    }
-    #[inline(always)]
-    fn load_slot(&self, _slot: u32, _line: u32, sequence: u32) -> Option<[u32; 3]> {
-        let words = self.next();
+    fn load_slot(&self, at: u32, sequence: u32) -> Option<[u32; 3]> {
+        let words = self.0.slot(at);
         let load = |word: &Word| word.load(Ordering::Relaxed);
         if load(&words[0]) != sequence {
             return None;
@@ -159,12 +131,11 @@ impl Words for PeerWords {
     #[inline(always)]
     fn slot_of(
         &self,
-        _slot: u32,
-        _line: u32,
+        at: u32,
         sequence: u32,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], [u8; 8])> {
-        let words = self.next();
+        let words = self.0.slot(at);
         if words[0].load(Ordering::Relaxed) != sequence {
             return None;
         }
@@ -178,19 +149,15 @@ impl Words for PeerWords {
         Some(([word, words[3].load(Ordering::Relaxed)], first))
     }
     #[inline(always)]
-    fn turn_to(&mut self, slot: u32, _line: u32) {
-        self.next = NonNull::from(self.range.slot(slot));
-    }
-    #[inline(always)]
-    fn read_slot(&self, _slot: u32, _line: u32, to: &mut [u8]) {
+    fn read_slot(&self, at: u32, to: &mut [u8]) {
         let len = to.len().min(IN_SLOT);
         // SAFETY: no more than the payload of a slot.
-        unsafe { sync::read(payload_of(self.next()), &mut to[..len]) };
+        unsafe { sync::read(payload_of(self.0.slot(at)), &mut to[..len]) };
     }
     const READ_AHEAD: u32 = sync::READ_AHEAD;
     #[inline(always)]
-    fn prefetch_to_read(&self, slot: u32, _line: u32) {
-        sync::prefetch_to_read(NonNull::from(self.range.slot(slot)).cast());
+    fn prefetch_to_read(&self, at: u32) {
+        sync::prefetch_to_read(NonNull::from(self.0.slot(at)).cast());
     }
 }
 
@@ -231,25 +198,25 @@ impl WordsMut for OwnWords {
         }
     }
     #[inline(always)]
-    fn write_slot(&self, slot: u32, _line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
+    fn write_slot(&self, at: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
         let len = payload.len().min(IN_SLOT);
         // SAFETY: no more than the payload of a slot, and the own mapping is writable.
-        unsafe { sync::write_slot(&payload[..len], payload_of(self.0.slot(slot))) };
-        let slot = self.0.slot(slot);
+        unsafe { sync::write_slot(&payload[..len], payload_of(self.0.slot(at))) };
+        let slot = self.0.slot(at);
         slot[1].store(words[0], Ordering::Relaxed);
         slot[2].store(words[1], Ordering::Relaxed);
         slot[3].store(words[2], Ordering::Relaxed);
-        // Release: pairs with the acquire of `PeerWords` in `sequence`, `load_slot` and `slot_of`.
+        // Release: pairs with the acquire of `PeerWords` in `load_acquire`, `load_slot` and `slot_of`.
         slot[0].store(sequence, Ordering::Release);
     }
     #[inline(always)]
-    fn prefetch(&self, slot: u32, _line: u32) {
-        sync::prefetch_to_write(self.0.first, self.0.slot_start(slot));
+    fn prefetch(&self, at: u32) {
+        sync::prefetch_to_write(self.0.first, at & self.0.slots);
     }
     const TOGETHER: u32 = if sync::TOUCHES { sync::TOGETHER as u32 } else { 0 };
     #[inline(always)]
-    fn fetch_to_write(&self, slot: u32, _line: u32) {
-        if let Some(slots) = self.0.slots(slot) {
+    fn fetch_to_write(&self, at: u32, _line: u32) {
+        if let Some(slots) = self.0.together(at) {
             sync::touch(slots);
         }
     }

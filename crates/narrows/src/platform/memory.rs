@@ -16,17 +16,11 @@ pub trait Words {
     fn load_acquire(&self, index: u32) -> u32;
     /// Copies bytes that start at word `index`; what does not fit before the range's end is left.
     fn read_bytes(&self, index: u32, to: &mut [u8]);
-    /// Loads the sequence number of a slot; what its writer stored before it is visible afterwards.
+    /// Loads the words behind the sequence number of the slot that begins at word `at`, if that
+    /// number is `sequence`. The words of a slot do not wrap round.
     #[inline]
-    fn sequence(&self, slot: u32, line: u32) -> u32 {
-        self.load_acquire(slot.wrapping_mul(line))
-    }
-    /// Loads the words behind the sequence number of slot `slot`, where slots of `line` words fill
-    /// the range, if that number is `sequence`; the slot's wraps round.
-    #[inline]
-    fn load_slot(&self, slot: u32, line: u32, sequence: u32) -> Option<[u32; 3]> {
-        let at = slot.wrapping_mul(line);
-        let there = self.sequence(slot, line) == sequence;
+    fn load_slot(&self, at: u32, sequence: u32) -> Option<[u32; 3]> {
+        let there = self.load_acquire(at) == sequence;
         there.then(|| [1, 2, 3].map(|i| self.load(at.wrapping_add(i))))
     }
     /// The first and the last of the words behind the sequence number of a slot, and the first
@@ -34,32 +28,26 @@ pub trait Words {
     #[inline]
     fn slot_of(
         &self,
-        slot: u32,
-        line: u32,
+        at: u32,
         sequence: u32,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], [u8; 8])> {
-        let [first, _, last] = self.load_slot(slot, line, sequence)?;
+        let [first, _, last] = self.load_slot(at, sequence)?;
         let mut bytes = [0; 8];
-        wanted(first).then(|| self.read_slot(slot, line, &mut bytes))?;
+        wanted(first).then(|| self.read_slot(at, &mut bytes))?;
         Some(([first, last], bytes))
     }
-    /// Notes which slot is the next, so that where it is need not be found for each look. From then
-    /// on [`Words::sequence`], [`Words::load_slot`], [`Words::slot_of`] and [`Words::read_slot`]
-    /// are asked for that slot alone.
-    #[inline(always)]
-    fn turn_to(&mut self, _slot: u32, _line: u32) {}
     /// Copies the payload in a slot.
     #[inline]
-    fn read_slot(&self, slot: u32, line: u32, to: &mut [u8]) {
-        self.read_bytes(slot.wrapping_mul(line).wrapping_add(4), to);
+    fn read_slot(&self, at: u32, to: &mut [u8]) {
+        self.read_bytes(at.wrapping_add(4), to);
     }
     /// Slots ahead of the one it reads that a reader asks for where messages have gathered; 0 where
     /// [`Words::prefetch_to_read`] does nothing.
     const READ_AHEAD: u32 = 0;
     /// Hints that a slot will be read soon.
     #[inline(always)]
-    fn prefetch_to_read(&self, _slot: u32, _line: u32) {}
+    fn prefetch_to_read(&self, _at: u32) {}
 }
 
 /// Words of this node's own memory: the only ones it may store to.
@@ -70,10 +58,10 @@ pub trait WordsMut: Words {
     fn store_release(&self, index: u32, value: u32);
     /// Copies bytes to where word `index` starts; what does not fit before the range's end is left.
     fn write_bytes(&self, index: u32, from: &[u8]);
-    /// Stores a slot: payload and words first, and behind them, released, its sequence number.
+    /// Stores the slot that begins at word `at`: payload and words first, and behind them,
+    /// released, its sequence number.
     #[inline]
-    fn write_slot(&self, slot: u32, line: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
-        let at = slot.wrapping_mul(line);
+    fn write_slot(&self, at: u32, sequence: u32, words: [u32; 3], payload: &[u8]) {
         if !payload.is_empty() {
             self.write_bytes(at.wrapping_add(4), payload);
         }
@@ -83,18 +71,18 @@ pub trait WordsMut: Words {
         self.store_release(at, sequence);
     }
     /// Hints that a slot will be stored to soon.
-    fn prefetch(&self, _slot: u32, _line: u32) {}
+    fn prefetch(&self, _at: u32) {}
     /// Slots whose lines a writer fetches together before it fills them, a power of two; 0 where
     /// that is of no use. The lines that a reader has looked at since come at the first store
     /// alone, and one by one each would hold up the fence behind its message.
     const TOGETHER: u32 = 0;
-    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots from `slot` on, a multiple
-    /// of that: their lines come at the same time. All of them are free, so nobody reads what it
-    /// is.
+    /// Stores something to the last word of [`WordsMut::TOGETHER`] slots of `line` words, the first
+    /// of which begins at word `at`, a multiple of that: their lines come at the same time. All of
+    /// them are free, so nobody reads what it is.
     #[inline(always)]
-    fn fetch_to_write(&self, slot: u32, line: u32) {
-        for ahead in 1..=Self::TOGETHER {
-            self.store(slot.wrapping_add(ahead).wrapping_mul(line).wrapping_sub(1), 0);
+    fn fetch_to_write(&self, at: u32, line: u32) {
+        for slots in 1..=Self::TOGETHER {
+            self.store(at.wrapping_add(slots.wrapping_mul(line)).wrapping_sub(1), 0);
         }
     }
 }

@@ -24,7 +24,7 @@ std::thread_local! {
     static ASKED: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// The slot that this thread has asked for since the last time, if any.
+/// The word at which the slot begins that this thread has asked for since the last time, if any.
 #[allow(dead_code, reason = "the unit tests alone have a use for it")]
 pub fn asked() -> Option<u32> {
     ASKED.take()
@@ -55,8 +55,6 @@ pub struct HeapWords {
     bytes: Rc<[Cell<u8>]>,
     base: usize,
     count: u32,
-    /// The slot that a reader turned to.
-    next: Option<u32>,
 }
 
 impl Heap {
@@ -104,16 +102,9 @@ impl Words for HeapWords {
         look();
         to.iter_mut().zip(self.rest(index)).for_each(|(to, from)| *to = from.get());
     }
-    fn sequence(&self, slot: u32, line: u32) -> u32 {
-        assert!(self.next.is_none_or(|next| next == slot), "another slot than the one turned to");
-        self.load_acquire(slot.wrapping_mul(line))
-    }
-    fn turn_to(&mut self, slot: u32, _line: u32) {
-        self.next = Some(slot);
-    }
     const READ_AHEAD: u32 = 4;
-    fn prefetch_to_read(&self, slot: u32, _line: u32) {
-        ASKED.set(Some(slot));
+    fn prefetch_to_read(&self, at: u32) {
+        ASKED.set(Some(at));
     }
 }
 
@@ -140,7 +131,7 @@ impl Memory for Heap {
             return Err(OutOfRange);
         }
         self.range(offset, count as usize * 4)?;
-        Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count, next: None })
+        Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count })
     }
     unsafe fn slice(&self, offset: u32, len: u32) -> Option<&[u8]> {
         let cells = self.range(offset, len as usize).ok()?;

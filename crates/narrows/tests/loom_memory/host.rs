@@ -140,7 +140,7 @@ impl Memory for Peer {
         self.0.0.len() as u32 * 4
     }
     fn words(&self, offset: u32, count: u32) -> Result<PeerWords, OutOfRange> {
-        Range::new(&self.0, offset, count).map(PeerWords::new)
+        Range::new(&self.0, offset, count).map(PeerWords)
     }
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
         let first = self.0.range(offset, to.len())?.cast();

@@ -95,7 +95,7 @@ impl<O: OwnMemory> Lane<O> {
     /// The words of the entry that is sent next, if it has been published.
     fn waiting(&self, line: u32) -> Option<[u32; 3]> {
         // Acquire: pairs with the release in `Producer::write`.
-        self.slots.load_slot(self.next.wrapping_sub(1), line, self.next)
+        self.slots.load_slot(self.next.wrapping_sub(1).wrapping_mul(line), self.next)
     }
 
     /// What the own node gave credit for and what it took.

@@ -61,8 +61,8 @@ impl<O: OwnMemory, L: DerefMut<Target = [Lane<O>]>> Replica<O, L> {
                 }
                 None => {
                     long += (entry.len as usize).min(IN_SLOT);
-                    let place = lane.next.wrapping_sub(1);
-                    lane.slots.read_slot(place, line, &mut header[16..long]);
+                    let at = lane.next.wrapping_sub(1).wrapping_mul(line);
+                    lane.slots.read_slot(at, &mut header[16..long]);
                 }
             }
             if !self.say(frames, now, &mut header[..long], None)? {

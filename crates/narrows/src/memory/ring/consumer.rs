@@ -43,6 +43,8 @@ pub struct Consumer<O: OwnMemory, Q: Memory> {
     start: u32,
     /// The number of the next message, which its slot has when it is there.
     next: u32,
+    /// The word that its slot begins at.
+    at: u32,
     credited: u32,
     /// The last message taken at which credit is held back no longer.
     due: u32,
@@ -86,8 +88,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     ) -> Result<Self, OutOfRange> {
         let (start, count) = (theirs.start(ring), theirs.slots_of(ring));
         let line = theirs.line() / 4;
-        let mut slots = theirs.slots_in(peer, ring)?;
-        slots.turn_to(start, line);
+        let slots = theirs.slots_in(peer, ring)?;
         Ok(Consumer {
             slots,
             want: theirs.want_in(peer)?,
@@ -99,6 +100,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
             count,
             start,
             next: start.wrapping_add(1),
+            at: start.wrapping_mul(line),
             credited: start,
             due: start.wrapping_add(batch(count)),
             last: 0,
@@ -111,7 +113,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     pub fn ready(&self) -> bool {
         // Acquire: pairs with the release in `Producer::publish`. What the number announces is
         // there.
-        self.slots.sequence(self.before(), self.line) == self.next
+        self.slots.load_acquire(self.at) == self.next
     }
 
     /// Messages that are there. It looks at the slot of each.
@@ -171,7 +173,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     /// Copies the payload that travels in the slot of the next message, which is there.
     #[inline(always)]
     pub fn payload(&self, to: &mut [u8]) {
-        self.slots.read_slot(self.before(), self.line, to);
+        self.slots.read_slot(self.at, to);
     }
 
     /// Takes the message of [`Consumer::head`]; its slot's copy is no longer needed.
@@ -186,7 +188,8 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     pub(in crate::memory) fn take(&mut self, number: u32, first: u32) {
         self.last = first;
         if self.ahead != 0 {
-            self.slots.prefetch_to_read(number.wrapping_add(self.ahead), self.line);
+            let slot = number.wrapping_add(self.ahead);
+            self.slots.prefetch_to_read(slot.wrapping_mul(self.line));
         }
         self.pass(number);
     }
@@ -197,7 +200,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     #[inline(always)]
     pub(in crate::memory) fn pass(&mut self, number: u32) {
         self.next = number.wrapping_add(1);
-        self.slots.turn_to(number, self.line);
+        self.at = number.wrapping_mul(self.line);
         // Release: pairs with the acquire in `Shared::first_untaken`. What was taken was copied.
         self.taken.store_release(0, number.wrapping_sub(self.start));
     }
@@ -214,7 +217,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
     #[inline(always)]
     pub(in crate::memory) fn words(&self) -> Option<[u32; 3]> {
         // Acquire: as in `Consumer::ready`.
-        self.slots.load_slot(self.before(), self.line, self.next)
+        self.slots.load_slot(self.at, self.next)
     }
 
     /// First and last word and the first bytes of the next message, if it is there and the first
@@ -224,7 +227,7 @@ impl<O: OwnMemory, Q: Memory> Consumer<O, Q> {
         &self,
         wanted: impl FnOnce(u32) -> bool,
     ) -> Option<([u32; 2], u64)> {
-        let (words, first) = self.slots.slot_of(self.before(), self.line, self.next, wanted)?;
+        let (words, first) = self.slots.slot_of(self.at, self.next, wanted)?;
         Some((words, u64::from_le_bytes(first)))
     }
 

@@ -145,6 +145,12 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         self.last = priority;
     }
 
+    /// The word that a slot begins at.
+    #[inline(always)]
+    fn at(&self, slot: u32) -> u32 {
+        slot.wrapping_mul(self.line)
+    }
+
     /// The slot that is written next; the head is behind it.
     #[inline(always)]
     fn claim(&mut self) -> u32 {
@@ -157,7 +163,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     fn write(&mut self, slot: u32, words: [u32; 3], payload: &[u8]) {
         // Release: pairs with the acquire in `Consumer::ready`. Descriptor, payload in the slot and
         // payload in a block come before the number that says they are there.
-        self.slots.write_slot(slot, self.line, slot.wrapping_add(1), words, payload);
+        self.slots.write_slot(self.at(slot), slot.wrapping_add(1), words, payload);
     }
 
     /// Slots whose lines are fetched together, or 0.
@@ -176,7 +182,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
         if self.fetches() {
             core::hint::cold_path();
             if self.count - self.head.wrapping_sub(self.freed) >= Self::TOGETHER {
-                self.slots.fetch_to_write(self.head, self.line);
+                self.slots.fetch_to_write(self.at(self.head), self.line);
             }
         }
     }
@@ -184,7 +190,7 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// The next slot is going to be written: its line comes meanwhile.
     #[inline(always)]
     pub fn about_to_publish(&self) {
-        self.slots.prefetch(self.head, self.line);
+        self.slots.prefetch(self.at(self.head));
     }
 
     /// Whether the receiver has said when it wants to be rung: if not, it need not be. Where
@@ -234,9 +240,9 @@ impl<O: OwnMemory, Q: Memory> Producer<O, Q> {
     /// Reads message number `index` (from 0) of this ring back, if its slot still holds it.
     pub fn recall(&self, index: u32, payload: &mut [u8]) -> Option<Descriptor> {
         let position = self.start.wrapping_add(index);
-        let words = self.slots.load_slot(position, self.line, position.wrapping_add(1))?;
+        let words = self.slots.load_slot(self.at(position), position.wrapping_add(1))?;
         let descriptor = Descriptor::unpack(words).ok()?;
-        self.slots.read_slot(position, self.line, payload);
+        self.slots.read_slot(self.at(position), payload);
         Some(descriptor)
     }
 }
