@@ -12,8 +12,9 @@ use narrows::platform::{Platform, Wait};
 use narrows_host::{Bell, Host};
 use parking_lot::{Condvar, Mutex};
 
+use super::around::Letter;
 use super::processes::{Running, Shared, State};
-use super::station::{Attempt, Letter, Setup, Station};
+use super::station::{Attempt, Setup, Station};
 use crate::formats::linx::{Counter, Stack};
 
 /// Signals that the application may have handed to the link handler.
@@ -31,35 +32,40 @@ impl Desk {
     /// # Errors
     /// There is no room for threads.
     pub fn new(host: Host, setup: Setup) -> std::io::Result<Desk> {
-        let station = Station::new(setup);
+        let station = Station::new(setup, &host).ok_or(std::io::ErrorKind::OutOfMemory)?;
         Ok(match setup.stack {
             Stack::Flat => Desk::Flat(Box::new((host, station))),
             Stack::Layered => Desk::Layered(Layered::start(host, station, setup.counter)?),
         })
     }
 
-    /// Looks for a node: its number.
-    pub fn find(&mut self, name: &Name, within: Duration) -> Option<usize> {
-        if let Desk::Flat(flat) = self {
-            flat.0.hunt(name).ok()?;
+    /// Looks for the application of a node: its address.
+    pub fn find(&mut self, name: &Name, within: Duration) -> Option<u32> {
+        match self {
+            Desk::Flat(flat) => {
+                flat.0.hunt(name).ok()?;
+                flat.1.hunt(name)?;
+            }
+            Desk::Layered(layered) => {
+                let mut state = layered.shared.state.lock();
+                state.hunts.push_back(*name);
+                state.station.hunt(name)?;
+                layered.shared.bell.ring();
+            }
         }
-        if let Desk::Layered(layered) = self {
-            layered.shared.state.lock().hunts.push_back(*name);
-            layered.shared.bell.ring();
-        }
-        self.until(within, |station| station.find(name))
+        self.until(within, Station::found)
     }
 
     /// A signal to be filled, with what is written where.
     pub fn make(
         &mut self,
-        peer: usize,
-        (len, id): (usize, u32),
+        to: u32,
+        len: usize,
         parts: &[(usize, &[u8])],
         within: Duration,
     ) -> Option<Letter> {
         self.until(within, |station| {
-            let letter = station.make(peer, len, id)?;
+            let letter = station.make(to, len)?;
             for (at, bytes) in parts {
                 station.write(&letter, *at, bytes)?;
             }
@@ -99,7 +105,7 @@ impl Desk {
 
     /// Receives the next signal.
     pub fn receive(&mut self, within: Duration) -> Option<Letter> {
-        self.until(within, |station| station.inbox.pop_front())
+        self.until(within, Station::receive)
     }
 
     /// Reads bytes of a signal.
@@ -117,9 +123,9 @@ impl Desk {
             Desk::Layered(layered) => {
                 let mut state = layered.shared.state.lock();
                 state.station.used(letter);
-                let stalled = state.station.stalled();
+                let left = state.station.leaves_work();
                 drop(state);
-                if stalled {
+                if left {
                     layered.shared.bell.ring();
                 }
             }

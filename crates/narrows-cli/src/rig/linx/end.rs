@@ -6,8 +6,9 @@ use narrows::link::Name;
 use narrows_host::area::Shape;
 use narrows_host::linx::{Endpoint, Options, Select, Signal, Spid, Stack as Placed};
 
+use super::around::Letter;
 use super::desk::{self, Desk};
-use super::station::{Letter, Setup};
+use super::station::Setup;
 use crate::formats::linx::{Counter, Stack};
 use crate::rig::service::linx::How;
 
@@ -95,18 +96,13 @@ impl End {
             }
             End::Driven(desk) => {
                 let name: Name = name.parse().ok()?;
-                u32::try_from(desk.find(&name, PATIENCE)?).ok()
+                desk.find(&name, PATIENCE)
             }
         }
     }
 
     /// A signal of so many bytes for somebody, with what is written where.
-    pub fn make(
-        &mut self,
-        to: u32,
-        (len, id): (usize, u32),
-        parts: &[(usize, &[u8])],
-    ) -> Option<Post> {
+    pub fn make(&mut self, to: u32, len: usize, parts: &[(usize, &[u8])]) -> Option<Post> {
         match self {
             End::Linx(_) => {
                 let mut signal = Signal::new(len, 0)?;
@@ -115,9 +111,7 @@ impl End {
                 }
                 Some(Post::Linx(signal))
             }
-            End::Driven(desk) => {
-                desk.make(to as usize, (len, id), parts, PATIENCE).map(Post::Driven)
-            }
+            End::Driven(desk) => desk.make(to, len, parts, PATIENCE).map(Post::Driven),
         }
     }
 
@@ -144,7 +138,7 @@ impl End {
     pub fn sender(&self, post: &Post) -> u32 {
         match post {
             Post::Linx(signal) => signal.sender().0,
-            Post::Driven(letter) => letter.peer as u32,
+            Post::Driven(letter) => letter.spid,
         }
     }
 

@@ -9,7 +9,8 @@ use narrows::platform::{Platform, Wait};
 use narrows_host::{Bell, Host};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::station::{Attempt, Letter, Station};
+use super::around::Letter;
+use super::station::{Attempt, Station};
 
 /// Frames that the receiver is woken for, at once.
 const COALESCED: usize = 4;
@@ -74,7 +75,7 @@ impl station::Station for Running<'_> {
             }
             Process::Receiver => {
                 shared.changed.notify_all();
-                if state.station.stalled() {
+                if state.station.leaves_work() {
                     shared.bell.ring();
                 }
                 &shared.incoming
@@ -146,14 +147,15 @@ impl station::Station for Running<'_> {
     }
 
     fn send(&mut self, letter: Letter) -> Result<(), Letter> {
-        let peer = letter.peer;
+        let link = letter.link();
         match self.state.station.send(letter) {
             Attempt::Full(back) => return Err(back),
             Attempt::Sent | Attempt::Failed => {}
         }
         self.wake(Process::Application);
         // Where no acknowledgement rings, the driver is looked at until it has room.
-        while !self.state.over && !self.state.station.transmit(peer) {
+        let sent = |state: &mut State| link.is_none_or(|link| state.station.transmit(link));
+        while !self.state.over && !sent(&mut self.state) {
             MutexGuard::unlocked_fair(&mut self.state, std::thread::yield_now);
         }
         Ok(())

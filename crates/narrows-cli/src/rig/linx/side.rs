@@ -112,7 +112,7 @@ pub fn make(own: &mut End, to: u32, (purpose, id, bytes): (Purpose, u32, usize))
     let len = bytes.max(8);
     // The shortest have room for one only.
     let end = if len >= 12 { len - 4 } else { 4 };
-    own.make(to, (len, id), &[(0, &number), (4, &id_bytes), (end, &id_bytes)])
+    own.make(to, len, &[(0, &number), (4, &id_bytes), (end, &id_bytes)])
 }
 
 /// The number of a signal, if it came as it was made.
@@ -180,7 +180,7 @@ fn report(own: &mut End, to: u32, used: &Used, stamps: &[Stamp]) -> Option<()> {
             let values = [stamp.sent, stamp.returned, stamp.received];
             bytes.extend(values.into_iter().flat_map(u64::to_le_bytes));
         }
-        let post = own.make(to, (bytes.len(), 0), &[(0, &bytes)])?;
+        let post = own.make(to, bytes.len(), &[(0, &bytes)])?;
         own.send(to, post)?;
     }
     Some(())

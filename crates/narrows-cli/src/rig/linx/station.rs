@@ -1,23 +1,23 @@
 //! A node of this machine whose frames go by one of the five drivers: what is below a test case's
 //! signals instead of a LINX node of `narrows_host`. Doorbells are the platform's, copy engines
-//! threads of the receiver's, and everything else is the stack's.
+//! threads of the receiver's, and everything else is the stack's: units, connections, link handler.
 
 use std::collections::VecDeque;
 
 use narrows::connection::flattened::Flattened;
-use narrows::connection::point_to_point::{PointToPoint, Waiting};
+use narrows::connection::point_to_point::PointToPoint;
 use narrows::connection::{Arrived, Refused, Settings, Signal};
 use narrows::driver::area::Copies;
 use narrows::link::Name;
-use narrows::linx::station::Connection;
-use narrows::linx::unit::{self, Left};
-use narrows::platform::{Connected, Event, Instant, Platform};
+use narrows::linx::{Adaption as _, Handler, HandlerError, Limits, Path, Spid, Taken};
+use narrows::platform::{Connected, Event, Platform};
 use narrows_host::Host;
 use narrows_host::area::{Block, Shape, Unit};
 
+use super::around::{Around, Buffer, Letter, Link, Linked, NOW, Side, read};
 use super::way::Way;
 use crate::formats::linx::{Counter, DriverName, Stack};
-use crate::rig::linx::driver::{Driver, Taken, acknowledges};
+use crate::rig::linx::driver::{Driver, acknowledges};
 
 /// Places of a connection's queue, and of that of the frames that wait for it.
 const QUEUE: usize = 128;
@@ -29,8 +29,8 @@ const WIDE: u16 = 1024;
 const NARROW: u16 = 8;
 /// Frames that may wait before interrupts are masked.
 const MOST_WAITING: usize = 4;
-/// No connection here asks for the time.
-const NOW: Instant = Instant(0);
+/// The name of every node's endpoint.
+const APPLICATION: &str = "application";
 
 /// How a node is set up.
 #[derive(Clone, Copy, Debug)]
@@ -39,29 +39,6 @@ pub struct Setup {
     pub stack: Stack,
     pub counter: Option<Counter>,
     pub shape: Shape,
-}
-
-type Link = Connection<Block, Vec<Waiting<Block>>>;
-
-/// A signal that is to be sent, or has come: with whom, where it is, how long, and its number.
-#[derive(Debug)]
-pub struct Letter {
-    pub peer: usize,
-    pub block: Block,
-    pub len: usize,
-    pub id: u32,
-}
-
-/// Signals are handed over as blocks; those that came, and those that wait, lie on the heap.
-type Linked = unit::Unit<Block, Taken<Block>, Vec<Waiting<Block>>, Vec<Option<Taken<Block>>>>;
-
-/// What is between this node and another.
-struct Side {
-    way: Way,
-    unit: Linked,
-    /// Whether the connection has something to say that had no room.
-    owes: bool,
-    gone: bool,
 }
 
 /// How an attempt to send a signal went.
@@ -73,16 +50,38 @@ pub enum Attempt {
     Failed,
 }
 
-/// The units of a node, and the signals that have come.
+/// The links of a node, its link handler, and the signals that have come for its application.
 pub struct Station {
     setup: Setup,
+    /// By the handler's numbers of links.
     sides: Vec<Side>,
-    pub inbox: VecDeque<Letter>,
+    handler: Handler<Host, Buffer>,
+    application: Spid,
+    /// Whether the handler has something to say that had no room.
+    unsaid: bool,
+    inbox: VecDeque<Letter>,
 }
 
 impl Station {
-    pub fn new(setup: Setup) -> Station {
-        Station { setup, sides: Vec::new(), inbox: VecDeque::new() }
+    /// A node without links. None if there is no room for its tables.
+    pub fn new(setup: Setup, host: &Host) -> Option<Station> {
+        let limits = Limits { roaming: true, ..Limits::default() };
+        let mut handler = Handler::new(host, limits).ok()?;
+        let (mut sides, mut inbox) = (Vec::new(), VecDeque::new());
+        let mut around = Around { sides: &mut sides, inbox: &mut inbox };
+        let application = handler.open(&mut around, Some(APPLICATION.parse().ok()?)).ok()?;
+        Some(Station { setup, sides, handler, application, unsaid: false, inbox })
+    }
+
+    /// Does something with the link handler.
+    fn handle<T>(
+        &mut self,
+        work: impl FnOnce(&mut Handler<Host, Buffer>, &mut Around<'_>) -> T,
+    ) -> T {
+        let mut around = Around { sides: &mut self.sides, inbox: &mut self.inbox };
+        let done = work(&mut self.handler, &mut around);
+        self.unsaid = !self.handler.attend(&mut around);
+        done
     }
 
     /// Does what there is to do at the rendezvous. False if a link cannot be used.
@@ -92,8 +91,10 @@ impl Station {
             match event {
                 Ok(Event::Connected(link)) => fits &= self.connected(host, link).is_some(),
                 Ok(Event::Lost { key, .. }) => {
-                    let of = |side: &&mut Side| side.way.memory.key == key;
-                    self.sides.iter_mut().filter(of).for_each(|side| side.gone = true);
+                    let of = |side: &Side| side.way.memory.key == key;
+                    if let Some(link) = self.sides.iter().position(of) {
+                        self.end(link);
+                    }
                 }
                 Err(_) => fits = false,
             }
@@ -129,17 +130,44 @@ impl Station {
             Stack::Layered => (0..BUFFERS).filter_map(|_| memory.make()).collect(),
             Stack::Flat => Vec::new(),
         };
-        let way = Way { memory, driver, stack, buffers, held: Vec::new(), awaits: false };
-        let unit = unit::Unit::new(link, (0..FRAMES).map(|_| None).collect());
-        self.sides.push(Side { way, unit, owes: false, gone: false });
-        let new = self.sides.len() - 1;
-        self.transmit(new);
+        let number = self.handler.add_link(memory.name).ok()?;
+        // No link is ever removed, so numbers follow each other.
+        debug_assert_eq!(usize::from(number), self.sides.len());
+        let held = Vec::new();
+        let acknowledges = self.setup.driver.acknowledges();
+        let way = Way { memory, driver, stack, acknowledges, buffers, held, awaits: false };
+        let unit = Linked::new(link, (0..FRAMES).map(|_| None).collect());
+        let mut side = Side { way, unit, owes: false, gone: false };
+        side.transmit();
+        self.sides.push(side);
         Some(())
     }
 
-    /// The unit to a node of this name, if it is linked.
-    pub fn find(&self, name: &Name) -> Option<usize> {
-        self.sides.iter().position(|side| side.way.memory.name == *name)
+    /// The peer of a link is gone.
+    fn end(&mut self, link: usize) {
+        let Some(side) = self.sides.get_mut(link) else { return };
+        if !std::mem::replace(&mut side.gone, true) {
+            self.handle(|handler, around| handler.link_down(around, link as u16));
+        }
+    }
+
+    /// Looks for the application of another node, through the link that leads there, once there is one.
+    pub fn hunt(&mut self, node: &Name) -> Option<()> {
+        let path: Path = format!("{node}/{APPLICATION}").parse().ok()?;
+        let application = self.application;
+        let signal = (Buffer::Own(Vec::new()), 0);
+        self.handle(|handler, around| handler.hunt(around, application, path, signal)).ok()
+    }
+
+    /// The address of what was hunted, if it was found.
+    pub fn found(&mut self) -> Option<u32> {
+        let at = self.inbox.iter().position(|letter| letter.link().is_none())?;
+        self.inbox.remove(at).map(|letter| letter.spid)
+    }
+
+    /// Takes the next signal for the application.
+    pub fn receive(&mut self) -> Option<Letter> {
+        self.inbox.pop_front()
     }
 
     /// Whether who has no room has to look for it, as nobody rings when there is.
@@ -147,67 +175,63 @@ impl Station {
         !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.way.awaits)
     }
 
-    /// Whether something waits that nobody will ring for: what a connection has to say, frames for which
+    /// Whether something waits that nobody will ring for: what handler or connection has to say, frames for which
     /// there was no buffer, signals that are read after their frames were acknowledged.
     pub fn owes(&self) -> bool {
-        self.sides
-            .iter()
-            .any(|side| side.owes || side.unit.is_starved() || !side.way.held.is_empty())
+        let of = |side: &Side| side.owes || side.unit.is_starved() || !side.way.held.is_empty();
+        self.unsaid || self.sides.iter().any(of)
     }
 
     /// A signal to be filled, if there is memory.
-    pub fn make(&mut self, peer: usize, len: usize, id: u32) -> Option<Letter> {
-        let block = self.sides.get_mut(peer)?.way.memory.make()?;
-        Some(Letter { peer, block, len, id })
+    pub fn make(&mut self, to: u32, len: usize) -> Option<Letter> {
+        let (link, _) = self.handler.way(Spid(to))?;
+        let block = self.sides.get_mut(usize::from(link))?.way.memory.make()?;
+        Some(Letter { spid: to, buffer: Buffer::Block(link, block), len })
     }
 
     pub fn write(&self, letter: &Letter, at: usize, from: &[u8]) -> Option<()> {
-        self.sides.get(letter.peer)?.way.memory.write(&letter.block, at, from).ok()
+        let Buffer::Block(link, block) = &letter.buffer else { return None };
+        self.sides.get(usize::from(*link))?.way.memory.write(block, at, from).ok()
     }
 
     pub fn read(&self, letter: &Letter, at: usize, to: &mut [u8]) -> Option<()> {
-        self.sides.get(letter.peer)?.way.memory.read(&letter.block, at, to).ok()
+        read(&self.sides, &letter.buffer, at, to)
     }
 
     /// Notes that the application has used a signal up.
     pub fn used(&mut self, letter: Letter) {
-        let Some(side) = self.sides.get_mut(letter.peer) else { return };
-        side.way.memory.give(letter.block);
+        let Buffer::Block(link, block) = letter.buffer else { return };
+        let Some(side) = self.sides.get_mut(usize::from(link)) else { return };
+        side.way.memory.give(block);
         if side.unit.give_back(1) {
-            self.transmit(letter.peer);
+            side.transmit();
         }
     }
 
     /// Sends a signal, or gives it to a connection that queues it.
     pub fn send(&mut self, letter: Letter) -> Attempt {
-        let peer = letter.peer;
-        let Some(side) = self.sides.get_mut(peer).filter(|side| !side.gone) else {
-            return Attempt::Failed;
-        };
-        let Letter { block, len, id, .. } = letter;
-        let back = |block| Attempt::Full(Letter { peer, block, len, id });
-        let signal = Signal { from: id, to: 1, len, buffer: block };
-        match side.unit.send(&mut side.way, NOW, signal) {
-            Ok(()) => {
-                self.transmit(peer);
-                Attempt::Sent
-            }
-            Err((Refused::Full, signal)) => {
-                self.transmit(peer);
-                back(signal.buffer)
-            }
-            Err(_) => Attempt::Failed,
+        let Letter { spid, buffer, len } = letter;
+        let application = self.application;
+        let sent = self.handle(|handler, around| {
+            handler.send(around, application, Spid(spid), (buffer, len)).map_err(|(why, buffer)| {
+                if why == HandlerError::Refused(Refused::Full) {
+                    return Some(buffer);
+                }
+                around.free(buffer);
+                None
+            })
+        });
+        match sent {
+            Ok(()) => Attempt::Sent,
+            Err(Some(buffer)) => Attempt::Full(Letter { spid, buffer, len }),
+            Err(None) => Attempt::Failed,
         }
     }
 
-    /// Sends what a connection has to send. False if something is left that no acknowledgement's
-    /// interrupt will see to.
-    pub fn transmit(&mut self, peer: usize) -> bool {
-        let Some(side) = self.sides.get_mut(peer).filter(|side| !side.gone) else { return true };
-        let left = side.unit.transmit(&mut side.way, NOW);
-        let told = self.setup.driver.acknowledges() && side.way.awaits;
-        side.owes = left != Left::Nothing && !told;
-        !side.owes
+    /// Sends what the connection of a link has to send. False if something is left that no
+    /// acknowledgement's interrupt will see to.
+    pub fn transmit(&mut self, link: usize) -> bool {
+        self.sides.get_mut(link).is_none_or(Side::transmit)
     }
 
     /// Sees to frames that were acknowledged, and sends what waits.
@@ -218,6 +242,9 @@ impl Station {
                 side.way.awaits = false;
             }
             self.transmit(peer);
+        }
+        if self.unsaid {
+            self.handle(|_, _| ());
         }
     }
 
@@ -271,24 +298,44 @@ impl Station {
         self.sides.iter().map(|side| side.unit.waiting()).sum()
     }
 
-    /// Whether the interrupt routine left frames that it could take now.
-    pub fn stalled(&self) -> bool {
+    /// Whether what somebody else did left work for the process that waits for interrupts: something to
+    /// be said, when there is room, or frames that it left and could take now.
+    pub fn leaves_work(&self) -> bool {
         let few = |side: &Side| side.unit.waiting() <= 1 && !side.way.buffers.is_empty();
         let gathered = |side: &Side| matches!(side.way.driver, Driver::Gathered(_));
-        self.sides.iter().any(|side| side.unit.is_starved() && (few(side) || gathered(side)))
+        let left = |side: &Side| side.unit.is_starved() && (few(side) || gathered(side));
+        self.unsaid || self.sides.iter().any(|side| side.owes || left(side))
     }
 
     /// The first frame that waits goes up. False if there is no memory for it.
-    fn arrived(&mut self, peer: usize) -> bool {
-        let Some(side) = self.sides.get_mut(peer) else { return false };
+    fn arrived(&mut self, link: usize) -> bool {
+        let Some(side) = self.sides.get_mut(link) else { return false };
         let (waited, taken) = (side.unit.waiting(), side.unit.next());
-        match side.unit.receive(&mut side.way, NOW, taken) {
-            Arrived::Signal(Signal { from, len, buffer, .. }) => {
-                self.inbox.push_back(Letter { peer, block: buffer, len, id: from });
-            }
-            Arrived::Down(_) => side.gone = true,
-            _ => {}
+        let arrived = side.unit.receive(&mut side.way, NOW, taken);
+        let took = side.unit.waiting() < waited;
+        let number = link as u16;
+        match arrived {
+            Arrived::Up => self.handle(|handler, around| handler.link_up(around, number)),
+            Arrived::Signal(signal) => self.signal(number, signal),
+            Arrived::Down(_) => self.end(link),
+            Arrived::Nothing | Arrived::Part | Arrived::NoBuffer => {}
         }
-        side.unit.waiting() < waited
+        took
+    }
+
+    /// A signal that came over a link goes to the link handler.
+    fn signal(&mut self, link: u16, signal: Signal<Block>) {
+        let Signal { from, to, len, buffer } = signal;
+        let signal = Signal { from, to, len, buffer: Buffer::Block(link, buffer) };
+        let taken = self.handle(|handler, around| handler.receive(around, link, signal));
+        let Some(side) = self.sides.get_mut(usize::from(link)) else { return };
+        match taken {
+            Ok(Taken::Delivered) => {}
+            // What handlers say to each other takes up no window.
+            Ok(Taken::Used) if to == 0 => {}
+            Ok(Taken::Used) => drop(side.unit.give_back(1)),
+            // No node here is between others.
+            Ok(Taken::Stalled(_)) | Err(_) => side.unit.close(),
+        }
     }
 }

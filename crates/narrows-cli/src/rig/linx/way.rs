@@ -23,6 +23,7 @@ pub(crate) struct Way {
     pub memory: Unit,
     pub driver: Driver<Hand>,
     pub stack: Stack,
+    pub acknowledges: bool,
     /// Buffers for frames that are taken off.
     pub buffers: Vec<Block>,
     /// Signals that were sent and may still be read.
