@@ -202,31 +202,12 @@ impl<P: Platform> Node<P> {
         link.filter(|link| link.shared.has_outlet(to.ring)).ok_or(LinkError::Unknown)
     }
 
-    /// Whether something is there to be taken from a channel.
-    #[must_use]
-    pub fn channel_ready(&self, from: Channel) -> bool {
-        self.links.get(from.link).is_some_and(|link| link.shared.channel_ready(from.ring))
-    }
-
-    /// How many entries are there to be taken from a channel. It looks at the slot of each.
-    #[must_use]
-    #[inline(never)]
-    pub fn channel_available(&self, from: Channel) -> u32 {
-        self.links.get(from.link).map_or(0, |link| link.shared.channel_available(from.ring))
-    }
-
     /// Where the bytes of a received packet are: the peer's region, and the offset in it in bytes.
     /// None if the link was closed, or there is no such block.
     #[must_use]
     pub fn place_of(&self, link: LinkId, block: Block) -> Option<(&P::Peer, u32)> {
         let shared = &self.links.get(link)?.shared;
         Some((shared.peer(), shared.theirs().block(block)?.0))
-    }
-
-    /// The peer's region of a link.
-    #[must_use]
-    pub fn peer_region(&self, link: LinkId) -> Option<&P::Peer> {
-        Some(self.links.get(link)?.shared.peer())
     }
 
     /// Gives the block of a received packet back to its sender. It is not checked whether it is
@@ -265,17 +246,6 @@ impl<P: Platform> Node<P> {
     #[inline(never)]
     pub fn want_room(&mut self, to: Channel, on: bool) -> Result<(), LinkError> {
         self.outlet_link(to)?.shared.want_channel_room(to.ring, on);
-        self.starving |= on;
-        Ok(())
-    }
-
-    /// As [`Node::want_room`], for room for a link's messages.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    #[inline(never)]
-    pub fn want_room_for_messages(&mut self, link: LinkId, on: bool) -> Result<(), LinkError> {
-        self.links.get_mut(link).ok_or(LinkError::Unknown)?.wanting = on;
         self.starving |= on;
         Ok(())
     }

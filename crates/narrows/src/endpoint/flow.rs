@@ -8,8 +8,9 @@
 use core::time::Duration;
 
 use super::queue::Queue;
+use super::route::Route;
 use super::switch::Phase;
-use super::{Address, Node, Route, SendError};
+use super::{Address, Node, SendError};
 use crate::link::{LinkId, Name, Target};
 use crate::memory::Block;
 use crate::platform::{Lost, Platform};

@@ -9,10 +9,13 @@ mod error_text;
 mod flow;
 mod function;
 mod known;
+#[cfg(feature = "library")]
+mod library;
 mod loan;
 mod look;
 mod message;
 mod node;
+#[cfg(feature = "library")]
 mod outlet;
 mod packed;
 mod payload;
@@ -32,11 +35,13 @@ pub use function::{Body, Failure, Function};
 pub use loan::{Held, Loan};
 pub use message::{Address, Message, Port, PortError, SendError};
 pub use node::{Limits, LinkError, Node, NodeError};
+#[cfg(feature = "library")]
 pub use outlet::{InPlace, Inlet, Outlet};
 pub use payload::{Payload, Reserved};
 pub use queue::Select;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;
+#[cfg(feature = "library")]
 pub use route::Route;
 pub use serve::Served;
 

@@ -99,18 +99,6 @@ impl<P: Platform> Node<P> {
         Ok(self.lent(at))
     }
 
-    /// How many messages and notices an endpoint can receive without waiting. It looks at the rings
-    /// alone, as [`Node::try_receive`] does.
-    ///
-    /// # Errors
-    /// [`PortError::Closed`].
-    #[inline(never)]
-    pub fn available(&mut self, port: Port) -> Result<u32, PortError> {
-        self.pump();
-        let endpoint = self.endpoints.get(usize::from(port)).and_then(Option::as_ref);
-        Ok(endpoint.ok_or(PortError::Closed)?.queue.count(&self.links))
-    }
-
     /// The next message of an endpoint that is meant, waiting for it until the deadline; none if
     /// that passed.
     ///

@@ -17,12 +17,12 @@ impl<P: Platform> Node<P> {
     /// already, or came since the last time this was asked: look at everything once more then, and
     /// do not wait.
     pub fn arm(&mut self) -> bool {
-        self.arm_for(1)
+        self.arm_by(1)
     }
 
     /// As [`Node::arm`], for this many messages at a time on a link: with fewer the thread waits
     /// on, and looks for itself when it has waited for long enough.
-    pub fn arm_for(&mut self, messages: u32) -> bool {
+    pub(super) fn arm_by(&mut self, messages: u32) -> bool {
         self.links.flush(&self.platform);
         if self.prepare(self.blocked) {
             return true;
@@ -32,13 +32,6 @@ impl<P: Platform> Node<P> {
         self.platform.fence();
         let changed = self.awaited().flat_map(Awaited::watches).any(|watch| watch.changed());
         core::mem::take(&mut self.fresh) || changed
-    }
-
-    /// Whether something came since the last wait that a wait would end for: a thread that shares a
-    /// node with a thread that waits in a loop of its own has that look around then.
-    #[must_use]
-    pub fn fresh(&self) -> bool {
-        self.fresh
     }
 
     /// Asks not to be rung any more.
@@ -51,12 +44,12 @@ impl<P: Platform> Node<P> {
     /// agreed for what is served here. Does not wait if something came since the last time: a
     /// program that looks at everything between its waits misses nothing.
     pub fn wait_any(&mut self, within: Option<Duration>) {
-        self.wait_by(self.agreed(), within);
+        self.wait_once(self.agreed(), within);
     }
 
     /// As [`Node::wait_any`], in a way of the caller's choice. Returns what ended the wait.
     #[inline(never)]
-    pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) -> Woken {
+    pub(super) fn wait_once(&mut self, how: Notification, within: Option<Duration>) -> Woken {
         if core::mem::take(&mut self.fresh) {
             return Woken::Event;
         }
@@ -122,12 +115,12 @@ impl<P: Platform> Node<P> {
         woken
     }
 
-    /// As [`Node::glance`], for a caller that waits for that long in the way that was agreed and
+    /// As [`Node::glance_once`], for a caller that waits for that long in the way that was agreed and
     /// may answer what comes.
     #[inline]
     pub(super) fn glance_within(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
-        let seen = looks && within.is_none_or(|within| within >= GLANCE) && self.glance();
+        let seen = looks && within.is_none_or(|within| within >= GLANCE) && self.glance_once();
         if seen {
             self.links.expect_answer();
         }
@@ -139,7 +132,7 @@ impl<P: Platform> Node<P> {
     /// while the wait would still be prepared. For a caller that looks anyway and has the time.
     /// True if a message is there.
     #[inline]
-    pub fn glance(&mut self) -> bool {
+    pub(super) fn glance_once(&mut self) -> bool {
         if !self.known.is_calm() {
             return false;
         }
