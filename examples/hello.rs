@@ -55,7 +55,7 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     let hello = node.receive_into(1, &mut text, SOON)?.ok_or("nobody came in time")?;
     println!("dsp received: {}", std::str::from_utf8(hello.bytes(&text))?);
 
-    let (peer, _) = node.peer(hello.from.link)?;
+    let (peer, _) = node.link(hello.from.link).peer()?;
     node.send(1, hello.from, &format!("hello, {peer}"), SOON)?;
     Ok(())
 }

@@ -68,7 +68,7 @@ impl Contender for NarrowsCall {
         let link = node.hunt(&name, SOON).map_err(|error| failed("hunt", error))?;
         let function = ANSWER.parse().map_err(|error| failed("a name", error))?;
         let longest = setup.bytes as u32;
-        let flow = node.flow(link, &function, strategy, longest, SOON);
+        let flow = node.open_flow(link, &function, strategy, longest, SOON);
         let flow = flow.map_err(|error| failed("open a flow", error))?;
         control.done()?;
         let (out, into) = (vec![0; setup.bytes], vec![0; setup.bytes]);

@@ -126,7 +126,7 @@ impl Contender for NarrowsMessage {
         let mut node = node(role, setup)?;
         node.open(PORT).map_err(|error| failed("open a port", error))?;
         let flow = |node: &mut Node, link| {
-            let opened = node.flow_to(Address { link, port: PORT }, strategy, SOON);
+            let opened = node.open_flow_to(Address { link, port: PORT }, strategy, SOON);
             opened.map_err(|error| failed("open a flow", error))
         };
         // Either end opens a flow, while the other one looks after its node.

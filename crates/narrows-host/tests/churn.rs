@@ -100,7 +100,7 @@ fn a_peer() {
                 let mut due = Instant::now();
                 while Instant::now() < until {
                     if let Ok(link) = node.hunt(&name("hub"), Some(PATIENCE)) {
-                        node.close(link);
+                        node.link(link).close();
                         role.report(links.fetch_add(1, Ordering::Relaxed) + 1);
                     }
                     due += every;

@@ -264,10 +264,10 @@ fn nodes_in_namespaces_of_their_own_meet_talk_and_part() {
         assert_eq!(&text[..answer.len], b"there", "{its_own:?}");
         a.send(1, to, b"done", Some(PATIENCE)).unwrap();
         ends_well(child);
-        while a.check(link).is_ok() {
+        while a.link(link).check().is_ok() {
             a.poll();
         }
-        assert_eq!(a.check(link), Err(LinkError::Gone(Lost::Closed)), "{its_own:?}");
+        assert_eq!(a.link(link).check(), Err(LinkError::Gone(Lost::Closed)), "{its_own:?}");
     }
 }
 

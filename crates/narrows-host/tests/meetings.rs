@@ -54,7 +54,7 @@ fn hunted(directory: &std::path::Path, role: &str, words: &str) -> (Node, LinkId
     node.open(NEWS).unwrap();
     let peer = Peer::start(role, directory, words);
     let link = node.hunt(&name("peer"), Some(PATIENCE)).unwrap();
-    node.attach(link, NEWS).unwrap();
+    node.link(link).attach(NEWS).unwrap();
     (node, link, peer)
 }
 
@@ -203,12 +203,12 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                 Ok(link) => {
                     // Turned away as soon as the hub has looked.
                     let end = Instant::now() + PATIENCE;
-                    while number >= 2 && leaf.check(link).is_ok() {
+                    while number >= 2 && leaf.link(link).check().is_ok() {
                         assert!(Instant::now() < end, "nobody turned it away");
                         leaf.wait_any(Some(Duration::from_millis(1)));
                         leaf.poll();
                     }
-                    turned_away += u32::from(leaf.check(link).is_err());
+                    turned_away += u32::from(leaf.link(link).check().is_err());
                 }
                 Err(error) => {
                     assert_eq!(error, LinkError::Gone(Lost::Closed));
@@ -231,12 +231,12 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                 let to = Address { link, port: 9 };
                 leaf.send(WORK, to, Message::new(b"are you there").priority(0), Some(PATIENCE))
                     .unwrap();
-                leaf.attach(link, WORK).unwrap();
+                leaf.link(link).attach(WORK).unwrap();
                 let answer = leaf.receive(WORK, &Select::default(), Some(PATIENCE)).unwrap();
                 let answer = answer.expect("an answer, or word of the end");
                 let refused = answer.what == What::Refused;
                 leaf.release(answer);
-                leaf.close(link);
+                leaf.link(link).close();
                 if refused {
                     break;
                 }
@@ -260,7 +260,7 @@ fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
             let mut there = node(directory.path(), "there");
             there.open(WORK).unwrap();
             let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
-            there.attach(link, WORK).unwrap();
+            there.link(link).attach(WORK).unwrap();
             let (to, mut bytes) = (Address { link, port: WORK }, [0; 8]);
             // Until the other has gone.
             while there.send(WORK, to, b"one", Some(PATIENCE)).is_ok() {
@@ -304,7 +304,7 @@ fn who_was_rung_awake_and_only_looks_from_then_on_hears_of_an_end() {
         let one = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
         here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
         let end = Instant::now() + PATIENCE;
-        while here.check(one.from.link).is_ok() {
+        while here.link(one.from.link).check().is_ok() {
             assert!(Instant::now() < end, "it has ended");
             here.poll();
         }

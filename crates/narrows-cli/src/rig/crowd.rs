@@ -133,7 +133,7 @@ pub(crate) fn meet<P: Platform>(node: &mut Node<P>) -> Result<(), String> {
     for peer in BOTH {
         let name = peer.parse().map_err(|_| "a name is none".to_owned())?;
         let link = node.hunt(&name, Some(PATIENCE)).map_err(|error| error.to_string())?;
-        node.attach(link, PORT).map_err(|error| error.to_string())?;
+        node.link(link).attach(PORT).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

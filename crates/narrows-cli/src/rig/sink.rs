@@ -62,7 +62,7 @@ pub fn serve<P: Platform>(
 ) -> bool {
     let Some(link) = caller(node) else { return false };
     let opened = node.open(SINK_PORT).is_ok();
-    if opened && node.attach(link, SINK_PORT).is_err() {
+    if opened && node.link(link).attach(SINK_PORT).is_err() {
         return false;
     }
     node.set_notification(strategy.notification);

@@ -120,7 +120,7 @@ impl Side<'_> {
                 if self.own == 0 { self.node.hunt(&wanted, PATIENCE) } else { self.found() };
             match found {
                 Ok(link) => {
-                    let attached = match self.node.attach(link, PORT) {
+                    let attached = match self.node.link(link).attach(PORT) {
                         Ok(()) => true,
                         Err(LinkError::Gone(_)) => false,
                         Err(other) => panic!("attach: {other:?}"),
@@ -229,7 +229,7 @@ impl Side<'_> {
         // One that ended before its notice could be asked for is found out by looking.
         for at in (0..self.peers.len()).rev() {
             let Peer { link, attached, .. } = self.peers[at];
-            if !attached && let Err(LinkError::Gone(why)) = self.node.check(link) {
+            if !attached && let Err(LinkError::Gone(why)) = self.node.link(link).check() {
                 self.bury(at, why);
             }
         }
@@ -261,17 +261,21 @@ impl Side<'_> {
     /// A link has ended: takes what is left of it, and closes it.
     fn bury(&mut self, at: usize, why: Lost) {
         let link = self.peers[at].link;
-        assert_eq!(self.node.check(link), Err(LinkError::Gone(why)));
+        assert_eq!(self.node.link(link).check(), Err(LinkError::Gone(why)));
         self.complete(at);
         let Peer { side, flow, .. } = self.peers.remove(at);
-        assert_eq!(self.node.blocks_in_use(link), Ok((0, 0)), "blocks of a link that has ended");
+        assert_eq!(
+            self.node.link(link).blocks_in_use(),
+            Ok((0, 0)),
+            "blocks of a link that has ended"
+        );
         if let Some(flow) = flow {
-            let done = self.node.call(flow, b"x", &mut [], None);
+            let done = self.node.flow(flow).call(b"x", &mut [], None);
             assert!(matches!(done, Err(CallError::Gone(_) | CallError::Outstanding)), "{done:?}");
         }
         let (own, honest) = (self.own, self.world.honest(self.own, side));
         let mut tags = Vec::new();
-        let count = self.node.undelivered(link, |descriptor, source| {
+        let count = self.node.link(link).undelivered(|descriptor, source| {
             let mut bytes = vec![0; source.len()];
             // Of one that lies, its own slots may say anything.
             let whole = source.read(0, &mut bytes).is_ok() || self.world.lies(own);
@@ -287,7 +291,7 @@ impl Side<'_> {
             assert!(tags.iter().copied().eq(first..first + count), "in order: {tags:?}");
             self.world.account(own, side, |account| account.returned = Some((first, count)));
         }
-        self.node.close(link);
+        self.node.link(link).close();
         self.world.ended(self.own, side, why, self.cpu.time());
         if side == 1 && why == Lost::Died && !self.world.lies(1) {
             self.meet_again();
@@ -315,15 +319,16 @@ impl Side<'_> {
         let node = &mut self.node;
         let mut honest = self.peers.iter().filter(|peer| world.honest(own, peer.side));
         honest.all(|peer| {
-            let idle = peer.flow.is_none_or(|flow| node.outstanding(flow) == Some(0));
+            let idle = peer.flow.is_none_or(|flow| node.flow(flow).outstanding() == Some(0));
             // A link that has just ended is buried at the next look.
-            idle && matches!(node.blocks_in_use(peer.link), Ok((0, 0)))
+            idle && matches!(node.link(peer.link).blocks_in_use(), Ok((0, 0)))
         })
     }
 
-    fn awaits_anybody(&self) -> bool {
-        let here = |peer: &Peer| self.node.check(peer.link).is_ok();
-        self.peers.iter().any(|peer| !self.world.has_left(peer.side) && here(peer))
+    fn awaits_anybody(&mut self) -> bool {
+        let Side { node, peers, world, .. } = self;
+        let mut here = |peer: &Peer| node.link(peer.link).check().is_ok();
+        peers.iter().any(|peer| !world.has_left(peer.side) && here(peer))
     }
 
     fn is_over(&self) -> bool {
@@ -351,7 +356,7 @@ impl Side<'_> {
             }
         }
         assert!(self.world.again.get(), "it answers");
-        self.node.close(link);
+        self.node.link(link).close();
     }
 }
 

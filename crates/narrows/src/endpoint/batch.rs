@@ -40,11 +40,8 @@ impl<P: Platform> Node<P> {
         self.all_sent(from, To::Address(to), messages, within)
     }
 
-    /// As [`Node::send_all`], over a flow to a port, in the flow's strategy.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn send_all_over(
+    /// See [`FlowView::send_all`](super::FlowView::send_all).
+    pub(super) fn send_all_over(
         &mut self,
         flow: FlowId,
         from: Port,

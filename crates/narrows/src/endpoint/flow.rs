@@ -44,7 +44,7 @@ pub enum FlowError {
     NotFound,
     /// The peer did not answer before the deadline. A flow that was to change its strategy keeps
     /// the one it had; if the peer had been asked already, it changes when the answer comes: see
-    /// [`Node::is_switching`].
+    /// [`FlowView::is_switching`](super::FlowView::is_switching).
     Deadline,
     /// This node's table of flows is full.
     Full,
@@ -114,7 +114,7 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// See [`FlowError`].
-    pub fn flow(
+    pub fn open_flow(
         &mut self,
         link: LinkId,
         function: &Name,
@@ -122,23 +122,23 @@ impl<P: Platform> Node<P> {
         longest_response: u32,
         within: Option<Duration>,
     ) -> Result<FlowId, FlowError> {
-        self.open_flow(link, Target::Named(*function), strategy, longest_response, within)
+        self.open_in_time(link, Target::Named(*function), strategy, longest_response, within)
     }
 
     /// Opens a flow of messages to a port of the peer's.
     ///
     /// # Errors
     /// See [`FlowError`].
-    pub fn flow_to(
+    pub fn open_flow_to(
         &mut self,
         to: Address,
         strategy: Strategy,
         within: Option<Duration>,
     ) -> Result<FlowId, FlowError> {
-        self.open_flow(to.link, Target::Port(to.port), strategy, 0, within)
+        self.open_in_time(to.link, Target::Port(to.port), strategy, 0, within)
     }
 
-    fn open_flow(
+    fn open_in_time(
         &mut self,
         link: LinkId,
         target: Target,
@@ -155,8 +155,9 @@ impl<P: Platform> Node<P> {
         opened.map(|()| id)
     }
 
-    /// Begins to open a flow of calls; it can be used once it [is ready](Node::is_ready). A flow
-    /// that comes to nothing has to be [closed](Node::close_flow).
+    /// Begins to open a flow of calls; it can be used once it [is
+    /// ready](super::FlowView::is_ready). A flow that comes to nothing has to be
+    /// [closed](super::FlowView::close).
     ///
     /// # Errors
     /// See [`FlowError`]; nothing was begun.
@@ -224,11 +225,8 @@ impl<P: Platform> Node<P> {
         Ok(id)
     }
 
-    /// Closes a flow.
-    ///
-    /// # Errors
-    /// [`FlowError::Outstanding`]: finish the calls first, or close the link.
-    pub fn close_flow(&mut self, flow: FlowId) -> Result<(), FlowError> {
+    /// See [`FlowView::close`](super::FlowView::close).
+    pub(super) fn close_flow(&mut self, flow: FlowId) -> Result<(), FlowError> {
         let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
         let gone = matches!(found.phase, Phase::Gone(_));
         if !gone && (found.outstanding > 0 || found.on_the_way > 0) {

@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::look::More;
 use super::{Address, Channel, LinkError, Node, Port, PortError, Received, Route, SendError};
 use crate::link::LinkId;
-use crate::memory::{Plain, Shared};
+use crate::memory::{Block, Plain, Shared};
 use crate::platform::{Platform, Woken};
 use crate::strategy::Notification;
 
@@ -104,31 +104,38 @@ impl<P: Platform> Node<P> {
         self.glance_once()
     }
 
+    /// Where the bytes of a received packet are: the peer's region, and the offset in it in bytes.
+    /// None if the link was closed, or there is no such block.
+    #[must_use]
+    pub fn place_of(&self, link: LinkId, block: Block) -> Option<(&P::Peer, u32)> {
+        let shared = &self.links.get(link)?.shared;
+        Some((shared.peer(), shared.theirs().block(block)?.0))
+    }
+
     /// The peer's region of a link.
     #[must_use]
     pub fn peer_region(&self, link: LinkId) -> Option<&P::Peer> {
         Some(self.links.get(link)?.shared.peer())
     }
 
-    /// Whether something is there to be taken from a channel.
-    #[must_use]
-    pub fn channel_ready(&self, from: Channel) -> bool {
+    /// See [`ChannelView::is_ready`](super::ChannelView::is_ready).
+    pub(super) fn channel_ready(&self, from: Channel) -> bool {
         self.links.get(from.link).is_some_and(|link| link.shared.channel_ready(from.ring))
     }
 
-    /// How many entries are there to be taken from a channel. It looks at the slot of each.
-    #[must_use]
+    /// See [`ChannelView::available`](super::ChannelView::available).
     #[inline(never)]
-    pub fn channel_available(&self, from: Channel) -> u32 {
+    pub(super) fn channel_available(&self, from: Channel) -> u32 {
         self.links.get(from.link).map_or(0, |link| link.shared.channel_available(from.ring))
     }
 
-    /// As [`Node::want_room`], for room for a link's messages.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
+    /// See [`LinkView::want_room`](super::LinkView::want_room).
     #[inline(never)]
-    pub fn want_room_for_messages(&mut self, link: LinkId, on: bool) -> Result<(), LinkError> {
+    pub(super) fn want_room_for_messages(
+        &mut self,
+        link: LinkId,
+        on: bool,
+    ) -> Result<(), LinkError> {
         self.links.get_mut(link).ok_or(LinkError::Unknown)?.wanting = on;
         self.starving |= on;
         Ok(())

@@ -27,12 +27,8 @@ pub struct Held<'a, P: Platform> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Takes a block of the flow's placement to make a payload of `len` bytes in, and waits for one
-    /// if none is free: not at all with a time of zero, and for as long as it takes with none.
-    ///
-    /// # Errors
-    /// See [`SendError`]; [`SendError::Deadline`] if no block was free in time.
-    pub fn loan(
+    /// See [`FlowView::loan`](super::FlowView::loan).
+    pub(super) fn loan(
         &mut self,
         flow: FlowId,
         len: usize,
@@ -110,7 +106,7 @@ impl<P: Platform> Loan<'_, P> {
     }
 
     /// Starts a call with the payload as its request, if there is room now. Gives the call's
-    /// number, as [`Node::start`] does.
+    /// number, as [`FlowView::start`](super::FlowView::start) does.
     ///
     /// # Errors
     /// See [`SendError`]. The block has gone back to the pool then.

@@ -60,7 +60,7 @@ pub enum SendError {
     },
     /// The deadline passed before there was room. The message was not sent.
     Deadline,
-    /// The peer is gone; see [`Node::undelivered`].
+    /// The peer is gone; see [`LinkView::undelivered`](super::LinkView::undelivered).
     Gone(Lost),
     /// No such link.
     Unknown,
@@ -223,12 +223,9 @@ impl<P: Platform> Node<P> {
         self.send_in_time(from, To::Address(to), Message { priority, tag, payload }, within)
     }
 
-    /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
-    ///
-    /// # Errors
-    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    /// See [`FlowView::try_send`](super::FlowView::try_send).
     #[inline(always)]
-    pub fn try_send_over<'a>(
+    pub(super) fn try_send_over<'a>(
         &mut self,
         flow: FlowId,
         from: Port,
@@ -243,12 +240,9 @@ impl<P: Platform> Node<P> {
         self.attempt(from, To::Flow(flow), &mut Message { priority, tag, payload })
     }
 
-    /// As [`Node::try_send_over`], waiting for room until the deadline.
-    ///
-    /// # Errors
-    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    /// See [`FlowView::send`](super::FlowView::send).
     #[inline(always)]
-    pub fn send_over<'a>(
+    pub(super) fn send_over<'a>(
         &mut self,
         flow: FlowId,
         from: Port,

@@ -26,6 +26,7 @@ mod response;
 mod route;
 mod serve;
 mod switch;
+mod view;
 mod wait;
 
 pub use call::CallError;
@@ -44,6 +45,7 @@ pub use response::Completed;
 #[cfg(feature = "library")]
 pub use route::Route;
 pub use serve::Served;
+pub use view::{ChannelView, FlowView, LinkView};
 
 use crate::driver;
 pub use crate::memory::Arrival;

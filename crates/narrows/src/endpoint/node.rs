@@ -18,8 +18,8 @@ use crate::strategy::{Notification, Strategy, Transfer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Links, ended ones that were not closed included. When they are all in use, a new link takes
-    /// the place of the oldest that has ended and of which nothing waits to be received; what
-    /// [`Node::undelivered`] would have said of that one is gone then.
+    /// the place of the oldest that has ended and of which nothing waits to be received; what of
+    /// that one was [not delivered](super::LinkView::undelivered) is gone then.
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,
@@ -246,36 +246,24 @@ impl<P: Platform> Node<P> {
         Some((LinkId { index, life: link.life }, link.name))
     }
 
-    /// The peer's name and which life of it this is.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    pub fn peer(&self, link: LinkId) -> Result<(Name, u64), LinkError> {
+    /// See [`LinkView::peer`](super::LinkView::peer).
+    pub(super) fn peer(&self, link: LinkId) -> Result<(Name, u64), LinkError> {
         self.links.get(link).map(|l| (l.name, l.incarnation)).ok_or(LinkError::Unknown)
     }
 
-    /// Whether a link is up.
-    ///
-    /// # Errors
-    /// [`LinkError::Gone`] with the reason, or [`LinkError::Unknown`].
-    pub fn check(&self, link: LinkId) -> Result<(), LinkError> {
+    /// See [`LinkView::check`](super::LinkView::check).
+    pub(super) fn check(&self, link: LinkId) -> Result<(), LinkError> {
         self.up(link).map(|_| ())
     }
 
-    /// Layouts of a link's own and peer's regions.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    pub fn layouts(&self, link: LinkId) -> Result<(Layout, Layout), LinkError> {
+    /// See [`LinkView::layouts`](super::LinkView::layouts).
+    pub(super) fn layouts(&self, link: LinkId) -> Result<(Layout, Layout), LinkError> {
         let link = self.links.get(link).ok_or(LinkError::Unknown)?;
         Ok((*link.shared.pool().layout(), *link.shared.theirs()))
     }
 
-    /// Blocks of this node's that the peer has now, and that the application holds.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`], or [`LinkError::Gone`] if the peer returned what it did not have.
-    pub fn blocks_in_use(&mut self, link: LinkId) -> Result<(u32, u32), LinkError> {
+    /// See [`LinkView::blocks_in_use`](super::LinkView::blocks_in_use).
+    pub(super) fn blocks_in_use(&mut self, link: LinkId) -> Result<(u32, u32), LinkError> {
         let found = self.links.get_mut(link).ok_or(LinkError::Unknown)?;
         if found.lost.is_none()
             && let Err(what) = found.shared.reclaim()
@@ -286,21 +274,16 @@ impl<P: Platform> Node<P> {
         Ok((found.shared.pool().lent(), found.shared.pool().held()))
     }
 
-    /// Takes note of what the peer has given back. The stack does so itself when it needs credit or
-    /// blocks; this is for a caller that wants [`Node::blocks_in_use`] to be up to date.
-    pub fn reclaim(&mut self, link: LinkId) {
+    /// See [`LinkView::reclaim`](super::LinkView::reclaim).
+    pub(super) fn reclaim(&mut self, link: LinkId) {
         let Some(found) = self.links.get_mut(link).filter(|l| l.lost.is_none()) else { return };
         if let Err(what) = found.shared.catch_up() {
             self.fail(link, what);
         }
     }
 
-    /// Hands every message that the peer never took to `each`, once the link has ended: the port
-    /// or function it was for, its tag, and its bytes. Returns how many there were.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`]. A link that is up has none to hand back and gives 0.
-    pub fn undelivered(
+    /// See [`LinkView::undelivered`](super::LinkView::undelivered).
+    pub(super) fn undelivered(
         &self,
         link: LinkId,
         mut each: impl FnMut(&crate::memory::Descriptor, &dyn super::Source),
@@ -314,9 +297,9 @@ impl<P: Platform> Node<P> {
         }))
     }
 
-    /// Closes a link and forgets all that belongs to it. The peer is told.
+    /// See [`LinkView::close`](super::LinkView::close).
     #[inline(never)]
-    pub fn close(&mut self, link: LinkId) {
+    pub(super) fn close(&mut self, link: LinkId) {
         if self.links.get(link).is_none() {
             return;
         }

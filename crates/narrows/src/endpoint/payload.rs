@@ -67,11 +67,8 @@ impl Payload<'_> {
 }
 
 impl<P: Platform> Node<P> {
-    /// Reserves a block of the flow's placement to make a payload of `len` bytes in.
-    ///
-    /// # Errors
-    /// See [`SendError`].
-    pub fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {
+    /// See [`FlowView::reserve`](super::FlowView::reserve).
+    pub(super) fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {
         let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
         let (link, strategy) = (found.link, found.strategy);
         if let Some(reason) = self.gone(link) {

@@ -319,15 +319,9 @@ impl<P: Platform> Node<P> {
     /// a peer sends begins so.
     const NOTICE: u8 = 0;
 
-    /// Asks that the end of a link be delivered to an endpoint, as a message behind everything
-    /// that the peer had sent. Its place in the inbox is set aside now, so that it cannot fail
-    /// later.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`], [`LinkError::Gone`] if it has already ended, or
-    /// [`LinkError::Full`].
+    /// See [`LinkView::attach`](super::LinkView::attach).
     #[inline(never)]
-    pub fn attach(&mut self, link: LinkId, port: Port) -> Result<(), LinkError> {
+    pub(super) fn attach(&mut self, link: LinkId, port: Port) -> Result<(), LinkError> {
         self.up(link)?;
         let link = self.links.get_mut(link).ok_or(LinkError::Unknown)?;
         let descriptor = Descriptor {

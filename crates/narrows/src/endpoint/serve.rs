@@ -30,7 +30,8 @@ pub(super) fn padded(len: u32) -> u32 {
 pub enum Served {
     /// So many calls' messages were served; one may carry several calls.
     Calls(usize),
-    /// A link came up or was lost: see [`Node::links`] and [`Node::check`].
+    /// A link came up or was lost: see [`Node::links`] and
+    /// [`LinkView::check`](super::LinkView::check).
     News,
     /// Nothing came in time.
     Deadline,

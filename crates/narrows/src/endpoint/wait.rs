@@ -39,9 +39,9 @@ impl<P: Platform> Node<P> {
         self.awaited().for_each(Awaited::disarm);
     }
 
-    /// Waits for a message, for a channel that is [watched](Node::watch_channel) or whose room is
-    /// [wanted](Node::want_room), for news of a link or for the deadline, in the way that was
-    /// agreed for what is served here. Does not wait if something came since the last time: a
+    /// Waits for a message, for a channel that is [watched](super::ChannelView::watch) or whose
+    /// room is [wanted](super::ChannelView::want_room), for news of a link or for the deadline, in
+    /// the way that was agreed for what is served here. Does not wait if something came since the last time: a
     /// program that looks at everything between its waits misses nothing.
     pub fn wait_any(&mut self, within: Option<Duration>) {
         self.wait_once(self.agreed(), within);
@@ -115,8 +115,8 @@ impl<P: Platform> Node<P> {
         woken
     }
 
-    /// As [`Node::glance_once`], for a caller that waits for that long in the way that was agreed and
-    /// may answer what comes.
+    /// As [`Node::glance_once`], for a caller that waits for that long in the way that was agreed
+    /// and may answer what comes.
     #[inline]
     pub(super) fn glance_within(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });

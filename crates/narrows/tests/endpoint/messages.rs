@@ -28,7 +28,7 @@ fn every_size_travels_there_and_back_in_every_way() {
         for strategy in strategies() {
             let mut pair = open();
             pair.a.set_strategy(strategy);
-            let over = pair.a.flow_to(pair.b_port(1), strategy, SECOND).expect("open");
+            let over = pair.a.open_flow_to(pair.b_port(1), strategy, SECOND).expect("open");
             for (seed, len) in SIZES.into_iter().enumerate() {
                 let sent = bytes(len, seed);
                 pair.send(3, seed as u16, &sent).expect("room");
@@ -48,9 +48,9 @@ fn every_size_travels_there_and_back_in_every_way() {
                     pair.a.receive_into(3, &mut back, SECOND).expect("open").expect("sent");
                 assert!(back[..message.len] == sent, "{len} bytes back, {strategy}");
 
-                let mut reserved = pair.a.reserve(over, len).expect("a block");
+                let mut reserved = pair.a.flow(over).reserve(len).expect("a block");
                 assert!(pair.a.write(&mut reserved, 0, &sent).is_ok());
-                pair.a.try_send_over(over, 1, Message::new(&mut reserved).tag(1)).expect("room");
+                pair.a.flow(over).try_send(1, Message::new(&mut reserved).tag(1)).expect("room");
                 assert!(reserved.is_empty());
                 let (message, got) = pair.next();
                 assert!(got == sent, "{len} bytes reserved, {strategy}");
@@ -170,11 +170,11 @@ fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
     inside(|| {
         let mut pair = open();
         let to = pair.b_port(1);
-        let flow = pair.a.flow_to(to, Strategy::default(), SECOND).expect("open");
-        let mut made = pair.a.reserve(flow, 100).expect("a block");
+        let flow = pair.a.open_flow_to(to, Strategy::default(), SECOND).expect("open");
+        let mut made = pair.a.flow(flow).reserve(100).expect("a block");
         assert!(pair.a.write(&mut made, 0, &bytes(100, 1)).is_ok());
         while pair.send(0, 0, b"x").is_ok() {}
-        assert_eq!(pair.a.try_send_over(flow, 1, &mut made), Err(SendError::RingFull));
+        assert_eq!(pair.a.flow(flow).try_send(1, &mut made), Err(SendError::RingFull));
         assert_eq!(pair.a.try_send(4, to, &mut made), Err(SendError::Closed));
         assert!(!made.is_empty());
         pair.a.send(1, to, Message::new(&mut made).tag(9), SECOND).expect("room in the end");

@@ -206,7 +206,7 @@ fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
     let Some(link) = caller(node) else { return false };
     for port in ports.clone() {
         let opened = node.open(port).is_ok();
-        if opened && port == service::ECHO_PORT && node.attach(link, port).is_err() {
+        if opened && port == service::ECHO_PORT && node.link(link).attach(port).is_err() {
             return false;
         }
     }
