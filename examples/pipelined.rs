@@ -77,9 +77,10 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
 
     let mut node = Options::new("dsp").directory(directory).node()?;
     loop {
-        node.serve(&mut library, SOON);
-        // Nobody has come in time, or the caller has gone.
+        // An error if nobody calls in time.
+        node.serve(&mut library, SOON)?;
         if node.links().next().is_none() {
+            // The caller has gone.
             return Ok(());
         }
     }

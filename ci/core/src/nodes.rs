@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use narrows::endpoint::{
-    Address, Failure, FlowId, Function, Limits, Message, Node, Select, Served, Sink, Source,
+    Address, Failure, FlowId, Function, Limits, Message, Node, PortError, Select, Served, Sink,
+    Source,
 };
 use narrows::link::{LinkId, Name};
 use narrows::platform::Lost;
@@ -61,8 +62,8 @@ pub fn exchange(step: &mut Step) -> Option<()> {
     *step = Step::SendInBlock;
     pair.send(&[6; 48])?;
     *step = Step::ReceiveNothing;
-    let nothing = pair.b.receive(INBOX, &Select::default(), SOON).ok()?;
-    nothing.is_none().then_some(())?;
+    let nothing = pair.b.receive(INBOX, &Select::default(), SOON);
+    (nothing == Err(PortError::Deadline)).then_some(())?;
     for strategy in STRATEGIES {
         pair.calls(strategy.parse().ok()?, step)?;
     }
@@ -146,7 +147,7 @@ impl Pair {
         self.a.flow(flow).flush().ok()?;
         let mut library = [Function { name: self.double, run: &mut double }];
         let served = self.b.serve(&mut library, SOON);
-        matches!(served, Served::Calls(1)).then_some(())?;
+        matches!(served, Ok(Served::Calls(1))).then_some(())?;
         let done = self.a.flow(flow).finish(&mut response, SOON).ok()?;
         (response.get(..done.len)? == [10; 24]).then_some(())?;
 

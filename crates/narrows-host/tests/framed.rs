@@ -89,7 +89,7 @@ fn pair(directory: &Path) -> (Node, LinkId, Node) {
 /// The number of the next message that comes.
 fn next(node: &mut Node) -> Option<u64> {
     let mut buffer = [0; 4096];
-    let received = node.receive_into(PORT, &mut buffer, Some(PATIENCE)).ok()??;
+    let received = node.receive_into(PORT, &mut buffer, Some(PATIENCE)).ok()?;
     Some(number(&buffer[..received.len]))
 }
 

@@ -42,7 +42,7 @@ fn what_is_sent_over_one_end_comes_over_the_other() {
         let sent: Vec<u8> = (0..size).map(|at| (at * 7 + round) as u8).collect();
         let message = Message::new(&sent).tag(round as u16);
         node.send(1, Address { link: to, port: 2 }, message, WITHIN).unwrap();
-        let got = node.receive_into(2, &mut bytes, WITHIN).unwrap().unwrap();
+        let got = node.receive_into(2, &mut bytes, WITHIN).unwrap();
         assert_eq!((got.from, got.len), (Address { link: back, port: 1 }, size));
         assert_eq!(got.tag, round as u16);
         assert!(bytes[..size] == sent);
@@ -119,13 +119,13 @@ fn both_ends_vanish_when_either_is_closed() {
         // What had been sent can still be taken.
         assert_eq!(node.channel(from).try_take().unwrap().unwrap().word, 9);
         assert_eq!(node.channel(from).try_take(), Err(gone));
-        assert!(node.receive_into(1, &mut [], WITHIN).unwrap().is_some(), "the notice");
+        assert!(node.receive_into(1, &mut [], WITHIN).is_ok(), "the notice");
         // And another is made.
         let again = node.hunt(&name("a"), WITHIN).unwrap();
         assert_ne!(again, closed);
         assert_eq!(node.links().count(), 2);
         node.send(1, Address { link: again, port: 1 }, b"again", WITHIN).unwrap();
-        assert_eq!(node.receive_into(1, &mut [0; 8], WITHIN).unwrap().unwrap().len, 5);
+        assert_eq!(node.receive_into(1, &mut [0; 8], WITHIN).unwrap().len, 5);
     }
 }
 
@@ -157,10 +157,10 @@ fn others_link_with_a_node_that_has_a_link_with_itself() {
         let link = other.hunt(&name("a"), WITHIN).unwrap();
         other.open(1).unwrap();
         other.send(1, Address { link, port: 1 }, b"from b", WITHIN).unwrap();
-        other.receive_into(1, &mut [0; 8], WITHIN).unwrap().unwrap()
+        other.receive_into(1, &mut [0; 8], WITHIN).unwrap()
     });
     let to_b = node.hunt(&name("b"), WITHIN).unwrap();
-    let got = node.receive_into(1, &mut [0; 8], WITHIN).unwrap().unwrap();
+    let got = node.receive_into(1, &mut [0; 8], WITHIN).unwrap();
     assert_eq!(got.from.link, to_b);
     node.link(first).close();
     node.send(1, Address { link: to_b, port: 1 }, b"to b", WITHIN).unwrap();

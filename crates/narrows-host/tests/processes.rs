@@ -12,7 +12,8 @@ use common::process::{INBOX, Peer, Random, Role, alone, node, number, payload, p
 use common::process::{rounds, take};
 use common::{PATIENCE, name};
 use narrows::endpoint::{
-    Address, CallError, Failure, FlowError, FlowId, Function, Select, SendError, Sink, Source, What,
+    Address, CallError, Failure, FlowError, FlowId, Function, PortError, Select, SendError, Sink,
+    Source, What,
 };
 use narrows::link::LinkId;
 use narrows::memory::Kind;
@@ -197,7 +198,7 @@ fn kill_during(
 /// Takes the notice that a link's peer died, and looks at what the link has then.
 fn ended(node: &mut Node, link: LinkId) {
     let select = Select { link: Some(link), ..Select::default() };
-    let notice = node.receive(NEWS, &select, Some(PATIENCE)).unwrap().expect("a notice");
+    let notice = node.receive(NEWS, &select, Some(PATIENCE)).expect("a notice");
     assert_eq!(notice.what, What::PeerGone(Lost::Died));
     node.release(notice);
     assert_eq!(node.link(link).blocks_in_use(), Ok((0, 0)), "every block is back");
@@ -357,7 +358,7 @@ fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
         };
         assert!(matches!(full, SendError::RingFull | SendError::PoolEmpty), "{full}");
         let nothing = node.receive(NEWS, &Select::default(), Some(Duration::from_millis(300)));
-        assert_eq!(nothing, Ok(None), "a stopped peer is not gone");
+        assert_eq!(nothing, Err(PortError::Deadline), "a stopped peer is not gone");
         assert_eq!(node.link(link).check(), Ok(()));
         peer.signal(Signal::CONT);
         let mut response = [0; 64];

@@ -48,7 +48,7 @@ fn phases(chip: &Chip, bytes: usize) -> [f64; 5] {
         };
         let mut library = [Function { name: "same".parse().unwrap(), run: &mut same }];
         while !done.get() {
-            node.serve(&mut library, None);
+            let _ = node.serve(&mut library, None);
         }
         stamps.borrow_mut().extend(cpu.take_trace());
     });
@@ -126,7 +126,7 @@ fn copying_between_addresses_that_collide_takes_five_times_as_long() {
         let mut none = |_: &dyn Source, _: &mut dyn Sink| Ok(());
         let mut library = [Function { name: "none".parse().unwrap(), run: &mut none }];
         while !done.get() {
-            node.serve(&mut library, Some(Duration::from_millis(10)));
+            let _ = node.serve(&mut library, Some(Duration::from_millis(10)));
         }
     });
     simulation.run().unwrap();

@@ -59,7 +59,7 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     pair.kill_b();
     let mut tags = Vec::new();
     loop {
-        let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("more");
+        let got = pair.a.receive(1, &Select::default(), None).expect("more");
         let (what, tag, link) = (got.what, got.tag, got.from.link);
         pair.a.release(got);
         if what != What::Message {
@@ -70,7 +70,7 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     }
     tags.sort_unstable();
     assert_eq!(tags, (0..200).collect::<Vec<_>>());
-    let got = pair.a.receive(2, &Select::default(), None).expect("open").expect("told too");
+    let got = pair.a.receive(2, &Select::default(), None).expect("told too");
     assert_eq!(got.what, What::PeerGone(Lost::Died));
     pair.a.release(got);
     assert_eq!(pair.a.link(pair.to_b).attach(1), Err(LinkError::Gone(Lost::Died)));
@@ -222,7 +222,7 @@ fn who_waits_for_one_message_of_the_dead_gets_it_from_behind_many() {
     }
     pair.kill_b();
     let last = Select { first_tag: Some(249), ..Select::default() };
-    let got = pair.a.receive(1, &last, None).expect("open").expect("sent");
+    let got = pair.a.receive(1, &last, None).expect("sent");
     assert_eq!(got.tag, 249);
     pair.a.release(got);
 }

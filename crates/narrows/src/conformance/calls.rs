@@ -46,7 +46,7 @@ fn serve<P: Platform>(node: &mut Node<P>, link: LinkId) {
     ];
     let mut calls = 0;
     while node.link(link).check().is_ok() {
-        if let Served::Calls(some) = node.serve(&mut library, PATIENCE) {
+        if let Ok(Served::Calls(some)) = node.serve(&mut library, PATIENCE) {
             calls += some;
         }
     }

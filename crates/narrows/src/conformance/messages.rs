@@ -43,8 +43,7 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
                     .send(CALLER, Message::new(&*bytes).priority(5).tag(number as u16), PATIENCE)
                     .expect("sent");
                 bytes.fill(0);
-                let back = node.receive_into(CALLER, bytes, PATIENCE).expect("an open port");
-                let back = back.expect("an answer");
+                let back = node.receive_into(CALLER, bytes, PATIENCE).expect("an answer");
                 assert_eq!((back.what, back.len), (What::Message, size), "{strategy}");
                 assert_eq!((back.priority, back.tag), (5, number as u16), "{strategy}");
                 assert_eq!(back.from, to, "{strategy}");
@@ -57,8 +56,7 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
             let back = Address { link, port: CALLER };
             let flow = open(node, back, strategy);
             for _ in SIZES {
-                let got = node.receive(CALLEE, &Select::default(), PATIENCE).expect("open");
-                let got = got.expect("a message");
+                let got = node.receive(CALLEE, &Select::default(), PATIENCE).expect("a message");
                 let bytes = &mut echoed[..got.len];
                 assert!(node.read(&got, 0, bytes).is_ok(), "{strategy}");
                 let (priority, tag) = (got.priority, got.tag);
@@ -91,16 +89,15 @@ pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
                     .send(CALLER, Message::new(&*bytes).tag(tag), PATIENCE)
                     .expect("sent in the end");
             }
-            let done = node.receive_into(CALLER, &mut [], PATIENCE).expect("an open port");
-            assert_eq!(done.expect("the last word").tag, MESSAGES as u16, "{strategy}");
+            let done = node.receive_into(CALLER, &mut [], PATIENCE).expect("the last word");
+            assert_eq!(done.tag, MESSAGES as u16, "{strategy}");
             all_back(node, link, strategy);
         },
         &mut |node, link| {
             node.open(CALLEE).expect("a free port");
             let mut bytes = [0; 5000];
             for number in 0..MESSAGES {
-                let got = node.receive_into(CALLEE, &mut bytes, PATIENCE).expect("an open port");
-                let got = got.expect("a message");
+                let got = node.receive_into(CALLEE, &mut bytes, PATIENCE).expect("a message");
                 let expected = (number as u16, size(number));
                 assert_eq!((got.tag, got.len), expected, "{strategy}");
                 check(&bytes[..got.len], number, "pressed");

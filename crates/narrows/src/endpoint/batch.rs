@@ -101,23 +101,21 @@ impl<P: Platform> Node<P> {
         Ok(count)
     }
 
-    /// As [`Node::try_receive_all`], waiting for the first message until the deadline; 0 if that
-    /// passed.
+    /// As [`Node::try_receive_all`], waiting for the first message until the deadline.
     ///
     /// # Errors
-    /// [`PortError::Closed`].
+    /// [`PortError::Closed`] or [`PortError::Deadline`].
     #[inline]
     pub fn receive_all(
         &mut self,
         port: Port,
         buffer: &mut [u8],
-        within: Option<Duration>,
         mut each: impl FnMut(&Received, &[u8]),
+        within: Option<Duration>,
     ) -> Result<usize, PortError> {
-        let count = self.until_received(within, |node| {
+        self.until_received(within, |node| {
             let count = node.try_receive_all(port, buffer, &mut each)?;
             Ok((count > 0).then_some(count))
-        });
-        Ok(count?.unwrap_or(0))
+        })
     }
 }

@@ -43,6 +43,8 @@ pub enum PortError {
     Open,
     /// Not open.
     Closed,
+    /// The deadline passed before a message came.
+    Deadline,
 }
 
 /// Why a message was not sent.

@@ -44,7 +44,7 @@ pub use receive::{Lent, Received, What};
 pub use response::Completed;
 #[cfg(feature = "library")]
 pub use route::Route;
-pub use serve::Served;
+pub use serve::{ServeError, Served};
 pub use view::{ChannelView, FlowView, LinkView};
 
 use crate::driver;

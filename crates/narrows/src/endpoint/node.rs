@@ -101,7 +101,7 @@ pub struct Node<P: Platform> {
     /// The route of the last message of no flow.
     pub(super) last: Last,
     pub(super) known: Known,
-    /// What the last receive came to that was neither a message nor nothing.
+    /// What the last receive came to that was neither a message nor a look in vain.
     pub(super) other: Result<super::Received, super::PortError>,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,

@@ -99,17 +99,16 @@ impl<P: Platform> Node<P> {
         Ok(self.lent(at))
     }
 
-    /// The next message of an endpoint that is meant, waiting for it until the deadline; none if
-    /// that passed.
+    /// The next message of an endpoint that is meant, waiting for it until the deadline.
     ///
     /// # Errors
-    /// [`PortError::Closed`].
+    /// [`PortError::Closed`] or [`PortError::Deadline`].
     pub fn receive(
         &mut self,
         port: Port,
         select: &Select,
         within: Option<Duration>,
-    ) -> Result<Option<Lent>, PortError> {
+    ) -> Result<Lent, PortError> {
         self.until_received(within, |node| node.try_receive(port, select))
     }
 
@@ -118,13 +117,13 @@ impl<P: Platform> Node<P> {
         &mut self,
         within: Option<Duration>,
         mut attempt: impl FnMut(&mut Self) -> Result<Option<R>, PortError>,
-    ) -> Result<Option<R>, PortError> {
+    ) -> Result<R, PortError> {
         let mut waited = Waited::default();
         loop {
             let result = attempt(self);
             if !matches!(result, Ok(None)) || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
-                return result;
+                return result?.ok_or(PortError::Deadline);
             }
         }
     }
@@ -264,20 +263,19 @@ impl<P: Platform> Node<P> {
         packed.unpack().map_or_else(|| self.other.map(Some), Ok)
     }
 
-    /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that
-    /// passed.
+    /// As [`Node::try_receive_into`], waiting for a message until the deadline.
     ///
     /// # Errors
-    /// [`PortError::Closed`].
+    /// [`PortError::Closed`] or [`PortError::Deadline`].
     #[inline(always)]
     pub fn receive_into(
         &mut self,
         port: Port,
         buffer: &mut [u8],
         within: Option<Duration>,
-    ) -> Result<Option<Received>, PortError> {
+    ) -> Result<Received, PortError> {
         let packed = self.receive_packed(port, buffer, within);
-        self.unpack(packed)
+        packed.unpack().flatten().map_or_else(|| self.other, Ok)
     }
 
     #[inline(never)]
@@ -299,6 +297,9 @@ impl<P: Platform> Node<P> {
             };
             if !packed.is_none() || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
+                if packed.is_none() {
+                    self.other = Err(PortError::Deadline);
+                }
                 return packed;
             }
         }

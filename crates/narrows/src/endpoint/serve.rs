@@ -33,7 +33,13 @@ pub enum Served {
     /// A link came up or was lost: see [`Node::links`] and
     /// [`LinkView::check`](super::LinkView::check).
     News,
-    /// Nothing came in time.
+}
+
+/// Why nothing was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The deadline passed before a call came.
     Deadline,
 }
 
@@ -68,24 +74,31 @@ impl<P: Platform> Node<P> {
     /// Waits for calls of peers until the deadline and serves those that came. Returns as soon as
     /// it has served any, or there is news of a link, so that its caller can look at both: a loop
     /// round it serves on.
-    pub fn serve(&mut self, library: &mut [Function<'_>], within: Option<Duration>) -> Served {
+    ///
+    /// # Errors
+    /// [`ServeError::Deadline`].
+    pub fn serve(
+        &mut self,
+        library: &mut [Function<'_>],
+        within: Option<Duration>,
+    ) -> Result<Served, ServeError> {
         let mut deadline = None;
         // What happened before the caller had a chance to see.
         self.news = false;
         loop {
             let (served, blocked) = self.turn(library);
             if served > 0 {
-                return Served::Calls(served);
+                return Ok(Served::Calls(served));
             }
             if within.is_some() && deadline.is_none() {
                 deadline = self.deadline(within);
             }
             if self.passed(deadline) {
-                return Served::Deadline;
+                return Err(ServeError::Deadline);
             }
             self.attend();
             if self.news {
-                return Served::News;
+                return Ok(Served::News);
             }
             self.wait(self.agreed(), deadline, blocked);
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::common::ground::inside;
 use crate::common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, Completed, Failure, FlowError, Function, Limits, SendError, Served, Sink,
-    Source,
+    Address, CallError, Completed, Failure, FlowError, Function, Limits, SendError, ServeError,
+    Served, Sink, Source,
 };
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -184,10 +184,10 @@ fn serving_says_why_it_returned() {
             |request: &dyn Source, response: &mut dyn Sink| response.write(0, &all(request));
         let mut library = [Function { name: name("echo"), run: &mut run }];
         let mut b = pair.b.borrow_mut();
-        assert_eq!(b.serve(&mut library, None), Served::Calls(2));
-        assert_eq!(b.serve(&mut library, short), Served::Deadline);
+        assert_eq!(b.serve(&mut library, None), Ok(Served::Calls(2)));
+        assert_eq!(b.serve(&mut library, short), Err(ServeError::Deadline));
         pair.a.link(pair.to_b).close();
-        assert_eq!(b.serve(&mut library, None), Served::News);
+        assert_eq!(b.serve(&mut library, None), Ok(Served::News));
         assert!(b.links().next().is_none());
     });
 }
@@ -211,7 +211,7 @@ fn a_function_sees_whether_its_caller_can_change_the_request_meanwhile() {
             };
             let mut library = [Function { name: name("echo"), run: &mut run }];
             let served = pair.b.borrow_mut().serve(&mut library, None);
-            assert!(matches!(served, Served::Calls(_)), "{transfer:?}: {served:?}");
+            assert!(matches!(served, Ok(Served::Calls(_))), "{transfer:?}: {served:?}");
             let expected = transfer == Transfer::InPlace && len == 1000;
             assert_eq!(seen, vec![expected; granularity.into()], "{transfer:?}, {len} bytes");
             assert_eq!(pair.a.flow(flow).complete(|_, _| ()), Ok(granularity.into()));

@@ -98,7 +98,7 @@ fn waits_end_with_the_peer_though_the_inbox_is_full() {
         pair.kill_b();
         assert_eq!(pair.a.flow(flow).finish(&mut [0; 10], None), Err(CallError::Gone(Lost::Died)));
         for tag in 0..8 {
-            let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("there");
+            let got = pair.a.receive(1, &Select::default(), None).expect("there");
             assert_eq!(got.tag, tag);
             pair.a.release(got);
         }

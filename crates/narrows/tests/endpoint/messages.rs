@@ -44,8 +44,7 @@ fn every_size_travels_there_and_back_in_every_way() {
                     .expect("room");
                 drop(b);
                 let mut back = vec![0; len + 1];
-                let message =
-                    pair.a.receive_into(3, &mut back, SECOND).expect("open").expect("sent");
+                let message = pair.a.receive_into(3, &mut back, SECOND).expect("sent");
                 assert!(back[..message.len] == sent, "{len} bytes back, {strategy}");
 
                 let mut reserved = pair.a.flow(over).reserve(len).expect("a block");
@@ -122,8 +121,7 @@ fn a_message_for_a_closed_port_comes_back_as_a_refusal() {
         let to = pair.b_port(9);
         for (tag, len) in [(70, 3), (71, 300)] {
             pair.a.try_send(2, to, Message::new(&bytes(len, 0)).tag(tag)).expect("room");
-            let refused =
-                pair.a.receive(2, &Select::default(), SECOND).expect("open").expect("told");
+            let refused = pair.a.receive(2, &Select::default(), SECOND).expect("told");
             assert_eq!((refused.what, refused.from), (What::Refused, to));
             assert_eq!((refused.tag, refused.len), (tag, 4));
             pair.a.release(refused);
@@ -156,7 +154,7 @@ fn a_short_buffer_cuts_a_message_and_its_header_says_how_long_it_was() {
         pair.send(5, 2, b"second").expect("room");
         let mut buffer = [0; 3];
         let mut b = pair.b.borrow_mut();
-        let first = b.receive_into(1, &mut buffer, SECOND).expect("open").expect("sent");
+        let first = b.receive_into(1, &mut buffer, SECOND).expect("sent");
         assert_eq!((&buffer, first.len, first.tag), (b"fir", 5, 1));
         let second = b.try_receive_into(1, &mut buffer).expect("open").expect("sent");
         assert_eq!((&buffer, second.len, second.priority), (b"sec", 6, 5));
@@ -182,7 +180,7 @@ fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
         assert_eq!(pair.a.try_send(1, to, &mut made), Err(SendError::NotReserved));
         let only = Select { first_tag: Some(9), ..Select::default() };
         let mut b = pair.b.borrow_mut();
-        let message = b.receive(1, &only, SECOND).expect("open").expect("sent");
+        let message = b.receive(1, &only, SECOND).expect("sent");
         let mut got = [0; 100];
         assert!(b.read(&message, 0, &mut got).is_ok());
         assert_eq!(got[..], bytes(100, 1));

@@ -45,7 +45,7 @@ fn beside_slow_polling(slow_first: bool) -> Duration {
     });
     let before = node.platform().now();
     let day = Duration::from_secs(86400);
-    let got = node.receive(1, &Select::default(), Some(day)).expect("open").expect("sent");
+    let got = node.receive(1, &Select::default(), Some(day)).expect("sent");
     let took = node.platform().now().since(before);
     node.release(got);
     node.platform().off_wait();

@@ -308,7 +308,7 @@ fn attach<P: Platform>(node: &mut Node<P>) -> Result<(), Failure> {
 /// The next message; none if the other side is gone.
 #[inline(always)]
 fn receive<P: Platform>(node: &mut Node<P>, to: &mut [u8]) -> Option<Received> {
-    let came = node.receive_into(PORT, to, None).ok()??;
+    let came = node.receive_into(PORT, to, None).ok()?;
     (came.what == What::Message).then_some(came)
 }
 

@@ -99,7 +99,7 @@ fn meet(cpu: &Cpu) -> Outcome<Side> {
 /// None.
 pub fn serve(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
     while side.node.link(side.link).check().is_ok() {
-        side.node.serve(library, None);
+        let _ = side.node.serve(library, None);
     }
     Ok(())
 }

@@ -179,7 +179,7 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
                 }
             },
             _ => {
-                node.serve(&mut library, None);
+                let _ = node.serve(&mut library, None);
             }
         }
         desk.apply(node, &mut mode);
@@ -233,7 +233,7 @@ fn answer<P: Place>(
     late: Option<Duration>,
 ) -> Option<bool> {
     loop {
-        let came = node.receive_into(port, buffer, None).ok()??;
+        let came = node.receive_into(port, buffer, None).ok()?;
         let Received { from: to, len, priority, tag, .. } = came;
         match came.what {
             What::PeerGone(_) => return None,

@@ -147,7 +147,7 @@ impl<P: Place> Pair<P> {
             return Err(peer.explain_send(error));
         }
         match peer.node.receive_into(from, back, None) {
-            Ok(Some(message)) if message.what == What::Message => Ok(()),
+            Ok(message) if message.what == What::Message => Ok(()),
             _ => Err(peer.lost()),
         }
     }
@@ -237,7 +237,7 @@ impl<P: Place> Pair<P> {
         let mut receipt = [0; Receipt::BYTES];
         let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
         laps.finish();
-        if !matches!(answered, Ok(Some(message)) if message.what == What::Message) {
+        if !matches!(answered, Ok(message) if message.what == What::Message) {
             return Err(self.peer.lost());
         }
         self.peer.node.set_notification(Strategy::default().notification);
