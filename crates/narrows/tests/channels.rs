@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::world::{Pair, SECOND, Side, World, bytes, in_use, name, pair, pair_with, small};
 use narrows::endpoint::{
-    Address, Arrival, Channel, Limits, LinkError, Message, Node, PortError, SendError,
+    Address, Arrival, Channel, Failure, Limits, LinkError, Message, Node, PortError, SendError,
 };
 use narrows::memory::{Block, Corrupt, Layout};
 use narrows::platform::Lost;
@@ -53,6 +53,27 @@ fn read(pair: &Pair, arrival: &Arrival) -> Vec<u8> {
     let (_, at) = b.place_of(pair.to_a, arrival.block.expect("a packet")).expect("a block");
     let region = pair.world.region("a", "b").bytes();
     region[at as usize..][..arrival.len as usize].to_vec()
+}
+
+#[test]
+fn a_packet_is_read_in_parts_and_not_beyond_its_block() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 1);
+    pair.a.channel(to).try_send_packet(&bytes(100, 3), Placement::Internal, 0).expect("room");
+    let packet = take(&mut pair.b.borrow_mut(), from).expect("sent");
+    let block = packet.block.expect("a packet");
+    let mut b = pair.b.borrow_mut();
+    let mut part = [0; 40];
+    assert_eq!(b.channel(from).read(block, 60, &mut part), Ok(()));
+    assert!(part == bytes(100, 3)[60..]);
+    let size = b.link(pair.to_a).layouts().expect("up").1.longest(Placement::Internal) as usize;
+    for (at, len) in [(size, 1), (size - 1, 2), (usize::MAX, 1), (u32::MAX as usize, 1)] {
+        let beyond = b.channel(from).read(block, at, &mut part[..len]);
+        assert_eq!(beyond, Err(Failure::Refused), "{len} at {at}");
+    }
+    b.channel(from).release(block);
+    b.link(pair.to_a).close();
+    assert_eq!(b.channel(from).read(block, 0, &mut part), Err(Failure::Refused));
 }
 
 #[test]

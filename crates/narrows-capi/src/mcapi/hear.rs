@@ -46,6 +46,7 @@ impl<H: Home> Node<H> {
                     self.peers.deleted(link, place);
                 }
                 What::PeerGone(reason) => self.lost(link, reason),
+                _ => {}
             }
         }
         self.unheard = true;

@@ -81,8 +81,8 @@ pub fn serve<P: Platform>(
         let Some((message, sum)) = received else { return false };
         match message.what {
             What::PeerGone(_) => return false,
-            What::Refused => continue,
             What::Message => count += 1,
+            _ => continue,
         }
         if message.tag == LAST {
             return answer(node, &message, Receipt { count, sum });

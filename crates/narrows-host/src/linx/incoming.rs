@@ -140,7 +140,6 @@ impl Core {
                     Some(at) => return Some((at, lent)),
                     None => self.around.node.release(lent),
                 },
-                What::Refused => self.around.node.release(lent),
                 What::PeerGone(_) => {
                     self.around.node.release(lent);
                     let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|u| u.link == link);
@@ -149,6 +148,7 @@ impl Core {
                         self.end_behind(at);
                     }
                 }
+                _ => self.around.node.release(lent),
             }
         }
     }

@@ -255,6 +255,7 @@ impl Side<'_> {
                 self.world.notices.set(self.world.notices.get() + 1);
                 self.bury(at, why);
             }
+            what => panic!("{what:?}"),
         }
     }
 

@@ -27,6 +27,15 @@ impl<P: Platform> Node<P> {
     /// were sent: the first of `messages`, fewer than all if the deadline passed or the next was
     /// refused.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+    /// let mut messages = [Message::from(b"one"), Message::from(b"two")];
+    /// let sent = node.send_all(1, to, &mut messages, None)?;
+    /// assert_eq!(sent, 2, "without a deadline it waits for room");
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Why the first was not sent; see [`SendError`]. An error of a later one is that of the next
     /// call, which begins with it.
@@ -78,6 +87,15 @@ impl<P: Platform> Node<P> {
     /// which `buffer` holds as much as fits until the next. Returns how many there were, at most
     /// 64: whatever then waits is for the next call.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let (mut buffer, mut bytes) = ([0; 256], 0);
+    /// let count = node.try_receive_all(1, &mut buffer, |_received, payload| bytes += payload.len())?;
+    /// # let _ = count;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`PortError::Closed`].
     #[inline]
@@ -102,6 +120,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// As [`Node::try_receive_all`], waiting for the first message until the deadline.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let (mut buffer, mut bytes) = ([0; 256], 0);
+    /// node.receive_all(1, &mut buffer, |_received, payload| bytes += payload.len(), None)?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::Closed`] or [`PortError::Deadline`].

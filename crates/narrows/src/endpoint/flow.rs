@@ -112,6 +112,15 @@ impl<P: Platform> Node<P> {
     ///
     /// `longest_response` is the most bytes that a response may have.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, link::LinkId, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, link: LinkId) -> Result<(), FlowError> {
+    /// let square = "square".parse().expect("a name");
+    /// let flow = node.open_flow(link, &square, Strategy::default(), 8, None)?;
+    /// # let _ = flow;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// See [`FlowError`].
     pub fn open_flow(
@@ -126,6 +135,15 @@ impl<P: Platform> Node<P> {
     }
 
     /// Opens a flow of messages to a port of the peer's.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, link::LinkId, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, link: LinkId) -> Result<(), FlowError> {
+    /// let to = Address { link, port: 1 };
+    /// let flow = node.open_flow_to(to, Strategy::default(), None)?;
+    /// # let _ = flow;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`FlowError`].
@@ -159,6 +177,17 @@ impl<P: Platform> Node<P> {
     /// ready](super::FlowView::is_ready). A flow that comes to nothing has to be
     /// [closed](super::FlowView::close).
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, link::LinkId, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, link: LinkId) -> Result<(), FlowError> {
+    /// let square = "square".parse().expect("a name");
+    /// let flow = node.begin_flow(link, &square, Strategy::default(), 8)?;
+    /// while !node.flow(flow).is_ready()? {
+    ///     node.poll();
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// See [`FlowError`]; nothing was begun.
     pub fn begin_flow(
@@ -172,6 +201,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// As [`Node::begin_flow`], to a port.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), FlowError> {
+    /// let flow = node.begin_flow_to(to, Strategy::default())?;
+    /// # let _ = flow;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`FlowError`]; nothing was begun.

@@ -56,6 +56,19 @@ impl<P: Platform> Node<P> {
 
     /// Holds a received message until the value is dropped. To hold one while the node does
     /// something else, keep it as it is and [release](Node::release) it.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// let held = node.hold(received);
+    /// let mut first = [0; 4];
+    /// let read = held.read(0, &mut first);
+    /// # let _ = read;
+    /// // Its block goes back here.
+    /// drop(held);
+    /// # Ok(()) }
+    /// ```
     pub fn hold(&mut self, lent: Lent) -> Held<'_, P> {
         Held { node: self, received: *lent, lent: Some(lent) }
     }

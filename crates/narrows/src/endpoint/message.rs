@@ -153,6 +153,14 @@ pub(super) fn send_error(error: DriverError) -> SendError {
 impl<P: Platform> Node<P> {
     /// Opens a port.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// node.open(1)?;
+    /// assert_eq!(node.open(1), Err(PortError::Open));
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`PortError::OutOfRange`] or [`PortError::Open`].
     #[inline(never)]
@@ -169,10 +177,18 @@ impl<P: Platform> Node<P> {
 
     /// Closes a port. Messages that wait there are discarded.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// node.open(1)?;
+    /// node.close(1)?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`PortError::Closed`].
     #[inline(never)]
-    pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
+    pub fn close(&mut self, port: Port) -> Result<(), PortError> {
         self.changed();
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
@@ -183,6 +199,16 @@ impl<P: Platform> Node<P> {
     }
 
     /// Sends a message if there is room for it now.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+    /// match node.try_send(1, to, b"hello") {
+    ///     Err(SendError::RingFull | SendError::PoolEmpty) => { /* later */ }
+    ///     sent => sent?,
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
@@ -205,6 +231,14 @@ impl<P: Platform> Node<P> {
 
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
     /// taken in, so that two nodes that send to each other do not stop each other.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+    /// node.send(1, to, b"hello", None)?;
+    /// node.send(1, to, Message::new(b"now").priority(0), None)?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.

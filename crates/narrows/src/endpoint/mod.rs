@@ -11,6 +11,7 @@ mod function;
 mod known;
 #[cfg(feature = "library")]
 mod library;
+mod links;
 mod loan;
 mod look;
 mod message;

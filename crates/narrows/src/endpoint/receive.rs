@@ -5,13 +5,14 @@ use core::time::Duration;
 
 use super::look::More;
 use super::packed::Packed;
-use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
-use crate::link::{EntryId, LinkId};
-use crate::memory::{Descriptor, Kind, Taken};
+use super::{Address, Arrived, Failure, Node, Port, PortError, Select, Source};
+use crate::link::EntryId;
+use crate::memory::Kind;
 use crate::platform::{Instant, Lost, Platform, Woken};
 
 /// What an endpoint received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum What {
     /// A message.
     Message,
@@ -86,6 +87,15 @@ impl<P: Platform> Node<P> {
     /// the earliest. It looks at the rings alone: a program that never waits [polls](Node::poll)
     /// now and then, so that new and lost links are seen.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// while let Some(received) = node.try_receive(1, &Select::default())? {
+    ///     node.release(received);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`PortError::Closed`].
     pub fn try_receive(&mut self, port: Port, select: &Select) -> Result<Option<Lent>, PortError> {
@@ -100,6 +110,15 @@ impl<P: Platform> Node<P> {
     }
 
     /// The next message of an endpoint that is meant, waiting for it until the deadline.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let marked = Select { first_tag: Some(7), last_tag: Some(7), ..Select::default() };
+    /// let received = node.receive(1, &marked, None)?;
+    /// node.release(received);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::Closed`] or [`PortError::Deadline`].
@@ -168,6 +187,17 @@ impl<P: Platform> Node<P> {
 
     /// Copies part of a message's payload.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// let mut first = [0; 4];
+    /// let read = node.read(&received, 0, &mut first);
+    /// node.release(received);
+    /// # let _ = read;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Failure::Refused`] if it is not all there, or the link was closed.
     pub fn read(&self, lent: &Lent, at: usize, to: &mut [u8]) -> Result<(), Failure> {
@@ -175,6 +205,16 @@ impl<P: Platform> Node<P> {
     }
 
     /// Hands a message's payload to `reader` where it is. None if the link was closed.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// let bytes = node.read_in_place(&received, |payload| payload.len());
+    /// node.release(received);
+    /// # let _ = bytes;
+    /// # Ok(()) }
+    /// ```
     pub fn read_in_place<R>(
         &self,
         lent: &Lent,
@@ -204,6 +244,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// Is done with a message: its block goes back to the sender.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// node.release(received);
+    /// # Ok(()) }
+    /// ```
     pub fn release(&mut self, lent: Lent) {
         if self.links.at(lent.at.link).is_some_and(|link| link.life == lent.life) {
             self.give_back(lent.at);
@@ -213,6 +261,17 @@ impl<P: Platform> Node<P> {
     /// Receives a message of an endpoint into `buffer`, if one is there. What does not fit is cut
     /// off; [`Received::len`] says how long it was. As [`Node::try_receive`], it looks at the rings
     /// alone.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let mut buffer = [0; 64];
+    /// if let Some(received) = node.try_receive_into(1, &mut buffer)? {
+    ///     let payload = received.bytes(&buffer);
+    /// #   let _ = payload;
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::Closed`].
@@ -264,6 +323,18 @@ impl<P: Platform> Node<P> {
     }
 
     /// As [`Node::try_receive_into`], waiting for a message until the deadline.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let mut buffer = [0; 64];
+    /// match node.receive_into(1, &mut buffer, Some(Duration::from_millis(20))) {
+    ///     Err(PortError::Deadline) => { /* nothing came */ }
+    ///     received => assert!(received?.bytes(&buffer).len() <= 64),
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::Closed`] or [`PortError::Deadline`].
@@ -318,32 +389,5 @@ impl<P: Platform> Node<P> {
 
     /// In the first byte of an entry's payload: the notice of a lost peer. No control message that
     /// a peer sends begins so.
-    const NOTICE: u8 = 0;
-
-    /// See [`LinkView::attach`](super::LinkView::attach).
-    #[inline(never)]
-    pub(super) fn attach(&mut self, link: LinkId, port: Port) -> Result<(), LinkError> {
-        self.up(link)?;
-        let link = self.links.get_mut(link).ok_or(LinkError::Unknown)?;
-        let descriptor = Descriptor {
-            kind: Kind::Control,
-            ack: crate::memory::Ack::Batched,
-            priority: 7,
-            len: 0,
-            source: 0,
-            target: port,
-            tag: 0,
-            block: None,
-        };
-        let notice = Taken { descriptor, in_slot: [Self::NOTICE; crate::memory::IN_SLOT] };
-        if !link.inbox.room() {
-            return Err(LinkError::Full);
-        }
-        let at = link.inbox.put(notice).ok_or(LinkError::Full)?;
-        let before = link.attached.replace(at);
-        if let Some(entry) = link.inbox.get_mut(at.entry) {
-            entry.next = before;
-        }
-        Ok(())
-    }
+    pub(super) const NOTICE: u8 = 0;
 }

@@ -27,6 +27,7 @@ pub(super) fn padded(len: u32) -> u32 {
 
 /// What a wait for calls ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Served {
     /// So many calls' messages were served; one may carry several calls.
     Calls(usize),
@@ -75,6 +76,22 @@ impl<P: Platform> Node<P> {
     /// it has served any, or there is news of a link, so that its caller can look at both: a loop
     /// round it serves on.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), ServeError> {
+    /// let mut run = |request: &dyn Source, response: &mut dyn Sink| {
+    ///     let mut byte = [0];
+    ///     request.read(0, &mut byte)?;
+    ///     response.write(0, &byte)
+    /// };
+    /// let name = "first".parse().expect("a name");
+    /// let mut library = [Function { name, run: &mut run }];
+    /// while node.links().next().is_some() {
+    ///     node.serve(&mut library, None)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`ServeError::Deadline`].
     pub fn serve(
@@ -106,6 +123,13 @@ impl<P: Platform> Node<P> {
 
     /// Serves the calls that are there, a bounded number of each link, without waiting. Gives the
     /// number of their messages; one may carry several calls.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, library: &mut [Function<'_>]) {
+    /// while node.try_serve(library) > 0 {}
+    /// # }
+    /// ```
     pub fn try_serve(&mut self, library: &mut [Function<'_>]) -> usize {
         self.turn(library).0
     }

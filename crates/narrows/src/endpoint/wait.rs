@@ -16,6 +16,17 @@ impl<P: Platform> Node<P> {
     /// thread waits in a loop of its own on the platform's descriptor. True if something is there
     /// already, or came since the last time this was asked: look at everything once more then, and
     /// do not wait.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// if !node.arm() {
+    ///     // Sleep on the platform's descriptor here.
+    /// }
+    /// node.disarm();
+    /// node.poll();
+    /// # }
+    /// ```
     pub fn arm(&mut self) -> bool {
         self.arm_by(1)
     }
@@ -35,6 +46,15 @@ impl<P: Platform> Node<P> {
     }
 
     /// Asks not to be rung any more.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// let look = node.arm();
+    /// # let _ = look;
+    /// node.disarm();
+    /// # }
+    /// ```
     pub fn disarm(&mut self) {
         self.awaited().for_each(Awaited::disarm);
     }
@@ -43,6 +63,15 @@ impl<P: Platform> Node<P> {
     /// room is [wanted](super::ChannelView::want_room), for news of a link or for the deadline, in
     /// the way that was agreed for what is served here. Does not wait if something came since the last time: a
     /// program that looks at everything between its waits misses nothing.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// node.wait_any(Some(Duration::from_millis(5)));
+    /// node.poll();
+    /// # }
+    /// ```
     pub fn wait_any(&mut self, within: Option<Duration>) {
         self.wait_once(self.agreed(), within);
     }

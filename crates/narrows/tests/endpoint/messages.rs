@@ -126,7 +126,7 @@ fn a_message_for_a_closed_port_comes_back_as_a_refusal() {
             assert_eq!((refused.tag, refused.len), (tag, 4));
             pair.a.release(refused);
         }
-        pair.a.close_port(2).expect("open");
+        pair.a.close(2).expect("open");
         assert_eq!(pair.a.try_send(2, to, Message::new(b"x").tag(1)), Err(SendError::Closed));
         pair.check_empty();
     });

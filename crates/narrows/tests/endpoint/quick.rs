@@ -326,7 +326,7 @@ fn a_port_that_was_looked_at_in_vain_still_tells_of_an_end_and_of_being_closed()
         let told = b.try_receive_into(1, &mut []).expect("open").map(|received| received.what);
         assert_eq!(told, Some(What::PeerGone(Lost::Died)));
         assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
-        b.close_port(1).expect("open");
+        b.close(1).expect("open");
         assert_eq!(b.try_receive_into(1, &mut []), Err(PortError::Closed));
     });
 }
@@ -405,7 +405,7 @@ fn what_the_short_way_rests_on_may_change_between_any_two_messages() {
             }
         };
         there_and_back(&mut pair);
-        pair.a.close_port(1).expect("open");
+        pair.a.close(1).expect("open");
         assert_eq!(pair.a.try_send(1, to_b, b"no"), Err(SendError::Closed));
         assert_eq!(pair.a.try_receive_into(1, &mut []), Err(PortError::Closed));
         pair.a.open(1).expect("free");
@@ -471,7 +471,7 @@ fn what_the_route_of_a_flow_rests_on_may_change_between_any_two_messages() {
         there(&mut pair, 1);
         there(&mut pair, 2);
         there(&mut pair, 1);
-        pair.a.close_port(1).expect("open");
+        pair.a.close(1).expect("open");
         assert_eq!(pair.a.flow(flow).try_send(1, b"no"), Err(SendError::Closed));
         there(&mut pair, 2);
         pair.a.open(1).expect("free");

@@ -215,7 +215,7 @@ impl Case {
                 lents.into_iter().for_each(|lent| self.node.release(lent));
             }
             _ => {
-                self.node.close_port(1).expect("open");
+                self.node.close(1).expect("open");
                 self.node.open(1).expect("free");
             }
         }
@@ -275,6 +275,7 @@ impl Case {
             What::Message => deeds.messages += 1,
             What::Refused => deeds.refused += 1,
             What::PeerGone(_) => self.notices += 1,
+            what => panic!("{what:?}"),
         }
     }
 

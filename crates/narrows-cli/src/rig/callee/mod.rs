@@ -219,7 +219,7 @@ fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
     });
     for port in ports.filter(|port| *port != service::ECHO_PORT) {
         // It was opened above.
-        let _ = node.close_port(port);
+        let _ = node.close(port);
     }
     answered == Some(true)
 }
@@ -237,8 +237,8 @@ fn answer<P: Place>(
         let Received { from: to, len, priority, tag, .. } = came;
         match came.what {
             What::PeerGone(_) => return None,
-            What::Refused => continue,
             What::Message => {}
+            _ => continue,
         }
         let Some(bytes) = buffer.get(..len) else { continue };
         if let Some(late) = late {

@@ -106,7 +106,7 @@ impl<P: Place> Pair<P> {
         self.exchanged(bytes)?;
         for port in all {
             // It was opened above.
-            let _ = self.peer.node.close_port(port);
+            let _ = self.peer.node.close(port);
         }
         Ok(ns)
     }

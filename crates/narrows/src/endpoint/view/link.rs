@@ -167,7 +167,7 @@ impl<P: Platform> LinkView<'_, P> {
     /// ```
     #[inline]
     pub fn close(self) {
-        self.node.close(self.link);
+        self.node.close_link(self.link);
     }
 
     /// Says whether [`Node::wait_any`] and [`Node::arm`] include room for the link's messages, as

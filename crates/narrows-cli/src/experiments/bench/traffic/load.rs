@@ -294,7 +294,6 @@ impl Load {
             let Some(lent) = lent else { return Ok(taken) };
             match lent.what {
                 What::PeerGone(reason) => self.noticed = Some(reason),
-                What::Refused => counts.add(Count::Wrong),
                 What::Message => {
                     let number = counts.get(Count::Received);
                     let bytes = self.into.get_mut(..lent.len);
@@ -313,6 +312,7 @@ impl Load {
                         counts.set(Count::Quiet, 1);
                     }
                 }
+                _ => counts.add(Count::Wrong),
             }
             node.release(lent);
         }
