@@ -21,6 +21,7 @@ pub(super) fn plain<'a>(messages: &'a [Message<'_>]) -> impl Iterator<Item = Pla
     })
 }
 
+/// Many messages at a time.
 impl<P: Platform> Node<P> {
     /// Sends messages in their order, waiting for room until the deadline, as [`Node::send`] does
     /// with each. A peer that sleeps is rung once for all that there was room for. Returns how many

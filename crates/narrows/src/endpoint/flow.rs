@@ -107,6 +107,7 @@ impl Flow {
     }
 }
 
+/// Opening flows.
 impl<P: Platform> Node<P> {
     /// Opens a flow of calls to a function of the peer's library.
     ///

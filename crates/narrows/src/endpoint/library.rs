@@ -11,6 +11,7 @@ use crate::memory::{Block, Plain, Shared};
 use crate::platform::{Platform, Woken};
 use crate::strategy::Notification;
 
+/// For libraries built on the stack (feature `library`).
 impl<P: Platform> Node<P> {
     /// Bytes of the longest message that [`Node::post_short`] sends.
     pub const SHORT: usize = Shared::<P>::IN_SLOT;

@@ -8,6 +8,7 @@ use crate::memory::{Ack, Descriptor, IN_SLOT, Kind, Layout, Shared, Taken};
 use crate::platform::{Lost, Platform};
 use crate::strategy::Notification;
 
+/// Finding peers, and the links to them.
 impl<P: Platform> Node<P> {
     /// Finds a node by name and links to it, waiting for it to appear until the deadline. A peer
     /// that has already linked to this node is found at once.

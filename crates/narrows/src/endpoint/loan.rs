@@ -26,6 +26,7 @@ pub struct Held<'a, P: Platform> {
     received: Received,
 }
 
+/// Received messages that give themselves back.
 impl<P: Platform> Node<P> {
     /// See [`FlowView::loan`](super::FlowView::loan).
     pub(super) fn loan(

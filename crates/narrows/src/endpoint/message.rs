@@ -150,6 +150,7 @@ pub(super) fn send_error(error: DriverError) -> SendError {
     }
 }
 
+/// Ports, and sending from them.
 impl<P: Platform> Node<P> {
     /// Opens a port.
     ///

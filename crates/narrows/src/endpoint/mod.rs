@@ -1,4 +1,12 @@
 //! Endpoints: messages between ports, and calls of functions on the other core.
+//!
+//! A [`Node`] opens ports and flows, finds peers, sends, receives, serves and waits. What acts on
+//! one flow, channel or link is a method of a view of it: [`Node::flow`], [`Node::channel`] and
+//! [`Node::link`] give one.
+//!
+//! Arguments come in one order: what is acted on, what is sent or where it goes, how, and the
+//! deadline last. A deadline is a time from now; none is for as long as it takes. A call that waits
+//! and is late says so with the `Deadline` of its error. A call that tries returns at once.
 
 mod answer;
 mod batch;

@@ -106,6 +106,7 @@ pub struct Node<P: Platform> {
     pub(super) blocked: Option<LinkId>,
 }
 
+/// The node itself.
 impl<P: Platform> Node<P> {
     /// Opens a node on a platform.
     ///

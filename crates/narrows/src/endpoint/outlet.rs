@@ -64,6 +64,7 @@ impl<P: Platform> Inlet<P> {
     }
 }
 
+/// For libraries that have tables of channels (feature `library`).
 impl<P: Platform> Node<P> {
     /// Takes the sender's side of a channel out of its link. Until it is put back there is no such
     /// channel to send on; waits do not include its room. None if there is none, or the link ended.

@@ -67,6 +67,7 @@ impl Payload<'_> {
     }
 }
 
+/// Payloads that are made where they are sent from.
 impl<P: Platform> Node<P> {
     /// See [`FlowView::reserve`](super::FlowView::reserve).
     pub(super) fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {

@@ -82,6 +82,7 @@ struct Waited {
     until: Option<Option<Instant>>,
 }
 
+/// Receiving.
 impl<P: Platform> Node<P> {
     /// The next message of an endpoint that is meant, if one is there: the most urgent first, then
     /// the earliest. It looks at the rings alone: a program that never waits [polls](Node::poll)

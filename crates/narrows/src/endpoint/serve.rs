@@ -71,6 +71,7 @@ impl Sink for Response<'_> {
     }
 }
 
+/// Serving calls.
 impl<P: Platform> Node<P> {
     /// Waits for calls of peers until the deadline and serves those that came. Returns as soon as
     /// it has served any, or there is news of a link, so that its caller can look at both: a loop

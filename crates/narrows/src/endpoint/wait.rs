@@ -11,6 +11,7 @@ use crate::strategy::Notification;
 /// A wait that gives up sooner does not glance.
 const GLANCE: Duration = Duration::from_micros(100);
 
+/// Waiting for everything at once.
 impl<P: Platform> Node<P> {
     /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this
     /// thread waits in a loop of its own on the platform's descriptor. True if something is there

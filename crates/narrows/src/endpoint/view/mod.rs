@@ -15,6 +15,7 @@ use super::{Channel, FlowId, Node};
 use crate::link::LinkId;
 use crate::platform::Platform;
 
+/// What acts on one flow, channel or link.
 impl<P: Platform> Node<P> {
     /// A flow of this node's, to call, to send over, or to change.
     ///
