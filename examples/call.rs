@@ -43,20 +43,20 @@ fn gpp() -> Result<(), Box<dyn Error>> {
 
     let mut node = Options::new("gpp").directory(directory.path()).node()?;
     let link = node.hunt(&"dsp".parse()?, SOON)?;
-    let flow = node.flow(link, &"capitals".parse()?, Strategy::default(), 64, SOON)?;
+    let flow = node.open_flow(link, &"capitals".parse()?, Strategy::default(), 64, SOON)?;
 
     let mut text = [0; 64];
-    let len = node.call(flow, b"hello", &mut text, SOON)?;
+    let len = node.flow(flow).call(b"hello", &mut text, SOON)?;
     println!("call 0 gave: {}", std::str::from_utf8(&text[..len])?);
 
-    let number = node.start(flow, b"how are you")?;
+    let number = node.flow(flow).start(b"how are you")?;
     println!("call {number} is on its way, and this core is free");
 
     let deadline = Instant::now() + Duration::from_secs(5);
-    while node.outstanding(flow) != Some(0) && Instant::now() < deadline {
+    while node.flow(flow).outstanding() != Some(0) && Instant::now() < deadline {
         // Other work goes here; this core has none, so it waits.
-        node.wait_response(flow, SOON);
-        node.complete(flow, |completed, response| {
+        node.flow(flow).wait(SOON);
+        node.flow(flow).complete(|completed, response| {
             let part = &mut text[..completed.len];
             let whole = response.read(0, part);
             assert!(whole.is_ok() && completed.failure.is_none(), "a whole response");
@@ -64,7 +64,7 @@ fn gpp() -> Result<(), Box<dyn Error>> {
         })?;
     }
 
-    node.close(link);
+    node.link(link).close();
     other.wait()?;
     Ok(())
 }
@@ -81,9 +81,10 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
 
     let mut node = Options::new("dsp").directory(directory).node()?;
     loop {
-        node.serve(&mut library, SOON);
-        // Nobody has come in time, or the caller has gone.
+        // An error if nobody calls in time.
+        node.serve(&mut library, SOON)?;
         if node.links().next().is_none() {
+            // The caller has gone.
             return Ok(());
         }
     }

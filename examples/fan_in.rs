@@ -54,7 +54,7 @@ fn hub() -> Result<(), Box<dyn Error>> {
             .arg(directory.path())
             .args([name, &priority.to_string()])
             .spawn()?;
-        let _ = node.receive_into(2, &mut [], SOON)?.ok_or("a sender did not come in time")?;
+        let _ = node.receive_into(2, &mut [], SOON)?;
         println!("{name} has sent");
         sender.wait()?;
     }
@@ -62,7 +62,7 @@ fn hub() -> Result<(), Box<dyn Error>> {
     // All six wait by now: a link keeps its order, and each sender's last message is here.
     for _ in 0..2 * SENDERS.len() {
         let mut text = [0; 32];
-        let message = node.receive_into(1, &mut text, SOON)?.ok_or("a message is missing")?;
+        let message = node.receive_into(1, &mut text, SOON)?;
         let text = std::str::from_utf8(message.bytes(&text))?;
         println!("received with priority {}: {text}", message.priority);
     }

@@ -40,7 +40,7 @@ fn gpp() -> Result<(), Box<dyn Error>> {
     node.send(1, Address { link, port: 1 }, b"hello", SOON)?;
 
     let mut text = [0; 64];
-    let answer = node.receive_into(1, &mut text, SOON)?.ok_or("no answer in time")?;
+    let answer = node.receive_into(1, &mut text, SOON)?;
     println!("gpp received: {}", std::str::from_utf8(answer.bytes(&text))?);
 
     other.wait()?;
@@ -52,10 +52,10 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     node.open(1)?;
 
     let mut text = [0; 64];
-    let hello = node.receive_into(1, &mut text, SOON)?.ok_or("nobody came in time")?;
+    let hello = node.receive_into(1, &mut text, SOON)?;
     println!("dsp received: {}", std::str::from_utf8(hello.bytes(&text))?);
 
-    let (peer, _) = node.peer(hello.from.link)?;
+    let (peer, _) = node.link(hello.from.link).peer()?;
     node.send(1, hello.from, &format!("hello, {peer}"), SOON)?;
     Ok(())
 }

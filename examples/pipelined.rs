@@ -46,21 +46,22 @@ fn gpp() -> Result<(), Box<dyn Error>> {
 
     let mut node = Options::new("gpp").directory(directory.path()).node()?;
     let link = node.hunt(&"dsp".parse()?, SOON)?;
-    let flow = node.flow(link, &"square".parse()?, Strategy::default(), 4, SOON)?;
+    let flow = node.open_flow(link, &"square".parse()?, Strategy::default(), 4, SOON)?;
 
     let mut numbers = 1..=CALLS;
     for finished in 1..=CALLS {
-        while node.outstanding(flow) < Some(UNDER_WAY) {
+        while node.flow(flow).outstanding() < Some(UNDER_WAY) {
             let Some(number) = numbers.next() else { break };
-            node.start(flow, &number.to_le_bytes())?;
+            node.flow(flow).start(&number.to_le_bytes())?;
         }
         let mut square = [0; 4];
-        let call = node.finish(flow, &mut square, SOON)?.number;
-        let (square, more) = (u32::from_le_bytes(square), node.outstanding(flow).unwrap_or(0));
+        let call = node.flow(flow).finish(&mut square, SOON)?.number;
+        let (square, more) =
+            (u32::from_le_bytes(square), node.flow(flow).outstanding().unwrap_or(0));
         println!("call {call}: {finished} squared is {square}, with {more} more under way");
     }
 
-    node.close(link);
+    node.link(link).close();
     other.wait()?;
     Ok(())
 }
@@ -76,9 +77,10 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
 
     let mut node = Options::new("dsp").directory(directory).node()?;
     loop {
-        node.serve(&mut library, SOON);
-        // Nobody has come in time, or the caller has gone.
+        // An error if nobody calls in time.
+        node.serve(&mut library, SOON)?;
         if node.links().next().is_none() {
+            // The caller has gone.
             return Ok(());
         }
     }

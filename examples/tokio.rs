@@ -85,7 +85,7 @@ fn dsp(directory: &str) -> Result<(), Box<dyn Error>> {
     node.open(1)?;
     for _ in 1..=3 {
         let mut text = [0; 32];
-        let message = node.receive_into(1, &mut text, Some(SOON))?.ok_or("nothing in time")?;
+        let message = node.receive_into(1, &mut text, Some(SOON))?;
         let text = format!("{} comes back", std::str::from_utf8(message.bytes(&text))?);
         node.send(1, message.from, &text, Some(SOON))?;
     }

@@ -36,12 +36,13 @@ pub fn run(data: &[u8]) {
             }
             6 => {
                 let flow = begun.pop().unwrap_or(victim.flows[0]);
-                let _ = node.is_ready(flow);
-                let _ = node.close_flow(flow);
+                let _ = node.flow(flow).is_ready();
+                let _ = node.flow(flow).close();
             }
             _ => {
                 let strategy = "in_place/spin/granularity=2".parse().expect("possible");
-                let _ = node.begin_switch(victim.flows[usize::from(input.byte() % 2)], strategy);
+                let _ =
+                    node.flow(victim.flows[usize::from(input.byte() % 2)]).begin_switch(strategy);
                 node.poll();
             }
         }

@@ -70,15 +70,15 @@ pub fn run(data: &[u8]) {
             }
             10 => {
                 let len = usize::from(input.short()) % buffer.len();
-                let _ = node.try_send_over(flows[1], 1, Message::new(&buffer[..len]));
+                let _ = node.flow(flows[1]).try_send(1, Message::new(&buffer[..len]));
             }
             11 => {
                 let len = usize::from(input.byte());
-                let _ = node.start(flows[0], &buffer[..len]);
-                let _ = node.flush(flows[0]);
+                let _ = node.flow(flows[0]).start(&buffer[..len]);
+                let _ = node.flow(flows[0]).flush();
             }
             12 => {
-                let read = node.complete(flows[0], |completed, source| {
+                let read = node.flow(flows[0]).complete(|completed, source| {
                     assert_eq!(completed.len, source.len());
                     let len = source.len().min(100);
                     let _ = source.read(0, &mut buffer[..len]);
@@ -100,7 +100,7 @@ pub fn run(data: &[u8]) {
                 }
             }
             15 => {
-                let _ = node.begin_switch(flows[0], strategy(input.byte()));
+                let _ = node.flow(flows[0]).begin_switch(strategy(input.byte()));
                 node.poll();
             }
             16 => {

@@ -98,8 +98,10 @@ impl Victim {
         node.platform().on_wait(move || {
             serve(&mut end.borrow_mut());
         });
-        let function = node.flow(link, &name("long"), strategy, 100, SECOND).expect("it is there");
-        let port = node.flow_to(Address { link, port: 1 }, strategy, SECOND).expect("it is open");
+        let function =
+            node.open_flow(link, &name("long"), strategy, 100, SECOND).expect("it is there");
+        let port =
+            node.open_flow_to(Address { link, port: 1 }, strategy, SECOND).expect("it is open");
         node.platform().off_wait();
         // And from there to here, so that the tables of what peers have opened are not empty.
         let back = peer.borrow_mut().hunt(&name("a"), SECOND).expect("up");
@@ -184,7 +186,7 @@ impl Victim {
     pub fn check_other_link(&mut self) {
         let (node, honest) = (&mut self.node, &mut self.honest.borrow_mut());
         node.poll();
-        node.check(self.to_honest).expect("the other link is up");
+        node.link(self.to_honest).check().expect("the other link is up");
         let to = Address { link: self.to_honest, port: PORTS };
         let payload = bytes(40, 3);
         node.try_send(1, to, Message::new(&payload)).expect("room on the other link");

@@ -68,7 +68,7 @@ impl Contender for NarrowsCall {
         let link = node.hunt(&name, SOON).map_err(|error| failed("hunt", error))?;
         let function = ANSWER.parse().map_err(|error| failed("a name", error))?;
         let longest = setup.bytes as u32;
-        let flow = node.flow(link, &function, strategy, longest, SOON);
+        let flow = node.open_flow(link, &function, strategy, longest, SOON);
         let flow = flow.map_err(|error| failed("open a flow", error))?;
         control.done()?;
         let (out, into) = (vec![0; setup.bytes], vec![0; setup.bytes]);
@@ -89,17 +89,18 @@ impl Caller {
     fn call(&mut self, number: u64) -> io::Result<usize> {
         let Caller { node, flow, out, into, .. } = self;
         let called = if self.in_place {
-            let mut block = node.reserve(*flow, out.len()).map_err(|e| failed("reserve", e))?;
+            let mut block =
+                node.flow(*flow).reserve(out.len()).map_err(|e| failed("reserve", e))?;
             let mut at = 0;
             for part in out.chunks_mut(WINDOW) {
                 payload::make_part(number, at, part);
                 node.write(&mut block, at, part).map_err(|error| failed("write", error))?;
                 at += part.len();
             }
-            node.call(*flow, &mut block, into, None)
+            node.flow(*flow).call(&mut block, into, None)
         } else {
             payload::make(number, out);
-            node.call(*flow, &*out, into, None)
+            node.flow(*flow).call(&*out, into, None)
         };
         called.map_err(|error| failed("call", error))
     }
@@ -166,7 +167,7 @@ impl Callee {
         };
         let name = ANSWER.parse().map_err(|error| failed("a name", error))?;
         let mut library = [Function { name, run: &mut body }];
-        if node.serve(&mut library, within) == Served::News && node.links().next().is_none() {
+        if node.serve(&mut library, within) == Ok(Served::News) && node.links().next().is_none() {
             return Err(failed("serve", "the caller is gone"));
         }
         broken.take().map_or(Ok(served.get()), Err)

@@ -126,7 +126,7 @@ impl Contender for NarrowsMessage {
         let mut node = node(role, setup)?;
         node.open(PORT).map_err(|error| failed("open a port", error))?;
         let flow = |node: &mut Node, link| {
-            let opened = node.flow_to(Address { link, port: PORT }, strategy, SOON);
+            let opened = node.open_flow_to(Address { link, port: PORT }, strategy, SOON);
             opened.map_err(|error| failed("open a flow", error))
         };
         // Either end opens a flow, while the other one looks after its node.
@@ -150,7 +150,7 @@ impl Contender for NarrowsMessage {
                 (link, flow)
             }
         };
-        node.attach(link, PORT).map_err(|error| failed("attach", error))?;
+        node.link(link).attach(PORT).map_err(|error| failed("attach", error))?;
         node.set_strategy(strategy);
         node.set_notification(strategy.notification);
         let ends = Ends {
@@ -215,14 +215,15 @@ impl End for Together {
             while left > 0 {
                 let Ends { node, into, .. } = &mut self.ends;
                 let (bytes, mut checked) = (into.len(), Ok(()));
-                let received = node.receive_all(PORT, into, None, |message, payload| {
+                let each = |message: &Received, payload: &[u8]| {
                     if checked.is_ok() {
                         checked = match message.what {
                             What::Message => payload::check(self.numbers.there(), bytes, payload),
                             _ => Err(failed("receive", "the other end is gone")),
                         };
                     }
-                });
+                };
+                let received = node.receive_all(PORT, into, each, None);
                 left = left.saturating_sub(received.map_err(|e| failed("receive", e))? as u64);
                 checked?;
             }
@@ -274,7 +275,7 @@ impl Port for Ends {
             self.node.receive_into(PORT, &mut self.into, None)
         };
         match received.map_err(|error| failed("receive", error))? {
-            Some(message) if message.what == What::Message => {
+            message if message.what == What::Message => {
                 let bytes = self.into.get(..message.len).unwrap_or_default();
                 payload::check(number, self.into.len(), bytes)
             }
@@ -285,11 +286,10 @@ impl Port for Ends {
 
 impl Ends {
     /// Looks until there is a message, and now and then whether the other end is still there.
-    fn look(&mut self) -> Result<Option<Received>, PortError> {
+    fn look(&mut self) -> Result<Received, PortError> {
         loop {
             for _ in 0..LOOKS {
-                let received = self.node.try_receive_into(PORT, &mut self.into)?;
-                if received.is_some() {
+                if let Some(received) = self.node.try_receive_into(PORT, &mut self.into)? {
                     return Ok(received);
                 }
                 std::hint::spin_loop();
@@ -301,7 +301,7 @@ impl Ends {
     fn make_and_send(&mut self, number: u64) -> io::Result<()> {
         let Ends { node, flow, out, .. } = self;
         let mut block = loop {
-            match node.reserve(*flow, out.len()) {
+            match node.flow(*flow).reserve(out.len()) {
                 Err(SendError::PoolEmpty) => {
                     node.poll();
                     std::hint::spin_loop();
@@ -315,14 +315,15 @@ impl Ends {
             node.write(&mut block, at, part).map_err(|error| failed("write", error))?;
             at += part.len();
         }
-        node.send_over(*flow, PORT, &mut block, None).map_err(|error| failed("send", error))
+        node.flow(*flow).send(PORT, &mut block, None).map_err(|error| failed("send", error))
     }
 
     fn receive_in_place(&mut self, number: u64) -> io::Result<()> {
         let received = self.node.receive(PORT, &Select::default(), None);
         let message = received.map_err(|error| failed("receive", error))?;
-        let message = message.filter(|message| message.what == What::Message);
-        let message = message.ok_or_else(|| failed("receive", "the other end is gone"))?;
+        if message.what != What::Message {
+            return Err(failed("receive", "the other end is gone"));
+        }
         let bytes = self.into.len();
         let read = self.node.read_in_place(&message, |source| check_there(number, bytes, source));
         self.node.release(message);

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use narrows::endpoint::{
-    Address, Failure, FlowId, Function, Limits, Message, Node, Select, Served, Sink, Source,
+    Address, Failure, FlowId, Function, Limits, Message, Node, PortError, Select, Served, Sink,
+    Source,
 };
 use narrows::link::{LinkId, Name};
 use narrows::platform::Lost;
@@ -61,20 +62,21 @@ pub fn exchange(step: &mut Step) -> Option<()> {
     *step = Step::SendInBlock;
     pair.send(&[6; 48])?;
     *step = Step::ReceiveNothing;
-    let nothing = pair.b.receive(INBOX, &Select::default(), SOON).ok()?;
-    nothing.is_none().then_some(())?;
+    let nothing = pair.b.receive(INBOX, &Select::default(), SOON);
+    (nothing == Err(PortError::Deadline)).then_some(())?;
     for strategy in STRATEGIES {
         pair.calls(strategy.parse().ok()?, step)?;
     }
     *step = Step::BlocksAreBack;
     pair.a.poll();
-    pair.a.reclaim(pair.to_b);
-    (pair.a.blocks_in_use(pair.to_b) == Ok((0, 0))).then_some(())?;
+    pair.a.link(pair.to_b).reclaim();
+    (pair.a.link(pair.to_b).blocks_in_use() == Ok((0, 0))).then_some(())?;
     *step = Step::CloseLink;
-    pair.a.close(pair.to_b);
+    pair.a.link(pair.to_b).close();
     let (to_a, _) = pair.b.links().next()?;
     pair.b.poll();
-    (pair.b.check(to_a) == Err(narrows::endpoint::LinkError::Gone(Lost::Closed))).then_some(())
+    (pair.b.link(to_a).check() == Err(narrows::endpoint::LinkError::Gone(Lost::Closed)))
+        .then_some(())
 }
 
 fn link(step: &mut Step) -> Option<Pair> {
@@ -120,7 +122,7 @@ impl Pair {
             self.b.poll();
             self.serve();
             self.a.poll();
-            if self.a.is_ready(flow).ok()? {
+            if self.a.flow(flow).is_ready().ok()? {
                 return Some(());
             }
         }
@@ -134,27 +136,27 @@ impl Pair {
 
         *step = Step::Call;
         let mut response = [0; 32];
-        self.a.start(flow, &[4; 8]).ok()?;
-        self.a.flush(flow).ok()?;
+        self.a.flow(flow).start(&[4; 8]).ok()?;
+        self.a.flow(flow).flush().ok()?;
         (self.serve() == 1).then_some(())?;
-        let done = self.a.try_finish(flow, &mut response).ok()??;
+        let done = self.a.flow(flow).try_finish(&mut response).ok()??;
         (response.get(..done.len)? == [8; 8]).then_some(())?;
 
         *step = Step::CallAndWait;
-        self.a.start(flow, &[5; 24]).ok()?;
-        self.a.flush(flow).ok()?;
+        self.a.flow(flow).start(&[5; 24]).ok()?;
+        self.a.flow(flow).flush().ok()?;
         let mut library = [Function { name: self.double, run: &mut double }];
         let served = self.b.serve(&mut library, SOON);
-        matches!(served, Served::Calls(1)).then_some(())?;
-        let done = self.a.finish(flow, &mut response, SOON).ok()?;
+        matches!(served, Ok(Served::Calls(1))).then_some(())?;
+        let done = self.a.flow(flow).finish(&mut response, SOON).ok()?;
         (response.get(..done.len)? == [10; 24]).then_some(())?;
 
         *step = Step::Switch;
-        self.a.begin_switch(flow, Strategy::default()).ok()?;
+        self.a.flow(flow).begin_switch(Strategy::default()).ok()?;
         self.settle(flow)?;
 
         *step = Step::CloseFlow;
-        self.a.close_flow(flow).ok()?;
+        self.a.flow(flow).close().ok()?;
         self.a.poll();
         self.b.poll();
         self.a.poll();

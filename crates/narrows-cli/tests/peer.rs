@@ -36,10 +36,10 @@ fn it_answers_calls_messages_and_questions_and_leaves() {
         let flow = peer.flow("echo", strategy.parse().unwrap(), 400).unwrap();
         for bytes in [1, 48, 400] {
             let request = vec![bytes as u8; bytes];
-            let len = peer.node.call(flow, &request, &mut response, SOON).unwrap();
+            let len = peer.node.flow(flow).call(&request, &mut response, SOON).unwrap();
             assert_eq!(response[..len], request, "{strategy}");
         }
-        peer.node.close_flow(flow).unwrap();
+        peer.node.flow(flow).close().unwrap();
     }
     let before = peer.cpu_time().unwrap();
     assert!(before > Duration::ZERO && peer.cpu_time().unwrap() >= before);
@@ -50,7 +50,7 @@ fn it_answers_calls_messages_and_questions_and_leaves() {
     let to = Address { link: peer.link, port: ECHO_PORT };
     for tag in [0, 7, LAST] {
         peer.node.send(2, to, Message::new(b"there and back").tag(tag), SOON).unwrap();
-        let back = peer.node.receive_into(2, &mut response, SOON).unwrap().unwrap();
+        let back = peer.node.receive_into(2, &mut response, SOON).unwrap();
         assert_eq!((back.tag, &response[..back.len]), (tag, &b"there and back"[..]));
     }
     peer.cpu_time().unwrap();
@@ -64,7 +64,7 @@ fn stamps_of_both_sides_meet() {
     let flow = peer.flow("echo", "copy/spin/internal".parse().unwrap(), 48).unwrap();
     peer.trace().unwrap();
     for _ in 0..3000 {
-        peer.node.call(flow, &[1; 48][..], &mut [0; 48], SOON).unwrap();
+        peer.node.flow(flow).call(&[1; 48][..], &mut [0; 48], SOON).unwrap();
     }
     let (own, theirs) = peer.take_trace().unwrap();
     let last = |records: &[narrows_host::Record], span, edge, id| {
@@ -87,8 +87,8 @@ fn limits_and_calls_take_turns() {
         assert!(limits.batch_at(Pace::default(), Limit::Copy, 100, 50).unwrap() > 0.0);
         peer.mode(Mode::Calls).unwrap();
         let flow = peer.flow("echo", "copy/spin".parse().unwrap(), 48).unwrap();
-        peer.node.call(flow, &[1; 48][..], &mut [0; 48], SOON).unwrap();
-        peer.node.close_flow(flow).unwrap();
+        peer.node.flow(flow).call(&[1; 48][..], &mut [0; 48], SOON).unwrap();
+        peer.node.flow(flow).close().unwrap();
     }
 }
 
@@ -106,7 +106,7 @@ fn a_killed_one_is_told_within_a_call() {
     let flow = peer.flow("busy", "copy/interrupt".parse().unwrap(), 16).unwrap();
     peer.other.child.kill().unwrap();
     let order = narrows_cli::formats::functions::Order { busy_ns: 1 << 40, response: 16, call: 0 };
-    let error = peer.node.call(flow, &order.to_bytes(), &mut [0; 16], SOON).unwrap_err();
+    let error = peer.node.flow(flow).call(&order.to_bytes(), &mut [0; 16], SOON).unwrap_err();
     assert_ne!(error, CallError::Deadline);
     let failure = peer.explain_call(error);
     assert_eq!(failure.kind, Kind::Peer);
@@ -129,6 +129,6 @@ fn large_messages_have_large_blocks() {
     let mut peer = start(Options { longest, ..Options::default() });
     let flow = peer.flow("echo", "in_place/hybrid".parse().unwrap(), longest as u32).unwrap();
     let (request, mut response) = (vec![7; longest], vec![0; longest]);
-    assert_eq!(peer.node.call(flow, &request, &mut response, SOON), Ok(longest));
+    assert_eq!(peer.node.flow(flow).call(&request, &mut response, SOON), Ok(longest));
     assert_eq!(request, response);
 }

@@ -60,12 +60,12 @@ fn receive_all(node: &mut Node, bytes: &mut [u8; 48], sum: &mut u64) -> bool {
 
 #[inline(never)]
 fn send_word(node: &mut Node, to: Channel, value: u64) -> bool {
-    node.try_send_word(to, value, 8, 0).is_ok()
+    node.channel(to).try_send_word(value, 8, 0).is_ok()
 }
 
 #[inline(never)]
 fn take_word(node: &mut Node, from: Channel, value: &mut u64) -> bool {
-    match node.take_from_channel(from) {
+    match node.channel(from).try_take() {
         Ok(Some(arrival)) => {
             *value = arrival.word;
             true
@@ -76,19 +76,19 @@ fn take_word(node: &mut Node, from: Channel, value: &mut u64) -> bool {
 
 #[inline(never)]
 fn take_nothing(node: &mut Node, from: Channel) -> bool {
-    matches!(node.take_from_channel(from), Ok(None))
+    matches!(node.channel(from).try_take(), Ok(None))
 }
 
 #[inline(never)]
 fn send_packet(node: &mut Node, to: Channel, bytes: &[u8]) -> bool {
-    node.try_send_packet(to, bytes, Placement::External, 0).is_ok()
+    node.channel(to).try_send_packet(bytes, Placement::External, 0).is_ok()
 }
 
 #[inline(never)]
 fn take_packet(node: &mut Node, from: Channel) -> bool {
-    let Ok(Some(arrival)) = node.take_from_channel(from) else { return false };
+    let Ok(Some(arrival)) = node.channel(from).try_take() else { return false };
     let Some(block) = arrival.block else { return false };
-    node.release_block(from.link, block);
+    node.channel(from).release(block);
     true
 }
 

@@ -100,7 +100,7 @@ fn a_peer() {
                 let mut due = Instant::now();
                 while Instant::now() < until {
                     if let Ok(link) = node.hunt(&name("hub"), Some(PATIENCE)) {
-                        node.close(link);
+                        node.link(link).close();
                         role.report(links.fetch_add(1, Ordering::Relaxed) + 1);
                     }
                     due += every;
@@ -119,11 +119,11 @@ fn hub(mut node: Node, stop: &AtomicBool) -> Vec<Duration> {
     let (mut late, mut text) = (Vec::new(), [0; 64]);
     while !stop.load(Ordering::Relaxed) {
         let began = Instant::now();
-        match node.receive_into(1, &mut text, Some(WAIT)).unwrap() {
-            Some(message) => {
+        match node.receive_into(1, &mut text, Some(WAIT)) {
+            Ok(message) => {
                 let _ = node.send(1, message.from, &text[..message.len], Some(WAIT));
             }
-            None => late.push(began.elapsed().saturating_sub(WAIT)),
+            Err(_) => late.push(began.elapsed().saturating_sub(WAIT)),
         }
     }
     late
@@ -169,7 +169,7 @@ fn measured() {
         while began.elapsed() < Duration::from_secs(seconds) {
             let sent = Instant::now();
             honest.send(1, Address { link, port: 1 }, b"there", Some(PATIENCE)).unwrap();
-            honest.receive_into(1, &mut text, Some(PATIENCE)).unwrap().expect("an answer");
+            honest.receive_into(1, &mut text, Some(PATIENCE)).expect("an answer");
             trips.push(sent.elapsed());
             // Half of the time is for waits that end by their deadlines.
             if trips.len() % 64 == 0 {

@@ -89,7 +89,7 @@ fn pair(directory: &Path) -> (Node, LinkId, Node) {
 /// The number of the next message that comes.
 fn next(node: &mut Node) -> Option<u64> {
     let mut buffer = [0; 4096];
-    let received = node.receive_into(PORT, &mut buffer, Some(PATIENCE)).ok()??;
+    let received = node.receive_into(PORT, &mut buffer, Some(PATIENCE)).ok()?;
     Some(number(&buffer[..received.len]))
 }
 
@@ -179,7 +179,7 @@ fn what_a_killed_peer_did_not_take_is_handed_back_in_order() {
         };
         assert_eq!(lost, SendError::Gone(Lost::Died));
         let mut back = Vec::new();
-        node.undelivered(link, |_, source| back.push(number(source))).expect("it has ended");
+        node.link(link).undelivered(|_, source| back.push(number(source))).expect("it has ended");
         let taken = sent - back.len() as u64;
         assert!(back.iter().copied().eq(taken..sent), "all from the first on: {back:?}");
         // What it had taken and not used is lost with it, wherever memory or frames carry the link.
@@ -254,7 +254,7 @@ fn whatever_a_liar_sends_ends_its_link_and_no_other() {
         };
         ends[usize::from(matches!(lost, Lost::Corrupt(_)))] += 1;
         assert!(matches!(lost, Lost::Died | Lost::Corrupt(_)), "{lost}");
-        a.close(link);
+        a.link(link).close();
         let to = Address { link: honest, port: PORT };
         a.send(PORT, to, payload(round, &mut buffer), Some(PATIENCE)).expect("room");
         assert_eq!(next(&mut b), Some(round));

@@ -42,7 +42,7 @@ fn what_is_sent_over_one_end_comes_over_the_other() {
         let sent: Vec<u8> = (0..size).map(|at| (at * 7 + round) as u8).collect();
         let message = Message::new(&sent).tag(round as u16);
         node.send(1, Address { link: to, port: 2 }, message, WITHIN).unwrap();
-        let got = node.receive_into(2, &mut bytes, WITHIN).unwrap().unwrap();
+        let got = node.receive_into(2, &mut bytes, WITHIN).unwrap();
         assert_eq!((got.from, got.len), (Address { link: back, port: 1 }, size));
         assert_eq!(got.tag, round as u16);
         assert!(bytes[..size] == sent);
@@ -55,30 +55,30 @@ fn what_is_sent_over_one_end_comes_over_the_other() {
 fn channels_lead_from_one_end_to_the_other_and_packets_are_read_in_place() {
     let directory = tempfile::tempdir().unwrap();
     let (mut node, first, second) = alone(directory.path());
-    assert_eq!(node.channels(first), Ok((4, 4)));
+    assert_eq!(node.link(first).channels(), Ok((4, 4)));
     let (to, from) = (Channel { link: first, ring: 3 }, Channel { link: second, ring: 3 });
-    node.watch_channel(from, true).unwrap();
+    node.channel(from).watch(true).unwrap();
     for round in 0..200_u64 {
-        assert!(!node.channel_ready(from));
+        assert!(!node.channel(from).is_ready());
         let packet: Vec<u8> = (0..round * 13).map(|at| (at + round) as u8).collect();
-        node.try_send_word(to, round, 4, 0).unwrap();
-        node.try_send_packet(to, &packet, Placement::External, 7).unwrap();
+        node.channel(to).try_send_word(round, 4, 0).unwrap();
+        node.channel(to).try_send_packet(&packet, Placement::External, 7).unwrap();
         // It ends at once: something is there.
         node.wait_any(WITHIN);
-        assert_eq!(node.channel_available(from), 2);
-        assert_eq!(node.take_from_channel(from).unwrap().unwrap().word, round);
-        let got = node.take_from_channel(from).unwrap().unwrap();
+        assert_eq!(node.channel(from).available(), 2);
+        assert_eq!(node.channel(from).try_take().unwrap().unwrap().word, round);
+        let got = node.channel(from).try_take().unwrap().unwrap();
         let block = got.block.unwrap();
         let (peer, at) = node.place_of(second, block).unwrap();
         assert!(peer.at(at, got.len).is_some());
         let mut seen = vec![0; got.len as usize];
         narrows::platform::Memory::read(peer, at, &mut seen).unwrap();
         assert!(seen == packet, "round {round}");
-        node.release_block(second, block);
+        node.channel(from).release(block);
     }
     // What is held back comes back before a wait.
     node.wait_any(Some(std::time::Duration::ZERO));
-    assert_eq!(node.blocks_in_use(first), Ok((0, 0)));
+    assert_eq!(node.link(first).blocks_in_use(), Ok((0, 0)));
 }
 
 #[test]
@@ -86,12 +86,16 @@ fn a_sender_waits_for_room_that_its_own_node_makes() {
     let directory = tempfile::tempdir().unwrap();
     let (mut node, first, second) = alone(directory.path());
     let (to, from) = (Channel { link: first, ring: 0 }, Channel { link: second, ring: 0 });
-    while node.try_send_word(to, 1, 8, 0).is_ok() {}
+    while node.channel(to).try_send_word(1, 8, 0).is_ok() {}
     let soon = Some(std::time::Duration::from_millis(5));
-    assert_eq!(node.wait_for_room(to, soon), Err(LinkError::Deadline));
-    assert!(node.take_from_channel(from).unwrap().is_some());
-    assert_eq!(node.wait_for_room(to, WITHIN), Ok(()), "the wait gives the credit and sees it");
-    assert_eq!(node.try_send_word(to, 1, 8, 0), Ok(()));
+    assert_eq!(node.channel(to).wait_for_room(soon), Err(LinkError::Deadline));
+    assert!(node.channel(from).try_take().unwrap().is_some());
+    assert_eq!(
+        node.channel(to).wait_for_room(WITHIN),
+        Ok(()),
+        "the wait gives the credit and sees it"
+    );
+    assert_eq!(node.channel(to).try_send_word(1, 8, 0), Ok(()));
 }
 
 #[test]
@@ -102,26 +106,26 @@ fn both_ends_vanish_when_either_is_closed() {
         node.open(1).unwrap();
         let (closed, other) = [(first, second), (second, first)][which];
         let from = Channel { link: other, ring: 0 };
-        node.try_send_word(Channel { link: closed, ring: 0 }, 9, 8, 0).unwrap();
-        node.attach(other, 1).unwrap();
-        node.close(closed);
+        node.channel(Channel { link: closed, ring: 0 }).try_send_word(9, 8, 0).unwrap();
+        node.link(other).attach(1).unwrap();
+        node.link(closed).close();
         node.poll();
         assert_eq!(node.links().count(), 0);
         let gone = LinkError::Gone(Lost::Closed);
-        assert_eq!(node.check(closed), Err(LinkError::Unknown));
-        assert_eq!(node.check(other), Err(gone));
-        let sent = node.try_send_word(Channel { link: other, ring: 0 }, 9, 8, 0);
+        assert_eq!(node.link(closed).check(), Err(LinkError::Unknown));
+        assert_eq!(node.link(other).check(), Err(gone));
+        let sent = node.channel(Channel { link: other, ring: 0 }).try_send_word(9, 8, 0);
         assert_eq!(sent, Err(SendError::Gone(Lost::Closed)));
         // What had been sent can still be taken.
-        assert_eq!(node.take_from_channel(from).unwrap().unwrap().word, 9);
-        assert_eq!(node.take_from_channel(from), Err(gone));
-        assert!(node.receive_into(1, &mut [], WITHIN).unwrap().is_some(), "the notice");
+        assert_eq!(node.channel(from).try_take().unwrap().unwrap().word, 9);
+        assert_eq!(node.channel(from).try_take(), Err(gone));
+        assert!(node.receive_into(1, &mut [], WITHIN).is_ok(), "the notice");
         // And another is made.
         let again = node.hunt(&name("a"), WITHIN).unwrap();
         assert_ne!(again, closed);
         assert_eq!(node.links().count(), 2);
         node.send(1, Address { link: again, port: 1 }, b"again", WITHIN).unwrap();
-        assert_eq!(node.receive_into(1, &mut [0; 8], WITHIN).unwrap().unwrap().len, 5);
+        assert_eq!(node.receive_into(1, &mut [0; 8], WITHIN).unwrap().len, 5);
     }
 }
 
@@ -153,12 +157,12 @@ fn others_link_with_a_node_that_has_a_link_with_itself() {
         let link = other.hunt(&name("a"), WITHIN).unwrap();
         other.open(1).unwrap();
         other.send(1, Address { link, port: 1 }, b"from b", WITHIN).unwrap();
-        other.receive_into(1, &mut [0; 8], WITHIN).unwrap().unwrap()
+        other.receive_into(1, &mut [0; 8], WITHIN).unwrap()
     });
     let to_b = node.hunt(&name("b"), WITHIN).unwrap();
-    let got = node.receive_into(1, &mut [0; 8], WITHIN).unwrap().unwrap();
+    let got = node.receive_into(1, &mut [0; 8], WITHIN).unwrap();
     assert_eq!(got.from.link, to_b);
-    node.close(first);
+    node.link(first).close();
     node.send(1, Address { link: to_b, port: 1 }, b"to b", WITHIN).unwrap();
     assert_eq!(other.join().unwrap().len, 4);
 }

@@ -42,7 +42,7 @@ fn take_slowly(node: &mut Node, role: &Role) {
     let count: u64 = role.words.parse().unwrap();
     for expected in 0..count {
         let message = node.receive(WORK, &Select::default(), Some(PATIENCE)).unwrap();
-        assert_eq!(take(node, message.expect("a message in time")), expected);
+        assert_eq!(take(node, message), expected);
         role.report(expected + 1);
         std::thread::sleep(Duration::from_micros(300));
     }
@@ -54,7 +54,7 @@ fn hunted(directory: &std::path::Path, role: &str, words: &str) -> (Node, LinkId
     node.open(NEWS).unwrap();
     let peer = Peer::start(role, directory, words);
     let link = node.hunt(&name("peer"), Some(PATIENCE)).unwrap();
-    node.attach(link, NEWS).unwrap();
+    node.link(link).attach(NEWS).unwrap();
     (node, link, peer)
 }
 
@@ -123,8 +123,8 @@ fn a_peer_that_ends_in_order_says_so_whatever_ends_it() {
         let (mut node, link, mut peer) = hunted(directory.path(), role, "");
         let to = Address { link, port: WORK };
         node.send(NEWS, to, Message::new(b"end now").priority(0), Some(PATIENCE)).unwrap();
-        let notice = node.receive(NEWS, &Select::default(), Some(PATIENCE)).unwrap();
-        let notice = notice.expect("word of the end");
+        let notice =
+            node.receive(NEWS, &Select::default(), Some(PATIENCE)).expect("word of the end");
         assert_eq!((notice.what, notice.from.link), (What::PeerGone(reason), link), "{role}");
         node.release(notice);
         peer.wait();
@@ -146,8 +146,8 @@ fn greet_and_talk(directory: &std::path::Path, own: &str, other: &str, together:
             .unwrap();
     }
     for number in 0..COUNT {
-        let message = node.receive(WORK, &Select::default(), Some(PATIENCE)).unwrap();
-        let message = message.expect("a message in time");
+        let message =
+            node.receive(WORK, &Select::default(), Some(PATIENCE)).expect("a message in time");
         assert_eq!((message.what, message.from.link), (What::Message, link));
         assert_eq!(take(&mut node, message), number);
     }
@@ -203,12 +203,12 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                 Ok(link) => {
                     // Turned away as soon as the hub has looked.
                     let end = Instant::now() + PATIENCE;
-                    while number >= 2 && leaf.check(link).is_ok() {
+                    while number >= 2 && leaf.link(link).check().is_ok() {
                         assert!(Instant::now() < end, "nobody turned it away");
                         leaf.wait_any(Some(Duration::from_millis(1)));
                         leaf.poll();
                     }
-                    turned_away += u32::from(leaf.check(link).is_err());
+                    turned_away += u32::from(leaf.link(link).check().is_err());
                 }
                 Err(error) => {
                     assert_eq!(error, LinkError::Gone(Lost::Closed));
@@ -231,12 +231,13 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                 let to = Address { link, port: 9 };
                 leaf.send(WORK, to, Message::new(b"are you there").priority(0), Some(PATIENCE))
                     .unwrap();
-                leaf.attach(link, WORK).unwrap();
-                let answer = leaf.receive(WORK, &Select::default(), Some(PATIENCE)).unwrap();
-                let answer = answer.expect("an answer, or word of the end");
+                leaf.link(link).attach(WORK).unwrap();
+                let answer = leaf
+                    .receive(WORK, &Select::default(), Some(PATIENCE))
+                    .expect("an answer, or word of the end");
                 let refused = answer.what == What::Refused;
                 leaf.release(answer);
-                leaf.close(link);
+                leaf.link(link).close();
                 if refused {
                     break;
                 }
@@ -260,7 +261,7 @@ fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
             let mut there = node(directory.path(), "there");
             there.open(WORK).unwrap();
             let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
-            there.attach(link, WORK).unwrap();
+            there.link(link).attach(WORK).unwrap();
             let (to, mut bytes) = (Address { link, port: WORK }, [0; 8]);
             // Until the other has gone.
             while there.send(WORK, to, b"one", Some(PATIENCE)).is_ok() {
@@ -274,7 +275,7 @@ fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
             while glances && !here.glance() {
                 assert!(Instant::now() < end, "it was sent");
             }
-            let got = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
+            let got = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap();
             assert_eq!((got.len, &bytes[..3]), (3, &b"one"[..]));
             assert!(!here.glance(), "it has been taken");
             here.send(WORK, got.from, b"", Some(PATIENCE)).unwrap();
@@ -301,10 +302,10 @@ fn who_was_rung_awake_and_only_looks_from_then_on_hears_of_an_end() {
         });
         let (mut here, mut bytes) = (here, [0; 8]);
         here.set_notification(Notification::Interrupt);
-        let one = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
-        here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap().unwrap();
+        let one = here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap();
+        here.receive_into(WORK, &mut bytes, Some(PATIENCE)).unwrap();
         let end = Instant::now() + PATIENCE;
-        while here.check(one.from.link).is_ok() {
+        while here.link(one.from.link).check().is_ok() {
             assert!(Instant::now() < end, "it has ended");
             here.poll();
         }

@@ -118,18 +118,14 @@ fn messages(node: &mut Node, to: Address, over: FlowId, bytes: &[u8]) {
     for (tag, len) in (0..).zip(SIZES) {
         node.send(ANSWERS, to, Message::new(&bytes[..len]).priority(tag as u8).tag(tag), SOON)
             .unwrap();
-        node.send_over(
-            over,
-            ANSWERS,
-            Message::new(&bytes[..len]).priority(tag as u8).tag(tag),
-            SOON,
-        )
-        .unwrap();
-        let mut made = node.reserve(over, len.max(1)).unwrap();
+        node.flow(over)
+            .send(ANSWERS, Message::new(&bytes[..len]).priority(tag as u8).tag(tag), SOON)
+            .unwrap();
+        let mut made = node.flow(over).reserve(len.max(1)).unwrap();
         assert!(node.write(&mut made, 0, &bytes[..len]).is_ok());
-        node.try_send_over(over, ANSWERS, Message::new(&mut made).priority(0).tag(tag)).unwrap();
+        node.flow(over).try_send(ANSWERS, Message::new(&mut made).priority(0).tag(tag)).unwrap();
         for _ in 0..3 {
-            let got = node.receive_into(ANSWERS, &mut back, SOON).unwrap().expect("an answer");
+            let got = node.receive_into(ANSWERS, &mut back, SOON).expect("an answer");
             assert!(back[..len] == bytes[..len] && got.tag == tag);
         }
     }
@@ -138,29 +134,29 @@ fn messages(node: &mut Node, to: Address, over: FlowId, bytes: &[u8]) {
 fn calls(node: &mut Node, flow: FlowId, bytes: &[u8]) {
     let mut back = [0; 8192];
     for len in SIZES {
-        assert_eq!(node.call(flow, &bytes[..len], &mut back, SOON), Ok(len));
+        assert_eq!(node.flow(flow).call(&bytes[..len], &mut back, SOON), Ok(len));
         assert!(back[..len] == bytes[..len]);
         // Several on the way; half finished by waiting, half with a callback.
         let mut started = 0;
         while started < 12 {
-            match node.start(flow, &bytes[..len]) {
+            match node.flow(flow).start(&bytes[..len]) {
                 Ok(_) => started += 1,
                 Err(SendError::RingFull | SendError::PoolEmpty) => break,
                 Err(error) => panic!("{error}"),
             }
         }
         for _ in 0..started / 2 {
-            assert_eq!(node.finish(flow, &mut back, SOON).unwrap().len, len);
+            assert_eq!(node.flow(flow).finish(&mut back, SOON).unwrap().len, len);
         }
-        while node.outstanding(flow) != Some(0) {
-            node.complete(flow, |done, _| assert_eq!(done.len, len)).unwrap();
-            if node.outstanding(flow) != Some(0) {
-                node.wait_response(flow, SOON);
+        while node.flow(flow).outstanding() != Some(0) {
+            node.flow(flow).complete(|done, _| assert_eq!(done.len, len)).unwrap();
+            if node.flow(flow).outstanding() != Some(0) {
+                node.flow(flow).wait(SOON);
             }
         }
-        let mut made = node.reserve(flow, len.max(1)).unwrap();
+        let mut made = node.flow(flow).reserve(len.max(1)).unwrap();
         assert!(node.write(&mut made, 0, &bytes[..len]).is_ok());
-        node.call(flow, &mut made, &mut back, SOON).unwrap();
+        node.flow(flow).call(&mut made, &mut back, SOON).unwrap();
     }
 }
 
@@ -184,8 +180,8 @@ fn nothing_allocates_once_links_and_flows_are_up() {
         let to = Address { link, port: WORK };
         let each = strategies.map(|strategy| {
             let over = Strategy { granularity: 1, ..strategy };
-            let flow = node.flow(link, &name("echo"), strategy, 8192, SOON).unwrap();
-            (flow, node.flow_to(to, over, SOON).unwrap())
+            let flow = node.open_flow(link, &name("echo"), strategy, 8192, SOON).unwrap();
+            (flow, node.open_flow_to(to, over, SOON).unwrap())
         });
         phase.store(COUNTING, Ordering::Release);
         counting.wait();
@@ -195,11 +191,11 @@ fn nothing_allocates_once_links_and_flows_are_up() {
                 node.set_strategy(strategies[(round + at) % strategies.len()]);
                 messages(&mut node, to, over, &bytes);
                 calls(&mut node, flow, &bytes);
-                node.switch(flow, strategies[(at + round) % strategies.len()], SOON).unwrap();
+                node.flow(flow).switch(strategies[(at + round) % strategies.len()], SOON).unwrap();
             }
         }
-        let opened = node.flow(link, &name("echo"), strategies[0], 64, SOON).unwrap();
-        node.close_flow(opened).unwrap();
+        let opened = node.open_flow(link, &name("echo"), strategies[0], 64, SOON).unwrap();
+        node.flow(opened).close().unwrap();
         let of_caller = so_far() - before;
         phase.store(DONE, Ordering::Release);
         assert_eq!((of_caller, callee.join().unwrap()), (0, 0), "caller and callee");

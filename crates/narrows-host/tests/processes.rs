@@ -12,7 +12,8 @@ use common::process::{INBOX, Peer, Random, Role, alone, node, number, payload, p
 use common::process::{rounds, take};
 use common::{PATIENCE, name};
 use narrows::endpoint::{
-    Address, CallError, Failure, FlowError, FlowId, Function, Select, SendError, Sink, Source, What,
+    Address, CallError, Failure, FlowError, FlowId, Function, PortError, Select, SendError, Sink,
+    Source, What,
 };
 use narrows::link::LinkId;
 use narrows::memory::Kind;
@@ -90,7 +91,7 @@ impl Work {
     fn calls(&mut self, node: &mut Node, flow: FlowId, random: &mut Random) -> Result<(), Lost> {
         let (mut request, mut response) = ([0; 4096], [0; 4096]);
         for _ in 0..1 + random.below(8) {
-            match node.start(flow, payload(self.started, &mut request)) {
+            match node.flow(flow).start(payload(self.started, &mut request)) {
                 Ok(_) => self.started += 1,
                 Err(SendError::RingFull | SendError::PoolEmpty) => break,
                 Err(SendError::Gone(reason)) => return Err(reason),
@@ -98,7 +99,7 @@ impl Work {
             }
         }
         while self.finished < self.started {
-            match node.finish(flow, &mut response, Some(PATIENCE)) {
+            match node.flow(flow).finish(&mut response, Some(PATIENCE)) {
                 Ok(done) => assert_eq!(number(&response[..done.len]), self.finished),
                 Err(CallError::Gone(reason)) => return Err(reason),
                 Err(error) => panic!("call {}: {error}", self.finished),
@@ -136,7 +137,7 @@ fn serve_until_alone(node: &mut Node, role: &Role) {
 fn work_until_alone(node: &mut Node, role: &Role) {
     let (end, strategy) = (Instant::now() + PATIENCE, role.words.parse().unwrap());
     let link = node.hunt(&name("survivor"), Some(PATIENCE)).unwrap();
-    let flow = node.flow(link, &name("echo"), strategy, 4096, Some(PATIENCE));
+    let flow = node.open_flow(link, &name("echo"), strategy, 4096, Some(PATIENCE));
     let (flow, mut work, mut random) = (flow.unwrap(), Work::default(), Random::new(7));
     while Instant::now() < end && work.go_on(node, link, flow, &mut random) {
         role.report(work.sent);
@@ -197,10 +198,10 @@ fn kill_during(
 /// Takes the notice that a link's peer died, and looks at what the link has then.
 fn ended(node: &mut Node, link: LinkId) {
     let select = Select { link: Some(link), ..Select::default() };
-    let notice = node.receive(NEWS, &select, Some(PATIENCE)).unwrap().expect("a notice");
+    let notice = node.receive(NEWS, &select, Some(PATIENCE)).expect("a notice");
     assert_eq!(notice.what, What::PeerGone(Lost::Died));
     node.release(notice);
-    assert_eq!(node.blocks_in_use(link), Ok((0, 0)), "every block is back");
+    assert_eq!(node.link(link).blocks_in_use(), Ok((0, 0)), "every block is back");
 }
 
 /// A caller's peer is killed. How long it took until the caller knew.
@@ -212,9 +213,9 @@ fn callee_killed(
     round: u64,
 ) -> Duration {
     let link = node.hunt(&name("peer"), Some(PATIENCE)).unwrap();
-    node.attach(link, NEWS).unwrap();
+    node.link(link).attach(NEWS).unwrap();
     let strategy = strategy.parse().unwrap();
-    let flow = node.flow(link, &name("echo"), strategy, 4096, Some(PATIENCE)).unwrap();
+    let flow = node.open_flow(link, &name("echo"), strategy, 4096, Some(PATIENCE)).unwrap();
     let moment = Moment::pick(round, random);
     let mut work = Work::default();
     let took =
@@ -225,7 +226,7 @@ fn callee_killed(
 
     // What the peer never had is the end of what was sent, as it was sent.
     let (mut messages, mut requests) = (Vec::new(), 0);
-    let count = node.undelivered(link, |d, source| match d.kind {
+    let count = node.link(link).undelivered(|d, source| match d.kind {
         Kind::Message => messages.push((d.target, number(source))),
         _ => requests += 1,
     });
@@ -241,9 +242,9 @@ fn callee_killed(
     );
     assert!(work.finished + u64::from(requests) <= work.started);
 
-    assert_eq!(node.close_flow(flow), Ok(()));
-    node.close(link);
-    assert_eq!(node.is_ready(flow), Err(FlowError::Unknown));
+    assert_eq!(node.flow(flow).close(), Ok(()));
+    node.link(link).close();
+    assert_eq!(node.flow(flow).is_ready(), Err(FlowError::Unknown));
     took
 }
 
@@ -258,24 +259,24 @@ fn caller_killed(node: &mut Node, peer: &mut Peer, random: &mut Random, round: u
         assert!(Instant::now() < deadline, "the caller does not come");
         node.wait_any(Some(PATIENCE));
     };
-    node.attach(link, NEWS).unwrap();
+    node.link(link).attach(NEWS).unwrap();
     let moment = Moment::pick(round, random);
     let mut next = 0;
     let took = kill_during(peer, &moment, || {
-        if !turn(node, &mut next, |_| ()) && node.check(link).is_ok() {
+        if !turn(node, &mut next, |_| ()) && node.link(link).check().is_ok() {
             // A killer of another thread is waited for here; one of this thread needs turns.
             let patience = if matches!(moment, Moment::Turns(_)) { 1 } else { 1_000 };
             node.wait_any(Some(Duration::from_millis(patience)));
             node.poll();
         }
-        node.check(link).is_err().then(Instant::now)
+        node.link(link).check().is_err().then(Instant::now)
     });
     // All that it had sent arrives, and behind it that it died.
     while turn(node, &mut next, |_| ()) {}
     ended(node, link);
     peer.wait();
     assert!(next >= peer.reported(), "{next} came, {} sent", peer.reported());
-    node.close(link);
+    node.link(link).close();
     took
 }
 
@@ -342,12 +343,12 @@ fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
         node.open(NEWS).unwrap();
         let mut peer = Peer::start("serve", directory, "");
         let link = node.hunt(&name("peer"), Some(PATIENCE)).unwrap();
-        node.attach(link, NEWS).unwrap();
+        node.link(link).attach(NEWS).unwrap();
         let strategy = "copy/interrupt".parse().unwrap();
-        let flow = node.flow(link, &name("echo"), strategy, 64, Some(PATIENCE)).unwrap();
+        let flow = node.open_flow(link, &name("echo"), strategy, 64, Some(PATIENCE)).unwrap();
         peer.signal(Signal::STOP);
         let (mut sent, mut buffer) = (0, [0; 4096]);
-        node.start(flow, b"are you there").unwrap();
+        node.flow(flow).start(b"are you there").unwrap();
         let full = loop {
             let to = Address { link, port: WORK };
             match node.try_send(NEWS, to, payload(sent, &mut buffer)) {
@@ -357,15 +358,15 @@ fn a_peer_that_is_stopped_is_not_dead_and_has_everything_when_it_goes_on() {
         };
         assert!(matches!(full, SendError::RingFull | SendError::PoolEmpty), "{full}");
         let nothing = node.receive(NEWS, &Select::default(), Some(Duration::from_millis(300)));
-        assert_eq!(nothing, Ok(None), "a stopped peer is not gone");
-        assert_eq!(node.check(link), Ok(()));
+        assert_eq!(nothing, Err(PortError::Deadline), "a stopped peer is not gone");
+        assert_eq!(node.link(link).check(), Ok(()));
         peer.signal(Signal::CONT);
         let mut response = [0; 64];
-        let done = node.finish(flow, &mut response, Some(PATIENCE)).unwrap();
+        let done = node.flow(flow).finish(&mut response, Some(PATIENCE)).unwrap();
         assert_eq!(&response[..done.len], b"are you there");
         // The next call is behind all messages.
-        node.call(flow, b"and now", &mut response, Some(PATIENCE)).unwrap();
-        node.close(link);
+        node.flow(flow).call(b"and now", &mut response, Some(PATIENCE)).unwrap();
+        node.link(link).close();
         drop(node);
         assert!(peer.wait().success());
         assert_eq!(peer.reported(), sent);

@@ -35,7 +35,7 @@ fn notified(chip: &Chip) -> Time {
         let mut node = cpu.node("receiver".parse().unwrap(), Limits::default()).unwrap();
         node.set_notification(Notification::Interrupt);
         node.open(1).unwrap();
-        let got = node.receive(1, &Select::default(), patience).unwrap().unwrap();
+        let got = node.receive(1, &Select::default(), patience).unwrap();
         assert_eq!(got.len, 5);
         received.set(cpu.time());
         node.release(got);

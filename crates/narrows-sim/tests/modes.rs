@@ -266,7 +266,7 @@ fn stack(number: u64, mode: Mode) -> (Outcome, Log) {
                     sent += 1;
                 }
                 if received < calls
-                    && let Ok(Some(got)) =
+                    && let Ok(got) =
                         node.receive_into(1, &mut buffer, Some(Duration::from_millis(1)))
                 {
                     received += 1;

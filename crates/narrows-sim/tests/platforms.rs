@@ -28,15 +28,16 @@ fn phases(chip: &Chip, bytes: usize) -> [f64; 5] {
     simulation.process(0, "caller", 1, |cpu: Cpu| {
         let mut node = cpu.node("gpp".parse().unwrap(), Limits::default()).unwrap();
         let link = node.hunt(&"dsp".parse().unwrap(), PATIENCE).unwrap();
-        let flow = node.flow(link, &"same".parse().unwrap(), strategy, 32768, PATIENCE).unwrap();
+        let flow =
+            node.open_flow(link, &"same".parse().unwrap(), strategy, 32768, PATIENCE).unwrap();
         let (request, mut response) = (vec![7; bytes], vec![0; bytes]);
         cpu.set_tracing(true);
         for _ in 0..2 * CALLS {
-            assert_eq!(node.call(flow, &request, &mut response, None), Ok(bytes));
+            assert_eq!(node.flow(flow).call(&request, &mut response, None), Ok(bytes));
         }
         stamps.borrow_mut().extend(cpu.take_trace());
         done.set(true);
-        node.close(link);
+        node.link(link).close();
     });
     simulation.process(1, "callee", 1, |cpu: Cpu| {
         let mut node = cpu.node("dsp".parse().unwrap(), Limits::default()).unwrap();
@@ -47,7 +48,7 @@ fn phases(chip: &Chip, bytes: usize) -> [f64; 5] {
         };
         let mut library = [Function { name: "same".parse().unwrap(), run: &mut same }];
         while !done.get() {
-            node.serve(&mut library, None);
+            let _ = node.serve(&mut library, None);
         }
         stamps.borrow_mut().extend(cpu.take_trace());
     });
@@ -104,8 +105,9 @@ fn copying_between_addresses_that_collide_takes_five_times_as_long() {
     simulation.process(0, "caller", 1, |cpu: Cpu| {
         let mut node = cpu.node("gpp".parse().unwrap(), Limits::default()).unwrap();
         let link = node.hunt(&"dsp".parse().unwrap(), PATIENCE).unwrap();
-        let flow = node.flow(link, &"none".parse().unwrap(), strategy, 1024, PATIENCE).unwrap();
-        let mut made = node.reserve(flow, 1024).unwrap();
+        let flow =
+            node.open_flow(link, &"none".parse().unwrap(), strategy, 1024, PATIENCE).unwrap();
+        let mut made = node.flow(flow).reserve(1024).unwrap();
         let cache = chip.cores[0].data.unwrap();
         for by in (0..cache.size).step_by(cache.line as usize) {
             cpu.set_private(by);
@@ -117,14 +119,14 @@ fn copying_between_addresses_that_collide_takes_five_times_as_long() {
         }
         node.cancel(made);
         done.set(true);
-        node.close(link);
+        node.link(link).close();
     });
     simulation.process(1, "callee", 1, |cpu: Cpu| {
         let mut node = cpu.node("dsp".parse().unwrap(), Limits::default()).unwrap();
         let mut none = |_: &dyn Source, _: &mut dyn Sink| Ok(());
         let mut library = [Function { name: "none".parse().unwrap(), run: &mut none }];
         while !done.get() {
-            node.serve(&mut library, Some(Duration::from_millis(10)));
+            let _ = node.serve(&mut library, Some(Duration::from_millis(10)));
         }
     });
     simulation.run().unwrap();

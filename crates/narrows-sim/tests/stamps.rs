@@ -65,9 +65,9 @@ fn a_message_is_stamped_where_it_is_received() {
         cpu.set_tracing(true);
         let mut buffer = [0; 200];
         for _ in 0..2 {
-            assert!(node.receive_into(1, &mut buffer, patience).unwrap().is_some());
+            assert!(node.receive_into(1, &mut buffer, patience).is_ok());
         }
-        let lent = node.receive(1, &Select::default(), patience).unwrap().unwrap();
+        let lent = node.receive(1, &Select::default(), patience).unwrap();
         node.release(lent);
         let stamps = cpu.take_trace();
         let stamps: Vec<_> = stamps.iter().filter(|stamp| stamp.span == Span::Receive).collect();

@@ -112,8 +112,8 @@ fn what_was_given_up_in_a_block_does_not_spoil_what_an_engine_brings_there() {
             &mut |node, link| {
                 let echo = "echo".parse().expect("a name");
                 let in_pool = strategy("in_place/interrupt/external");
-                let flow = node.flow(link, &echo, in_pool, 1024, patience).expect("a flow");
-                let mut reserved = node.reserve(flow, 1000).expect("a block");
+                let flow = node.open_flow(link, &echo, in_pool, 1024, patience).expect("a flow");
+                let mut reserved = node.flow(flow).reserve(1000).expect("a block");
                 node.write(&mut reserved, 0, &[0xaa; 1000]).expect("it is large enough");
                 node.cancel(reserved);
                 node.open(1).expect("a free port");
@@ -130,7 +130,7 @@ fn what_was_given_up_in_a_block_does_not_spoil_what_an_engine_brings_there() {
                     node.try_serve(&mut [Function { name, run: &mut run }]);
                     let mut bytes = [0; 1000];
                     let within = Some(Duration::from_micros(10));
-                    if let Some(got) = node.receive_into(1, &mut bytes, within).expect("open") {
+                    if let Ok(got) = node.receive_into(1, &mut bytes, within) {
                         assert_eq!((got.len, bytes), (1000, [0x55; 1000]), "{size}");
                         checked.store(true, Ordering::Relaxed);
                     }

@@ -46,8 +46,8 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     pair.a.open(1).expect("free");
     pair.a.open(2).expect("free");
     pair.b.borrow_mut().open(1).expect("free");
-    pair.a.attach(pair.to_b, 1).expect("room");
-    pair.a.attach(pair.to_b, 2).expect("room");
+    pair.a.link(pair.to_b).attach(1).expect("room");
+    pair.a.link(pair.to_b).attach(2).expect("room");
     let to_a = Address { link: pair.to_a, port: 1 };
     for tag in 0..200 {
         let priority = (tag % 8) as u8;
@@ -59,7 +59,7 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     pair.kill_b();
     let mut tags = Vec::new();
     loop {
-        let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("more");
+        let got = pair.a.receive(1, &Select::default(), None).expect("more");
         let (what, tag, link) = (got.what, got.tag, got.from.link);
         pair.a.release(got);
         if what != What::Message {
@@ -70,10 +70,10 @@ fn the_notice_comes_behind_the_last_message_however_many_there_are() {
     }
     tags.sort_unstable();
     assert_eq!(tags, (0..200).collect::<Vec<_>>());
-    let got = pair.a.receive(2, &Select::default(), None).expect("open").expect("told too");
+    let got = pair.a.receive(2, &Select::default(), None).expect("told too");
     assert_eq!(got.what, What::PeerGone(Lost::Died));
     pair.a.release(got);
-    assert_eq!(pair.a.attach(pair.to_b, 1), Err(LinkError::Gone(Lost::Died)));
+    assert_eq!(pair.a.link(pair.to_b).attach(1), Err(LinkError::Gone(Lost::Died)));
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn every_lie_ends_its_link_with_its_reason_and_no_other() {
         }),
         (Corrupt::Credit, |pair, b, _| {
             b.poke(640, u32::MAX);
-            pair.a.reclaim(pair.to_b);
+            pair.a.link(pair.to_b).reclaim();
         }),
         (Corrupt::Return, |pair, b, _| {
             b.poke(644, b.word(644) + 1);
-            pair.a.reclaim(pair.to_b);
+            pair.a.link(pair.to_b).reclaim();
         }),
         (Corrupt::Control, |_, b, n| publish(b, n, [first(4, 0), 0, NONE], [0; 2])),
         (Corrupt::Control, |_, b, n| publish(b, n, [first(4, 4), 0, NONE], [0; 2])),
@@ -116,18 +116,18 @@ fn every_lie_ends_its_link_with_its_reason_and_no_other() {
         let c_link = c.hunt(&name("a"), None).expect("there");
         pair.a.poll();
         let to_c = pair.a.hunt(&name("c"), None).expect("linked");
-        pair.a.attach(pair.to_b, 2).expect("room");
+        pair.a.link(pair.to_b).attach(2).expect("room");
         let region = pair.world.region("b", "a");
         lie(&mut pair, &region, 0);
         pair.a.poll();
         let gone = LinkError::Gone(Lost::Corrupt(reason));
-        assert_eq!(pair.a.check(pair.to_b), Err(gone), "lie {case}");
+        assert_eq!(pair.a.link(pair.to_b).check(), Err(gone), "lie {case}");
         let told = pair.a.try_receive(2, &Select::default()).expect("open").expect("told");
         assert_eq!(told.what, What::PeerGone(Lost::Corrupt(reason)));
         pair.a.release(told);
-        assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
+        assert_eq!(pair.a.link(pair.to_b).blocks_in_use(), Ok((0, 0)));
         pair.b.borrow_mut().poll();
-        assert_eq!(pair.b.borrow().check(pair.to_a), Err(LinkError::Gone(Lost::Closed)));
+        assert_eq!(pair.b.borrow_mut().link(pair.to_a).check(), Err(LinkError::Gone(Lost::Closed)));
 
         pair.a
             .try_send(1, Address { link: to_c, port: 1 }, Message::new(b"on").tag(5))
@@ -155,14 +155,14 @@ fn responses_that_answer_something_else_end_the_link() {
         let region = pair.world.region("b", "a");
         let sent = 2;
         for _ in 0..granularity {
-            pair.a.start(flow, b"x").expect("room");
+            pair.a.flow(flow).start(b"x").expect("room");
         }
         words[2] |= 0xffff << 16;
         publish(&region, sent, words, payload);
-        let _ = pair.a.complete(flow, |_, _| {});
+        let _ = pair.a.flow(flow).complete(|_, _| {});
         let gone = LinkError::Gone(Lost::Corrupt(Corrupt::Response));
-        assert_eq!(pair.a.check(pair.to_b), Err(gone), "{words:x?}");
-        assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
+        assert_eq!(pair.a.link(pair.to_b).check(), Err(gone), "{words:x?}");
+        assert_eq!(pair.a.link(pair.to_b).blocks_in_use(), Ok((0, 0)));
     }
 }
 
@@ -189,19 +189,19 @@ fn a_payload_that_changes_while_it_is_read_in_place_harms_nobody() {
             let flow = pair.flow("echo", strategy, 500);
             let region = pair.world.region("a", "b");
             for call in 0..3 {
-                pair.a.start(flow, &bytes(300, call)).expect("room");
+                pair.a.flow(flow).start(&bytes(300, call)).expect("room");
             }
-            let _ = pair.a.flush(flow);
-            let (layout, _) = pair.a.layouts(pair.to_b).expect("up");
+            let _ = pair.a.flow(flow).flush();
+            let (layout, _) = pair.a.link(pair.to_b).layouts().expect("up");
             let blocks: u32 = layout.parts()[..4].iter().map(|part| part.1).sum();
             for at in (blocks..layout.size()).step_by(64) {
                 region.poke(at, value);
             }
             serve(&mut pair.b.borrow_mut());
-            let _ = pair.a.complete(flow, |_, _| {});
+            let _ = pair.a.flow(flow).complete(|_, _| {});
             // Only the liar can tell, and end the link.
             pair.b.borrow_mut().poll();
-            let up = pair.b.borrow().check(pair.to_a);
+            let up = pair.b.borrow_mut().link(pair.to_a).check();
             assert!(matches!(up, Ok(()) | Err(LinkError::Gone(Lost::Closed))), "{up:?}");
         }
     }
@@ -222,7 +222,7 @@ fn who_waits_for_one_message_of_the_dead_gets_it_from_behind_many() {
     }
     pair.kill_b();
     let last = Select { first_tag: Some(249), ..Select::default() };
-    let got = pair.a.receive(1, &last, None).expect("open").expect("sent");
+    let got = pair.a.receive(1, &last, None).expect("sent");
     assert_eq!(got.tag, 249);
     pair.a.release(got);
 }

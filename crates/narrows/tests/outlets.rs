@@ -52,12 +52,12 @@ fn what_was_taken_out_is_no_channel_until_it_is_put_back() {
     let inlet = pair.b.borrow_mut().take_inlet(from).expect("a channel");
     assert!(pair.a.take_outlet(to).is_none());
     assert!(pair.b.borrow_mut().take_inlet(from).is_none());
-    assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Err(SendError::Unknown));
-    assert_eq!(pair.b.borrow_mut().take_from_channel(from), Err(LinkError::Unknown));
+    assert_eq!(pair.a.channel(to).try_send_word(1, 8, 0), Err(SendError::Unknown));
+    assert_eq!(pair.b.borrow_mut().channel(from).try_take(), Err(LinkError::Unknown));
     pair.a.put_outlet(outlet);
     pair.b.borrow_mut().put_inlet(inlet);
-    assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Ok(()));
-    let taken = pair.b.borrow_mut().take_from_channel(from);
+    assert_eq!(pair.a.channel(to).try_send_word(1, 8, 0), Ok(()));
+    let taken = pair.b.borrow_mut().channel(from).try_take();
     assert!(taken.is_ok_and(|taken| taken.is_some_and(|arrival| arrival.word == 1)));
     let nowhere = Channel { ring: 3, ..to };
     assert!(pair.a.take_outlet(nowhere).is_none() && pair.a.take_inlet(nowhere).is_none());
@@ -85,7 +85,7 @@ fn words_and_packets_go_from_outlet_to_inlet_as_far_as_there_is_room() {
     b.credit(&mut inlet);
     assert_eq!(pair.a.post_word(&mut outlet, 9, 8, 0), None, "room that is not known of");
     pair.a.put_outlet(outlet);
-    assert_eq!(pair.a.try_send_packet(to, b"short", Placement::Internal, 0), Ok(()));
+    assert_eq!(pair.a.channel(to).try_send_packet(b"short", Placement::Internal, 0), Ok(()));
     let mut outlet = pair.a.take_outlet(to).expect("a channel");
     let (short, long) = (bytes(64, 1), bytes(65, 2));
     let place = Placement::Internal;
@@ -145,10 +145,10 @@ fn room_is_waited_for_whether_or_not_the_other_direction_is_taken_out() {
         let mut pair = linked();
         let (to, from) = ends(&pair, 0);
         let inlet = if out { pair.a.take_inlet(to) } else { None };
-        (0..SLOTS).for_each(|_| pair.a.try_send_word(to, 1, 8, 0).expect("room"));
-        assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Err(SendError::RingFull));
-        assert_eq!(pair.a.wait_for_room(to, BRIEFLY), Err(LinkError::Deadline));
-        assert_eq!(pair.a.want_room(to, true), Ok(()));
+        (0..SLOTS).for_each(|_| pair.a.channel(to).try_send_word(1, 8, 0).expect("room"));
+        assert_eq!(pair.a.channel(to).try_send_word(1, 8, 0), Err(SendError::RingFull));
+        assert_eq!(pair.a.channel(to).wait_for_room(BRIEFLY), Err(LinkError::Deadline));
+        assert_eq!(pair.a.channel(to).want_room(true), Ok(()));
         assert!(!pair.a.arm(), "nothing has come");
         let rings = pair.a.platform().rings();
         {
@@ -161,8 +161,8 @@ fn room_is_waited_for_whether_or_not_the_other_direction_is_taken_out() {
         pair.a.disarm();
         assert!(pair.a.arm(), "there is room");
         pair.a.disarm();
-        assert_eq!(pair.a.try_send_word(to, 1, 8, 0), Ok(()));
-        assert_eq!(pair.a.want_room(to, false), Ok(()));
+        assert_eq!(pair.a.channel(to).try_send_word(1, 8, 0), Ok(()));
+        assert_eq!(pair.a.channel(to).want_room(false), Ok(()));
         let _ = inlet.map(|inlet| pair.a.put_inlet(inlet));
     }
 }
@@ -173,7 +173,7 @@ fn who_sleeps_is_rung_for_what_an_outlet_sends() {
     let (to, from) = ends(&pair, 2);
     let mut outlet = pair.a.take_outlet(to).expect("a channel");
     let mut b = pair.b.borrow_mut();
-    b.watch_channel(from, true).expect("a channel");
+    b.channel(from).watch(true).expect("a channel");
     assert!(!b.arm());
     let rings = b.platform().rings();
     assert_eq!(pair.a.post_word(&mut outlet, 1, 8, 0), Some(true), "the receiver is armed");
@@ -188,7 +188,7 @@ fn who_sleeps_is_rung_for_what_an_outlet_sends() {
 fn what_a_dead_peer_sent_can_be_taken_when_its_channel_is_put_back() {
     let mut pair = linked();
     let (from, to) = ends(&pair, 0);
-    (0..3).for_each(|n| pair.b.borrow_mut().try_send_word(to, n, 8, 0).expect("room"));
+    (0..3).for_each(|n| pair.b.borrow_mut().channel(to).try_send_word(n, 8, 0).expect("room"));
     let inlet = pair.a.take_inlet(from).expect("a channel");
     let mut outlet = pair.a.take_outlet(from).expect("a channel");
     pair.world.kill("b");
@@ -199,12 +199,12 @@ fn what_a_dead_peer_sent_can_be_taken_when_its_channel_is_put_back() {
     pair.a.put_outlet(outlet);
     pair.a.put_inlet(inlet);
     for n in 0..3 {
-        let word = pair.a.take_from_channel(from).map(|taken| taken.map(|arrival| arrival.word));
+        let word = pair.a.channel(from).try_take().map(|taken| taken.map(|arrival| arrival.word));
         assert_eq!(word, Ok(Some(n)));
     }
     let gone = Lost::Died;
-    assert_eq!(pair.a.take_from_channel(from), Err(LinkError::Gone(gone)));
-    assert_eq!(pair.a.try_send_word(from, 1, 8, 0), Err(SendError::Gone(gone)));
+    assert_eq!(pair.a.channel(from).try_take(), Err(LinkError::Gone(gone)));
+    assert_eq!(pair.a.channel(from).try_send_word(1, 8, 0), Err(SendError::Gone(gone)));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn what_is_put_back_after_its_link_was_closed_is_forgotten() {
     let (to, _) = ends(&pair, 0);
     let (outlet, inlet) = (pair.a.take_outlet(to), pair.a.take_inlet(to));
     let (outlet, mut inlet) = (outlet.expect("a channel"), inlet.expect("a channel"));
-    pair.a.close(pair.to_b);
+    pair.a.link(pair.to_b).close();
     assert!(take_packet(&pair.a, &mut inlet).is_none());
     pair.a.credit(&mut inlet);
     pair.a.ring_for(&outlet);

@@ -105,10 +105,10 @@ fn what_the_stacks_say_to_each_other() {
     let strategy: Strategy = "single_copy/granularity=3".parse().expect("possible");
     let echo = pair.flow("long", strategy, 0x1234);
     let port = Address { link: pair.to_b, port: 3 };
-    pair.a.flow_to(port, Strategy::default(), SECOND).expect("open");
-    let absent = pair.a.flow(pair.to_b, &name("absent"), strategy, 0, SECOND);
+    pair.a.open_flow_to(port, Strategy::default(), SECOND).expect("open");
+    let absent = pair.a.open_flow(pair.to_b, &name("absent"), strategy, 0, SECOND);
     assert_eq!(absent, Err(FlowError::NotFound));
-    pair.a.close_flow(echo).expect("nothing is outstanding");
+    pair.a.flow(echo).close().expect("nothing is outstanding");
     let closed = Address { link: pair.to_b, port: 9 };
     pair.a.try_send(1, closed, Message::new(b"nobody is there").priority(3).tag(77)).expect("room");
     serve(&mut pair.b.borrow_mut());
@@ -165,7 +165,7 @@ fn calls_one_by_one_and_what_they_come_to() {
         (0, &[7; 101], status("no room")),
     ];
     for (at, request, status) in cases {
-        let got = pair.a.call(flows[at], request, &mut back, SECOND);
+        let got = pair.a.flow(flows[at]).call(request, &mut back, SECOND);
         assert_eq!(matches!(got, Err(CallError::Failed(_))), status != 0, "{got:?}");
     }
     let (requests, responses) = both(&pair);
@@ -184,7 +184,7 @@ fn calls_that_are_gathered() {
     let strategy: Strategy = "copy/granularity=2".parse().expect("possible");
     let flow = pair.flow("echo", strategy, 64);
     for request in [&b"fives"[..], b"", b"four", b"1"] {
-        pair.a.start(flow, request).expect("room");
+        pair.a.flow(flow).start(request).expect("room");
     }
     serve(&mut pair.b.borrow_mut());
     let (requests, responses) = both(&pair);
@@ -206,5 +206,5 @@ fn calls_that_are_gathered() {
             assert!(rest.is_empty());
         }
     }
-    assert_eq!(pair.a.complete(flow, |_, _| ()), Ok(4));
+    assert_eq!(pair.a.flow(flow).complete(|_, _| ()), Ok(4));
 }

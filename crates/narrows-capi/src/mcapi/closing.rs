@@ -96,9 +96,9 @@ impl<H: Home> Node<H> {
         let Some(channel) = self.channels.get_mut(handle) else { return };
         channel.stash = None;
         let Some(ring) = channel.ring else { return };
-        while let Ok(Some(arrival)) = self.stack.take_from_channel(ring) {
+        while let Ok(Some(arrival)) = self.stack.channel(ring).try_take() {
             if let Some(block) = arrival.block {
-                self.stack.release_block(ring.link, block);
+                self.stack.channel(ring).release(block);
             }
         }
     }

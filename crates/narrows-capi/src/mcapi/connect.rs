@@ -49,8 +49,8 @@ impl<H: Home> Node<H> {
 
     /// How many rings a link has, to send on and to receive on.
     #[inline(never)]
-    fn rings_of(&self, link: LinkId) -> (u16, u16) {
-        self.stack.channels(link).unwrap_or((0, 0))
+    fn rings_of(&mut self, link: LinkId) -> (u16, u16) {
+        self.stack.link(link).channels().unwrap_or((0, 0))
     }
 
     fn offer(&mut self, handle: Handle, link: LinkId) {

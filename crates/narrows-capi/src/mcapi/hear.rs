@@ -37,7 +37,7 @@ impl<H: Home> Node<H> {
                 What::Message => match control.read().filter(|_| received.len == most) {
                     Some((said, words)) => self.obey(link, said, words),
                     None => {
-                        self.stack.close(link);
+                        self.stack.link(link).close();
                         self.lost(link, Lost::Closed);
                     }
                 },
@@ -46,6 +46,7 @@ impl<H: Home> Node<H> {
                     self.peers.deleted(link, place);
                 }
                 What::PeerGone(reason) => self.lost(link, reason),
+                _ => {}
             }
         }
         self.unheard = true;

@@ -158,10 +158,10 @@ impl<H: Home> Node<H> {
             let to = Address { link, port: CONTROL };
             match self.try_send(to, control.bytes(), (0, 0)) {
                 Err(SendError::RingFull | SendError::PoolEmpty) => {
-                    let _ = self.stack.want_room_for_messages(link, true);
+                    let _ = self.stack.link(link).want_room(true);
                     full |= peer;
                     if self.unsaid.len() > MOST_UNSAID {
-                        self.stack.close(link);
+                        self.stack.link(link).close();
                         return self.lost(link, Lost::Closed);
                     }
                     at += 1;
@@ -182,7 +182,7 @@ impl<H: Home> Node<H> {
         let queued = self.peers.of(link).and_then(|place| self.peers.get(place));
         let unsaid = self.unsaid.iter().any(|(to, _)| *to == link);
         let wanted = unsaid || queued.is_some_and(|peer| peer.queued > 0);
-        let _ = self.stack.want_room_for_messages(link, wanted);
+        let _ = self.stack.link(link).want_room(wanted);
     }
 
     /// The place of the peer behind a link that something came over or is to go over.
@@ -190,19 +190,19 @@ impl<H: Home> Node<H> {
         if let Some(place) = self.peers.of(link) {
             return Some(place);
         }
-        let (name, _) = self.stack.peer(link).ok()?;
+        let (name, _) = self.stack.link(link).peer().ok()?;
         let id = NodeId::named(&name);
         if id.is_some_and(|id| !self.peers.have_room_for(id)) {
             // One too many: it is not answered, and asks again when there is room.
             return None;
         }
         let place = id.and_then(|id| self.peers.insert(id, link));
-        if place.is_none() || self.stack.attach(link, CONTROL).is_err() {
+        if place.is_none() || self.stack.link(link).attach(CONTROL).is_err() {
             // It is not a node of MCAPI, or has gone already.
             if let Some(place) = place {
                 self.peers.remove(place, End::Died);
             }
-            self.stack.close(link);
+            self.stack.link(link).close();
             return None;
         }
         place
@@ -213,7 +213,7 @@ impl<H: Home> Node<H> {
         for _ in 0..2 * MAX_PEERS {
             let unknown = |(link, _): &(LinkId, Name)| self.peers.of(*link).is_none();
             let Some((link, _)) = self.stack.links().find(unknown) else { return };
-            self.stack.close(link);
+            self.stack.link(link).close();
         }
     }
 

@@ -59,7 +59,7 @@ impl<H: Home> Node<H> {
         let block = arrival.block?;
         let (_, offset) = self.stack.place_of(ring.link, block)?;
         let Some(lender) = self.lender(ring.link) else {
-            self.stack.release_block(ring.link, block);
+            self.stack.channel(ring).release(block);
             return None;
         };
         self.stack.forget_block(ring.link);

@@ -352,7 +352,7 @@ impl<H: Home> Node<H> {
             matches!(operation, Operation::ReceiveMessage { inner: of, .. } if *of == inner)
         });
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
-        let _ = self.stack.close_port(inner);
+        let _ = self.stack.close(inner);
         let place = Place::new(inner, endpoint.tag);
         for peer in (0..MAX_PEERS as u8).filter(|peer| endpoint.known_to & 1 << peer != 0) {
             if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {

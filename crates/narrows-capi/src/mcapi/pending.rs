@@ -153,8 +153,8 @@ impl<H: Home> Node<H> {
                 let wanted = counted(&mut channel.pending);
                 let Some(ring) = channel.ring else { return };
                 let _ = match channel.direction {
-                    Direction::Send => self.stack.want_room(ring, wanted),
-                    Direction::Receive => self.stack.watch_channel(ring, wanted),
+                    Direction::Send => self.stack.channel(ring).want_room(wanted),
+                    Direction::Receive => self.stack.channel(ring).watch(wanted),
                 };
             }
             _ => {}

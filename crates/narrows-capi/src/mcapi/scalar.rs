@@ -41,7 +41,7 @@ impl<H: Home> Node<H> {
         let Some(channel) = self.channels.get_mut(handle) else { return };
         match (arrival.block, channel.ring) {
             // No scalar at all: its sender does not keep the rules.
-            (Some(block), Some(ring)) => self.stack.release_block(ring.link, block),
+            (Some(block), Some(ring)) => self.stack.channel(ring).release(block),
             _ => channel.stash = Some(arrival),
         }
     }

@@ -118,9 +118,11 @@ impl<H: Home> Node<H> {
         let (how, len) = match what {
             Outgoing::Packet(bytes) => {
                 let bytes = bytes.get();
-                (self.stack.try_send_packet(ring, bytes, PLACEMENT, 0), bytes.len())
+                (self.stack.channel(ring).try_send_packet(bytes, PLACEMENT, 0), bytes.len())
             }
-            Outgoing::Scalar { value, len } => (self.stack.try_send_word(ring, value, len, 0), 0),
+            Outgoing::Scalar { value, len } => {
+                (self.stack.channel(ring).try_send_word(value, len, 0), 0)
+            }
         };
         let done = sent(how, len);
         if !done.is_pending() {
@@ -178,7 +180,7 @@ impl<H: Home> Node<H> {
         let Some(ring) = channel.ring else { return Status::Pending.into() };
         let arrival = match channel.stash.take() {
             Some(arrival) => arrival,
-            None => match self.stack.take_from_channel(ring) {
+            None => match self.stack.channel(ring).try_take() {
                 Ok(Some(arrival)) => arrival,
                 nothing => return self.nothing(handle, nothing.is_err()).into(),
             },
@@ -207,7 +209,7 @@ impl<H: Home> Node<H> {
         let channel = self.channel(handle, kind, Direction::Receive)?;
         let (kept, ring) = (u32::from(channel.stash.is_some()), channel.ring);
         self.lengthen(handle);
-        let ring = ring.map_or(0, |ring| self.stack.channel_available(ring));
+        let ring = ring.map_or(0, |ring| self.stack.channel(ring).available());
         self.shorten(handle);
         self.turn();
         Ok(kept + ring)
@@ -223,7 +225,7 @@ impl<H: Home> Node<H> {
             Ok(()) => Status::Pending,
             // What was sent before the other side closed was there before it said so.
             Err(Status::ChanClosePending)
-                if !failed && ring.is_none_or(|ring| self.stack.channel_ready(ring)) =>
+                if !failed && ring.is_none_or(|ring| self.stack.channel(ring).is_ready()) =>
             {
                 Status::Pending
             }

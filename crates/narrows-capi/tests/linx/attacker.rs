@@ -133,12 +133,12 @@ fn attack(node: &mut Node<Host>, link: LinkId, frames: &[Frame], what: &str) {
         }
     }
     let until = Instant::now() + SOON;
-    while node.check(link).is_ok() {
+    while node.link(link).check().is_ok() {
         assert!(Instant::now() < until, "{what}: the link is still there");
         node.wait_any(Some(Duration::from_millis(10)));
         node.poll();
     }
-    node.close(link);
+    node.link(link).close();
 }
 
 /// Attacks the program `victim`, and ends it as one of its proper peers.

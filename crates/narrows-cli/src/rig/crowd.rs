@@ -105,7 +105,7 @@ fn member(number: usize, directory: PathBuf, tell: &Sender<Result<(), String>>) 
 /// Sleeps until both sides of the bench have ended.
 pub(crate) fn stand_by<P: Platform>(node: &mut Node<P>) {
     for _ in BOTH {
-        while let Ok(Some(message)) = node.receive(PORT, &Select::default(), None) {
+        while let Ok(message) = node.receive(PORT, &Select::default(), None) {
             let gone = matches!(message.what, What::PeerGone(_));
             node.release(message);
             if gone {
@@ -133,7 +133,7 @@ pub(crate) fn meet<P: Platform>(node: &mut Node<P>) -> Result<(), String> {
     for peer in BOTH {
         let name = peer.parse().map_err(|_| "a name is none".to_owned())?;
         let link = node.hunt(&name, Some(PATIENCE)).map_err(|error| error.to_string())?;
-        node.attach(link, PORT).map_err(|error| error.to_string())?;
+        node.link(link).attach(PORT).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

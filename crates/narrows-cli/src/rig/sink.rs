@@ -62,7 +62,7 @@ pub fn serve<P: Platform>(
 ) -> bool {
     let Some(link) = caller(node) else { return false };
     let opened = node.open(SINK_PORT).is_ok();
-    if opened && node.attach(link, SINK_PORT).is_err() {
+    if opened && node.link(link).attach(SINK_PORT).is_err() {
         return false;
     }
     node.set_notification(strategy.notification);
@@ -81,8 +81,8 @@ pub fn serve<P: Platform>(
         let Some((message, sum)) = received else { return false };
         match message.what {
             What::PeerGone(_) => return false,
-            What::Refused => continue,
             What::Message => count += 1,
+            _ => continue,
         }
         if message.tag == LAST {
             return answer(node, &message, Receipt { count, sum });
@@ -104,7 +104,7 @@ fn together<P: Platform>(
 ) -> Option<(Received, u64)> {
     let (mut last, mut gone) = (None, false);
     while last.is_none() && !gone {
-        let received = node.receive_all(SINK_PORT, buffer, None, |message, bytes| {
+        let each = |message: &Received, bytes: &[u8]| {
             // As in `out`.
             let bytes = black_box(bytes);
             *count += u64::from(message.what == What::Message);
@@ -112,15 +112,15 @@ fn together<P: Platform>(
             if message.tag == LAST {
                 last = Some((*message, sum(bytes)));
             }
-        });
-        received.ok()?;
+        };
+        node.receive_all(SINK_PORT, buffer, each, None).ok()?;
     }
     last
 }
 
 /// Copies the next message out, and sums the copy of the last.
 fn out<P: Platform>(node: &mut Node<P>, buffer: &mut [u8]) -> Option<(Received, u64)> {
-    let message = node.receive_into(SINK_PORT, buffer, None).ok()??;
+    let message = node.receive_into(SINK_PORT, buffer, None).ok()?;
     // Only the last is looked at, but every one is to be copied.
     let bytes = black_box(buffer).get(..message.len);
     let last = bytes.filter(|_| message.tag == LAST);
@@ -129,7 +129,7 @@ fn out<P: Platform>(node: &mut Node<P>, buffer: &mut [u8]) -> Option<(Received, 
 
 /// Sums the next message where it is.
 fn there<P: Platform>(node: &mut Node<P>) -> Option<(Received, u64)> {
-    let message = node.receive(SINK_PORT, &Select::default(), None).ok()??;
+    let message = node.receive(SINK_PORT, &Select::default(), None).ok()?;
     let summed = node.read_in_place(&message, |source: &dyn Source| {
         let mut total = 0u64;
         let mut chunk = [0; CHUNK];

@@ -74,7 +74,7 @@ impl Around {
         let before = wants(unit);
         note(unit);
         if wants(unit) != before {
-            let _ = self.node.want_room_for_messages(unit.link, !before);
+            let _ = self.node.link(unit.link).want_room(!before);
             self.waits.stir();
         }
     }

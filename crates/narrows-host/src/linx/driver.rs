@@ -102,7 +102,7 @@ impl Driver<'_> {
     /// A frame that does not fit its slot: made where it is sent from.
     fn send_in_block(&mut self, header: &[u8], payload: &[u8]) -> Result<(), NotSent> {
         let len = header.len() + payload.len();
-        let mut block = self.node.reserve(self.flow, len).map_err(not_sent)?;
+        let mut block = self.node.flow(self.flow).reserve(len).map_err(not_sent)?;
         let written = self.node.write(&mut block, 0, header);
         let written = written.and_then(|()| self.node.write(&mut block, header.len(), payload));
         let sent = match written {

@@ -33,13 +33,13 @@ impl Core {
     #[inline(never)]
     fn new_unit(&mut self, link: LinkId) -> Option<u16> {
         let node = &mut self.around.node;
-        let (name, _) = node.peer(link).ok()?;
+        let (name, _) = node.link(link).peer().ok()?;
         let to = Address { link, port: FRAMES };
         let flow = node.begin_flow_to(to, Strategy::default()).ok()?;
         // Its end comes behind everything that the peer has sent.
-        node.attach(link, FRAMES).ok()?;
+        node.link(link).attach(FRAMES).ok()?;
         let Ok(at) = self.handler.add_link(name) else {
-            node.close(link);
+            node.link(link).close();
             return None;
         };
         let now = self.around.now();
@@ -68,7 +68,7 @@ impl Core {
                     self.around.node.release(lent);
                 }
             }
-            self.around.node.close(unit.link);
+            self.around.node.link(unit.link).close();
         }
     }
 
@@ -140,7 +140,6 @@ impl Core {
                     Some(at) => return Some((at, lent)),
                     None => self.around.node.release(lent),
                 },
-                What::Refused => self.around.node.release(lent),
                 What::PeerGone(_) => {
                     self.around.node.release(lent);
                     let is = |unit: &Option<Unit>| unit.as_ref().is_some_and(|u| u.link == link);
@@ -149,6 +148,7 @@ impl Core {
                         self.end_behind(at);
                     }
                 }
+                _ => self.around.node.release(lent),
             }
         }
     }

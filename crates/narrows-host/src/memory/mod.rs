@@ -225,7 +225,7 @@ impl PeerRegion {
     /// is read by volatile reads or in assembly, as a plain one would be a data race, each byte may
     /// differ at every look, and whatever is decided by one is decided on a copy. A peer that keeps
     /// the rules leaves a block alone from when it sent it until it is [given
-    /// back](narrows::endpoint::Node::release_block); after that its next packet may be there.
+    /// back](narrows::endpoint::ChannelView::release); after that its next packet may be there.
     #[must_use]
     pub fn at(&self, offset: u32, len: u32) -> Option<*const u8> {
         Some(self.0.range(offset, len as usize).ok()?.as_ptr().cast_const())

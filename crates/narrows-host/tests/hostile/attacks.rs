@@ -178,7 +178,7 @@ impl Scene<'_> {
             }
         }
         if let Some((link, _)) = found {
-            let what = match self.a.check(link) {
+            let what = match self.a.link(link).check() {
                 Ok(()) => "lies that go on",
                 Err(LinkError::Gone(_)) => "lies that are found out",
                 Err(other) => panic!("{other:?}"),

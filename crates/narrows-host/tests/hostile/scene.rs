@@ -112,6 +112,6 @@ impl Scene<'_> {
     pub fn close_others(&mut self) {
         let others: Vec<LinkId> =
             self.a.links().map(|(link, _)| link).filter(|link| *link != self.to_b).collect();
-        others.into_iter().for_each(|link| self.a.close(link));
+        others.into_iter().for_each(|link| self.a.link(link).close());
     }
 }

@@ -11,7 +11,7 @@ impl Side<'_> {
         }
         if self.peers[at].flow.is_none() {
             let (link, within) = (self.peers[at].link, self.within());
-            let opened = self.node.flow(link, &name("echo"), strategy(self.dice), 100, within);
+            let opened = self.node.open_flow(link, &name("echo"), strategy(self.dice), 100, within);
             match opened {
                 Ok(flow) => self.peers[at].flow = Some(flow),
                 Err(FlowError::Gone(_)) => {}
@@ -30,7 +30,7 @@ impl Side<'_> {
         let (request, mut response) = (content(self.peers[at].call), [0; LONGEST]);
         let request = &request[..request.len().min(100)];
         let within = self.within();
-        match self.node.call(flow, request, &mut response, within) {
+        match self.node.flow(flow).call(request, &mut response, within) {
             Ok(len) => {
                 if !self.strange(at) {
                     assert_eq!(&response[..len], request, "an answer");
@@ -58,16 +58,17 @@ impl Side<'_> {
         for _ in 0..1 + self.dice.roll(3) {
             let bytes = content(self.dice.roll(100) as u16);
             let bytes = &bytes[..bytes.len().min(100)];
-            let reserved = self.dice.one_in(2).then(|| self.node.reserve(flow, bytes.len()).ok());
+            let reserved =
+                self.dice.one_in(2).then(|| self.node.flow(flow).reserve(bytes.len()).ok());
             let started = match reserved.flatten() {
                 Some(mut reserved) => {
                     let written = self.node.write(&mut reserved, 0, bytes);
                     assert!(written.is_ok(), "a block of its own");
-                    let started = self.node.start(flow, &mut reserved);
+                    let started = self.node.flow(flow).start(&mut reserved);
                     self.node.cancel(reserved);
                     started
                 }
-                None => self.node.start(flow, bytes),
+                None => self.node.flow(flow).start(bytes),
             };
             match started {
                 Ok(_) | Err(SendError::Gone(_)) => {}
@@ -76,7 +77,8 @@ impl Side<'_> {
             }
         }
         let mut response = [0; LONGEST];
-        let done = self.node.finish(flow, &mut response, self.within());
+        let within = self.within();
+        let done = self.node.flow(flow).finish(&mut response, within);
         match done {
             Ok(_) => self.world.answered.set(self.world.answered.get() + 1),
             Err(CallError::Nothing) => {}
@@ -87,7 +89,7 @@ impl Side<'_> {
     pub fn switch(&mut self, at: usize) {
         let Some(flow) = self.flow(at) else { return };
         let (to, within) = (strategy(self.dice), self.within());
-        match self.node.switch(flow, to, within) {
+        match self.node.flow(flow).switch(to, within) {
             Ok(()) | Err(FlowError::Gone(_) | FlowError::Switching) => {}
             Err(FlowError::Deadline) => self.passed(),
             Err(FlowError::Infeasible) if self.strange(at) => {}
@@ -98,9 +100,9 @@ impl Side<'_> {
     /// Takes the answers that are there.
     pub fn complete(&mut self, at: usize) {
         let Some(flow) = self.peers[at].flow else { return };
-        let _ = self.node.flush(flow);
+        let _ = self.node.flow(flow).flush();
         let mut bytes = [0; LONGEST];
-        let done = self.node.complete(flow, |completed, source| {
+        let done = self.node.flow(flow).complete(|completed, source| {
             let bytes = &mut bytes[..completed.len.min(LONGEST)];
             assert!(source.read(0, bytes).is_ok(), "an answer that is there");
         });

@@ -13,7 +13,7 @@ fn name(text: &str) -> Name {
 }
 
 fn open<P: Platform>(node: &mut Node<P>, link: LinkId, text: &str, strategy: Strategy) -> FlowId {
-    node.flow(link, &name(text), strategy, 65536, PATIENCE).expect("a flow")
+    node.open_flow(link, &name(text), strategy, 65536, PATIENCE).expect("a flow")
 }
 
 /// Sends the request back, a piece at a time, so that it is read where it is.
@@ -45,8 +45,8 @@ fn serve<P: Platform>(node: &mut Node<P>, link: LinkId) {
         Function { name: name("stop"), run: &mut stop },
     ];
     let mut calls = 0;
-    while node.check(link).is_ok() {
-        if let Served::Calls(some) = node.serve(&mut library, PATIENCE) {
+    while node.link(link).check().is_ok() {
+        if let Ok(Served::Calls(some)) = node.serve(&mut library, PATIENCE) {
             calls += some;
         }
     }
@@ -56,8 +56,8 @@ fn serve<P: Platform>(node: &mut Node<P>, link: LinkId) {
 /// Says so, and closes the link.
 fn stop<P: Platform>(node: &mut Node<P>, link: LinkId) {
     let flow = open(node, link, "stop", Strategy::default());
-    assert_eq!(node.call(flow, b"", &mut [], PATIENCE), Ok(0));
-    node.close(link);
+    assert_eq!(node.flow(flow).call(b"", &mut [], PATIENCE), Ok(0));
+    node.link(link).close();
 }
 
 /// Every size is called with, one at a time; what can go wrong is said.
@@ -69,20 +69,24 @@ pub fn blocking<R: Rig>(rig: &R, strategy: Strategy) {
             let flow = open(node, link, "echo", strategy);
             for (number, size) in SIZES.into_iter().enumerate() {
                 fill(&mut request[..size], number);
-                let len = node.call(flow, &request[..size], response, PATIENCE);
+                let len = node.flow(flow).call(&request[..size], response, PATIENCE);
                 assert_eq!(len, Ok(size), "{strategy}");
                 check(&response[..size], number, "call");
             }
-            let short = node.call(flow, &request[..64], &mut response[..63], PATIENCE);
+            let short = node.flow(flow).call(&request[..64], &mut response[..63], PATIENCE);
             assert_eq!(short, Err(CallError::Short { needed: 64 }), "{strategy}");
-            assert_eq!(node.finish(flow, response, PATIENCE).map(|c| c.len), Ok(64), "{strategy}");
+            assert_eq!(
+                node.flow(flow).finish(response, PATIENCE).map(|c| c.len),
+                Ok(64),
+                "{strategy}"
+            );
             let bad = open(node, link, "refuse", strategy);
-            let failed = node.call(bad, &request[..64], response, PATIENCE);
+            let failed = node.flow(bad).call(&request[..64], response, PATIENCE);
             assert_eq!(failed, Err(CallError::Failed(Failure::Refused)), "{strategy}");
-            let nobody = node.flow(link, &name("nobody"), strategy, 64, PATIENCE);
+            let nobody = node.open_flow(link, &name("nobody"), strategy, 64, PATIENCE);
             assert_eq!(nobody, Err(FlowError::NotFound), "{strategy}");
-            assert_eq!(node.close_flow(bad), Ok(()));
-            assert_eq!(node.close_flow(flow), Ok(()));
+            assert_eq!(node.flow(bad).close(), Ok(()));
+            assert_eq!(node.flow(flow).close(), Ok(()));
             all_back(node, link, strategy);
             stop(node, link);
         },
@@ -106,11 +110,11 @@ pub fn pipelined<R: Rig>(rig: &R, strategy: Strategy) {
                     let bytes = &mut request[..size(started)];
                     fill(bytes, started);
                     let number = if started % 2 == 0 {
-                        node.start(flow, &bytes)
+                        node.flow(flow).start(&bytes)
                     } else {
-                        let Ok(mut reserved) = node.reserve(flow, bytes.len()) else { break };
+                        let Ok(mut reserved) = node.flow(flow).reserve(bytes.len()) else { break };
                         assert!(node.write(&mut reserved, 0, bytes).is_ok(), "{strategy}");
-                        let number = node.start(flow, &mut reserved);
+                        let number = node.flow(flow).start(&mut reserved);
                         node.cancel(reserved);
                         number
                     };
@@ -118,7 +122,7 @@ pub fn pipelined<R: Rig>(rig: &R, strategy: Strategy) {
                     assert_eq!(usize::from(number), started, "{strategy}");
                     started += 1;
                 }
-                let done = node.finish(flow, &mut response, PATIENCE).expect("a response");
+                let done = node.flow(flow).finish(&mut response, PATIENCE).expect("a response");
                 assert_eq!(usize::from(done.number), finished, "{strategy}");
                 assert_eq!(done.len, size(finished), "{strategy}");
                 check(&response[..done.len], finished, "pipelined");
@@ -138,17 +142,18 @@ pub fn gathered<R: Rig>(rig: &R, strategy: Strategy) {
     rig.run(
         &mut |node, link| {
             // Three responses of 2000 bytes have to fit the placement's largest block.
-            let flow = node.flow(link, &name("echo"), strategy, 2000, PATIENCE).expect("a flow");
+            let flow =
+                node.open_flow(link, &name("echo"), strategy, 2000, PATIENCE).expect("a flow");
             let mut request = [0; 100];
             for number in 0..CALLS {
                 fill(&mut request, number.into());
-                let number = node.start(flow, &request[..usize::from(number)]).expect("room");
+                let number = node.flow(flow).start(&request[..usize::from(number)]).expect("room");
                 assert!(number < CALLS, "{strategy}");
             }
             let mut next = 0;
             while next < CALLS {
-                node.wait_response(flow, PATIENCE);
-                let seen = node.complete(flow, |completed, source| {
+                node.flow(flow).wait(PATIENCE);
+                let seen = node.flow(flow).complete(|completed, source| {
                     let mut bytes = [0; 100];
                     let bytes = &mut bytes[..source.len()];
                     assert!(source.read(0, bytes).is_ok(), "{strategy}");
@@ -178,13 +183,13 @@ pub fn switched<R: Rig>(rig: &R, strategy: Strategy) {
                 let (from, to) = (round * 3, round * 3 + 3);
                 for number in from..to {
                     fill(&mut request, number);
-                    assert!(node.start(flow, &request).is_ok(), "{strategy}");
+                    assert!(node.flow(flow).start(&request).is_ok(), "{strategy}");
                 }
                 let next = if round % 2 == 0 { strategy } else { Strategy::default() };
-                assert_eq!(node.switch(flow, next, PATIENCE), Ok(()), "{strategy}");
-                assert_eq!(node.strategy_of(flow), Some(next));
+                assert_eq!(node.flow(flow).switch(next, PATIENCE), Ok(()), "{strategy}");
+                assert_eq!(node.flow(flow).strategy(), Some(next));
                 while finished < to {
-                    let done = node.finish(flow, &mut response, PATIENCE).expect("a response");
+                    let done = node.flow(flow).finish(&mut response, PATIENCE).expect("a response");
                     assert_eq!(usize::from(done.number), finished, "{strategy}");
                     check(&response[..done.len], finished, "switched");
                     finished += 1;

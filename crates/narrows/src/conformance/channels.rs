@@ -2,7 +2,7 @@
 
 use super::{PATIENCE, Rig, all_back, check, fill};
 use crate::endpoint::{Arrival, Channel, LinkError, Node, SendError};
-use crate::platform::{Memory, Platform};
+use crate::platform::Platform;
 use crate::strategy::Strategy;
 
 /// The channel of packets and words, and the one for the last word back.
@@ -19,7 +19,7 @@ fn sent<P: Platform>(
         match send(node) {
             Ok(()) => return,
             Err(SendError::RingFull | SendError::PoolEmpty) => {
-                assert_ne!(node.wait_for_room(to, PATIENCE), Err(LinkError::Deadline));
+                assert_ne!(node.channel(to).wait_for_room(PATIENCE), Err(LinkError::Deadline));
             }
             Err(other) => panic!("{other:?}"),
         }
@@ -29,7 +29,7 @@ fn sent<P: Platform>(
 /// Takes what comes in the end.
 fn taken<P: Platform>(node: &mut Node<P>, from: Channel) -> Arrival {
     loop {
-        if let Some(arrival) = node.take_from_channel(from).expect("up") {
+        if let Some(arrival) = node.channel(from).try_take().expect("up") {
             return arrival;
         }
         let deadline = PATIENCE.map(|within| node.platform().now() + within);
@@ -47,39 +47,40 @@ pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
     rig.run(
         &mut |node, link| {
             let (to, from) = (Channel { link, ring: THERE }, Channel { link, ring: BACK });
-            assert_eq!(node.channels(link), Ok((2, 2)), "a rig's links have two channels");
+            assert_eq!(node.link(link).channels(), Ok((2, 2)), "a rig's links have two channels");
             node.set_notification(strategy.notification);
-            node.watch_channel(from, true).expect("a channel");
+            node.channel(from).watch(true).expect("a channel");
             let mut bytes = [0; 700];
             for number in 0..PACKETS {
                 let (bytes, tag) = (&mut bytes[..size(number)], number as u16);
                 fill(bytes, number);
-                sent(node, to, |node| node.try_send_packet(to, bytes, strategy.placement, tag));
-                sent(node, to, |node| node.try_send_word(to, !(number as u64), 8, tag));
+                sent(node, to, |node| {
+                    node.channel(to).try_send_packet(bytes, strategy.placement, tag)
+                });
+                sent(node, to, |node| node.channel(to).try_send_word(!(number as u64), 8, tag));
             }
             let last = taken(node, from);
             assert_eq!((last.word, last.len), (PACKETS as u64, 4), "{strategy}");
             all_back(node, link, strategy);
-            assert_eq!(node.channel_unsent(to), 0);
+            assert_eq!(node.channel(to).unsent(), 0);
         },
         &mut |node, link| {
             let (to, from) = (Channel { link, ring: BACK }, Channel { link, ring: THERE });
             node.set_notification(strategy.notification);
-            node.watch_channel(from, true).expect("a channel");
+            node.channel(from).watch(true).expect("a channel");
             let mut bytes = [0; 700];
             for number in 0..PACKETS {
                 let packet = taken(node, from);
                 assert_eq!((packet.len as usize, packet.tag), (size(number), number as u16));
                 let block = packet.block.expect("a packet is in a block");
-                let (peer, at) = node.place_of(link, block).expect("up");
                 let bytes = &mut bytes[..size(number)];
-                peer.read(at, bytes).expect("inside");
+                node.channel(from).read(block, 0, bytes).expect("inside");
                 check(bytes, number, "packet");
-                node.release_block(link, block);
+                node.channel(from).release(block);
                 let word = taken(node, from);
                 assert_eq!((word.word, word.block), (!(number as u64), None), "{strategy}");
             }
-            sent(node, to, |node| node.try_send_word(to, PACKETS as u64, 4, 0));
+            sent(node, to, |node| node.channel(to).try_send_word(PACKETS as u64, 4, 0));
             // What is held back for a batch goes back.
             node.arm();
             node.disarm();

@@ -13,7 +13,7 @@ const CALLEE: u16 = 2;
 /// Opens a flow to a port that the other side may be about to open.
 fn open<P: Platform>(node: &mut Node<P>, to: Address, strategy: Strategy) -> FlowId {
     for _ in 0..20_000 {
-        match node.flow_to(to, strategy, PATIENCE) {
+        match node.open_flow_to(to, strategy, PATIENCE) {
             Err(FlowError::NotFound) => node.wait_any(Some(Duration::from_millis(1))),
             opened => return opened.expect("a flow"),
         }
@@ -39,16 +39,11 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
             for (number, size) in SIZES.into_iter().enumerate() {
                 let bytes = &mut sent[..size];
                 fill(bytes, number);
-                node.send_over(
-                    flow,
-                    CALLER,
-                    Message::new(&*bytes).priority(5).tag(number as u16),
-                    PATIENCE,
-                )
-                .expect("sent");
+                node.flow(flow)
+                    .send(CALLER, Message::new(&*bytes).priority(5).tag(number as u16), PATIENCE)
+                    .expect("sent");
                 bytes.fill(0);
-                let back = node.receive_into(CALLER, bytes, PATIENCE).expect("an open port");
-                let back = back.expect("an answer");
+                let back = node.receive_into(CALLER, bytes, PATIENCE).expect("an answer");
                 assert_eq!((back.what, back.len), (What::Message, size), "{strategy}");
                 assert_eq!((back.priority, back.tag), (5, number as u16), "{strategy}");
                 assert_eq!(back.from, to, "{strategy}");
@@ -61,19 +56,14 @@ pub fn there_and_back<R: Rig>(rig: &R, strategy: Strategy) {
             let back = Address { link, port: CALLER };
             let flow = open(node, back, strategy);
             for _ in SIZES {
-                let got = node.receive(CALLEE, &Select::default(), PATIENCE).expect("open");
-                let got = got.expect("a message");
+                let got = node.receive(CALLEE, &Select::default(), PATIENCE).expect("a message");
                 let bytes = &mut echoed[..got.len];
                 assert!(node.read(&got, 0, bytes).is_ok(), "{strategy}");
                 let (priority, tag) = (got.priority, got.tag);
                 node.release(got);
-                node.send_over(
-                    flow,
-                    CALLEE,
-                    Message::new(&*bytes).priority(priority).tag(tag),
-                    PATIENCE,
-                )
-                .expect("sent");
+                node.flow(flow)
+                    .send(CALLEE, Message::new(&*bytes).priority(priority).tag(tag), PATIENCE)
+                    .expect("sent");
             }
             give_back(node);
         },
@@ -95,19 +85,19 @@ pub fn pressed<R: Rig>(rig: &R, strategy: Strategy) {
                 let bytes = &mut bytes[..size(number)];
                 fill(bytes, number);
                 let tag = number as u16;
-                node.send_over(flow, CALLER, Message::new(&*bytes).tag(tag), PATIENCE)
+                node.flow(flow)
+                    .send(CALLER, Message::new(&*bytes).tag(tag), PATIENCE)
                     .expect("sent in the end");
             }
-            let done = node.receive_into(CALLER, &mut [], PATIENCE).expect("an open port");
-            assert_eq!(done.expect("the last word").tag, MESSAGES as u16, "{strategy}");
+            let done = node.receive_into(CALLER, &mut [], PATIENCE).expect("the last word");
+            assert_eq!(done.tag, MESSAGES as u16, "{strategy}");
             all_back(node, link, strategy);
         },
         &mut |node, link| {
             node.open(CALLEE).expect("a free port");
             let mut bytes = [0; 5000];
             for number in 0..MESSAGES {
-                let got = node.receive_into(CALLEE, &mut bytes, PATIENCE).expect("an open port");
-                let got = got.expect("a message");
+                let got = node.receive_into(CALLEE, &mut bytes, PATIENCE).expect("a message");
                 let expected = (number as u16, size(number));
                 assert_eq!((got.tag, got.len), expected, "{strategy}");
                 check(&bytes[..got.len], number, "pressed");

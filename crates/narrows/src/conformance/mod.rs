@@ -84,12 +84,12 @@ pub fn run<R: Rig>(rig: &R, strategy: Strategy) {
 /// waits.
 fn all_back<P: Platform>(node: &mut Node<P>, link: LinkId, strategy: Strategy) {
     for _ in 0..20_000 {
-        if node.blocks_in_use(link) == Ok((0, 0)) {
+        if node.link(link).blocks_in_use() == Ok((0, 0)) {
             return;
         }
         node.wait_any(Some(Duration::from_millis(1)));
     }
-    assert_eq!(node.blocks_in_use(link), Ok((0, 0)), "{strategy}: blocks are missing");
+    assert_eq!(node.link(link).blocks_in_use(), Ok((0, 0)), "{strategy}: blocks are missing");
 }
 
 /// Sizes at the edges: nothing, around what fits a slot, around block sizes.

@@ -21,11 +21,21 @@ pub(super) fn plain<'a>(messages: &'a [Message<'_>]) -> impl Iterator<Item = Pla
     })
 }
 
+/// Many messages at a time.
 impl<P: Platform> Node<P> {
     /// Sends messages in their order, waiting for room until the deadline, as [`Node::send`] does
     /// with each. A peer that sleeps is rung once for all that there was room for. Returns how many
     /// were sent: the first of `messages`, fewer than all if the deadline passed or the next was
     /// refused.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+    /// let mut messages = [Message::from(b"one"), Message::from(b"two")];
+    /// let sent = node.send_all(1, to, &mut messages, None)?;
+    /// assert_eq!(sent, 2, "without a deadline it waits for room");
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// Why the first was not sent; see [`SendError`]. An error of a later one is that of the next
@@ -40,11 +50,8 @@ impl<P: Platform> Node<P> {
         self.all_sent(from, To::Address(to), messages, within)
     }
 
-    /// As [`Node::send_all`], over a flow to a port, in the flow's strategy.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn send_all_over(
+    /// See [`FlowView::send_all`](super::FlowView::send_all).
+    pub(super) fn send_all_over(
         &mut self,
         flow: FlowId,
         from: Port,
@@ -81,6 +88,15 @@ impl<P: Platform> Node<P> {
     /// which `buffer` holds as much as fits until the next. Returns how many there were, at most
     /// 64: whatever then waits is for the next call.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let (mut buffer, mut bytes) = ([0; 256], 0);
+    /// let count = node.try_receive_all(1, &mut buffer, |_received, payload| bytes += payload.len())?;
+    /// # let _ = count;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`PortError::Closed`].
     #[inline]
@@ -104,23 +120,29 @@ impl<P: Platform> Node<P> {
         Ok(count)
     }
 
-    /// As [`Node::try_receive_all`], waiting for the first message until the deadline; 0 if that
-    /// passed.
+    /// As [`Node::try_receive_all`], waiting for the first message until the deadline.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let (mut buffer, mut bytes) = ([0; 256], 0);
+    /// node.receive_all(1, &mut buffer, |_received, payload| bytes += payload.len(), None)?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`PortError::Closed`].
+    /// [`PortError::Closed`] or [`PortError::Deadline`].
     #[inline]
     pub fn receive_all(
         &mut self,
         port: Port,
         buffer: &mut [u8],
-        within: Option<Duration>,
         mut each: impl FnMut(&Received, &[u8]),
+        within: Option<Duration>,
     ) -> Result<usize, PortError> {
-        let count = self.until_received(within, |node| {
+        self.until_received(within, |node| {
             let count = node.try_receive_all(port, buffer, &mut each)?;
             Ok((count > 0).then_some(count))
-        });
-        Ok(count?.unwrap_or(0))
+        })
     }
 }

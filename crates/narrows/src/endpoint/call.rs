@@ -45,13 +45,9 @@ pub enum CallError {
 }
 
 impl<P: Platform> Node<P> {
-    /// Starts a call if there is room for its request now. Gives the call's number, which counts
-    /// up from 0 and wraps round.
-    ///
-    /// # Errors
-    /// See [`SendError`]; nothing was sent, and what was reserved still is.
+    /// See [`FlowView::start`](super::FlowView::start).
     #[inline]
-    pub fn start<'a>(
+    pub(super) fn start<'a>(
         &mut self,
         flow: FlowId,
         payload: impl Into<Payload<'a>>,
@@ -183,11 +179,8 @@ impl<P: Platform> Node<P> {
         Ok(())
     }
 
-    /// Sends what has been gathered for a flow.
-    ///
-    /// # Errors
-    /// See [`SendError`]; what was gathered is still there.
-    pub fn flush(&mut self, flow: FlowId) -> Result<(), SendError> {
+    /// See [`FlowView::flush`](super::FlowView::flush).
+    pub(super) fn flush(&mut self, flow: FlowId) -> Result<(), SendError> {
         let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
         let Some(batch) = found.batch else { return Ok(()) };
         let Target::Function(function) = found.target else { return Err(SendError::NoFunction) };
@@ -211,12 +204,8 @@ impl<P: Platform> Node<P> {
         Ok(())
     }
 
-    /// Calls the function and waits for its response, which is copied to `response`. Gives its
-    /// length in bytes.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn call<'a>(
+    /// See [`FlowView::call`](super::FlowView::call).
+    pub(super) fn call<'a>(
         &mut self,
         flow: FlowId,
         request: impl Into<Payload<'a>>,
@@ -256,12 +245,8 @@ impl<P: Platform> Node<P> {
         done.map(|completed| completed.len)
     }
 
-    /// Finishes the oldest outstanding call, waiting for its response, which is copied to
-    /// `response`.
-    ///
-    /// # Errors
-    /// See [`CallError`]; after [`CallError::Deadline`] the call is still outstanding.
-    pub fn finish(
+    /// See [`FlowView::finish`](super::FlowView::finish).
+    pub(super) fn finish(
         &mut self,
         flow: FlowId,
         response: &mut [u8],
@@ -293,13 +278,13 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Calls of a flow that are started and not finished.
-    pub fn outstanding(&self, flow: FlowId) -> Option<u16> {
+    /// See [`FlowView::outstanding`](super::FlowView::outstanding).
+    pub(super) fn outstanding(&self, flow: FlowId) -> Option<u16> {
         self.get_flow(flow).map(|f| f.outstanding)
     }
 
-    /// Waits until something came for a flow, or the deadline.
-    pub fn wait_response(&mut self, flow: FlowId, within: Option<Duration>) {
+    /// See [`FlowView::wait`](super::FlowView::wait).
+    pub(super) fn wait_response(&mut self, flow: FlowId, within: Option<Duration>) {
         let deadline = self.deadline(within);
         let Some(found) = self.get_flow(flow) else { return };
         let (link, how, gathered) =

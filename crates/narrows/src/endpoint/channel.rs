@@ -4,7 +4,7 @@
 
 use core::time::Duration;
 
-use super::{LinkError, Node, SendError};
+use super::{Failure, LinkError, Node, SendError};
 use crate::link::{Link, LinkId};
 use crate::memory::{Arrival, Block, Corrupt, WORD};
 use crate::platform::{Lost, Platform};
@@ -21,21 +21,14 @@ pub struct Channel {
 }
 
 impl<P: Platform> Node<P> {
-    /// How many channels a link has, to send on and to receive on: as many as both layouts have.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    pub fn channels(&self, link: LinkId) -> Result<(u16, u16), LinkError> {
+    /// See [`LinkView::channels`](super::LinkView::channels).
+    pub(super) fn channels(&self, link: LinkId) -> Result<(u16, u16), LinkError> {
         let count = self.links.get(link).map(|link| link.shared.channels());
         count.map(|count| (count, count)).ok_or(LinkError::Unknown)
     }
 
-    /// Sends the first `len` bytes, at most 8, of a word, if there is room now.
-    ///
-    /// # Errors
-    /// [`SendError::RingFull`], [`SendError::TooLong`], [`SendError::Gone`], or
-    /// [`SendError::Unknown`] if there is no such channel. Nothing was sent.
-    pub fn try_send_word(
+    /// See [`ChannelView::try_send_word`](super::ChannelView::try_send_word).
+    pub(super) fn try_send_word(
         &mut self,
         to: Channel,
         value: u64,
@@ -69,12 +62,8 @@ impl<P: Platform> Node<P> {
         sent.then_some(()).ok_or(SendError::RingFull)
     }
 
-    /// Sends a packet, if there is room now. It goes in a block of the given kind of memory even if
-    /// it is short or empty, so that it can be received where it is.
-    ///
-    /// # Errors
-    /// As [`Node::try_send_word`], and [`SendError::PoolEmpty`].
-    pub fn try_send_packet(
+    /// See [`ChannelView::try_send_packet`](super::ChannelView::try_send_packet).
+    pub(super) fn try_send_packet(
         &mut self,
         to: Channel,
         bytes: &[u8],
@@ -136,15 +125,12 @@ impl<P: Platform> Node<P> {
         SendError::Gone(Lost::Corrupt(what))
     }
 
-    /// Takes the next entry of a channel, if one is there. It looks at the ring alone: a program
-    /// that never waits [polls](Node::poll) now and then, so that lost links are seen. What a lost
-    /// peer had sent can still be taken.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`] if there is no such channel, or [`LinkError::Gone`] if the peer is
-    /// gone and all that it sent was taken.
+    /// See [`ChannelView::try_take`](super::ChannelView::try_take).
     #[inline(always)]
-    pub fn take_from_channel(&mut self, from: Channel) -> Result<Option<Arrival>, LinkError> {
+    pub(super) fn take_from_channel(
+        &mut self,
+        from: Channel,
+    ) -> Result<Option<Arrival>, LinkError> {
         if let Some(link) = self.links.with_channels(from.link)
             && let Some(arrival) = link.shared.take_word(from.ring)
         {
@@ -202,36 +188,21 @@ impl<P: Platform> Node<P> {
         link.filter(|link| link.shared.has_outlet(to.ring)).ok_or(LinkError::Unknown)
     }
 
-    /// Whether something is there to be taken from a channel.
-    #[must_use]
-    pub fn channel_ready(&self, from: Channel) -> bool {
-        self.links.get(from.link).is_some_and(|link| link.shared.channel_ready(from.ring))
+    /// Copies part of the block of a received packet.
+    pub(super) fn read_block(
+        &self,
+        link: LinkId,
+        block: Block,
+        at: usize,
+        to: &mut [u8],
+    ) -> Result<(), Failure> {
+        let link = self.links.get(link).ok_or(Failure::Refused)?;
+        let at = u32::try_from(at).map_err(|_| Failure::Refused)?;
+        link.shared.read(block, at, to).then_some(()).ok_or(Failure::Refused)
     }
 
-    /// How many entries are there to be taken from a channel. It looks at the slot of each.
-    #[must_use]
-    #[inline(never)]
-    pub fn channel_available(&self, from: Channel) -> u32 {
-        self.links.get(from.link).map_or(0, |link| link.shared.channel_available(from.ring))
-    }
-
-    /// Where the bytes of a received packet are: the peer's region, and the offset in it in bytes.
-    /// None if the link was closed, or there is no such block.
-    #[must_use]
-    pub fn place_of(&self, link: LinkId, block: Block) -> Option<(&P::Peer, u32)> {
-        let shared = &self.links.get(link)?.shared;
-        Some((shared.peer(), shared.theirs().block(block)?.0))
-    }
-
-    /// The peer's region of a link.
-    #[must_use]
-    pub fn peer_region(&self, link: LinkId) -> Option<&P::Peer> {
-        Some(self.links.get(link)?.shared.peer())
-    }
-
-    /// Gives the block of a received packet back to its sender. It is not checked whether it is
-    /// held: a node that gives back what is not held ends the link, as seen from its sender.
-    pub fn release_block(&mut self, link: LinkId, block: Block) {
+    /// See [`ChannelView::release`](super::ChannelView::release).
+    pub(super) fn release_block(&mut self, link: LinkId, block: Block) {
         if let Some(link) = self.links.with_channels(link) {
             link.shared.give_block(&self.platform, block);
         } else if let Some(link) = self.links.get_mut(link) {
@@ -239,53 +210,28 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// How many entries of a channel its receiver has not taken: all that were sent, if it never
-    /// will, because it is gone.
-    #[must_use]
-    pub fn channel_unsent(&self, to: Channel) -> u32 {
+    /// See [`ChannelView::unsent`](super::ChannelView::unsent).
+    pub(super) fn channel_unsent(&self, to: Channel) -> u32 {
         self.links.get(to.link).map_or(0, |link| link.shared.channel_unsent(to.ring))
     }
 
-    /// Says whether [`Node::wait_any`] and [`Node::arm`] include a channel to receive on. A wait
-    /// does not wait while something is there to be taken from it.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`] if there is no such channel.
+    /// See [`ChannelView::watch`](super::ChannelView::watch).
     #[inline(never)]
-    pub fn watch_channel(&mut self, from: Channel, on: bool) -> Result<(), LinkError> {
+    pub(super) fn watch_channel(&mut self, from: Channel, on: bool) -> Result<(), LinkError> {
         self.inlet_link(from)?.shared.watch_channel(from.ring, on);
         Ok(())
     }
 
-    /// Says whether [`Node::wait_any`] and [`Node::arm`] include room in a channel to send on: they
-    /// end when slots or blocks came back since the last time.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`] if there is no such channel.
+    /// See [`ChannelView::want_room`](super::ChannelView::want_room).
     #[inline(never)]
-    pub fn want_room(&mut self, to: Channel, on: bool) -> Result<(), LinkError> {
+    pub(super) fn want_room(&mut self, to: Channel, on: bool) -> Result<(), LinkError> {
         self.outlet_link(to)?.shared.want_channel_room(to.ring, on);
         self.starving |= on;
         Ok(())
     }
 
-    /// As [`Node::want_room`], for room for a link's messages.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    #[inline(never)]
-    pub fn want_room_for_messages(&mut self, link: LinkId, on: bool) -> Result<(), LinkError> {
-        self.links.get_mut(link).ok_or(LinkError::Unknown)?.wanting = on;
-        self.starving |= on;
-        Ok(())
-    }
-
-    /// Waits, after a channel had no room, until slots or blocks came back; it may return early for
-    /// no reason. Meanwhile messages that come are taken in.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`], [`LinkError::Gone`], or [`LinkError::Deadline`] if that passed.
-    pub fn wait_for_room(
+    /// See [`ChannelView::wait_for_room`](super::ChannelView::wait_for_room).
+    pub(super) fn wait_for_room(
         &mut self,
         to: Channel,
         within: Option<Duration>,

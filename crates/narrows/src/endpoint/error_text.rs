@@ -3,7 +3,9 @@
 use core::error::Error;
 use core::fmt::{Display, Formatter, Result};
 
-use super::{CallError, Failure, FlowError, LinkError, NodeError, PortError, SendError};
+use super::{
+    CallError, Failure, FlowError, LinkError, NodeError, PortError, SendError, ServeError,
+};
 
 impl Display for NodeError {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -46,6 +48,19 @@ impl Display for PortError {
             }
             PortError::Open => "the port is open already: use it, or open another",
             PortError::Closed => "the port is not open: open it first",
+            PortError::Deadline => {
+                "no message came in time: see that the peer sends, or wait longer"
+            }
+        })
+    }
+}
+
+impl Display for ServeError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            ServeError::Deadline => {
+                "nobody called in time: see that the peers call, or serve for longer"
+            }
         })
     }
 }
@@ -194,6 +209,7 @@ impl Display for Failure {
 
 impl Error for NodeError {}
 impl Error for PortError {}
+impl Error for ServeError {}
 impl Error for Failure {}
 
 impl Error for LinkError {
@@ -293,7 +309,8 @@ mod tests {
             both(&[LinkError::Unknown, LinkError::Deadline, LinkError::Full]),
             both(&lost.map(LinkError::Gone)),
             both(&hunt.map(LinkError::Hunt)),
-            both(&[PortError::OutOfRange, PortError::Open, PortError::Closed]),
+            both(&[PortError::OutOfRange, PortError::Open, PortError::Closed, PortError::Deadline]),
+            both(&[ServeError::Deadline]),
             both(&send(Lost::Died)),
             both(&strategy),
             both(&[

@@ -8,8 +8,9 @@
 use core::time::Duration;
 
 use super::queue::Queue;
+use super::route::Route;
 use super::switch::Phase;
-use super::{Address, Node, Route, SendError};
+use super::{Address, Node, SendError};
 use crate::link::{LinkId, Name, Target};
 use crate::memory::Block;
 use crate::platform::{Lost, Platform};
@@ -43,7 +44,7 @@ pub enum FlowError {
     NotFound,
     /// The peer did not answer before the deadline. A flow that was to change its strategy keeps
     /// the one it had; if the peer had been asked already, it changes when the answer comes: see
-    /// [`Node::is_switching`].
+    /// [`FlowView::is_switching`](super::FlowView::is_switching).
     Deadline,
     /// This node's table of flows is full.
     Full,
@@ -106,14 +107,24 @@ impl Flow {
     }
 }
 
+/// Opening flows.
 impl<P: Platform> Node<P> {
     /// Opens a flow of calls to a function of the peer's library.
     ///
     /// `longest_response` is the most bytes that a response may have.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, link::LinkId, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, link: LinkId) -> Result<(), FlowError> {
+    /// let square = "square".parse().expect("a name");
+    /// let flow = node.open_flow(link, &square, Strategy::default(), 8, None)?;
+    /// # let _ = flow;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// See [`FlowError`].
-    pub fn flow(
+    pub fn open_flow(
         &mut self,
         link: LinkId,
         function: &Name,
@@ -121,23 +132,32 @@ impl<P: Platform> Node<P> {
         longest_response: u32,
         within: Option<Duration>,
     ) -> Result<FlowId, FlowError> {
-        self.open_flow(link, Target::Named(*function), strategy, longest_response, within)
+        self.open_in_time(link, Target::Named(*function), strategy, longest_response, within)
     }
 
     /// Opens a flow of messages to a port of the peer's.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, link::LinkId, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, link: LinkId) -> Result<(), FlowError> {
+    /// let to = Address { link, port: 1 };
+    /// let flow = node.open_flow_to(to, Strategy::default(), None)?;
+    /// # let _ = flow;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// See [`FlowError`].
-    pub fn flow_to(
+    pub fn open_flow_to(
         &mut self,
         to: Address,
         strategy: Strategy,
         within: Option<Duration>,
     ) -> Result<FlowId, FlowError> {
-        self.open_flow(to.link, Target::Port(to.port), strategy, 0, within)
+        self.open_in_time(to.link, Target::Port(to.port), strategy, 0, within)
     }
 
-    fn open_flow(
+    fn open_in_time(
         &mut self,
         link: LinkId,
         target: Target,
@@ -154,8 +174,20 @@ impl<P: Platform> Node<P> {
         opened.map(|()| id)
     }
 
-    /// Begins to open a flow of calls; it can be used once it [is ready](Node::is_ready). A flow
-    /// that comes to nothing has to be [closed](Node::close_flow).
+    /// Begins to open a flow of calls; it can be used once it [is
+    /// ready](super::FlowView::is_ready). A flow that comes to nothing has to be
+    /// [closed](super::FlowView::close).
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, link::LinkId, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, link: LinkId) -> Result<(), FlowError> {
+    /// let square = "square".parse().expect("a name");
+    /// let flow = node.begin_flow(link, &square, Strategy::default(), 8)?;
+    /// while !node.flow(flow).is_ready()? {
+    ///     node.poll();
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`FlowError`]; nothing was begun.
@@ -170,6 +202,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// As [`Node::begin_flow`], to a port.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), FlowError> {
+    /// let flow = node.begin_flow_to(to, Strategy::default())?;
+    /// # let _ = flow;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`FlowError`]; nothing was begun.
@@ -223,11 +263,8 @@ impl<P: Platform> Node<P> {
         Ok(id)
     }
 
-    /// Closes a flow.
-    ///
-    /// # Errors
-    /// [`FlowError::Outstanding`]: finish the calls first, or close the link.
-    pub fn close_flow(&mut self, flow: FlowId) -> Result<(), FlowError> {
+    /// See [`FlowView::close`](super::FlowView::close).
+    pub(super) fn close_flow(&mut self, flow: FlowId) -> Result<(), FlowError> {
         let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
         let gone = matches!(found.phase, Phase::Gone(_));
         if !gone && (found.outstanding > 0 || found.on_the_way > 0) {

@@ -26,13 +26,10 @@ pub struct Held<'a, P: Platform> {
     received: Received,
 }
 
+/// Received messages that give themselves back.
 impl<P: Platform> Node<P> {
-    /// Takes a block of the flow's placement to make a payload of `len` bytes in, and waits for one
-    /// if none is free: not at all with a time of zero, and for as long as it takes with none.
-    ///
-    /// # Errors
-    /// See [`SendError`]; [`SendError::Deadline`] if no block was free in time.
-    pub fn loan(
+    /// See [`FlowView::loan`](super::FlowView::loan).
+    pub(super) fn loan(
         &mut self,
         flow: FlowId,
         len: usize,
@@ -60,6 +57,19 @@ impl<P: Platform> Node<P> {
 
     /// Holds a received message until the value is dropped. To hold one while the node does
     /// something else, keep it as it is and [release](Node::release) it.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// let held = node.hold(received);
+    /// let mut first = [0; 4];
+    /// let read = held.read(0, &mut first);
+    /// # let _ = read;
+    /// // Its block goes back here.
+    /// drop(held);
+    /// # Ok(()) }
+    /// ```
     pub fn hold(&mut self, lent: Lent) -> Held<'_, P> {
         Held { node: self, received: *lent, lent: Some(lent) }
     }
@@ -110,7 +120,7 @@ impl<P: Platform> Loan<'_, P> {
     }
 
     /// Starts a call with the payload as its request, if there is room now. Gives the call's
-    /// number, as [`Node::start`] does.
+    /// number, as [`FlowView::start`](super::FlowView::start) does.
     ///
     /// # Errors
     /// See [`SendError`]. The block has gone back to the pool then.

@@ -53,27 +53,6 @@ pub(super) fn receipt<P: Platform>(platform: &P, port: Port) {
 }
 
 impl<P: Platform> Node<P> {
-    /// As [`Node::try_receive_into`], if there is one message and nothing else to do. None does not
-    /// say that there is none.
-    #[inline(always)]
-    pub fn take_first(&mut self, port: Port, buffer: &mut [u8]) -> Option<Received> {
-        self.look(port, |_, _| Some(buffer)).ok()?
-    }
-
-    /// As [`Node::take_first`], to a place that is found when the message's length and tag are
-    /// known: for none, the message stays. Also whether it is known that there is no message.
-    #[inline(always)]
-    pub fn take_first_to<'a>(
-        &mut self,
-        port: Port,
-        place: impl FnOnce(usize, u16) -> Option<&'a mut [u8]>,
-    ) -> (Option<Received>, bool) {
-        match self.look(port, place) {
-            Ok(received) => (received, received.is_none()),
-            Err(More) => (None, false),
-        }
-    }
-
     /// Takes the next message into `buffer`, if one link alone is up and the message is in a slot:
     /// what that takes needs no calls. None if no message is there.
     #[inline(always)]

@@ -43,6 +43,8 @@ pub enum PortError {
     Open,
     /// Not open.
     Closed,
+    /// The deadline passed before a message came.
+    Deadline,
 }
 
 /// Why a message was not sent.
@@ -60,7 +62,7 @@ pub enum SendError {
     },
     /// The deadline passed before there was room. The message was not sent.
     Deadline,
-    /// The peer is gone; see [`Node::undelivered`].
+    /// The peer is gone; see [`LinkView::undelivered`](super::LinkView::undelivered).
     Gone(Lost),
     /// No such link.
     Unknown,
@@ -148,8 +150,17 @@ pub(super) fn send_error(error: DriverError) -> SendError {
     }
 }
 
+/// Ports, and sending from them.
 impl<P: Platform> Node<P> {
     /// Opens a port.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// node.open(1)?;
+    /// assert_eq!(node.open(1), Err(PortError::Open));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::OutOfRange`] or [`PortError::Open`].
@@ -167,10 +178,18 @@ impl<P: Platform> Node<P> {
 
     /// Closes a port. Messages that wait there are discarded.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// node.open(1)?;
+    /// node.close(1)?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`PortError::Closed`].
     #[inline(never)]
-    pub fn close_port(&mut self, port: Port) -> Result<(), PortError> {
+    pub fn close(&mut self, port: Port) -> Result<(), PortError> {
         self.changed();
         let place = self.endpoints.get_mut(usize::from(port)).and_then(Option::take);
         let mut endpoint = place.ok_or(PortError::Closed)?;
@@ -181,6 +200,16 @@ impl<P: Platform> Node<P> {
     }
 
     /// Sends a message if there is room for it now.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+    /// match node.try_send(1, to, b"hello") {
+    ///     Err(SendError::RingFull | SendError::PoolEmpty) => { /* later */ }
+    ///     sent => sent?,
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
@@ -204,6 +233,14 @@ impl<P: Platform> Node<P> {
     /// Sends a message, waiting for room until the deadline. Meanwhile messages that come are
     /// taken in, so that two nodes that send to each other do not stop each other.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, to: Address) -> Result<(), SendError> {
+    /// node.send(1, to, b"hello", None)?;
+    /// node.send(1, to, Message::new(b"now").priority(0), None)?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// See [`SendError`]; the message was not sent, and what was reserved still is.
     #[inline(always)]
@@ -223,12 +260,9 @@ impl<P: Platform> Node<P> {
         self.send_in_time(from, To::Address(to), Message { priority, tag, payload }, within)
     }
 
-    /// Sends a message over a flow to a port, in the flow's strategy, if there is room now.
-    ///
-    /// # Errors
-    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    /// See [`FlowView::try_send`](super::FlowView::try_send).
     #[inline(always)]
-    pub fn try_send_over<'a>(
+    pub(super) fn try_send_over<'a>(
         &mut self,
         flow: FlowId,
         from: Port,
@@ -243,12 +277,9 @@ impl<P: Platform> Node<P> {
         self.attempt(from, To::Flow(flow), &mut Message { priority, tag, payload })
     }
 
-    /// As [`Node::try_send_over`], waiting for room until the deadline.
-    ///
-    /// # Errors
-    /// See [`SendError`]; the message was not sent, and what was reserved still is.
+    /// See [`FlowView::send`](super::FlowView::send).
     #[inline(always)]
-    pub fn send_over<'a>(
+    pub(super) fn send_over<'a>(
         &mut self,
         flow: FlowId,
         from: Port,

@@ -1,4 +1,12 @@
 //! Endpoints: messages between ports, and calls of functions on the other core.
+//!
+//! A [`Node`] opens ports and flows, finds peers, sends, receives, serves and waits. What acts on
+//! one flow, channel or link is a method of a view of it: [`Node::flow`], [`Node::channel`] and
+//! [`Node::link`] give one.
+//!
+//! Arguments come in one order: what is acted on, what is sent or where it goes, how, and the
+//! deadline last. A deadline is a time from now; none is for as long as it takes. A call that waits
+//! and is late says so with the `Deadline` of its error. A call that tries returns at once.
 
 mod answer;
 mod batch;
@@ -9,10 +17,14 @@ mod error_text;
 mod flow;
 mod function;
 mod known;
+#[cfg(feature = "library")]
+mod library;
+mod links;
 mod loan;
 mod look;
 mod message;
 mod node;
+#[cfg(feature = "library")]
 mod outlet;
 mod packed;
 mod payload;
@@ -23,6 +35,7 @@ mod response;
 mod route;
 mod serve;
 mod switch;
+mod view;
 mod wait;
 
 pub use call::CallError;
@@ -32,13 +45,16 @@ pub use function::{Body, Failure, Function};
 pub use loan::{Held, Loan};
 pub use message::{Address, Message, Port, PortError, SendError};
 pub use node::{Limits, LinkError, Node, NodeError};
+#[cfg(feature = "library")]
 pub use outlet::{InPlace, Inlet, Outlet};
 pub use payload::{Payload, Reserved};
 pub use queue::Select;
 pub use receive::{Lent, Received, What};
 pub use response::Completed;
+#[cfg(feature = "library")]
 pub use route::Route;
-pub use serve::Served;
+pub use serve::{ServeError, Served};
+pub use view::{ChannelView, FlowView, LinkView};
 
 use crate::driver;
 pub use crate::memory::Arrival;

@@ -1,15 +1,12 @@
 //! The node: everything one core has of the stack.
 
-use core::time::Duration;
-
 use super::flow::Flow;
 use super::known::Known;
 use super::message::Endpoint;
 use super::queue::Queue;
 use super::route::Last;
 use crate::driver;
-use crate::link::{self, Link, LinkId, Links, Name};
-use crate::memory::Layout;
+use crate::link::{Link, LinkId, Links};
 use crate::notify::Adaptive;
 use crate::platform::{HuntError, Lost, NoStorage, Platform};
 use crate::strategy::{Notification, Strategy, Transfer};
@@ -18,8 +15,8 @@ use crate::strategy::{Notification, Strategy, Transfer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Links, ended ones that were not closed included. When they are all in use, a new link takes
-    /// the place of the oldest that has ended and of which nothing waits to be received; what
-    /// [`Node::undelivered`] would have said of that one is gone then.
+    /// the place of the oldest that has ended and of which nothing waits to be received; what of
+    /// that one was [not delivered](super::LinkView::undelivered) is gone then.
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,
@@ -101,7 +98,7 @@ pub struct Node<P: Platform> {
     /// The route of the last message of no flow.
     pub(super) last: Last,
     pub(super) known: Known,
-    /// What the last receive came to that was neither a message nor nothing.
+    /// What the last receive came to that was neither a message nor a look in vain.
     pub(super) other: Result<super::Received, super::PortError>,
     /// Whether something waited for credit or blocks in the last wait.
     pub(super) starving: bool,
@@ -109,8 +106,18 @@ pub struct Node<P: Platform> {
     pub(super) blocked: Option<LinkId>,
 }
 
+/// The node itself.
 impl<P: Platform> Node<P> {
     /// Opens a node on a platform.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(platform: P) -> Result<(), NodeError> {
+    /// let limits = Limits { links: 2, ..Limits::default() };
+    /// let node = Node::new(platform, limits)?;
+    /// # let _ = node;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// The platform has not enough storage for the tables.
@@ -153,189 +160,67 @@ impl<P: Platform> Node<P> {
     }
 
     /// The platform this node runs on.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &Node<P>) {
+    /// let now = node.platform().now();
+    /// # let _ = now;
+    /// # }
+    /// ```
     pub fn platform(&self) -> &P {
         &self.platform
     }
 
     /// The platform this node runs on, to change what it does.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// let platform: &mut P = node.platform_mut();
+    /// # let _ = platform;
+    /// # }
+    /// ```
     pub fn platform_mut(&mut self) -> &mut P {
         self.changed();
         &mut self.platform
     }
 
     /// How this node waits when nothing else was agreed for what it waits for; hybrid at first.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform, strategy::Notification};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// node.set_notification(Notification::Spin);
+    /// # }
+    /// ```
     pub fn set_notification(&mut self, notification: Notification) {
         self.notification = notification;
         self.agree();
     }
 
     /// How messages travel that belong to no flow.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform, strategy::Strategy};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), narrows::strategy::StrategyError> {
+    /// let strategy: Strategy = "single_copy/hybrid/internal".parse()?;
+    /// node.set_strategy(strategy);
+    /// # Ok(()) }
+    /// ```
     pub fn set_strategy(&mut self, strategy: Strategy) {
         self.changed();
         self.strategy = strategy;
     }
 
-    /// Finds a node by name and links to it, waiting for it to appear until the deadline. A peer
-    /// that has already linked to this node is found at once.
-    ///
-    /// # Errors
-    /// [`LinkError::Deadline`], [`LinkError::Hunt`], or [`LinkError::Gone`] if it was found and
-    /// ended the link before this returned: it is full, say.
-    pub fn hunt(&mut self, name: &Name, within: Option<Duration>) -> Result<LinkId, LinkError> {
-        let deadline = self.deadline(within);
-        self.attend();
-        if let Some(id) = self.links.find(name) {
-            return Ok(id);
-        }
-        self.links.await_hunt(name);
-        let before = self.links.latest();
-        self.platform.hunt(name).map_err(LinkError::Hunt)?;
-        loop {
-            self.poll();
-            // Asked first: of a link with itself the node may have had a place for one end only.
-            if let Some(error) = self.links.hunt_failure(name) {
-                return Err(LinkError::Hunt(error));
-            }
-            if let Some(id) = self.links.find(name) {
-                return Ok(id);
-            }
-            if let Some(reason) = self.links.came_and_went(name, before) {
-                return Err(LinkError::Gone(reason));
-            }
-            if self.passed(deadline) {
-                self.platform.give_up(name);
-                return Err(LinkError::Deadline);
-            }
-            self.wait(Notification::Interrupt, deadline, None);
-        }
-    }
-
-    /// Looks for a node without waiting: the link to it if there is one, none while it is looked
-    /// for. The search goes on until [`Node::give_up`]; a program that asks again finds out what
-    /// came of it.
-    ///
-    /// # Errors
-    /// [`LinkError::Hunt`]: the search failed for good, or could not begin.
-    #[inline(never)]
-    pub fn try_hunt(&mut self, name: &Name) -> Result<Option<LinkId>, LinkError> {
-        self.attend();
-        if let Some(id) = self.links.find(name) {
-            return Ok(Some(id));
-        }
-        if let Some(error) = self.links.hunt_failure(name) {
-            return Err(LinkError::Hunt(error));
-        }
-        self.platform.hunt(name).map_err(LinkError::Hunt)?;
-        Ok(None)
-    }
-
-    /// Looks for a node no longer.
-    #[inline(never)]
-    pub fn give_up(&mut self, name: &Name) {
-        self.platform.give_up(name);
-    }
-
-    /// Links that are up, with their peers' names.
-    pub fn links(&self) -> impl Iterator<Item = (LinkId, Name)> + '_ {
-        (0..self.links.places()).filter_map(|index| self.link_at(index))
-    }
-
-    #[inline(never)]
-    fn link_at(&self, index: u16) -> Option<(LinkId, Name)> {
-        let link = self.links.at(index).filter(|link| link.lost.is_none())?;
-        Some((LinkId { index, life: link.life }, link.name))
-    }
-
-    /// The peer's name and which life of it this is.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    pub fn peer(&self, link: LinkId) -> Result<(Name, u64), LinkError> {
-        self.links.get(link).map(|l| (l.name, l.incarnation)).ok_or(LinkError::Unknown)
-    }
-
-    /// Whether a link is up.
-    ///
-    /// # Errors
-    /// [`LinkError::Gone`] with the reason, or [`LinkError::Unknown`].
-    pub fn check(&self, link: LinkId) -> Result<(), LinkError> {
-        self.up(link).map(|_| ())
-    }
-
-    /// Layouts of a link's own and peer's regions.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`].
-    pub fn layouts(&self, link: LinkId) -> Result<(Layout, Layout), LinkError> {
-        let link = self.links.get(link).ok_or(LinkError::Unknown)?;
-        Ok((*link.shared.pool().layout(), *link.shared.theirs()))
-    }
-
-    /// Blocks of this node's that the peer has now, and that the application holds.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`], or [`LinkError::Gone`] if the peer returned what it did not have.
-    pub fn blocks_in_use(&mut self, link: LinkId) -> Result<(u32, u32), LinkError> {
-        let found = self.links.get_mut(link).ok_or(LinkError::Unknown)?;
-        if found.lost.is_none()
-            && let Err(what) = found.shared.reclaim()
-        {
-            self.fail(link, what);
-            return Err(LinkError::Gone(Lost::Corrupt(what)));
-        }
-        Ok((found.shared.pool().lent(), found.shared.pool().held()))
-    }
-
-    /// Takes note of what the peer has given back. The stack does so itself when it needs credit or
-    /// blocks; this is for a caller that wants [`Node::blocks_in_use`] to be up to date.
-    pub fn reclaim(&mut self, link: LinkId) {
-        let Some(found) = self.links.get_mut(link).filter(|l| l.lost.is_none()) else { return };
-        if let Err(what) = found.shared.catch_up() {
-            self.fail(link, what);
-        }
-    }
-
-    /// Hands every message that the peer never took to `each`, once the link has ended: the port
-    /// or function it was for, its tag, and its bytes. Returns how many there were.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`]. A link that is up has none to hand back and gives 0.
-    pub fn undelivered(
-        &self,
-        link: LinkId,
-        mut each: impl FnMut(&crate::memory::Descriptor, &dyn super::Source),
-    ) -> Result<u32, LinkError> {
-        let ended = self.links.get(link).ok_or(LinkError::Unknown)?;
-        if ended.lost.is_none() {
-            return Ok(0);
-        }
-        Ok(link::undelivered(ended, |taken, shared| {
-            each(&taken.descriptor, &Unsent { taken, shared });
-        }))
-    }
-
-    /// Closes a link and forgets all that belongs to it. The peer is told.
-    #[inline(never)]
-    pub fn close(&mut self, link: LinkId) {
-        if self.links.get(link).is_none() {
-            return;
-        }
-        self.changed();
-        self.links.flush(&self.platform);
-        for index in 0..self.flows.len() as u16 {
-            if self.flow_at(index).is_some_and(|f| f.link == link) {
-                self.forget_flow(index);
-            }
-        }
-        let queues = self.endpoints.iter_mut().flatten().map(|endpoint| &mut endpoint.queue);
-        for queue in queues.chain(self.requests.iter_mut()).chain(self.refusals.iter_mut()) {
-            queue.purge(&mut self.links, link.index);
-        }
-        self.links.remove(&self.platform, link);
-        self.agree();
-    }
-
     /// Sees to what happened at the rendezvous and on the rings, without waiting.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// node.poll();
+    /// # }
+    /// ```
     pub fn poll(&mut self) {
         self.attend();
         self.pump();
@@ -361,30 +246,6 @@ impl<P: Platform> Node<P> {
         {
             link.shared.release(&self.platform, &taken.descriptor);
             self.links.took(at.link);
-        }
-    }
-}
-
-/// A message of this node's own that was never taken.
-struct Unsent<'a, P: Platform> {
-    taken: &'a crate::memory::Taken,
-    shared: &'a crate::memory::Shared<P>,
-}
-
-impl<P: Platform> super::Source for Unsent<'_, P> {
-    fn len(&self) -> usize {
-        self.taken.descriptor.len as usize
-    }
-    fn read(&self, at: usize, to: &mut [u8]) -> Result<(), super::Failure> {
-        match self.taken.descriptor.block {
-            Some(block) => {
-                let read = u32::try_from(at).is_ok_and(|at| self.shared.read_back(block, at, to));
-                read.then_some(()).ok_or(super::Failure::Refused)
-            }
-            None => {
-                let bytes = self.taken.in_slot.get(..self.len()).unwrap_or_default();
-                super::Source::read(bytes, at, to)
-            }
         }
     }
 }

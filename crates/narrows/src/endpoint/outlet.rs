@@ -64,6 +64,7 @@ impl<P: Platform> Inlet<P> {
     }
 }
 
+/// For libraries that have tables of channels (feature `library`).
 impl<P: Platform> Node<P> {
     /// Takes the sender's side of a channel out of its link. Until it is put back there is no such
     /// channel to send on; waits do not include its room. None if there is none, or the link ended.
@@ -101,9 +102,9 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Sends a word, as [`Node::try_send_word`], if a slot is known to be free. It does not see
-    /// whether the link has ended. Whether the receiver may sleep, and [`Node::ring_for`] is to be
-    /// called; none if nothing was sent.
+    /// Sends a word, as [a channel](super::ChannelView::try_send_word), if a slot is known to be
+    /// free. It does not see whether the link has ended. Whether the receiver may sleep, and
+    /// [`Node::ring_for`] is to be called; none if nothing was sent.
     #[inline(always)]
     pub fn post_word(
         &mut self,
@@ -133,8 +134,9 @@ impl<P: Platform> Node<P> {
     /// Bytes of the longest packet that [`Node::post_short_packet`] sends.
     pub const SHORT_PACKET: usize = memory::SHORT;
 
-    /// Sends a packet of at most [`Node::SHORT_PACKET`] bytes, as [`Node::try_send_packet`], if a
-    /// slot and a block are free; else as [`Node::post_word`].
+    /// Sends a packet of at most [`Node::SHORT_PACKET`] bytes, as [a
+    /// channel](super::ChannelView::try_send_packet), if a slot and a block are free; else as
+    /// [`Node::post_word`].
     #[inline(always)]
     pub fn post_short_packet(
         &mut self,
@@ -188,7 +190,7 @@ impl<P: Platform> Node<P> {
 
     /// Gives a packet's block back that does not keep its link. True if enough have gathered that
     /// the sender is to [have](Node::give_all) them, as it is before this node waits. It is not
-    /// checked whether it is held, as in [`Node::release_block`].
+    /// checked whether it is held, as in [`ChannelView::release`](super::ChannelView::release).
     #[inline(always)]
     pub fn give_block(&mut self, link: LinkId, block: Block) -> bool {
         let Some(link) = self.links.up_mut(link) else { return false };

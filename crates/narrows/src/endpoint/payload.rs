@@ -30,6 +30,7 @@ impl Reserved {
 
 /// What a call or a message carries.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Payload<'a> {
     /// Bytes in private memory; the flow's driver brings them into the pool.
     Bytes(&'a [u8]),
@@ -66,12 +67,10 @@ impl Payload<'_> {
     }
 }
 
+/// Payloads that are made where they are sent from.
 impl<P: Platform> Node<P> {
-    /// Reserves a block of the flow's placement to make a payload of `len` bytes in.
-    ///
-    /// # Errors
-    /// See [`SendError`].
-    pub fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {
+    /// See [`FlowView::reserve`](super::FlowView::reserve).
+    pub(super) fn reserve(&mut self, flow: FlowId, len: usize) -> Result<Reserved, SendError> {
         let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
         let (link, strategy) = (found.link, found.strategy);
         if let Some(reason) = self.gone(link) {
@@ -85,6 +84,16 @@ impl<P: Platform> Node<P> {
     }
 
     /// Writes to a reserved block.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let mut reserved = node.flow(flow).reserve(8)?;
+    /// assert_eq!(node.write(&mut reserved, 0, &[7; 8]), Ok(()));
+    /// assert_eq!(node.write(&mut reserved, 1, &[7; 8]), Err(Failure::TooLong));
+    /// node.flow(flow).send(1, &mut reserved, None)?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Failure::TooLong`] if that is outside it, it has been sent, or the link was closed.
@@ -103,6 +112,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// Gives a reserved block back that is not wanted after all.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, flow: FlowId) -> Result<(), SendError> {
+    /// let reserved = node.flow(flow).reserve(8)?;
+    /// node.cancel(reserved);
+    /// # Ok(()) }
+    /// ```
     pub fn cancel(&mut self, mut reserved: Reserved) {
         if let (Some(block), Some(link)) =
             (reserved.block.take(), self.links.get_mut(reserved.link))

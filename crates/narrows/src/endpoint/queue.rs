@@ -73,6 +73,7 @@ impl Queue {
     }
 
     /// How many wait.
+    #[cfg(feature = "library")]
     pub fn count<P: Platform>(&self, links: &Links<P>) -> u32 {
         let each = |first: Option<EntryId>| core::iter::successors(first, |at| next(links, *at));
         self.first.iter().map(|first| each(*first).count() as u32).sum()

@@ -5,13 +5,14 @@ use core::time::Duration;
 
 use super::look::More;
 use super::packed::Packed;
-use super::{Address, Arrived, Failure, LinkError, Node, Port, PortError, Select, Source};
-use crate::link::{EntryId, LinkId};
-use crate::memory::{Descriptor, Kind, Taken};
+use super::{Address, Arrived, Failure, Node, Port, PortError, Select, Source};
+use crate::link::EntryId;
+use crate::memory::Kind;
 use crate::platform::{Instant, Lost, Platform, Woken};
 
 /// What an endpoint received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum What {
     /// A message.
     Message,
@@ -81,10 +82,20 @@ struct Waited {
     until: Option<Option<Instant>>,
 }
 
+/// Receiving.
 impl<P: Platform> Node<P> {
     /// The next message of an endpoint that is meant, if one is there: the most urgent first, then
     /// the earliest. It looks at the rings alone: a program that never waits [polls](Node::poll)
     /// now and then, so that new and lost links are seen.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// while let Some(received) = node.try_receive(1, &Select::default())? {
+    ///     node.release(received);
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::Closed`].
@@ -99,29 +110,25 @@ impl<P: Platform> Node<P> {
         Ok(self.lent(at))
     }
 
-    /// How many messages and notices an endpoint can receive without waiting. It looks at the rings
-    /// alone, as [`Node::try_receive`] does.
+    /// The next message of an endpoint that is meant, waiting for it until the deadline.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let marked = Select { first_tag: Some(7), last_tag: Some(7), ..Select::default() };
+    /// let received = node.receive(1, &marked, None)?;
+    /// node.release(received);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`PortError::Closed`].
-    #[inline(never)]
-    pub fn available(&mut self, port: Port) -> Result<u32, PortError> {
-        self.pump();
-        let endpoint = self.endpoints.get(usize::from(port)).and_then(Option::as_ref);
-        Ok(endpoint.ok_or(PortError::Closed)?.queue.count(&self.links))
-    }
-
-    /// The next message of an endpoint that is meant, waiting for it until the deadline; none if
-    /// that passed.
-    ///
-    /// # Errors
-    /// [`PortError::Closed`].
+    /// [`PortError::Closed`] or [`PortError::Deadline`].
     pub fn receive(
         &mut self,
         port: Port,
         select: &Select,
         within: Option<Duration>,
-    ) -> Result<Option<Lent>, PortError> {
+    ) -> Result<Lent, PortError> {
         self.until_received(within, |node| node.try_receive(port, select))
     }
 
@@ -130,13 +137,13 @@ impl<P: Platform> Node<P> {
         &mut self,
         within: Option<Duration>,
         mut attempt: impl FnMut(&mut Self) -> Result<Option<R>, PortError>,
-    ) -> Result<Option<R>, PortError> {
+    ) -> Result<R, PortError> {
         let mut waited = Waited::default();
         loop {
             let result = attempt(self);
             if !matches!(result, Ok(None)) || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
-                return result;
+                return result?.ok_or(PortError::Deadline);
             }
         }
     }
@@ -181,6 +188,17 @@ impl<P: Platform> Node<P> {
 
     /// Copies part of a message's payload.
     ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// let mut first = [0; 4];
+    /// let read = node.read(&received, 0, &mut first);
+    /// node.release(received);
+    /// # let _ = read;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Failure::Refused`] if it is not all there, or the link was closed.
     pub fn read(&self, lent: &Lent, at: usize, to: &mut [u8]) -> Result<(), Failure> {
@@ -188,6 +206,16 @@ impl<P: Platform> Node<P> {
     }
 
     /// Hands a message's payload to `reader` where it is. None if the link was closed.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// let bytes = node.read_in_place(&received, |payload| payload.len());
+    /// node.release(received);
+    /// # let _ = bytes;
+    /// # Ok(()) }
+    /// ```
     pub fn read_in_place<R>(
         &self,
         lent: &Lent,
@@ -217,6 +245,14 @@ impl<P: Platform> Node<P> {
     }
 
     /// Is done with a message: its block goes back to the sender.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let received = node.receive(1, &Select::default(), None)?;
+    /// node.release(received);
+    /// # Ok(()) }
+    /// ```
     pub fn release(&mut self, lent: Lent) {
         if self.links.at(lent.at.link).is_some_and(|link| link.life == lent.life) {
             self.give_back(lent.at);
@@ -226,6 +262,17 @@ impl<P: Platform> Node<P> {
     /// Receives a message of an endpoint into `buffer`, if one is there. What does not fit is cut
     /// off; [`Received::len`] says how long it was. As [`Node::try_receive`], it looks at the rings
     /// alone.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let mut buffer = [0; 64];
+    /// if let Some(received) = node.try_receive_into(1, &mut buffer)? {
+    ///     let payload = received.bytes(&buffer);
+    /// #   let _ = payload;
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`PortError::Closed`].
@@ -276,20 +323,31 @@ impl<P: Platform> Node<P> {
         packed.unpack().map_or_else(|| self.other.map(Some), Ok)
     }
 
-    /// As [`Node::try_receive_into`], waiting for a message until the deadline; none if that
-    /// passed.
+    /// As [`Node::try_receive_into`], waiting for a message until the deadline.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
+    /// let mut buffer = [0; 64];
+    /// match node.receive_into(1, &mut buffer, Some(Duration::from_millis(20))) {
+    ///     Err(PortError::Deadline) => { /* nothing came */ }
+    ///     received => assert!(received?.bytes(&buffer).len() <= 64),
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// [`PortError::Closed`].
+    /// [`PortError::Closed`] or [`PortError::Deadline`].
     #[inline(always)]
     pub fn receive_into(
         &mut self,
         port: Port,
         buffer: &mut [u8],
         within: Option<Duration>,
-    ) -> Result<Option<Received>, PortError> {
+    ) -> Result<Received, PortError> {
         let packed = self.receive_packed(port, buffer, within);
-        self.unpack(packed)
+        packed.unpack().flatten().map_or_else(|| self.other, Ok)
     }
 
     #[inline(never)]
@@ -311,6 +369,9 @@ impl<P: Platform> Node<P> {
             };
             if !packed.is_none() || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
+                if packed.is_none() {
+                    self.other = Err(PortError::Deadline);
+                }
                 return packed;
             }
         }
@@ -329,38 +390,5 @@ impl<P: Platform> Node<P> {
 
     /// In the first byte of an entry's payload: the notice of a lost peer. No control message that
     /// a peer sends begins so.
-    const NOTICE: u8 = 0;
-
-    /// Asks that the end of a link be delivered to an endpoint, as a message behind everything
-    /// that the peer had sent. Its place in the inbox is set aside now, so that it cannot fail
-    /// later.
-    ///
-    /// # Errors
-    /// [`LinkError::Unknown`], [`LinkError::Gone`] if it has already ended, or
-    /// [`LinkError::Full`].
-    #[inline(never)]
-    pub fn attach(&mut self, link: LinkId, port: Port) -> Result<(), LinkError> {
-        self.up(link)?;
-        let link = self.links.get_mut(link).ok_or(LinkError::Unknown)?;
-        let descriptor = Descriptor {
-            kind: Kind::Control,
-            ack: crate::memory::Ack::Batched,
-            priority: 7,
-            len: 0,
-            source: 0,
-            target: port,
-            tag: 0,
-            block: None,
-        };
-        let notice = Taken { descriptor, in_slot: [Self::NOTICE; crate::memory::IN_SLOT] };
-        if !link.inbox.room() {
-            return Err(LinkError::Full);
-        }
-        let at = link.inbox.put(notice).ok_or(LinkError::Full)?;
-        let before = link.attached.replace(at);
-        if let Some(entry) = link.inbox.get_mut(at.entry) {
-            entry.next = before;
-        }
-        Ok(())
-    }
+    pub(super) const NOTICE: u8 = 0;
 }

@@ -20,12 +20,9 @@ pub struct Completed {
 }
 
 impl<P: Platform> Node<P> {
-    /// Finishes the oldest outstanding call if its response is there, copying it to `response`.
-    ///
-    /// # Errors
-    /// See [`CallError`].
+    /// See [`FlowView::try_finish`](super::FlowView::try_finish).
     #[inline]
-    pub fn try_finish(
+    pub(super) fn try_finish(
         &mut self,
         flow: FlowId,
         response: &mut [u8],
@@ -41,13 +38,8 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// Finishes every call whose response is there, handing each to `callback` where it is. Gives
-    /// their number. This is how a program goes on with other work and has its callback called
-    /// when it next [polls](Node::poll).
-    ///
-    /// # Errors
-    /// See [`CallError`]. That nothing is outstanding is no error here.
-    pub fn complete(
+    /// See [`FlowView::complete`](super::FlowView::complete).
+    pub(super) fn complete(
         &mut self,
         flow: FlowId,
         mut callback: impl FnMut(Completed, &dyn Source),

@@ -8,7 +8,7 @@
 use super::message::{Message, Port, SendError, descriptor};
 use super::{Address, FlowId, LinkError, Node, Payload};
 use crate::link::LinkId;
-use crate::memory::{Descriptor, Plain, Shared, copied_to};
+use crate::memory::{Descriptor, Plain, copied_to};
 use crate::platform::Platform;
 use crate::strategy::{Placement, Strategy};
 
@@ -72,13 +72,10 @@ pub(super) enum To {
 }
 
 impl<P: Platform> Node<P> {
-    /// Bytes of the longest message that [`Node::post_short`] sends.
-    pub const SHORT: usize = Shared::<P>::IN_SLOT;
-
     /// Says that something changed which routes depend on, or what is known of ports: every route
     /// is found out anew before it is used, and the next look sees to everything.
     #[inline(never)]
-    pub fn changed(&mut self) {
+    pub(super) fn changed(&mut self) {
         self.epoch += 1;
         self.last = Last::NONE;
         self.known.forget();
@@ -86,7 +83,7 @@ impl<P: Platform> Node<P> {
 
     /// Whether nothing has changed since a route was found.
     #[inline(always)]
-    pub fn is_current(&self, route: &Route) -> bool {
+    pub(super) fn holds(&self, route: &Route) -> bool {
         route.epoch == self.epoch
     }
 
@@ -94,11 +91,12 @@ impl<P: Platform> Node<P> {
     ///
     /// # Errors
     /// [`SendError::Closed`], [`SendError::Unknown`] or [`SendError::Gone`].
-    pub fn route(&self, from: Port, to: Address) -> Result<Route, SendError> {
-        self.find_route(from, to, &self.strategy)
-    }
-
-    fn find_route(&self, from: Port, to: Address, strategy: &Strategy) -> Result<Route, SendError> {
+    pub(super) fn find_route(
+        &self,
+        from: Port,
+        to: Address,
+        strategy: &Strategy,
+    ) -> Result<Route, SendError> {
         if !matches!(self.endpoints.get(usize::from(from)), Some(Some(_))) {
             return Err(SendError::Closed);
         }
@@ -118,7 +116,7 @@ impl<P: Platform> Node<P> {
     /// changed.
     ///
     /// # Errors
-    /// As of [`Node::route`], and what stands against a flow.
+    /// As of [`Node::find_route`], and what stands against a flow.
     #[inline(always)]
     pub(super) fn route_of(&mut self, from: Port, to: To) -> Result<Route, SendError> {
         match to {
@@ -130,7 +128,7 @@ impl<P: Platform> Node<P> {
             }
             To::Flow(id) => {
                 let flow = self.get_flow(id).ok_or(SendError::Unknown)?;
-                if flow.route.source == from && self.is_current(&flow.route) {
+                if flow.route.source == from && self.holds(&flow.route) {
                     return Ok(flow.route);
                 }
                 self.find_over(from, id)
@@ -148,8 +146,8 @@ impl<P: Platform> Node<P> {
 
     #[inline(never)]
     fn find_last(&mut self, from: Port, to: Address) -> Result<Route, SendError> {
-        let route = self.route(from, to)?;
-        if self.is_current(&route) {
+        let route = self.find_route(from, to, &self.strategy)?;
+        if self.holds(&route) {
             let usual = self.links.is_at_hand(to.link) && route.first == Descriptor::USUAL;
             self.last = Last { route, usual: if usual { to.link.life } else { 0 } };
         }
@@ -226,10 +224,10 @@ impl<P: Platform> Node<P> {
     ) -> bool {
         let route = self.get_flow(flow).map(|flow| flow.route).filter(|route| route.source == from);
         let message = Plain { priority: priority as u8, tag, bytes };
-        match route.and_then(|route| Some((route.link, self.post_short(&route, message)?))) {
+        match route.and_then(|route| Some((route.link, self.post_in_slot(&route, message)?))) {
             Some((_, false)) => true,
             Some((link, true)) => {
-                self.ring_link(link);
+                self.ring(link);
                 true
             }
             None => self.post_further_over(flow, bytes, from, [priority, tag]),
@@ -252,10 +250,10 @@ impl<P: Platform> Node<P> {
 
     /// As [`Node::try_send`], if nothing has changed since the route was found and the bytes fit a
     /// slot that is known to be free. None if not: nothing was sent. Whether the receiver may
-    /// sleep, and [`Node::ring_link`] is to be called.
+    /// sleep, and [`Node::ring`] is to be called.
     #[inline(always)]
-    pub fn post_short(&mut self, route: &Route, message: Plain<'_>) -> Option<bool> {
-        if !self.is_current(route) {
+    pub(super) fn post_in_slot(&mut self, route: &Route, message: Plain<'_>) -> Option<bool> {
+        if !self.holds(route) {
             return None;
         }
         let shared = &mut self.links.at_mut(route.link.index)?.shared;
@@ -271,7 +269,7 @@ impl<P: Platform> Node<P> {
         route: &Route,
         messages: impl Iterator<Item = Plain<'a>>,
     ) -> usize {
-        if !self.is_current(route) {
+        if !self.holds(route) {
             return 0;
         }
         let Some(link) = self.links.at_mut(route.link.index) else { return 0 };
@@ -280,7 +278,7 @@ impl<P: Platform> Node<P> {
 
     /// Rings the peer, if it sleeps and wants to be rung for a message by now.
     #[inline(never)]
-    pub fn ring_link(&mut self, link: LinkId) {
+    pub(super) fn ring(&mut self, link: LinkId) {
         if let Some(link) = self.links.up_mut(link) {
             link.shared.ring_if_armed(&self.platform);
         }

@@ -27,12 +27,20 @@ pub(super) fn padded(len: u32) -> u32 {
 
 /// What a wait for calls ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Served {
     /// So many calls' messages were served; one may carry several calls.
     Calls(usize),
-    /// A link came up or was lost: see [`Node::links`] and [`Node::check`].
+    /// A link came up or was lost: see [`Node::links`] and
+    /// [`LinkView::check`](super::LinkView::check).
     News,
-    /// Nothing came in time.
+}
+
+/// Why nothing was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The deadline passed before a call came.
     Deadline,
 }
 
@@ -63,28 +71,52 @@ impl Sink for Response<'_> {
     }
 }
 
+/// Serving calls.
 impl<P: Platform> Node<P> {
     /// Waits for calls of peers until the deadline and serves those that came. Returns as soon as
     /// it has served any, or there is news of a link, so that its caller can look at both: a loop
     /// round it serves on.
-    pub fn serve(&mut self, library: &mut [Function<'_>], within: Option<Duration>) -> Served {
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), ServeError> {
+    /// let mut run = |request: &dyn Source, response: &mut dyn Sink| {
+    ///     let mut byte = [0];
+    ///     request.read(0, &mut byte)?;
+    ///     response.write(0, &byte)
+    /// };
+    /// let name = "first".parse().expect("a name");
+    /// let mut library = [Function { name, run: &mut run }];
+    /// while node.links().next().is_some() {
+    ///     node.serve(&mut library, None)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ServeError::Deadline`].
+    pub fn serve(
+        &mut self,
+        library: &mut [Function<'_>],
+        within: Option<Duration>,
+    ) -> Result<Served, ServeError> {
         let mut deadline = None;
         // What happened before the caller had a chance to see.
         self.news = false;
         loop {
             let (served, blocked) = self.turn(library);
             if served > 0 {
-                return Served::Calls(served);
+                return Ok(Served::Calls(served));
             }
             if within.is_some() && deadline.is_none() {
                 deadline = self.deadline(within);
             }
             if self.passed(deadline) {
-                return Served::Deadline;
+                return Err(ServeError::Deadline);
             }
             self.attend();
             if self.news {
-                return Served::News;
+                return Ok(Served::News);
             }
             self.wait(self.agreed(), deadline, blocked);
         }
@@ -92,6 +124,13 @@ impl<P: Platform> Node<P> {
 
     /// Serves the calls that are there, a bounded number of each link, without waiting. Gives the
     /// number of their messages; one may carry several calls.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>, library: &mut [Function<'_>]) {
+    /// while node.try_serve(library) > 0 {}
+    /// # }
+    /// ```
     pub fn try_serve(&mut self, library: &mut [Function<'_>]) -> usize {
         self.turn(library).0
     }

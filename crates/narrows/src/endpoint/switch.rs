@@ -82,14 +82,8 @@ impl Flow {
 }
 
 impl<P: Platform> Node<P> {
-    /// Whether a flow can be used: it is open and is not changing its strategy. Does not look at
-    /// the rings: see [`Node::poll`].
-    ///
-    /// # Errors
-    /// It never will be: [`FlowError::NotFound`], [`FlowError::Infeasible`], [`FlowError::Gone`],
-    /// [`FlowError::Unknown`]. That a change of strategy was refused ([`FlowError::Infeasible`]) is
-    /// said once, and the flow goes on in the strategy it had.
-    pub fn is_ready(&mut self, flow: FlowId) -> Result<bool, FlowError> {
+    /// See [`FlowView::is_ready`](super::FlowView::is_ready).
+    pub(super) fn is_ready(&mut self, flow: FlowId) -> Result<bool, FlowError> {
         let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
         match found.phase {
             Phase::Running => Ok(true),
@@ -106,22 +100,18 @@ impl<P: Platform> Node<P> {
         }
     }
 
-    /// The strategy that a flow has now.
-    pub fn strategy_of(&self, flow: FlowId) -> Option<Strategy> {
+    /// See [`FlowView::strategy`](super::FlowView::strategy).
+    pub(super) fn strategy_of(&self, flow: FlowId) -> Option<Strategy> {
         self.get_flow(flow).map(|f| f.strategy)
     }
 
-    /// Whether a flow is changing its strategy.
-    pub fn is_switching(&self, flow: FlowId) -> bool {
+    /// See [`FlowView::is_switching`](super::FlowView::is_switching).
+    pub(super) fn is_switching(&self, flow: FlowId) -> bool {
         self.get_flow(flow).is_some_and(|f| f.phase.switching())
     }
 
-    /// Changes a flow's strategy, waiting until both sides use the new one. Responses that arrive
-    /// meanwhile are kept.
-    ///
-    /// # Errors
-    /// See [`FlowError`]; unless the peer is gone, the flow goes on in the strategy it had.
-    pub fn switch(
+    /// See [`FlowView::switch`](super::FlowView::switch).
+    pub(super) fn switch(
         &mut self,
         flow: FlowId,
         strategy: Strategy,
@@ -138,12 +128,12 @@ impl<P: Platform> Node<P> {
         switched
     }
 
-    /// Begins to change a flow's strategy. Until it has [changed](Node::is_switching), nothing new
-    /// can be started on it; outstanding calls are answered as before.
-    ///
-    /// # Errors
-    /// See [`FlowError`].
-    pub fn begin_switch(&mut self, flow: FlowId, strategy: Strategy) -> Result<(), FlowError> {
+    /// See [`FlowView::begin_switch`](super::FlowView::begin_switch).
+    pub(super) fn begin_switch(
+        &mut self,
+        flow: FlowId,
+        strategy: Strategy,
+    ) -> Result<(), FlowError> {
         let strategy = strategy.check().map_err(FlowError::Strategy)?;
         let link = self.flow_link(flow).ok_or(FlowError::Unknown)?;
         if let Some(reason) = self.gone(link) {

@@ -11,18 +11,30 @@ use crate::strategy::Notification;
 /// A wait that gives up sooner does not glance.
 const GLANCE: Duration = Duration::from_micros(100);
 
+/// Waiting for everything at once.
 impl<P: Platform> Node<P> {
     /// Asks to be rung for the next message, for channels as [`Node::wait_any`] does, before this
     /// thread waits in a loop of its own on the platform's descriptor. True if something is there
     /// already, or came since the last time this was asked: look at everything once more then, and
     /// do not wait.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// if !node.arm() {
+    ///     // Sleep on the platform's descriptor here.
+    /// }
+    /// node.disarm();
+    /// node.poll();
+    /// # }
+    /// ```
     pub fn arm(&mut self) -> bool {
-        self.arm_for(1)
+        self.arm_by(1)
     }
 
     /// As [`Node::arm`], for this many messages at a time on a link: with fewer the thread waits
     /// on, and looks for itself when it has waited for long enough.
-    pub fn arm_for(&mut self, messages: u32) -> bool {
+    pub(super) fn arm_by(&mut self, messages: u32) -> bool {
         self.links.flush(&self.platform);
         if self.prepare(self.blocked) {
             return true;
@@ -34,29 +46,40 @@ impl<P: Platform> Node<P> {
         core::mem::take(&mut self.fresh) || changed
     }
 
-    /// Whether something came since the last wait that a wait would end for: a thread that shares a
-    /// node with a thread that waits in a loop of its own has that look around then.
-    #[must_use]
-    pub fn fresh(&self) -> bool {
-        self.fresh
-    }
-
     /// Asks not to be rung any more.
+    ///
+    /// ```
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// let look = node.arm();
+    /// # let _ = look;
+    /// node.disarm();
+    /// # }
+    /// ```
     pub fn disarm(&mut self) {
         self.awaited().for_each(Awaited::disarm);
     }
 
-    /// Waits for a message, for a channel that is [watched](Node::watch_channel) or whose room is
-    /// [wanted](Node::want_room), for news of a link or for the deadline, in the way that was
-    /// agreed for what is served here. Does not wait if something came since the last time: a
+    /// Waits for a message, for a channel that is [watched](super::ChannelView::watch) or whose
+    /// room is [wanted](super::ChannelView::want_room), for news of a link or for the deadline, in
+    /// the way that was agreed for what is served here. Does not wait if something came since the last time: a
     /// program that looks at everything between its waits misses nothing.
+    ///
+    /// ```
+    /// # use core::time::Duration;
+    /// # use narrows::{endpoint::*, platform::Platform};
+    /// # fn example<P: Platform>(node: &mut Node<P>) {
+    /// node.wait_any(Some(Duration::from_millis(5)));
+    /// node.poll();
+    /// # }
+    /// ```
     pub fn wait_any(&mut self, within: Option<Duration>) {
-        self.wait_by(self.agreed(), within);
+        self.wait_once(self.agreed(), within);
     }
 
     /// As [`Node::wait_any`], in a way of the caller's choice. Returns what ended the wait.
     #[inline(never)]
-    pub fn wait_by(&mut self, how: Notification, within: Option<Duration>) -> Woken {
+    pub(super) fn wait_once(&mut self, how: Notification, within: Option<Duration>) -> Woken {
         if core::mem::take(&mut self.fresh) {
             return Woken::Event;
         }
@@ -122,12 +145,12 @@ impl<P: Platform> Node<P> {
         woken
     }
 
-    /// As [`Node::glance`], for a caller that waits for that long in the way that was agreed and
-    /// may answer what comes.
+    /// As [`Node::glance_once`], for a caller that waits for that long in the way that was agreed
+    /// and may answer what comes.
     #[inline]
     pub(super) fn glance_within(&mut self, within: Option<Duration>) -> bool {
         let looks = matches!(self.agreed(), Notification::Spin | Notification::Hybrid { .. });
-        let seen = looks && within.is_none_or(|within| within >= GLANCE) && self.glance();
+        let seen = looks && within.is_none_or(|within| within >= GLANCE) && self.glance_once();
         if seen {
             self.links.expect_answer();
         }
@@ -139,7 +162,7 @@ impl<P: Platform> Node<P> {
     /// while the wait would still be prepared. For a caller that looks anyway and has the time.
     /// True if a message is there.
     #[inline]
-    pub fn glance(&mut self) -> bool {
+    pub(super) fn glance_once(&mut self) -> bool {
         if !self.known.is_calm() {
             return false;
         }

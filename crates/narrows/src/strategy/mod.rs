@@ -243,6 +243,7 @@ impl Strategy {
 
 /// What is wrong with a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StrategyError {
     /// A word that names no choice.
     Word,

@@ -87,7 +87,7 @@ impl Pair {
 
 impl Pair {
     pub fn flow(&mut self, function: &str, strategy: Strategy, longest: u32) -> FlowId {
-        let opened = self.a.flow(self.to_b, &name(function), strategy, longest, SECOND);
+        let opened = self.a.open_flow(self.to_b, &name(function), strategy, longest, SECOND);
         opened.expect("the function is there")
     }
 
@@ -129,8 +129,8 @@ impl Pair {
 
 /// Blocks lent and held, with what the peer has returned taken into account.
 pub fn in_use(node: &mut Node<Side>, link: LinkId) -> (u32, u32) {
-    node.reclaim(link);
-    node.blocks_in_use(link).expect("a link")
+    node.link(link).reclaim();
+    node.link(link).blocks_in_use().expect("a link")
 }
 
 pub const SECOND: Option<Duration> = Some(Duration::from_secs(1));

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::common::ground::inside;
 use crate::common::world::{Pair, SECOND, all, bytes, name, pair, pair_with, serve};
 use narrows::endpoint::{
-    Address, CallError, Completed, Failure, FlowError, Function, Limits, SendError, Served, Sink,
-    Source,
+    Address, CallError, Completed, Failure, FlowError, Function, Limits, SendError, ServeError,
+    Served, Sink, Source,
 };
 use narrows::strategy::{Notification, Placement, Strategy, Transfer};
 
@@ -36,11 +36,11 @@ fn a_call_of_every_size_in_every_way_by_every_notification() {
                     let flow = pair.flow("echo", strategy, 65536);
                     for (seed, len) in [0, 1, 47, 48, 49, 1000, 65536].into_iter().enumerate() {
                         let (request, mut response) = (bytes(len, seed), vec![0; 65536]);
-                        let got = pair.a.call(flow, &request, &mut response, SECOND);
+                        let got = pair.a.flow(flow).call(&request, &mut response, SECOND);
                         assert_eq!(got, Ok(len), "{strategy}");
                         assert!(response[..len] == request, "{len} bytes, {strategy}");
                     }
-                    pair.a.close_flow(flow).expect("nothing is outstanding");
+                    pair.a.flow(flow).close().expect("nothing is outstanding");
                     pair.check_empty();
                 }
             }
@@ -54,22 +54,25 @@ fn what_cannot_be_opened_says_why_and_takes_no_place() {
         let mut pair = pair();
         let any = Strategy::default();
         for _ in 0..100 {
-            let error = pair.a.flow(pair.to_b, &name("nobody"), any, 10, SECOND);
+            let error = pair.a.open_flow(pair.to_b, &name("nobody"), any, 10, SECOND);
             assert_eq!(error, Err(FlowError::NotFound));
-            let error = pair.a.flow_to(Address { link: pair.to_b, port: 60 }, any, SECOND);
+            let error = pair.a.open_flow_to(Address { link: pair.to_b, port: 60 }, any, SECOND);
             assert_eq!(error, Err(FlowError::NotFound));
             let bad = Strategy { granularity: 0, ..any };
-            let error = pair.a.flow(pair.to_b, &name("echo"), bad, 10, SECOND);
+            let error = pair.a.open_flow(pair.to_b, &name("echo"), bad, 10, SECOND);
             assert!(matches!(error, Err(FlowError::Strategy(_))));
             let nowhere = Strategy { placement: Placement::Region(3), ..any };
-            let error = pair.a.flow(pair.to_b, &name("echo"), nowhere, 10, SECOND);
+            let error = pair.a.open_flow(pair.to_b, &name("echo"), nowhere, 10, SECOND);
             assert_eq!(error, Err(FlowError::Infeasible));
         }
         let flows: Vec<_> = (0..32).map(|_| pair.flow("echo", any, 10)).collect();
-        assert_eq!(pair.a.flow(pair.to_b, &name("echo"), any, 10, SECOND), Err(FlowError::Full));
+        assert_eq!(
+            pair.a.open_flow(pair.to_b, &name("echo"), any, 10, SECOND),
+            Err(FlowError::Full)
+        );
         for flow in flows {
-            pair.a.close_flow(flow).expect("idle");
-            assert_eq!(pair.a.close_flow(flow), Err(FlowError::Unknown));
+            pair.a.flow(flow).close().expect("idle");
+            assert_eq!(pair.a.flow(flow).close(), Err(FlowError::Unknown));
         }
         pair.check_empty();
     });
@@ -83,11 +86,11 @@ fn a_flow_is_opened_and_closed_any_number_of_times() {
         for round in 0..300 {
             let flow = pair.flow("echo", by(TRANSFERS[round % 4], 1), 100);
             let mut response = [0; 100];
-            assert_eq!(pair.a.call(flow, &bytes(100, round), &mut response, SECOND), Ok(100));
-            pair.a.close_flow(flow).expect("idle");
+            assert_eq!(pair.a.flow(flow).call(&bytes(100, round), &mut response, SECOND), Ok(100));
+            pair.a.flow(flow).close().expect("idle");
             old.push(flow);
             let stale = old[round / 2];
-            assert_eq!(pair.a.start(stale, b"x"), Err(SendError::Unknown));
+            assert_eq!(pair.a.flow(stale).start(b"x"), Err(SendError::Unknown));
         }
         pair.check_empty();
     });
@@ -107,18 +110,21 @@ fn failures_of_the_function_and_of_room_are_told_apart() {
                 let mut to = vec![0; 60000];
                 for _ in 0..50 {
                     let failed = |failure| Err(CallError::Failed(failure));
-                    let refused = pair.a.call(refuse, b"please", &mut to, SECOND);
+                    let refused = pair.a.flow(refuse).call(b"please", &mut to, SECOND);
                     assert_eq!(refused, failed(Failure::Refused));
-                    let too_long = pair.a.call(long, &101_u32.to_le_bytes(), &mut to, SECOND);
+                    let too_long = pair.a.flow(long).call(&101_u32.to_le_bytes(), &mut to, SECOND);
                     assert_eq!(too_long, failed(Failure::TooLong));
-                    assert_eq!(pair.a.call(long, &100_u32.to_le_bytes(), &mut to, SECOND), Ok(100));
+                    assert_eq!(
+                        pair.a.flow(long).call(&100_u32.to_le_bytes(), &mut to, SECOND),
+                        Ok(100)
+                    );
                     assert!(to[..100] == bytes(100, 5));
-                    let big = pair.a.call(echo, &bytes(3000, 1), &mut to, SECOND);
+                    let big = pair.a.flow(echo).call(&bytes(3000, 1), &mut to, SECOND);
                     let fits = transfer == Transfer::InPlace;
                     assert_eq!(big, if fits { Ok(3000) } else { failed(Failure::NoRoom) });
                 }
                 let limit = if granularity == 1 { 65536 } else { 65532 };
-                let error = pair.a.call(echo, &bytes(65537, 1), &mut to, SECOND);
+                let error = pair.a.flow(echo).call(&bytes(65537, 1), &mut to, SECOND);
                 assert_eq!(error, Err(CallError::Start(SendError::TooLong { limit })));
                 pair.check_empty();
             }
@@ -131,15 +137,15 @@ fn a_response_longer_than_the_buffer_can_be_finished_with_a_larger_one() {
     inside(|| {
         let mut pair = pair();
         let flow = pair.flow("echo", Strategy::default(), 1000);
-        let short = pair.a.call(flow, &bytes(500, 3), &mut [0; 499], SECOND);
+        let short = pair.a.flow(flow).call(&bytes(500, 3), &mut [0; 499], SECOND);
         assert_eq!(short, Err(CallError::Short { needed: 500 }));
-        let again = pair.a.call(flow, b"x", &mut [0; 10], SECOND);
+        let again = pair.a.flow(flow).call(b"x", &mut [0; 10], SECOND);
         assert_eq!(again, Err(CallError::Outstanding));
         let mut whole = [0; 500];
-        let done = pair.a.finish(flow, &mut whole, SECOND);
+        let done = pair.a.flow(flow).finish(&mut whole, SECOND);
         assert_eq!(done, Ok(Completed { number: 0, len: 500, failure: None }));
         assert!(whole[..] == bytes(500, 3));
-        assert_eq!(pair.a.try_finish(flow, &mut whole), Err(CallError::Nothing));
+        assert_eq!(pair.a.flow(flow).try_finish(&mut whole), Err(CallError::Nothing));
         pair.check_empty();
     });
 }
@@ -150,15 +156,18 @@ fn a_granularity_that_the_callee_cannot_answer_is_infeasible() {
         let callee = Limits { longest: 100, ..Limits::default() };
         let mut pair = pair_with(Limits::default(), callee, |_| {});
         let (link, echo) = (pair.to_b, name("echo"));
-        let error = pair.a.flow(link, &echo, by(Transfer::Copy, 26), 10, SECOND);
+        let error = pair.a.open_flow(link, &echo, by(Transfer::Copy, 26), 10, SECOND);
         assert_eq!(error, Err(FlowError::Infeasible));
         let flow = pair.flow("echo", by(Transfer::Copy, 25), 10);
-        assert_eq!(pair.a.switch(flow, by(Transfer::Copy, 26), SECOND), Err(FlowError::Infeasible));
+        assert_eq!(
+            pair.a.flow(flow).switch(by(Transfer::Copy, 26), SECOND),
+            Err(FlowError::Infeasible)
+        );
         for _ in 0..25 {
-            pair.a.start(flow, b"").expect("room");
+            pair.a.flow(flow).start(b"").expect("room");
         }
         serve(&mut pair.b.borrow_mut());
-        assert_eq!(pair.a.complete(flow, |done, _| assert_eq!(done.failure, None)), Ok(25));
+        assert_eq!(pair.a.flow(flow).complete(|done, _| assert_eq!(done.failure, None)), Ok(25));
         pair.check_empty();
     });
 }
@@ -169,16 +178,16 @@ fn serving_says_why_it_returned() {
         let mut pair = pair();
         let flow = pair.flow("echo", Strategy::default(), 100);
         let short = Some(Duration::from_millis(1));
-        pair.a.start(flow, b"one").expect("room");
-        pair.a.start(flow, b"two").expect("room");
+        pair.a.flow(flow).start(b"one").expect("room");
+        pair.a.flow(flow).start(b"two").expect("room");
         let mut run =
             |request: &dyn Source, response: &mut dyn Sink| response.write(0, &all(request));
         let mut library = [Function { name: name("echo"), run: &mut run }];
         let mut b = pair.b.borrow_mut();
-        assert_eq!(b.serve(&mut library, None), Served::Calls(2));
-        assert_eq!(b.serve(&mut library, short), Served::Deadline);
-        pair.a.close(pair.to_b);
-        assert_eq!(b.serve(&mut library, None), Served::News);
+        assert_eq!(b.serve(&mut library, None), Ok(Served::Calls(2)));
+        assert_eq!(b.serve(&mut library, short), Err(ServeError::Deadline));
+        pair.a.link(pair.to_b).close();
+        assert_eq!(b.serve(&mut library, None), Ok(Served::News));
         assert!(b.links().next().is_none());
     });
 }
@@ -193,7 +202,7 @@ fn a_function_sees_whether_its_caller_can_change_the_request_meanwhile() {
             let mut pair = pair();
             let flow = pair.flow("echo", by(transfer, granularity), 1000);
             for call in 0..granularity {
-                pair.a.start(flow, &bytes(len, call.into())).expect("room");
+                pair.a.flow(flow).start(&bytes(len, call.into())).expect("room");
             }
             let mut seen = Vec::new();
             let mut run = |request: &dyn Source, _: &mut dyn Sink| {
@@ -202,10 +211,10 @@ fn a_function_sees_whether_its_caller_can_change_the_request_meanwhile() {
             };
             let mut library = [Function { name: name("echo"), run: &mut run }];
             let served = pair.b.borrow_mut().serve(&mut library, None);
-            assert!(matches!(served, Served::Calls(_)), "{transfer:?}: {served:?}");
+            assert!(matches!(served, Ok(Served::Calls(_))), "{transfer:?}: {served:?}");
             let expected = transfer == Transfer::InPlace && len == 1000;
             assert_eq!(seen, vec![expected; granularity.into()], "{transfer:?}, {len} bytes");
-            assert_eq!(pair.a.complete(flow, |_, _| ()), Ok(granularity.into()));
+            assert_eq!(pair.a.flow(flow).complete(|_, _| ()), Ok(granularity.into()));
             pair.check_empty();
         }
     });
@@ -218,8 +227,8 @@ fn two_flows_to_one_function_do_not_mix() {
         let one = pair.flow("echo", by(Transfer::Copy, 1), 100);
         let two = pair.flow("echo", by(Transfer::InPlace, 3), 100);
         for call in 0..6 {
-            pair.a.start(one, &bytes(50, call)).expect("room");
-            pair.a.start(two, &bytes(60, call)).expect("room");
+            pair.a.flow(one).start(&bytes(50, call)).expect("room");
+            pair.a.flow(two).start(&bytes(60, call)).expect("room");
         }
         serve(&mut pair.b.borrow_mut());
         for (flow, len) in [(two, 60), (one, 50)] {
@@ -228,7 +237,7 @@ fn two_flows_to_one_function_do_not_mix() {
                 assert_eq!((usize::from(done.number), all(source)), (call, bytes(len, call)));
                 call += 1;
             };
-            assert_eq!(pair.a.complete(flow, check), Ok(6));
+            assert_eq!(pair.a.flow(flow).complete(check), Ok(6));
         }
         pair.check_empty();
     });
@@ -242,13 +251,13 @@ fn calls_need_a_function_and_messages_a_port() {
         pair.b.borrow_mut().open(1).expect("free");
         let call = pair.flow("echo", Strategy::default(), 100);
         let port = Address { link: pair.to_b, port: 1 };
-        let message = pair.a.flow_to(port, Strategy::default(), SECOND).expect("open");
-        assert_eq!(pair.a.start(message, b"x"), Err(SendError::NoFunction));
-        let error = pair.a.call(message, b"x", &mut [], SECOND);
+        let message = pair.a.open_flow_to(port, Strategy::default(), SECOND).expect("open");
+        assert_eq!(pair.a.flow(message).start(b"x"), Err(SendError::NoFunction));
+        let error = pair.a.flow(message).call(b"x", &mut [], SECOND);
         assert_eq!(error, Err(CallError::Start(SendError::NoFunction)));
-        let error = pair.a.try_send_over(call, 1, b"x");
+        let error = pair.a.flow(call).try_send(1, b"x");
         assert_eq!(error, Err(SendError::NoPort));
-        let error = pair.a.try_send_over(message, 2, b"x");
+        let error = pair.a.flow(message).try_send(2, b"x");
         assert_eq!(error, Err(SendError::Closed));
         pair.check_empty();
     });
@@ -261,10 +270,10 @@ fn a_callee_with_fewer_places_for_flows_says_no() {
         let mut pair = pair_with(Limits::default(), callee, |_| {});
         let any = Strategy::default();
         let flows = [(); 2].map(|()| pair.flow("echo", any, 10));
-        let third = pair.a.flow(pair.to_b, &name("echo"), any, 10, SECOND);
+        let third = pair.a.open_flow(pair.to_b, &name("echo"), any, 10, SECOND);
         assert_eq!(third, Err(FlowError::NotFound));
         for flow in flows {
-            assert_eq!(pair.a.call(flow, b"hello", &mut [0; 5], SECOND), Ok(5));
+            assert_eq!(pair.a.flow(flow).call(b"hello", &mut [0; 5], SECOND), Ok(5));
         }
         pair.check_empty();
     });
@@ -275,15 +284,15 @@ fn an_engine_that_fails_loses_no_response() {
     inside(|| {
         let mut pair = pair();
         let flow = pair.flow("echo", by(Transfer::CopyEngine, 1), 1000);
-        pair.a.start(flow, &bytes(1000, 6)).expect("room");
+        pair.a.flow(flow).start(&bytes(1000, 6)).expect("room");
         pair.b.borrow().platform().state.broken.set(true);
         serve(&mut pair.b.borrow_mut());
         pair.a.platform().state.broken.set(true);
         assert_eq!(
-            pair.a.complete(flow, |_, source| assert!(all(source) == bytes(1000, 6))),
+            pair.a.flow(flow).complete(|_, source| assert!(all(source) == bytes(1000, 6))),
             Ok(1)
         );
-        let error = pair.a.start(flow, &bytes(1000, 6));
+        let error = pair.a.flow(flow).start(&bytes(1000, 6));
         assert_eq!(error, Err(SendError::NoEngine));
         pair.check_empty();
     });
@@ -302,10 +311,10 @@ fn without_an_engine_a_flow_goes_on_as_it_was() {
                 &b.borrow().platform().state.clone()
             };
             state.engine.set(false);
-            let error = pair.a.switch(flow, by(Transfer::CopyEngine, 1), SECOND);
+            let error = pair.a.flow(flow).switch(by(Transfer::CopyEngine, 1), SECOND);
             assert_eq!(error, Err(FlowError::Infeasible), "no engine at {side}");
-            assert_eq!(pair.a.strategy_of(flow), Some(Strategy::default()));
-            assert_eq!(pair.a.call(flow, &bytes(1000, 2), &mut [0; 1000], SECOND), Ok(1000));
+            assert_eq!(pair.a.flow(flow).strategy(), Some(Strategy::default()));
+            assert_eq!(pair.a.flow(flow).call(&bytes(1000, 2), &mut [0; 1000], SECOND), Ok(1000));
             pair.check_empty();
         }
     });
@@ -325,12 +334,12 @@ fn nothing_is_allocated_once_a_link_is_up() {
             for call in 0..50 {
                 let mut to = [0; 1000];
                 assert_eq!(
-                    pair.a.call(flow, &bytes(20 * call, call), &mut to, SECOND),
+                    pair.a.flow(flow).call(&bytes(20 * call, call), &mut to, SECOND),
                     Ok(20 * call)
                 );
             }
-            pair.a.switch(flow, by(Transfer::InPlace, 2), SECOND).expect("both can");
-            pair.a.close_flow(flow).expect("idle");
+            pair.a.flow(flow).switch(by(Transfer::InPlace, 2), SECOND).expect("both can");
+            pair.a.flow(flow).close().expect("idle");
         }
         assert_eq!(storages(&pair), before);
     });

@@ -28,11 +28,11 @@ fn what_the_dead_had_not_taken_comes_back_in_order() {
                     .try_send(2, to, Message::new(&bytes(len, tag.into())).tag(tag))
                     .expect("room");
             }
-            assert_eq!(pair.a.undelivered(pair.to_b, |_, _| panic!("it is up")), Ok(0));
+            assert_eq!(pair.a.link(pair.to_b).undelivered(|_, _| panic!("it is up")), Ok(0));
             pair.kill_b();
-            assert_eq!(pair.a.check(pair.to_b), Err(LinkError::Gone(Lost::Died)));
+            assert_eq!(pair.a.link(pair.to_b).check(), Err(LinkError::Gone(Lost::Died)));
             let mut tag = 5;
-            let count = pair.a.undelivered(pair.to_b, |descriptor, source| {
+            let count = pair.a.link(pair.to_b).undelivered(|descriptor, source| {
                 let ports = (descriptor.source, descriptor.target, descriptor.tag);
                 assert_eq!((descriptor.kind, ports), (Kind::Message, (2, 1, tag)));
                 assert!(all(source) == bytes(30 * usize::from(tag - 4), tag.into()));
@@ -40,7 +40,7 @@ fn what_the_dead_had_not_taken_comes_back_in_order() {
             });
             assert_eq!((count, tag), (Ok(10), 15));
             assert_eq!(pair.a.try_send(2, to, b"x"), Err(SendError::Gone(Lost::Died)));
-            assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
+            assert_eq!(pair.a.link(pair.to_b).blocks_in_use(), Ok((0, 0)));
         }
     });
 }
@@ -52,28 +52,28 @@ fn calls_end_with_the_peer_behind_the_responses_that_arrived() {
             let mut pair = pair();
             let strategy = Strategy { granularity, ..Strategy::default() };
             let flow = pair.flow("echo", strategy, 100);
-            let reserved = pair.a.reserve(flow, 100).expect("a block");
+            let reserved = pair.a.flow(flow).reserve(100).expect("a block");
             for call in 0..6 {
-                pair.a.start(flow, &bytes(90, call)).expect("room");
+                pair.a.flow(flow).start(&bytes(90, call)).expect("room");
             }
             serve(&mut pair.b.borrow_mut());
             for call in 6..10 {
-                pair.a.start(flow, &bytes(90, call)).expect("room");
+                pair.a.flow(flow).start(&bytes(90, call)).expect("room");
             }
             pair.kill_b();
             let mut to = [0; 100];
             for call in 0..6_u16 {
-                let done = pair.a.finish(flow, &mut to, SECOND).expect("it arrived");
+                let done = pair.a.flow(flow).finish(&mut to, SECOND).expect("it arrived");
                 assert_eq!((done.number, to[..90] == bytes(90, call.into())), (call, true));
             }
             let gone = Err(CallError::Gone(Lost::Died));
-            assert_eq!(pair.a.finish(flow, &mut to, None), gone);
-            assert_eq!(pair.a.complete(flow, |_, _| {}), Err(CallError::Gone(Lost::Died)));
-            assert_eq!(pair.a.start(flow, b"x"), Err(SendError::Gone(Lost::Died)));
-            assert_eq!(pair.a.switch(flow, strategy, None), Err(FlowError::Gone(Lost::Died)));
+            assert_eq!(pair.a.flow(flow).finish(&mut to, None), gone);
+            assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Err(CallError::Gone(Lost::Died)));
+            assert_eq!(pair.a.flow(flow).start(b"x"), Err(SendError::Gone(Lost::Died)));
+            assert_eq!(pair.a.flow(flow).switch(strategy, None), Err(FlowError::Gone(Lost::Died)));
             pair.a.cancel(reserved);
-            assert_eq!(pair.a.blocks_in_use(pair.to_b), Ok((0, 0)));
-            pair.a.close_flow(flow).expect("over");
+            assert_eq!(pair.a.link(pair.to_b).blocks_in_use(), Ok((0, 0)));
+            pair.a.flow(flow).close().expect("over");
         }
     });
 }
@@ -93,16 +93,16 @@ fn waits_end_with_the_peer_though_the_inbox_is_full() {
                 .try_send(1, to_a, Message::new(b"in the way").priority(0).tag(tag))
                 .expect("room");
         }
-        pair.a.start(flow, b"x").expect("room");
+        pair.a.flow(flow).start(b"x").expect("room");
         serve(&mut pair.b.borrow_mut());
         pair.kill_b();
-        assert_eq!(pair.a.finish(flow, &mut [0; 10], None), Err(CallError::Gone(Lost::Died)));
+        assert_eq!(pair.a.flow(flow).finish(&mut [0; 10], None), Err(CallError::Gone(Lost::Died)));
         for tag in 0..8 {
-            let got = pair.a.receive(1, &Select::default(), None).expect("open").expect("there");
+            let got = pair.a.receive(1, &Select::default(), None).expect("there");
             assert_eq!(got.tag, tag);
             pair.a.release(got);
         }
-        assert_eq!(pair.a.finish(flow, &mut [0; 10], None).map(|done| done.len), Ok(1));
+        assert_eq!(pair.a.flow(flow).finish(&mut [0; 10], None).map(|done| done.len), Ok(1));
     });
 }
 
@@ -113,9 +113,9 @@ fn a_callee_forgets_the_requests_of_the_dead() {
         let mut pair = pair_with(Limits::default(), limits, |_| {});
         pair.b.borrow_mut().open(1).expect("free");
         let flow = pair.flow("echo", Strategy::default(), 10);
-        pair.b.borrow_mut().attach(pair.to_a, 1).expect("room");
+        pair.b.borrow_mut().link(pair.to_a).attach(1).expect("room");
         for _ in 0..10 {
-            pair.a.start(flow, b"x").expect("room");
+            pair.a.flow(flow).start(b"x").expect("room");
         }
         pair.b.borrow_mut().poll();
         pair.kill_a();
@@ -125,7 +125,7 @@ fn a_callee_forgets_the_requests_of_the_dead() {
         let told = b.try_receive(1, &Select::default()).expect("open").expect("told");
         assert_eq!(told.what, What::PeerGone(Lost::Died));
         b.release(told);
-        assert_eq!(b.blocks_in_use(pair.to_a), Ok((0, 0)));
+        assert_eq!(b.link(pair.to_a).blocks_in_use(), Ok((0, 0)));
     });
 }
 
@@ -146,13 +146,13 @@ fn the_next_life_is_linked_to_and_names_of_the_last_stay_dead() {
             let mut b = pair.world.node("b", Limits::default());
             b.open(1).expect("free");
             let link = pair.a.hunt(&name("b"), SECOND).expect("alive again");
-            let before = pair.a.peer(pair.to_b).expect("not closed").1;
-            assert_ne!(pair.a.peer(link).expect("up").1, before);
-            pair.a.close(pair.to_b);
-            assert_eq!(pair.a.check(pair.to_b), Err(LinkError::Unknown));
-            assert_eq!(pair.a.check(old), Err(LinkError::Unknown));
+            let before = pair.a.link(pair.to_b).peer().expect("not closed").1;
+            assert_ne!(pair.a.link(link).peer().expect("up").1, before);
+            pair.a.link(pair.to_b).close();
+            assert_eq!(pair.a.link(pair.to_b).check(), Err(LinkError::Unknown));
+            assert_eq!(pair.a.link(old).check(), Err(LinkError::Unknown));
             assert_eq!(pair.a.try_send(1, to, b"x"), Err(SendError::Unknown));
-            assert_eq!(pair.a.start(flow, b"x"), Err(SendError::Unknown));
+            assert_eq!(pair.a.flow(flow).start(b"x"), Err(SendError::Unknown));
             assert!(pair.a.read(&held, 0, &mut [0]).is_err());
             assert_eq!(pair.a.links().count(), 1, "life {life}");
             pair.a
@@ -174,17 +174,17 @@ fn closing_a_link_tells_the_peer_and_keeps_nothing() {
     inside(|| {
         let mut pair = open();
         let flow = pair.flow("echo", Strategy { granularity: 4, ..Strategy::default() }, 10);
-        pair.a.start(flow, b"gathered").expect("room");
+        pair.a.flow(flow).start(b"gathered").expect("room");
         let to_a = Address { link: pair.to_a, port: 1 };
         pair.b.borrow_mut().try_send(1, to_a, &bytes(100, 0)).expect("room");
         pair.a.poll();
-        pair.a.begin_switch(flow, Strategy::default()).expect("runs");
-        pair.a.close(pair.to_b);
+        pair.a.flow(flow).begin_switch(Strategy::default()).expect("runs");
+        pair.a.link(pair.to_b).close();
         let nothing = pair.a.try_receive(1, &Select::default());
         assert_eq!(nothing, Ok(None));
         let mut b = pair.b.borrow_mut();
         b.poll();
-        assert_eq!(b.check(pair.to_a), Err(LinkError::Gone(Lost::Closed)));
+        assert_eq!(b.link(pair.to_a).check(), Err(LinkError::Gone(Lost::Closed)));
         assert_eq!(in_use(&mut b, pair.to_a), (0, 0));
     });
 }
@@ -194,12 +194,12 @@ fn a_reservation_of_a_lost_link_is_worth_nothing() {
     inside(|| {
         let mut pair = open();
         let flow = pair.flow("echo", Strategy::default(), 10);
-        let mut reserved = pair.a.reserve(flow, 100).expect("a block");
+        let mut reserved = pair.a.flow(flow).reserve(100).expect("a block");
         pair.kill_b();
-        let error = pair.a.start(flow, &mut reserved);
+        let error = pair.a.flow(flow).start(&mut reserved);
         assert_eq!(error, Err(SendError::Gone(Lost::Died)));
-        assert_eq!(pair.a.reserve(flow, 1).err(), Some(SendError::Gone(Lost::Died)));
-        pair.a.close(pair.to_b);
+        assert_eq!(pair.a.flow(flow).reserve(1).err(), Some(SendError::Gone(Lost::Died)));
+        pair.a.link(pair.to_b).close();
         assert!(pair.a.write(&mut reserved, 0, b"x").is_err());
         pair.a.cancel(reserved);
     });
@@ -220,7 +220,7 @@ fn who_waits_for_room_does_not_wait_for_the_dead() {
             // Nobody knows of the death yet: the first attempt finds the ring full, and what is
             // looked at before the wait finds the link ended.
             if call {
-                let ended = pair.a.call(flow, b"x", &mut [0; 10], SECOND);
+                let ended = pair.a.flow(flow).call(b"x", &mut [0; 10], SECOND);
                 assert_eq!(ended, Err(CallError::Gone(Lost::Died)));
             } else {
                 assert_eq!(pair.a.send(1, to, b"x", SECOND), Err(SendError::Gone(Lost::Died)));

@@ -28,7 +28,7 @@ fn every_size_travels_there_and_back_in_every_way() {
         for strategy in strategies() {
             let mut pair = open();
             pair.a.set_strategy(strategy);
-            let over = pair.a.flow_to(pair.b_port(1), strategy, SECOND).expect("open");
+            let over = pair.a.open_flow_to(pair.b_port(1), strategy, SECOND).expect("open");
             for (seed, len) in SIZES.into_iter().enumerate() {
                 let sent = bytes(len, seed);
                 pair.send(3, seed as u16, &sent).expect("room");
@@ -44,13 +44,12 @@ fn every_size_travels_there_and_back_in_every_way() {
                     .expect("room");
                 drop(b);
                 let mut back = vec![0; len + 1];
-                let message =
-                    pair.a.receive_into(3, &mut back, SECOND).expect("open").expect("sent");
+                let message = pair.a.receive_into(3, &mut back, SECOND).expect("sent");
                 assert!(back[..message.len] == sent, "{len} bytes back, {strategy}");
 
-                let mut reserved = pair.a.reserve(over, len).expect("a block");
+                let mut reserved = pair.a.flow(over).reserve(len).expect("a block");
                 assert!(pair.a.write(&mut reserved, 0, &sent).is_ok());
-                pair.a.try_send_over(over, 1, Message::new(&mut reserved).tag(1)).expect("room");
+                pair.a.flow(over).try_send(1, Message::new(&mut reserved).tag(1)).expect("room");
                 assert!(reserved.is_empty());
                 let (message, got) = pair.next();
                 assert!(got == sent, "{len} bytes reserved, {strategy}");
@@ -122,13 +121,12 @@ fn a_message_for_a_closed_port_comes_back_as_a_refusal() {
         let to = pair.b_port(9);
         for (tag, len) in [(70, 3), (71, 300)] {
             pair.a.try_send(2, to, Message::new(&bytes(len, 0)).tag(tag)).expect("room");
-            let refused =
-                pair.a.receive(2, &Select::default(), SECOND).expect("open").expect("told");
+            let refused = pair.a.receive(2, &Select::default(), SECOND).expect("told");
             assert_eq!((refused.what, refused.from), (What::Refused, to));
             assert_eq!((refused.tag, refused.len), (tag, 4));
             pair.a.release(refused);
         }
-        pair.a.close_port(2).expect("open");
+        pair.a.close(2).expect("open");
         assert_eq!(pair.a.try_send(2, to, Message::new(b"x").tag(1)), Err(SendError::Closed));
         pair.check_empty();
     });
@@ -156,7 +154,7 @@ fn a_short_buffer_cuts_a_message_and_its_header_says_how_long_it_was() {
         pair.send(5, 2, b"second").expect("room");
         let mut buffer = [0; 3];
         let mut b = pair.b.borrow_mut();
-        let first = b.receive_into(1, &mut buffer, SECOND).expect("open").expect("sent");
+        let first = b.receive_into(1, &mut buffer, SECOND).expect("sent");
         assert_eq!((&buffer, first.len, first.tag), (b"fir", 5, 1));
         let second = b.try_receive_into(1, &mut buffer).expect("open").expect("sent");
         assert_eq!((&buffer, second.len, second.priority), (b"sec", 6, 5));
@@ -170,11 +168,11 @@ fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
     inside(|| {
         let mut pair = open();
         let to = pair.b_port(1);
-        let flow = pair.a.flow_to(to, Strategy::default(), SECOND).expect("open");
-        let mut made = pair.a.reserve(flow, 100).expect("a block");
+        let flow = pair.a.open_flow_to(to, Strategy::default(), SECOND).expect("open");
+        let mut made = pair.a.flow(flow).reserve(100).expect("a block");
         assert!(pair.a.write(&mut made, 0, &bytes(100, 1)).is_ok());
         while pair.send(0, 0, b"x").is_ok() {}
-        assert_eq!(pair.a.try_send_over(flow, 1, &mut made), Err(SendError::RingFull));
+        assert_eq!(pair.a.flow(flow).try_send(1, &mut made), Err(SendError::RingFull));
         assert_eq!(pair.a.try_send(4, to, &mut made), Err(SendError::Closed));
         assert!(!made.is_empty());
         pair.a.send(1, to, Message::new(&mut made).tag(9), SECOND).expect("room in the end");
@@ -182,7 +180,7 @@ fn a_reserved_message_is_still_its_makers_until_it_is_sent() {
         assert_eq!(pair.a.try_send(1, to, &mut made), Err(SendError::NotReserved));
         let only = Select { first_tag: Some(9), ..Select::default() };
         let mut b = pair.b.borrow_mut();
-        let message = b.receive(1, &only, SECOND).expect("open").expect("sent");
+        let message = b.receive(1, &only, SECOND).expect("sent");
         let mut got = [0; 100];
         assert!(b.read(&message, 0, &mut got).is_ok());
         assert_eq!(got[..], bytes(100, 1));

@@ -32,22 +32,25 @@ fn a_late_response_is_dropped_and_the_next_call_gets_its_own() {
             let late = Some(Duration::from_millis(1));
             let mut to = [0; 100];
             for seed in 0..3 {
-                let error = pair.a.call(flow, &bytes(100, seed), &mut to, late);
+                let error = pair.a.flow(flow).call(&bytes(100, seed), &mut to, late);
                 assert_eq!(error, Err(CallError::Deadline));
             }
             let b = pair.b.clone();
             pair.a.platform().on_wait(move || {
                 serve(&mut b.borrow_mut());
             });
-            assert_eq!(pair.a.call(flow, &bytes(99, 9), &mut to, SECOND), Ok(99));
+            assert_eq!(pair.a.flow(flow).call(&bytes(99, 9), &mut to, SECOND), Ok(99));
             assert!(to[..99] == bytes(99, 9));
             alone(&pair);
-            assert_eq!(pair.a.call(flow, &bytes(100, 4), &mut to, late), Err(CallError::Deadline));
-            assert_eq!(pair.a.close_flow(flow), Err(FlowError::Outstanding));
+            assert_eq!(
+                pair.a.flow(flow).call(&bytes(100, 4), &mut to, late),
+                Err(CallError::Deadline)
+            );
+            assert_eq!(pair.a.flow(flow).close(), Err(FlowError::Outstanding));
             serve(&mut pair.b.borrow_mut());
             pair.a.poll();
             pair.check_empty();
-            pair.a.close_flow(flow).expect("the late response has been dropped");
+            pair.a.flow(flow).close().expect("the late response has been dropped");
         }
     });
 }
@@ -59,14 +62,18 @@ fn a_flow_is_closed_with_a_request_that_was_never_sent() {
         let flow = pair.flow("echo", by(Transfer::Copy, 8), 100);
         let filler = pair.flow("echo", Strategy::default(), 100);
         alone(&pair);
-        while pair.a.start(filler, b"x").is_ok() {}
-        let late = pair.a.call(flow, b"y", &mut [0; 9], Some(Duration::from_millis(1)));
+        while pair.a.flow(filler).start(b"x").is_ok() {}
+        let late = pair.a.flow(flow).call(b"y", &mut [0; 9], Some(Duration::from_millis(1)));
         assert_eq!(late, Err(CallError::Deadline));
-        pair.a.close_flow(flow).expect("nothing of it is on its way");
+        pair.a.flow(flow).close().expect("nothing of it is on its way");
         let mut done = 0;
         while done < 16 {
             serve(&mut pair.b.borrow_mut());
-            done += pair.a.complete(filler, |_, source| assert_eq!(all(source), b"x")).expect("up");
+            done += pair
+                .a
+                .flow(filler)
+                .complete(|_, source| assert_eq!(all(source), b"x"))
+                .expect("up");
             pair.a.arm();
             pair.b.borrow_mut().arm();
         }
@@ -85,7 +92,7 @@ fn many_are_outstanding_and_come_back_in_order() {
                 while finished < 300 {
                     while started < 300 {
                         let request = bytes(usize::from(started % 200), started.into());
-                        match pair.a.start(flow, &request) {
+                        match pair.a.flow(flow).start(&request) {
                             Ok(number) => assert_eq!(number, started),
                             Err(SendError::RingFull | SendError::PoolEmpty) => break,
                             Err(error) => panic!("{error:?}"),
@@ -94,13 +101,13 @@ fn many_are_outstanding_and_come_back_in_order() {
                     }
                     assert!(started > finished);
                     let mut to = [0; 200];
-                    let done = pair.a.finish(flow, &mut to, SECOND).expect("served");
+                    let done = pair.a.flow(flow).finish(&mut to, SECOND).expect("served");
                     let wanted = bytes(usize::from(finished % 200), finished.into());
                     assert_eq!((done.number, done.len), (finished, wanted.len()));
                     assert!(to[..done.len] == wanted, "{finished}, {transfer}, {granularity}");
                     finished += 1;
                 }
-                pair.a.close_flow(flow).expect("all finished");
+                pair.a.flow(flow).close().expect("all finished");
                 pair.check_empty();
             }
         }
@@ -113,11 +120,11 @@ fn the_numbers_of_calls_wrap_round() {
         let mut pair = pair();
         let flow = pair.flow("echo", Strategy::default(), 8);
         for call in 0..70_000_u32 {
-            let number = pair.a.start(flow, &call.to_le_bytes()).expect("room");
+            let number = pair.a.flow(flow).start(&call.to_le_bytes()).expect("room");
             assert_eq!(number, call as u16);
             serve(&mut pair.b.borrow_mut());
             let mut to = [0; 8];
-            let done = pair.a.try_finish(flow, &mut to).expect("up").expect("served");
+            let done = pair.a.flow(flow).try_finish(&mut to).expect("up").expect("served");
             assert_eq!((done.number, &to[..4]), (call as u16, &call.to_le_bytes()[..]));
         }
         pair.check_empty();
@@ -130,15 +137,15 @@ fn a_callback_gets_every_response() {
         let mut pair = pair();
         let flow = pair.flow("echo", by(Transfer::InPlace, 2), 100);
         for call in 0..5 {
-            pair.a.start(flow, &bytes(90, call)).expect("room");
+            pair.a.flow(flow).start(&bytes(90, call)).expect("room");
         }
         let mut got = Vec::new();
-        assert_eq!(pair.a.complete(flow, |_, _| panic!("not served")), Ok(0));
+        assert_eq!(pair.a.flow(flow).complete(|_, _| panic!("not served")), Ok(0));
         serve(&mut pair.b.borrow_mut());
-        let count = pair.a.complete(flow, |done, source| got.push((done.number, all(source))));
+        let count = pair.a.flow(flow).complete(|done, source| got.push((done.number, all(source))));
         assert_eq!(count, Ok(5), "asking for responses sent the last, partial batch");
         assert!(got.into_iter().eq((0..5).map(|call| (call as u16, bytes(90, call)))));
-        assert_eq!(pair.a.complete(flow, |_, _| {}), Ok(0));
+        assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Ok(0));
         pair.check_empty();
     });
 }
@@ -149,12 +156,12 @@ fn a_partial_batch_is_sent_on_demand() {
         let mut pair = pair();
         let flow = pair.flow("echo", by(Transfer::Copy, 8), 100);
         for _ in 0..3 {
-            pair.a.start(flow, b"abc").expect("room");
+            pair.a.flow(flow).start(b"abc").expect("room");
         }
         assert_eq!(serve(&mut pair.b.borrow_mut()), 0);
-        pair.a.flush(flow).expect("room");
+        pair.a.flow(flow).flush().expect("room");
         assert_eq!(serve(&mut pair.b.borrow_mut()), 1);
-        assert_eq!(pair.a.complete(flow, |_, _| {}), Ok(3));
+        assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Ok(3));
         pair.check_empty();
     });
 }
@@ -167,14 +174,14 @@ fn responses_of_a_batch_that_do_not_fit_together_fail_and_none_is_cut() {
             let mut pair = pair_with(Limits::default(), callee, |_| {});
             let flow = pair.flow("long", by(transfer, 3), 40_000);
             for length in [900_u32, 30_000, 90] {
-                pair.a.start(flow, &length.to_le_bytes()).expect("room");
+                pair.a.flow(flow).start(&length.to_le_bytes()).expect("room");
             }
             serve(&mut pair.b.borrow_mut());
             let mut got = Vec::new();
             let keep = |done: Completed, source: &dyn Source| {
                 got.push((done.failure, all(source)));
             };
-            assert_eq!(pair.a.complete(flow, keep), Ok(3));
+            assert_eq!(pair.a.flow(flow).complete(keep), Ok(3));
             let pool = matches!(transfer, Transfer::SingleCopy | Transfer::InPlace);
             assert!(got[0] == (None, bytes(900, 5)));
             let second =
@@ -194,44 +201,44 @@ fn a_reserved_payload_is_sent_cancelled_and_kept_when_sending_fails() {
         for granularity in [1, 2] {
             let mut pair = pair();
             let flow = pair.flow("echo", by(Transfer::SingleCopy, granularity), 100);
-            let mut reserved = pair.a.reserve(flow, 100).expect("a block");
+            let mut reserved = pair.a.flow(flow).reserve(100).expect("a block");
             assert!(pair.a.write(&mut reserved, 99, b"xx").is_err());
             assert!(pair.a.write(&mut reserved, 0, &bytes(100, 8)).is_ok());
             let mut to = [0; 100];
-            let sent = pair.a.call(flow, &mut reserved, &mut to, SECOND);
+            let sent = pair.a.flow(flow).call(&mut reserved, &mut to, SECOND);
             assert_eq!((sent, to[..] == bytes(100, 8)), (Ok(100), true));
-            let again = pair.a.call(flow, &mut reserved, &mut to, SECOND);
+            let again = pair.a.flow(flow).call(&mut reserved, &mut to, SECOND);
             assert_eq!(again, Err(CallError::Start(SendError::NotReserved)));
             assert!(pair.a.write(&mut reserved, 0, b"x").is_err());
             pair.a.cancel(reserved);
 
-            let unwanted = pair.a.reserve(flow, 65536).expect("a block");
+            let unwanted = pair.a.flow(flow).reserve(65536).expect("a block");
             pair.a.cancel(unwanted);
-            let long = pair.a.reserve(flow, 65537);
+            let long = pair.a.flow(flow).reserve(65537);
             assert_eq!(long.err(), Some(SendError::TooLong { limit: 65536 }));
 
-            let mut kept = pair.a.reserve(flow, 100).expect("a block");
+            let mut kept = pair.a.flow(flow).reserve(100).expect("a block");
             assert!(pair.a.write(&mut kept, 0, &bytes(100, 4)).is_ok());
             alone(&pair);
-            let filler = pair.a.start(flow, b"x").map(|_| 1).expect("room");
+            let filler = pair.a.flow(flow).start(b"x").map(|_| 1).expect("room");
             let mut outstanding = filler;
-            while pair.a.start(flow, b"").is_ok() {
+            while pair.a.flow(flow).start(b"").is_ok() {
                 outstanding += 1;
             }
-            assert!(pair.a.start(flow, &mut kept).is_err());
+            assert!(pair.a.flow(flow).start(&mut kept).is_err());
             assert_eq!(kept.len(), 100);
             let mut done = 0;
             while done < outstanding {
                 serve(&mut pair.b.borrow_mut());
-                done += pair.a.complete(flow, |_, _| {}).expect("up");
+                done += pair.a.flow(flow).complete(|_, _| {}).expect("up");
                 pair.a.arm();
                 pair.b.borrow_mut().arm();
             }
-            pair.a.start(flow, &mut kept).expect("room again");
-            let _ = pair.a.flush(flow);
+            pair.a.flow(flow).start(&mut kept).expect("room again");
+            let _ = pair.a.flow(flow).flush();
             serve(&mut pair.b.borrow_mut());
             let same = |_, source: &dyn Source| assert_eq!(all(source), bytes(100, 4));
-            assert_eq!(pair.a.complete(flow, same), Ok(1));
+            assert_eq!(pair.a.flow(flow).complete(same), Ok(1));
             pair.check_empty();
         }
     });
@@ -245,35 +252,38 @@ fn a_stale_answer_is_not_taken_for_a_new_flows() {
         let (link, any) = (pair.to_b, Strategy::default());
         alone(&pair);
         for _ in 0..3 {
-            let error = pair.a.flow(link, &name("nobody"), any, 10, late);
+            let error = pair.a.open_flow(link, &name("nobody"), any, 10, late);
             assert_eq!(error, Err(FlowError::Deadline));
-            let error = pair.a.flow(link, &name("echo"), any, 10, late);
+            let error = pair.a.open_flow(link, &name("echo"), any, 10, late);
             assert_eq!(error, Err(FlowError::Deadline));
             let port = Address { link, port: 9 };
-            assert_eq!(pair.a.flow_to(port, any, late), Err(FlowError::Deadline));
+            assert_eq!(pair.a.open_flow_to(port, any, late), Err(FlowError::Deadline));
             let echo = pair.a.begin_flow(link, &name("echo"), any, 10).expect("begun");
             for _ in 0..10 {
                 serve(&mut pair.b.borrow_mut());
                 pair.a.poll();
             }
-            assert_eq!(pair.a.is_ready(echo), Ok(true));
-            pair.a.start(echo, b"hello").expect("room");
+            assert_eq!(pair.a.flow(echo).is_ready(), Ok(true));
+            pair.a.flow(echo).start(b"hello").expect("room");
             serve(&mut pair.b.borrow_mut());
-            assert_eq!(pair.a.complete(echo, |_, s| assert_eq!(all(s), b"hello")), Ok(1));
+            assert_eq!(pair.a.flow(echo).complete(|_, s| assert_eq!(all(s), b"hello")), Ok(1));
 
             let other = Strategy { transfer: Transfer::InPlace, ..any };
-            assert_eq!(pair.a.switch(echo, other, late), Err(FlowError::Deadline));
-            pair.a.close_flow(echo).expect("idle");
+            assert_eq!(pair.a.flow(echo).switch(other, late), Err(FlowError::Deadline));
+            pair.a.flow(echo).close().expect("idle");
             let again = pair.a.begin_flow(link, &name("refuse"), any, 10).expect("begun");
             for _ in 0..10 {
                 serve(&mut pair.b.borrow_mut());
                 pair.a.poll();
             }
-            assert_eq!((pair.a.is_ready(again), pair.a.strategy_of(again)), (Ok(true), Some(any)));
-            pair.a.close_flow(again).expect("idle");
+            assert_eq!(
+                (pair.a.flow(again).is_ready(), pair.a.flow(again).strategy()),
+                (Ok(true), Some(any))
+            );
+            pair.a.flow(again).close().expect("idle");
         }
         pair.check_empty();
-        assert_eq!(pair.a.check(link), Ok(()));
+        assert_eq!(pair.a.link(link).check(), Ok(()));
     });
 }
 
@@ -293,7 +303,7 @@ fn questions_without_room_are_asked_later_and_answers_without_room_given_later()
         alone(&pair);
         let any = Strategy::default();
         let too_late = Some(Duration::from_micros(1));
-        let error = pair.a.flow(pair.to_b, &name("echo"), any, 10, too_late);
+        let error = pair.a.open_flow(pair.to_b, &name("echo"), any, 10, too_late);
         assert_eq!(error, Err(FlowError::Deadline));
         let b = pair.b.clone();
         pair.a.platform().on_wait(move || {
@@ -302,9 +312,9 @@ fn questions_without_room_are_asked_later_and_answers_without_room_given_later()
             b.arm();
         });
         pair.a.set_notification(Notification::Interrupt);
-        let flow = pair.a.flow(pair.to_b, &name("echo"), any, 10, None).expect("in the end");
-        assert_eq!(pair.a.call(flow, b"hello", &mut [0; 5], None), Ok(5));
-        pair.a.close_flow(flow).expect("idle");
+        let flow = pair.a.open_flow(pair.to_b, &name("echo"), any, 10, None).expect("in the end");
+        assert_eq!(pair.a.flow(flow).call(b"hello", &mut [0; 5], None), Ok(5));
+        pair.a.flow(flow).close().expect("idle");
     });
 }
 
@@ -317,11 +327,11 @@ fn a_response_leaves_room_for_the_words_of_those_behind_it() {
         // Three words leave 988 bytes.
         for (lengths, first) in [([988_u32, 0, 0], None), ([989, 1, 0], Some(Failure::TooLong))] {
             for length in lengths {
-                pair.a.start(flow, &length.to_le_bytes()).expect("room");
+                pair.a.flow(flow).start(&length.to_le_bytes()).expect("room");
             }
             serve(&mut pair.b.borrow_mut());
             let mut failures = Vec::new();
-            let count = pair.a.complete(flow, |done, _| failures.push(done.failure));
+            let count = pair.a.flow(flow).complete(|done, _| failures.push(done.failure));
             assert_eq!((count, failures), (Ok(3), vec![first, None, None]));
         }
         pair.check_empty();
@@ -349,7 +359,7 @@ fn credit_that_came_before_a_wait_is_not_slept_through() {
             pair.a.poll();
             serve(&mut pair.b.borrow_mut());
         }
-        assert_eq!(pair.a.is_ready(flow), Ok(true));
+        assert_eq!(pair.a.flow(flow).is_ready(), Ok(true));
     });
 }
 
@@ -366,7 +376,7 @@ fn who_serves_and_had_no_room_for_a_response_is_rung_when_there_is() {
             let to = Address { link: pair.to_a, port: 1 };
             while b.try_send(1, to, b"fills the ring").is_ok() {}
         }
-        pair.a.start(flow, b"x").expect("room");
+        pair.a.flow(flow).start(b"x").expect("room");
         assert_eq!(serve(&mut pair.b.borrow_mut()), 0, "no room");
         let rings = pair.b.borrow().platform().rings();
         pair.b.borrow_mut().arm();
@@ -376,7 +386,7 @@ fn who_serves_and_had_no_room_for_a_response_is_rung_when_there_is() {
         pair.a.arm();
         assert!(pair.b.borrow().platform().rings() > rings, "rung");
         assert_eq!(serve(&mut pair.b.borrow_mut()), 1);
-        assert_eq!(pair.a.complete(flow, |_, source| assert_eq!(all(source), b"x")), Ok(1));
+        assert_eq!(pair.a.flow(flow).complete(|_, source| assert_eq!(all(source), b"x")), Ok(1));
         pair.check_empty();
     });
 }

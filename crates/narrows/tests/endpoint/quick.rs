@@ -279,7 +279,7 @@ fn messages_of_several_links_come_whichever_was_the_last_to_bring_one() {
         }
         let last =
             pair.b.borrow().links().find(|(_, peer)| *peer == name("c")).expect("it is up").0;
-        pair.b.borrow_mut().close(last);
+        pair.b.borrow_mut().link(last).close();
         pair.a.try_send(1, Address { link: from_a, port: 1 }, Message::new(b"a")).expect("room");
         assert!(receive(&pair, true, 1, 1).is_some_and(|seen| seen.5 == b"a"));
     });
@@ -316,7 +316,7 @@ fn a_port_that_was_looked_at_in_vain_still_tells_of_an_end_and_of_being_closed()
         let mut pair = open();
         {
             let mut b = pair.b.borrow_mut();
-            b.attach(pair.to_a, 1).expect("room");
+            b.link(pair.to_a).attach(1).expect("room");
             assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
             assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
         }
@@ -326,7 +326,7 @@ fn a_port_that_was_looked_at_in_vain_still_tells_of_an_end_and_of_being_closed()
         let told = b.try_receive_into(1, &mut []).expect("open").map(|received| received.what);
         assert_eq!(told, Some(What::PeerGone(Lost::Died)));
         assert_eq!(b.try_receive_into(1, &mut []), Ok(None));
-        b.close_port(1).expect("open");
+        b.close(1).expect("open");
         assert_eq!(b.try_receive_into(1, &mut []), Err(PortError::Closed));
     });
 }
@@ -405,7 +405,7 @@ fn what_the_short_way_rests_on_may_change_between_any_two_messages() {
             }
         };
         there_and_back(&mut pair);
-        pair.a.close_port(1).expect("open");
+        pair.a.close(1).expect("open");
         assert_eq!(pair.a.try_send(1, to_b, b"no"), Err(SendError::Closed));
         assert_eq!(pair.a.try_receive_into(1, &mut []), Err(PortError::Closed));
         pair.a.open(1).expect("free");
@@ -430,7 +430,7 @@ fn what_the_short_way_rests_on_may_change_between_any_two_messages() {
         };
         with_c(&mut pair, &mut c);
         there_and_back(&mut pair);
-        pair.a.close(to_c.link);
+        pair.a.link(to_c.link).close();
         assert_eq!(pair.a.try_send(1, to_c, b"no"), Err(SendError::Unknown));
         there_and_back(&mut pair);
         assert_eq!(pair.a.try_send(1, to_c, b"no"), Err(SendError::Unknown));
@@ -460,10 +460,10 @@ fn what_the_route_of_a_flow_rests_on_may_change_between_any_two_messages() {
         let mut pair = open();
         let to_b = Address { link: pair.to_b, port: 1 };
         let usual = strategy::Strategy::default();
-        let flow = pair.a.flow_to(to_b, usual, None).expect("port 1 is open");
+        let flow = pair.a.open_flow_to(to_b, usual, None).expect("port 1 is open");
         let there = |pair: &mut Pair, from: u16| {
             for _ in 0..2 {
-                pair.a.try_send_over(flow, from, b"there").expect("room");
+                pair.a.flow(flow).try_send(from, b"there").expect("room");
                 let came = receive(pair, true, 1, 5).expect("it came");
                 assert_eq!((came.1, came.5), (from, b"there".to_vec()));
             }
@@ -471,22 +471,22 @@ fn what_the_route_of_a_flow_rests_on_may_change_between_any_two_messages() {
         there(&mut pair, 1);
         there(&mut pair, 2);
         there(&mut pair, 1);
-        pair.a.close_port(1).expect("open");
-        assert_eq!(pair.a.try_send_over(flow, 1, b"no"), Err(SendError::Closed));
+        pair.a.close(1).expect("open");
+        assert_eq!(pair.a.flow(flow).try_send(1, b"no"), Err(SendError::Closed));
         there(&mut pair, 2);
         pair.a.open(1).expect("free");
         there(&mut pair, 1);
 
         let acknowledgement = Acknowledgement::Interrupt;
         let prompt = strategy::Strategy { acknowledgement, ..usual };
-        pair.a.switch(flow, prompt, None).expect("agreed");
+        pair.a.flow(flow).switch(prompt, None).expect("agreed");
         let rung = pair.a.platform().rings();
         there(&mut pair, 1);
         assert_eq!(pair.a.platform().rings(), rung + 2, "each acknowledged at once");
 
         pair.kill_b();
         pair.a.poll();
-        assert_eq!(pair.a.try_send_over(flow, 1, b"no"), Err(SendError::Gone(Lost::Died)));
+        assert_eq!(pair.a.flow(flow).try_send(1, b"no"), Err(SendError::Gone(Lost::Died)));
     });
 }
 
@@ -499,7 +499,7 @@ fn the_only_link_is_closed_between_two_messages() {
             pair.a.try_send(1, to_b, b"there").expect("room");
             assert_eq!(pair.a.try_receive_into(1, &mut []), Ok(None));
         }
-        pair.a.close(pair.to_b);
+        pair.a.link(pair.to_b).close();
         assert_eq!(pair.a.try_receive_into(1, &mut []), Ok(None));
         assert_eq!(pair.a.try_send(1, to_b, b"no"), Err(SendError::Unknown));
     });

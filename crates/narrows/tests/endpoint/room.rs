@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::ground::inside;
 use crate::common::world::{SECOND, bytes, in_use, open, opened, pair_with, serve};
-use narrows::endpoint::{Address, Limits, Message, Select, SendError, What};
+use narrows::endpoint::{Address, Limits, Message, PortError, Select, SendError, What};
 use narrows::strategy::{Placement, Strategy};
 
 #[test]
@@ -151,7 +151,7 @@ fn a_full_inbox_leaves_messages_in_the_ring() {
         let waits = pair.b.borrow().platform().state.waits.get();
         let none = Select { port: Some(3), ..Select::default() };
         let nothing = pair.b.borrow_mut().receive(1, &none, Some(Duration::from_millis(5)));
-        assert_eq!(nothing, Ok(None));
+        assert_eq!(nothing, Err(PortError::Deadline));
         let spent = pair.b.borrow().platform().state.waits.get() - waits;
         assert!(spent < 10, "a node whose inbox is full sleeps; it looked {spent} times");
         assert_eq!(pair.tags(&Select::default()), (0..sent).collect::<Vec<_>>());

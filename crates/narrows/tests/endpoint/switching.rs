@@ -103,7 +103,7 @@ impl Load {
         let calls = [(); 2].map(|()| pair.flow("echo", any, LONGEST));
         let messages = [2, 3].map(|port| {
             let to = Address { link: pair.to_b, port };
-            pair.a.flow_to(to, any, SECOND).expect("open")
+            pair.a.open_flow_to(to, any, SECOND).expect("open")
         });
         Load {
             pair,
@@ -121,7 +121,7 @@ impl Load {
         let (a, flow) = (&mut self.pair.a, self.flows[at]);
         let mut reserved = None;
         if made {
-            let Ok(mut block) = a.reserve(flow, len) else { return };
+            let Ok(mut block) = a.flow(flow).reserve(len) else { return };
             assert!(a.write(&mut block, 0, &payload).is_ok());
             reserved = Some(block);
         }
@@ -130,9 +130,9 @@ impl Load {
             None => Payload::Bytes(&payload),
         };
         let sent = if at < 2 {
-            a.start(flow, carried).map(|number| assert_eq!(number, self.sent[at]))
+            a.flow(flow).start(carried).map(|number| assert_eq!(number, self.sent[at]))
         } else {
-            a.try_send_over(flow, 1, Message::new(carried).tag(self.sent[at]))
+            a.flow(flow).try_send(1, Message::new(carried).tag(self.sent[at]))
         };
         if let Some(block) = reserved {
             a.cancel(block);
@@ -149,8 +149,8 @@ impl Load {
 
     fn switch(&mut self, at: usize, new: Strategy) {
         self.settle(at);
-        let old = self.pair.a.strategy_of(self.flows[at]).expect("open");
-        match self.pair.a.begin_switch(self.flows[at], new) {
+        let old = self.pair.a.flow(self.flows[at]).strategy().expect("open");
+        match self.pair.a.flow(self.flows[at]).begin_switch(new) {
             Ok(()) => self.change[at] = Some((old, new)),
             Err(FlowError::Switching) => assert!(self.change[at].is_some()),
             Err(error) => panic!("{error:?}"),
@@ -162,8 +162,8 @@ impl Load {
         let Some((old, new)) = self.change[at] else { return };
         let engine = self.pair.b.borrow().platform().state.engine.get();
         let can = engine || new.transfer != Transfer::CopyEngine;
-        let strategy = self.pair.a.strategy_of(self.flows[at]).expect("open");
-        match self.pair.a.is_ready(self.flows[at]) {
+        let strategy = self.pair.a.flow(self.flows[at]).strategy().expect("open");
+        match self.pair.a.flow(self.flows[at]).is_ready() {
             Ok(false) => assert_eq!(strategy, old),
             Ok(true) => {
                 assert!(can);
@@ -209,7 +209,7 @@ impl Load {
             assert!(all(source) == wanted, "call {came} of flow {at}");
             *came += 1;
         };
-        self.pair.a.complete(self.flows[at], check).expect("up");
+        self.pair.a.flow(self.flows[at]).complete(check).expect("up");
     }
 
     fn rest(&mut self) {
@@ -246,7 +246,7 @@ impl Load {
         }
         assert_eq!((self.sent, self.change), (self.came, [None; 4]), "all came, all changed");
         for flow in self.flows {
-            self.pair.a.close_flow(flow).expect("idle");
+            self.pair.a.flow(flow).close().expect("idle");
         }
         self.pair.check_empty();
     }
@@ -274,19 +274,22 @@ fn a_change_that_cannot_be_proposed_in_time_is_forgotten() {
         let late = Some(Duration::from_millis(1));
         let new = Strategy { transfer: Transfer::InPlace, ..Strategy::default() };
         let flow = load.flows[0];
-        assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
-        assert!(!load.pair.a.is_switching(flow), "a call was outstanding, so nobody was asked");
+        assert_eq!(load.pair.a.flow(flow).switch(new, late), Err(FlowError::Deadline));
+        assert!(
+            !load.pair.a.flow(flow).is_switching(),
+            "a call was outstanding, so nobody was asked"
+        );
         load.send(0, 20, false);
         serve(&mut load.pair.b.borrow_mut());
         load.finish(0);
-        assert_eq!(load.pair.a.strategy_of(flow), Some(Strategy::default()));
+        assert_eq!(load.pair.a.flow(flow).strategy(), Some(Strategy::default()));
 
-        assert_eq!(load.pair.a.switch(flow, new, late), Err(FlowError::Deadline));
-        assert!(load.pair.a.is_switching(flow), "the peer has been asked");
-        assert_eq!(load.pair.a.start(flow, b"x"), Err(SendError::Switching));
+        assert_eq!(load.pair.a.flow(flow).switch(new, late), Err(FlowError::Deadline));
+        assert!(load.pair.a.flow(flow).is_switching(), "the peer has been asked");
+        assert_eq!(load.pair.a.flow(flow).start(b"x"), Err(SendError::Switching));
         serve(&mut load.pair.b.borrow_mut());
         load.pair.a.poll();
-        assert_eq!(load.pair.a.strategy_of(flow), Some(new));
+        assert_eq!(load.pair.a.flow(flow).strategy(), Some(new));
         load.end();
     });
 }

@@ -86,9 +86,9 @@ fn a_call_has_the_phases_a_to_e_in_order() {
             let flow = pair.flow("echo", Strategy::default(), 1000);
             for number in 0..3 {
                 stamps(&pair);
-                pair.a.start(flow, &vec![0; len][..]).expect("room");
+                pair.a.flow(flow).start(&vec![0; len][..]).expect("room");
                 serve(&mut pair.b.borrow_mut());
-                assert_eq!(pair.a.complete(flow, |_, _| {}), Ok(1));
+                assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Ok(1));
                 let seen = stamps(&pair);
                 let phases = seen.iter().filter(|(_, span, ..)| !LAYERS.contains(span));
                 let way: Vec<_> =
@@ -120,16 +120,16 @@ fn nothing_is_entered_that_is_not_left() {
         let flow = pair.flow("echo", Strategy { granularity: 3, ..Strategy::default() }, 100);
         stamps(&pair);
         for call in 0..40 {
-            while pair.a.start(flow, &vec![call; 90][..]).is_err() {
+            while pair.a.flow(flow).start(&vec![call; 90][..]).is_err() {
                 serve(&mut pair.b.borrow_mut());
-                pair.a.complete(flow, |_, _| {}).expect("up");
+                pair.a.flow(flow).complete(|_, _| {}).expect("up");
                 pair.a.arm();
                 pair.b.borrow_mut().arm();
             }
         }
         for _ in 0..20 {
             serve(&mut pair.b.borrow_mut());
-            pair.a.complete(flow, |_, _| {}).expect("up");
+            pair.a.flow(flow).complete(|_, _| {}).expect("up");
             assert_eq!(pair.a.try_receive(1, &Select::default()), Ok(None));
         }
         let mut open: Vec<(Name, Span)> = Vec::new();

@@ -79,7 +79,7 @@ impl Case {
             serve(&mut honest);
             node.poll();
         }
-        assert_eq!(node.is_ready(flow), Ok(true));
+        assert_eq!(node.flow(flow).is_ready(), Ok(true));
         Case {
             random,
             world,
@@ -113,7 +113,7 @@ impl Case {
                 return Some(reason);
             }
         };
-        self.node.attach(link, 2).expect("a place for the notice");
+        self.node.link(link).attach(2).expect("a place for the notice");
         let storages = self.node.platform().state.storages.get();
         let lies = self.random.pick(&[Lies::All, Lies::Messages]);
         if self.random.one_in(2) {
@@ -139,7 +139,7 @@ impl Case {
             }
         }
         if wicked == 0 {
-            assert_eq!(self.node.check(link), Ok(()), "it told no lie");
+            assert_eq!(self.node.link(link).check(), Ok(()), "it told no lie");
         }
         let ended = self.part(link);
         assert_eq!(self.node.platform().state.storages.get(), storages, "nothing is allocated");
@@ -226,19 +226,19 @@ impl Case {
         check(&mut self.node, self.to_honest);
         self.node.try_send(HONEST, to_honest, message()).expect("room");
         check(&mut self.honest, self.from_honest);
-        self.node.start(self.flow, &payload).expect("room");
+        self.node.flow(self.flow).start(&payload).expect("room");
         serve(&mut self.honest);
         let mut answer = Vec::new();
-        let done = self.node.complete(self.flow, |_, source| answer = all(source));
+        let done = self.node.flow(self.flow).complete(|_, source| answer = all(source));
         assert_eq!((done, answer), (Ok(1), payload));
     }
 
     /// The liar's end: this node knows why, is told, and has all its blocks back.
     fn part(&mut self, link: LinkId) -> Option<Lost> {
-        let before = self.node.check(link);
+        let before = self.node.link(link).check();
         self.world.kill("liar");
         self.node.poll();
-        let Err(LinkError::Gone(reason)) = self.node.check(link) else {
+        let Err(LinkError::Gone(reason)) = self.node.link(link).check() else {
             panic!("it is dead and the link is up");
         };
         if self.random.one_in(3) {
@@ -261,7 +261,7 @@ impl Case {
             assert!(taken <= 4, "no more than the ring holds");
         }
         for block in std::mem::take(&mut self.packets) {
-            self.node.release_block(link, block);
+            self.node.channel(Channel { link, ring: 0 }).release(block);
         }
         for lent in std::mem::take(&mut self.lents) {
             self.look_at(&lent);
@@ -289,22 +289,22 @@ impl Case {
         }
         assert_eq!(self.notices, 1, "the notice of the end");
         let held = self.reserved.len() as u32;
-        assert_eq!(self.node.blocks_in_use(link), Ok((0, held)));
+        assert_eq!(self.node.link(link).blocks_in_use(), Ok((0, held)));
         let reserved = std::mem::take(&mut self.reserved);
         reserved.into_iter().for_each(|reserved| self.node.cancel(reserved));
-        assert_eq!(self.node.blocks_in_use(link), Ok((0, 0)));
-        let back = self.node.undelivered(link, |descriptor, source| {
+        assert_eq!(self.node.link(link).blocks_in_use(), Ok((0, 0)));
+        let back = self.node.link(link).undelivered(|descriptor, source| {
             assert_eq!(all(source).len(), descriptor.len as usize);
         });
         assert!(back.expect("a link") <= 8, "no more than the ring holds");
-        self.node.close(link);
-        assert_eq!(self.node.check(link), Err(LinkError::Unknown));
+        self.node.link(link).close();
+        assert_eq!(self.node.link(link).check(), Err(LinkError::Unknown));
     }
 
     /// Closes a link that has ended with all that is left of it.
     fn leave(&mut self, link: LinkId) {
-        self.node.close(link);
-        assert_eq!(self.node.check(link), Err(LinkError::Unknown));
+        self.node.link(link).close();
+        assert_eq!(self.node.link(link).check(), Err(LinkError::Unknown));
         for lent in std::mem::take(&mut self.lents) {
             assert!(self.node.read(&lent, 0, &mut []).is_err());
             self.node.release(lent);
@@ -316,7 +316,7 @@ impl Case {
         }
         assert_eq!(serve(&mut self.node), 0);
         if let Some(flow) = self.calls {
-            assert_eq!(self.node.outstanding(flow), None, "its flows went with it");
+            assert_eq!(self.node.flow(flow).outstanding(), None, "its flows went with it");
         }
     }
 
@@ -334,12 +334,12 @@ impl Case {
             serve(&mut self.node);
             other.poll();
         }
-        other.start(flow, b"once more").expect("room");
+        other.flow(flow).start(b"once more").expect("room");
         serve(&mut self.node);
         let mut answer = Vec::new();
-        assert_eq!(other.complete(flow, |_, source| answer = all(source)), Ok(1));
+        assert_eq!(other.flow(flow).complete(|_, source| answer = all(source)), Ok(1));
         assert_eq!(answer, b"once more");
-        self.node.close(link);
+        self.node.link(link).close();
     }
 
     /// The honest link has all it lent.

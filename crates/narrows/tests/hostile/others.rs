@@ -36,7 +36,7 @@ fn beside_slow_polling(slow_first: bool) -> Duration {
             node.poll();
             slow.poll();
         }
-        assert_eq!(slow.is_ready(flow), Ok(true));
+        assert_eq!(slow.flow(flow).is_ready(), Ok(true));
     }
     let link = back.expect("they are linked");
     let honest = RefCell::new(honest);
@@ -45,7 +45,7 @@ fn beside_slow_polling(slow_first: bool) -> Duration {
     });
     let before = node.platform().now();
     let day = Duration::from_secs(86400);
-    let got = node.receive(1, &Select::default(), Some(day)).expect("open").expect("sent");
+    let got = node.receive(1, &Select::default(), Some(day)).expect("sent");
     let took = node.platform().now().since(before);
     node.release(got);
     node.platform().off_wait();
@@ -74,7 +74,7 @@ fn a_peer_that_writes_on_after_its_end_does_not_put_off_the_notice() {
     liar.platform().state.layout.set(wide);
     let link = node.hunt(&name("liar"), SECOND).expect("it is there");
     liar.poll();
-    node.attach(link, 1).expect("room");
+    node.link(link).attach(1).expect("room");
     let (own, victim) = (world.region("liar", "node"), world.region("node", "liar"));
     let pen: Forger<Heap, Heap> = Forger::new(Random::new(1), wide, own, victim);
     drop(liar);
@@ -101,7 +101,7 @@ fn a_dead_peers_messages_for_closed_ports_do_not_put_off_the_notice() {
     other.open(1).expect("free");
     let back = other.hunt(&name("node"), SECOND).expect("it is there");
     let link = node.hunt(&name("other"), SECOND).expect("it is there");
-    node.attach(link, 1).expect("room");
+    node.link(link).attach(1).expect("room");
     for _ in 0..12 {
         other.try_send(1, Address { link: back, port: 9 }, b"nobody").expect("room");
     }

@@ -90,16 +90,16 @@ impl Case {
         let to = Address { link, port };
         let channel = Channel { link, ring: self.random.below(CHANNELS.into()) as u16 };
         match self.random.below(12) {
-            10 if self.random.one_in(2) => drop(self.liar.try_send_word(channel, 77, 8, 1)),
+            10 if self.random.one_in(2) => drop(self.liar.channel(channel).try_send_word(77, 8, 1)),
             10 => {
                 let placement = Placement::External;
-                let _ = self.liar.try_send_packet(channel, &bytes(len, 7), placement, 2);
+                let _ = self.liar.channel(channel).try_send_packet(&bytes(len, 7), placement, 2);
             }
             11 => {
                 if let Ok(Some(Arrival { block: Some(block), .. })) =
-                    self.liar.take_from_channel(channel)
+                    self.liar.channel(channel).try_take()
                 {
-                    self.liar.release_block(link, block);
+                    self.liar.channel(channel).release(block);
                 }
             }
             0..=2 => {
@@ -120,16 +120,16 @@ impl Case {
                     self.liar_calls = self.liar.begin_flow(link, &name("echo"), strategy, 256).ok();
                 }
                 Some(flow) => {
-                    let _ = self.liar.start(flow, &bytes(len, 2));
-                    let _ = self.liar.flush(flow);
+                    let _ = self.liar.flow(flow).start(&bytes(len, 2));
+                    let _ = self.liar.flow(flow).flush();
                 }
             },
             7 => {
                 if let Some(flow) = self.liar_calls {
-                    let _ = self.liar.complete(flow, |_, _| {});
+                    let _ = self.liar.flow(flow).complete(|_, _| {});
                     if self.random.one_in(4) {
                         let strategy = self.strategy();
-                        let _ = self.liar.begin_switch(flow, strategy);
+                        let _ = self.liar.flow(flow).begin_switch(strategy);
                     }
                 }
             }
@@ -137,7 +137,7 @@ impl Case {
                 let strategy = self.strategy();
                 if let Ok(flow) = self.liar.begin_flow_to(to, strategy) {
                     self.liar.poll();
-                    let _ = self.liar.close_flow(flow);
+                    let _ = self.liar.flow(flow).close();
                 }
             }
             _ => {
@@ -155,7 +155,7 @@ impl Case {
             18 | 19 => self.use_channel(link, deeds),
             20 => {
                 if let Some(block) = self.packets.pop() {
-                    self.node.release_block(link, block);
+                    self.node.channel(Channel { link, ring: 0 }).release(block);
                 }
             }
             0..=2 => self.receive(link, port, deeds),
@@ -163,10 +163,10 @@ impl Case {
                 let (mut buffer, within) = ([0; 300], self.random.pick(&[None, BRIEFLY]));
                 let (to, behind) = buffer.split_at_mut(len);
                 let received = match within {
-                    None => self.node.try_receive_into(port, to),
-                    within => self.node.receive_into(port, to, within),
+                    None => self.node.try_receive_into(port, to).expect("open"),
+                    within => self.node.receive_into(port, to, within).ok(),
                 };
-                if let Some(received) = received.expect("open") {
+                if let Some(received) = received {
                     self.note(received.what, deeds);
                     assert!(received.len <= 256, "{} bytes", received.len);
                 }
@@ -185,15 +185,15 @@ impl Case {
                 match self.random.below(4) {
                     0 | 1 => {
                         let strategy = self.strategy();
-                        let _ = self.node.begin_switch(flow, strategy);
+                        let _ = self.node.flow(flow).begin_switch(strategy);
                     }
                     2 => {
-                        let now = self.node.strategy_of(flow);
-                        let ready = self.node.is_ready(flow) == Ok(true);
+                        let now = self.node.flow(flow).strategy();
+                        let ready = self.node.flow(flow).is_ready() == Ok(true);
                         deeds.switched += u64::from(ready && now != self.opened);
                     }
                     _ => {
-                        if self.node.close_flow(flow).is_ok() {
+                        if self.node.flow(flow).close().is_ok() {
                             self.calls = None;
                         }
                     }
@@ -201,7 +201,7 @@ impl Case {
             }
             11 => match (self.calls, self.reserved.pop()) {
                 (_, Some(reserved)) => self.node.cancel(reserved),
-                (Some(flow), None) => self.reserved.extend(self.node.reserve(flow, len)),
+                (Some(flow), None) => self.reserved.extend(self.node.flow(flow).reserve(len)),
                 _ => {}
             },
             12 => self.node.wait_any(BRIEFLY),
@@ -210,12 +210,12 @@ impl Case {
                 self.node.disarm();
             }
             14 => {
-                self.node.reclaim(link);
+                self.node.link(link).reclaim();
                 let lents = std::mem::take(&mut self.lents);
                 lents.into_iter().for_each(|lent| self.node.release(lent));
             }
             _ => {
-                self.node.close_port(1).expect("open");
+                self.node.close(1).expect("open");
                 self.node.open(1).expect("free");
             }
         }
@@ -226,26 +226,26 @@ impl Case {
         let (len, on) = (self.len(), self.random.one_in(2));
         match self.random.below(8) {
             0..=2 => deeds.entries += u64::from(self.take(channel).is_some()),
-            3 => drop(self.node.try_send_word(channel, 5, 8, 3)),
+            3 => drop(self.node.channel(channel).try_send_word(5, 8, 3)),
             4 => {
                 let placement = Placement::External;
-                let _ = self.node.try_send_packet(channel, &bytes(len, 8), placement, 4);
+                let _ = self.node.channel(channel).try_send_packet(&bytes(len, 8), placement, 4);
             }
             5 => {
-                let _ = self.node.watch_channel(channel, on);
-                let _ = self.node.want_room(channel, on);
+                let _ = self.node.channel(channel).watch(on);
+                let _ = self.node.channel(channel).want_room(on);
             }
-            6 => drop(self.node.wait_for_room(channel, BRIEFLY)),
+            6 => drop(self.node.channel(channel).wait_for_room(BRIEFLY)),
             _ => {
-                assert!(self.node.channel_available(channel) <= 4);
-                assert!(self.node.channel_unsent(channel) <= 4);
+                assert!(self.node.channel(channel).available() <= 4);
+                assert!(self.node.channel(channel).unsent() <= 4);
             }
         }
     }
 
     /// Takes an entry of a channel; all of a packet can be read.
     pub fn take(&mut self, from: Channel) -> Option<Arrival> {
-        let arrival = self.node.take_from_channel(from).ok()??;
+        let arrival = self.node.channel(from).try_take().ok()??;
         let Some(block) = arrival.block else {
             assert!(arrival.len <= 8, "{} bytes", arrival.len);
             return Some(arrival);
@@ -275,6 +275,7 @@ impl Case {
             What::Message => deeds.messages += 1,
             What::Refused => deeds.refused += 1,
             What::PeerGone(_) => self.notices += 1,
+            what => panic!("{what:?}"),
         }
     }
 
@@ -298,21 +299,21 @@ impl Case {
         let mut to = [0; 256];
         match self.reserved.pop() {
             Some(mut reserved) => {
-                let _ = self.node.start(flow, &mut reserved);
+                let _ = self.node.flow(flow).start(&mut reserved);
                 if !reserved.is_empty() {
                     self.reserved.push(reserved);
                 }
             }
             None if self.random.one_in(8) => {
-                let _ = self.node.call(flow, &bytes(len, 5), &mut to, BRIEFLY);
+                let _ = self.node.flow(flow).call(&bytes(len, 5), &mut to, BRIEFLY);
             }
-            None => drop(self.node.start(flow, &bytes(len, 6))),
+            None => drop(self.node.flow(flow).start(&bytes(len, 6))),
         }
     }
 
     pub fn complete(&mut self, deeds: &mut Deeds) {
         let Some(flow) = self.calls else { return };
-        let done = self.node.complete(flow, |completed, source| {
+        let done = self.node.flow(flow).complete(|completed, source| {
             assert_eq!(source.len(), completed.len);
             assert_eq!(all(source).len(), completed.len);
         });

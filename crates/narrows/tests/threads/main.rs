@@ -76,7 +76,7 @@ fn open(
         let flow = begin(node).expect("the link is there and the flow possible");
         loop {
             *served += serve(node);
-            match node.is_ready(flow) {
+            match node.flow(flow).is_ready() {
                 Ok(true) => return flow,
                 Ok(false) => std::thread::yield_now(),
                 Err(FlowError::NotFound) => break,
@@ -84,7 +84,7 @@ fn open(
             }
             assert!(Instant::now() < end, "nobody answers");
         }
-        let _ = node.close_flow(flow);
+        let _ = node.flow(flow).close();
     }
 }
 
@@ -117,16 +117,16 @@ impl Loaded {
             let bytes = &mut bytes[..SIZES[self.sent % SIZES.len()]];
             fill(bytes, self.sent);
             let message = Message::new(&*bytes).tag(self.sent as u16);
-            match self.node.try_send_over(self.messages, PORT, message) {
+            match self.node.flow(self.messages).try_send(PORT, message) {
                 Ok(()) => self.sent += 1,
                 Err(SendError::RingFull | SendError::PoolEmpty) => break,
                 Err(error) => panic!("{error}"),
             }
         }
-        while self.started < self.count && self.node.outstanding(self.calls) < Some(DEPTH) {
+        while self.started < self.count && self.node.flow(self.calls).outstanding() < Some(DEPTH) {
             let bytes = &mut bytes[..self.started * 37 % 2000];
             fill(bytes, self.started);
-            match self.node.start(self.calls, &*bytes) {
+            match self.node.flow(self.calls).start(&*bytes) {
                 Ok(_) => self.started += 1,
                 Err(SendError::RingFull | SendError::PoolEmpty) => break,
                 Err(error) => panic!("{error}"),
@@ -150,7 +150,7 @@ impl Loaded {
             self.received += 1;
         }
         let next = &mut self.finished;
-        let finished = self.node.complete(self.calls, |completed, source| {
+        let finished = self.node.flow(self.calls).complete(|completed, source| {
             let bytes = &mut bytes[..*next * 37 % 2000];
             assert_eq!((completed.number, source.len()), (*next as u16, bytes.len()));
             assert!(source.read(0, bytes).is_ok());

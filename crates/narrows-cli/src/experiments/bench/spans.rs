@@ -302,13 +302,13 @@ fn echo<P: Platform>(node: &mut Node<P>) -> Option<()> {
 /// Has the end of the link told at the port.
 fn attach<P: Platform>(node: &mut Node<P>) -> Result<(), Failure> {
     let (link, _) = node.links().next().ok_or_else(gone)?;
-    node.attach(link, PORT).map_err(|_| gone())
+    node.link(link).attach(PORT).map_err(|_| gone())
 }
 
 /// The next message; none if the other side is gone.
 #[inline(always)]
 fn receive<P: Platform>(node: &mut Node<P>, to: &mut [u8]) -> Option<Received> {
-    let came = node.receive_into(PORT, to, None).ok()??;
+    let came = node.receive_into(PORT, to, None).ok()?;
     (came.what == What::Message).then_some(came)
 }
 

@@ -98,8 +98,8 @@ fn meet(cpu: &Cpu) -> Outcome<Side> {
 /// # Errors
 /// None.
 pub fn serve(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
-    while side.node.check(side.link).is_ok() {
-        side.node.serve(library, None);
+    while side.node.link(side.link).check().is_ok() {
+        let _ = side.node.serve(library, None);
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ pub fn serve(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
 /// # Errors
 /// None.
 pub fn serve_by_interrupt(mut side: Side, library: &mut [Function<'_>]) -> Outcome<()> {
-    while side.node.check(side.link).is_ok() {
+    while side.node.link(side.link).check().is_ok() {
         if side.node.try_serve(library) > 0 {
             continue;
         }

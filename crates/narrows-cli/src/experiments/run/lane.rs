@@ -241,7 +241,7 @@ impl<'w> Lane<'w> {
     ) -> Result<Instant, SendError> {
         let id = self.id.ok_or(SendError::Unknown)?;
         if self.in_pool() && ready.block.is_none() {
-            let mut block = node.reserve(id, ready.request.len())?;
+            let mut block = node.flow(id).reserve(ready.request.len())?;
             let made = node.write(&mut block, 0, &ready.request);
             made.map_err(|_| SendError::NotReserved)?;
             ready.block = Some(block);
@@ -251,7 +251,7 @@ impl<'w> Lane<'w> {
             None => Payload::Bytes(&ready.request),
         };
         let began = node.platform().time();
-        node.start(id, payload)?;
+        node.flow(id).start(payload)?;
         Ok(began)
     }
 
@@ -262,7 +262,7 @@ impl<'w> Lane<'w> {
         bring: impl FnOnce(&[u8], Instant),
     ) -> Result<bool, Stop> {
         let Some(id) = self.id.filter(|_| !self.under_way.is_empty()) else { return Ok(false) };
-        let len = match node.try_finish(id, &mut self.response) {
+        let len = match node.flow(id).try_finish(&mut self.response) {
             Ok(None) => return Ok(false),
             Ok(Some(completed)) => completed.len,
             Err(CallError::Failed(failure)) => {
@@ -326,15 +326,15 @@ impl<'w> Lane<'w> {
         self.stage = Stage::Away;
         let Some(id) = self.id else { return };
         let deadline = node.platform().time() + within;
-        while node.outstanding(id).is_some_and(|count| count > 0)
+        while node.flow(id).outstanding().is_some_and(|count| count > 0)
             && node.platform().time() < deadline
         {
-            if node.complete(id, |_, _| {}).is_err() {
+            if node.flow(id).complete(|_, _| {}).is_err() {
                 break;
             }
-            node.wait_response(id, Some(Duration::from_millis(10)));
+            node.flow(id).wait(Some(Duration::from_millis(10)));
         }
-        let _ = node.close_flow(id);
+        let _ = node.flow(id).close();
     }
 
     /// Forgets a request that was made and not sent.

@@ -73,8 +73,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     }
 
     /// Why messages of a flow are too long for a strategy's memory, if they are.
-    pub(super) fn too_long(&self, index: usize, strategy: Strategy) -> Option<String> {
-        let layouts = self.peer.node.layouts(self.peer.link);
+    pub(super) fn too_long(&mut self, index: usize, strategy: Strategy) -> Option<String> {
+        let layouts = self.peer.node.link(self.peer.link).layouts();
         let longest = layouts.map_or(0, |(own, theirs)| {
             let placement = strategy.placement;
             own.longest(placement).min(theirs.longest(placement)) as usize

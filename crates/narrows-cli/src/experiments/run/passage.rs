@@ -40,14 +40,14 @@ impl Lane<'_> {
     pub fn advance<P: Place>(&mut self, node: &mut Node<P>) -> Result<bool, FlowError> {
         let Some(id) = self.id else { return Ok(false) };
         match self.stage {
-            Stage::Opening if node.is_ready(id)? => {
+            Stage::Opening if node.flow(id).is_ready()? => {
                 self.stage = Stage::Here;
                 self.arrivals.begin(node.platform().time());
             }
             Stage::Leaving if self.under_way.is_empty() && self.brought.is_empty() => {
                 self.cancel(node);
                 self.stay(node);
-                node.close_flow(id)?;
+                node.flow(id).close()?;
                 (self.id, self.stage, self.held) = (None, Stage::Away, false);
             }
             _ => return Ok(false),
@@ -67,10 +67,10 @@ impl Lane<'_> {
         }
         if self.strategy != to {
             self.unmake(node);
-            node.begin_switch(id, to)?;
+            node.flow(id).begin_switch(to)?;
             self.strategy = to;
         }
-        node.is_ready(id)
+        node.flow(id).is_ready()
     }
 
     /// Has a flow on another link instead, by a strategy of its own, once nothing is under way:
@@ -90,7 +90,7 @@ impl Lane<'_> {
             None => self.ask(node, link, to)?,
         };
         self.coming = Some(coming);
-        match node.is_ready(coming) {
+        match node.flow(coming).is_ready() {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             Err(error) => {
@@ -100,7 +100,7 @@ impl Lane<'_> {
         }
         self.unmake(node);
         self.coming = None;
-        node.close_flow(id)?;
+        node.flow(id).close()?;
         self.open(coming, to, Stage::Here);
         Ok(true)
     }
@@ -109,7 +109,7 @@ impl Lane<'_> {
     pub(super) fn stay<P: Place>(&mut self, node: &mut Node<P>) {
         if let Some(coming) = self.coming.take() {
             // It may be gone already.
-            let _ = node.close_flow(coming);
+            let _ = node.flow(coming).close();
         }
     }
 

@@ -179,7 +179,7 @@ pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Op
                 }
             },
             _ => {
-                node.serve(&mut library, None);
+                let _ = node.serve(&mut library, None);
             }
         }
         desk.apply(node, &mut mode);
@@ -206,7 +206,7 @@ fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
     let Some(link) = caller(node) else { return false };
     for port in ports.clone() {
         let opened = node.open(port).is_ok();
-        if opened && port == service::ECHO_PORT && node.attach(link, port).is_err() {
+        if opened && port == service::ECHO_PORT && node.link(link).attach(port).is_err() {
             return false;
         }
     }
@@ -219,7 +219,7 @@ fn echo<P: Place>(node: &mut Node<P>, longest: usize, mode: Mode) -> bool {
     });
     for port in ports.filter(|port| *port != service::ECHO_PORT) {
         // It was opened above.
-        let _ = node.close_port(port);
+        let _ = node.close(port);
     }
     answered == Some(true)
 }
@@ -233,12 +233,12 @@ fn answer<P: Place>(
     late: Option<Duration>,
 ) -> Option<bool> {
     loop {
-        let came = node.receive_into(port, buffer, None).ok()??;
+        let came = node.receive_into(port, buffer, None).ok()?;
         let Received { from: to, len, priority, tag, .. } = came;
         match came.what {
             What::PeerGone(_) => return None,
-            What::Refused => continue,
             What::Message => {}
+            _ => continue,
         }
         let Some(bytes) = buffer.get(..len) else { continue };
         if let Some(late) = late {

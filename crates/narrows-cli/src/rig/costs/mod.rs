@@ -176,7 +176,7 @@ pub(crate) fn measure<P: Place>(
 
 impl<'a, P: Place> Bench<'a, P> {
     fn new(peer: &'a mut Peer<P>, rounds: usize) -> Result<Bench<'a, P>, Failure> {
-        let (own, theirs) = peer.node.layouts(peer.link).map_err(|_| peer.lost())?;
+        let (own, theirs) = peer.node.link(peer.link).layouts().map_err(|_| peer.lost())?;
         let in_slot = own.in_slot().min(theirs.in_slot());
         // Both sides have the same classes wherever this is used; if not, the shorter blocks are
         // met.
@@ -232,7 +232,7 @@ impl<'a, P: Place> Bench<'a, P> {
             }
             found.push((used[1] - used[0]).max(0.0) / (IDLE[1] - IDLE[0]) as f64);
         }
-        let closed = self.peer.node.close_flow(flow);
+        let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("busy", polled, error))?;
         Ok(median(&mut found).unwrap_or_default())
     }
@@ -298,7 +298,7 @@ impl<'a, P: Place> Bench<'a, P> {
         let caller = core.used().saturating_sub(used);
         let served = self.peer.cpu_time()?.saturating_sub(asked[1]);
         let served = served.saturating_sub(asked[1].saturating_sub(asked[0]));
-        let closed = self.peer.node.close_flow(flow);
+        let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("busy", strategy, error))?;
         let each = f64::from(calls);
         Ok(Point {
@@ -319,14 +319,14 @@ impl<'a, P: Place> Bench<'a, P> {
     ) -> Result<(), Failure> {
         let node = &mut self.peer.node;
         let called = if strategy.transfer.made_in_pool() {
-            let reserved = node.reserve(flow, out.len()).map_err(CallError::Start);
+            let reserved = node.flow(flow).reserve(out.len()).map_err(CallError::Start);
             reserved.and_then(|mut block| {
                 let made = node.write(&mut block, 0, out);
                 made.map_err(|_| CallError::Start(SendError::NotReserved))?;
-                node.call(flow, &mut block, back, None)
+                node.flow(flow).call(&mut block, back, None)
             })
         } else {
-            node.call(flow, out, back, None)
+            node.flow(flow).call(out, back, None)
         };
         called.map(|_| ()).map_err(|error| self.peer.explain_call(error))
     }

@@ -142,13 +142,13 @@ impl<P: Place> Bench<'_, P> {
             }
             let mut left = 2;
             for _ in 0..left {
-                let started = self.peer.node.start(flow, &out[..]);
+                let started = self.peer.node.flow(flow).start(&out[..]);
                 started.map_err(|error| self.peer.explain_call(CallError::Start(error)))?;
             }
             while left > 0 {
-                match self.peer.node.try_finish(flow, &mut back) {
+                match self.peer.node.flow(flow).try_finish(&mut back) {
                     Ok(Some(_)) => left -= 1,
-                    Ok(None) => self.peer.node.wait_response(flow, None),
+                    Ok(None) => self.peer.node.flow(flow).wait(None),
                     Err(error) => return Err(self.peer.explain_call(error)),
                 }
             }
@@ -156,7 +156,7 @@ impl<P: Place> Bench<'_, P> {
         let caller = self.peer.node.platform().core().used().saturating_sub(used);
         let served = self.peer.cpu_time()?.saturating_sub(asked[1]);
         let served = served.saturating_sub(asked[1].saturating_sub(asked[0]));
-        let closed = self.peer.node.close_flow(flow);
+        let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
         let found = [
             caller.as_secs_f64() / f64::from(calls) - told.caller,
@@ -181,7 +181,7 @@ impl<P: Place> Bench<'_, P> {
         }
         let there = self.peer.try_flow("busy", by, SHORT as u32);
         let Ok(flow) = there else { return Ok(Default::default()) };
-        let closed = self.peer.node.close_flow(flow);
+        let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
         let short = self.point(by, Load::of(SHORT, SHORT))?;
         let longer = self.point(by, Load::of(long, long))?;

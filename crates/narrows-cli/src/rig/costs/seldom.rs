@@ -90,7 +90,7 @@ impl<P: Place> Bench<'_, P> {
             self.call(flow, &by, &out, &mut back)?;
             trips.push((until, self.peer.node.platform().time()));
         }
-        let closed = self.peer.node.close_flow(flow);
+        let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("busy", by, error))?;
         Ok(trips)
     }

@@ -106,7 +106,7 @@ impl<P: Place> Pair<P> {
         self.exchanged(bytes)?;
         for port in all {
             // It was opened above.
-            let _ = self.peer.node.close_port(port);
+            let _ = self.peer.node.close(port);
         }
         Ok(ns)
     }
@@ -147,7 +147,7 @@ impl<P: Place> Pair<P> {
             return Err(peer.explain_send(error));
         }
         match peer.node.receive_into(from, back, None) {
-            Ok(Some(message)) if message.what == What::Message => Ok(()),
+            Ok(message) if message.what == What::Message => Ok(()),
             _ => Err(peer.lost()),
         }
     }
@@ -205,7 +205,7 @@ impl<P: Place> Pair<P> {
             }
             let mut rest = messages.as_mut_slice();
             while !rest.is_empty() {
-                let sent = self.peer.node.send_all_over(flow, PORT, rest, None);
+                let sent = self.peer.node.flow(flow).send_all(PORT, rest, None);
                 let sent = sent.map_err(|error| self.peer.explain_send(error))?;
                 rest = rest.get_mut(sent..).unwrap_or_default();
             }
@@ -219,7 +219,7 @@ impl<P: Place> Pair<P> {
         self.limit_mode(false)?;
         self.peer.mode(mode)?;
         let to = Address { link: self.peer.link, port: service::SINK_PORT };
-        let opened = self.peer.node.flow_to(to, strategy, Some(PATIENCE));
+        let opened = self.peer.node.open_flow_to(to, strategy, Some(PATIENCE));
         let flow = opened.map_err(|error| self.peer.explain_flow("a port", strategy, error))?;
         self.peer.node.set_notification(strategy.notification);
         Ok(flow)
@@ -237,7 +237,7 @@ impl<P: Place> Pair<P> {
         let mut receipt = [0; Receipt::BYTES];
         let answered = self.peer.node.receive_into(PORT, &mut receipt, None);
         laps.finish();
-        if !matches!(answered, Ok(Some(message)) if message.what == What::Message) {
+        if !matches!(answered, Ok(message) if message.what == What::Message) {
             return Err(self.peer.lost());
         }
         self.peer.node.set_notification(Strategy::default().notification);
@@ -259,17 +259,17 @@ impl<P: Place> Pair<P> {
         let Pair { peer, out, .. } = self;
         let (node, payload) = (&mut peer.node, out.get(..bytes).unwrap_or_default());
         if !strategy.transfer.made_in_pool() {
-            return node.send_over(flow, PORT, Message::new(payload).tag(tag), None);
+            return node.flow(flow).send(PORT, Message::new(payload).tag(tag), None);
         }
         let mut block = loop {
-            match node.reserve(flow, bytes) {
+            match node.flow(flow).reserve(bytes) {
                 Err(SendError::PoolEmpty) => room(node),
                 reserved => break reserved?,
             }
         };
         node.write(&mut block, 0, payload).map_err(|_| SendError::NotReserved)?;
         loop {
-            match node.try_send_over(flow, PORT, Message::new(&mut block).tag(tag)) {
+            match node.flow(flow).try_send(PORT, Message::new(&mut block).tag(tag)) {
                 Err(SendError::RingFull) => room(node),
                 sent => return sent,
             }

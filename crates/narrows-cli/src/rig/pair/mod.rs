@@ -87,7 +87,7 @@ impl<P: Place> Pair<P> {
     pub(crate) fn new(mut peer: Peer<P>, longest: usize) -> Result<Pair<P>, Failure> {
         let limits = peer.limits.take();
         peer.node.open(PORT).map_err(|_| defect("a port is in use"))?;
-        if peer.node.attach(peer.link, PORT).is_err() {
+        if peer.node.link(peer.link).attach(PORT).is_err() {
             return Err(peer.lost());
         }
         let out = (0..longest).map(|at| (at * 7) as u8).collect();
@@ -178,7 +178,7 @@ impl<P: Place> Pair<P> {
         match self.peer.try_flow("echo", strategy, 64) {
             Ok(flow) => {
                 self.close(flow, strategy)?;
-                let layouts = self.peer.node.layouts(self.peer.link);
+                let layouts = self.peer.node.link(self.peer.link).layouts();
                 let (own, theirs) = layouts.map_err(|_| self.peer.lost())?;
                 let place = strategy.placement;
                 let longest = own.longest(place).min(theirs.longest(place)) as usize;
@@ -204,7 +204,7 @@ impl<P: Place> Pair<P> {
     /// # Errors
     /// The other side is gone.
     pub fn close(&mut self, flow: FlowId, strategy: Strategy) -> Result<(), Failure> {
-        let closed = self.peer.node.close_flow(flow);
+        let closed = self.peer.node.flow(flow).close();
         closed.map_err(|error| self.peer.explain_flow("echo", strategy, error))
     }
 
@@ -290,12 +290,12 @@ impl<P: Place> Pair<P> {
         let start = peer.node.platform().time();
         for _ in 0..REPEATS {
             for _ in 0..count {
-                if let Err(error) = peer.node.start(flow, request) {
+                if let Err(error) = peer.node.flow(flow).start(request) {
                     return Err(peer.explain_send(error));
                 }
             }
             for _ in 0..count {
-                if let Err(error) = peer.node.finish(flow, back, None) {
+                if let Err(error) = peer.node.flow(flow).finish(back, None) {
                     return Err(peer.explain_call(error));
                 }
             }
@@ -311,13 +311,13 @@ impl<P: Place> Pair<P> {
         let Pair { peer, out, back, .. } = self;
         let request = out.get(..bytes).unwrap_or_default();
         if strategy.transfer.made_in_pool() {
-            let mut block = peer.node.reserve(flow, bytes).map_err(CallError::Start)?;
+            let mut block = peer.node.flow(flow).reserve(bytes).map_err(CallError::Start)?;
             let made = peer.node.write(&mut block, 0, request);
             made.map_err(|_| CallError::Start(SendError::NotReserved))?;
-            let called = peer.node.call(flow, &mut block, back, None);
+            let called = peer.node.flow(flow).call(&mut block, back, None);
             called.map(|_| ())
         } else {
-            peer.node.call(flow, request, back, None).map(|_| ())
+            peer.node.flow(flow).call(request, back, None).map(|_| ())
         }
     }
 

@@ -77,7 +77,7 @@ impl<P: Place> Peer<P> {
     /// What it means that something else than the link tells of trouble: the other side is gone, or
     /// `why`.
     pub(crate) fn broken(&mut self, why: &str) -> Failure {
-        match self.node.check(self.link) {
+        match self.node.link(self.link).check() {
             Err(_) => self.lost(),
             Ok(()) => match self.other.ended(Duration::ZERO) {
                 Some(how) => gone(&how),

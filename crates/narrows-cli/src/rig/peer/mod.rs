@@ -12,7 +12,7 @@
 //! let mut peer = Peer::start(cores, &Options { limits: true, ..Options::default() })?;
 //! let strategy = "copy/spin/internal".parse().map_err(|_| "no strategy")?;
 //! let echo = peer.flow("echo", strategy, 48)?;
-//! let done = peer.node.call(echo, &request, &mut response, Some(Duration::from_secs(1)));
+//! let done = peer.node.flow(echo).call(&request, &mut response, Some(Duration::from_secs(1)));
 //! done.map_err(|error| peer.explain_call(error))?;
 //!
 //! peer.mode(Mode::Limits)?; // and back with Mode::Calls
@@ -186,9 +186,9 @@ impl Peer {
 
 impl<P: Place> Peer<P> {
     /// Over a link that is up.
-    pub(crate) fn new(node: Node<P>, link: LinkId, other: P::Other) -> Peer<P> {
-        let longest = |placement| {
-            let both = node.layouts(link);
+    pub(crate) fn new(mut node: Node<P>, link: LinkId, other: P::Other) -> Peer<P> {
+        let mut longest = |placement| {
+            let both = node.link(link).layouts();
             both.map_or(0, |(own, theirs)| own.longest(placement).min(theirs.longest(placement)))
         };
         let usual = Strategy::default();
@@ -247,7 +247,7 @@ impl<P: Place> Peer<P> {
         longest: u32,
     ) -> Result<FlowId, FlowError> {
         let name = function.parse().map_err(|_| FlowError::NotFound)?;
-        self.node.flow(link, &name, strategy, longest, Some(PATIENCE))
+        self.node.open_flow(link, &name, strategy, longest, Some(PATIENCE))
     }
 
     /// As [`Peer::try_flow`], with a sentence where it fails.
@@ -270,9 +270,9 @@ impl<P: Place> Peer<P> {
         let strategy = self.asking;
         let longest = u32::try_from(self.answer.len()).unwrap_or(u32::MAX);
         let flow = self.flow(function, strategy, longest)?;
-        let called = self.node.call(flow, request, &mut self.answer, Some(PATIENCE));
+        let called = self.node.flow(flow).call(request, &mut self.answer, Some(PATIENCE));
         let len = called.map_err(|error| self.explain_call(error))?;
-        let closed = self.node.close_flow(flow);
+        let closed = self.node.flow(flow).close();
         closed.map_err(|error| self.explain_flow(function, strategy, error))?;
         Ok(self.answer.get(..len).unwrap_or_default())
     }
@@ -333,7 +333,7 @@ impl<P: Place> Peer<P> {
 impl<P: Place> Drop for Peer<P> {
     fn drop(&mut self) {
         for link in [self.link].into_iter().chain(self.further.drain(..)) {
-            self.node.close(link);
+            self.node.link(link).close();
         }
         self.limits = None;
         self.other.dismiss();

@@ -40,6 +40,7 @@ pub struct Class {
 
 /// Why a layout cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LayoutError {
     /// A line is a power of two from 32 to 128 bytes.
     Line,

@@ -56,7 +56,7 @@ pub fn run(
                 taken,
             };
             let made = soak.work(length);
-            node.close(link);
+            node.link(link).close();
             made.unwrap_or_else(|reason| Err(lost(reason)))
         });
     });

@@ -172,7 +172,7 @@ fn processes(
         let how = how.unwrap_or_else(|| format!("is lost: {reason}"));
         Err(Failure::new(Kind::Peer, format!("the other process {how}")))
     });
-    node.close(link);
+    node.link(link).close();
     let left = match partner.ended(PATIENCE) {
         Some(how) if how.contains("exit status: 0") => Ok(()),
         Some(how) => Err(Failure::new(Kind::Peer, format!("the other process {how}"))),
@@ -244,7 +244,7 @@ impl<P: Place> Soak<'_, P> {
             (from, before) = (self.now(), self.totals());
         }
         load.settle(self.node, self.counts, self.theirs, |_| ())?;
-        let blocks = self.node.blocks_in_use(self.link);
+        let blocks = self.node.link(self.link).blocks_in_use();
         if !agree(self.counts, self.theirs) || blocks != Ok((0, 0)) {
             let sentence = format!(
                 "when all was quiet, something was missing: {:?} here, {:?} there, blocks {blocks:?}",
@@ -274,7 +274,7 @@ impl<P: Place> Soak<'_, P> {
                             or maps cannot be read";
             return Err(Failure::new(Kind::Internal, sentence));
         };
-        let blocks = self.node.blocks_in_use(self.link).map_or(0, |(lent, _)| lent.into());
+        let blocks = self.node.link(self.link).blocks_in_use().map_or(0, |(lent, _)| lent.into());
         self.taken.samples.push(Sample { blocks, here, there, ..sample });
         let median = number(sample.median_us);
         self.progress.say(&format!("{median} µs a call, {} KiB here", here.private_kib));

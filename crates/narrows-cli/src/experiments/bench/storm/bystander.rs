@@ -51,7 +51,7 @@ impl Bystander {
         let mut partner = Partner::start(directory, &role)?;
         let link = partner.link(node, &role)?;
         let name = ECHO.parse().map_err(|error| failed(&error))?;
-        let flow = node.flow(link, &name, strategy, LONGEST_CALL as u32, Some(PATIENCE));
+        let flow = node.open_flow(link, &name, strategy, LONGEST_CALL as u32, Some(PATIENCE));
         Ok(Bystander {
             link,
             flow: flow.map_err(|error| failed(&error))?,
@@ -76,7 +76,7 @@ impl Bystander {
     }
 
     fn call(&mut self, node: &mut Node) {
-        match node.start(self.flow, self.payloads.make(self.answered, LONGEST_CALL)) {
+        match node.flow(self.flow).start(self.payloads.make(self.answered, LONGEST_CALL)) {
             Ok(_) => self.begun = Some(Instant::now()),
             Err(SendError::RingFull | SendError::PoolEmpty) => {}
             Err(error) => self.fail(&error),
@@ -84,7 +84,7 @@ impl Bystander {
     }
 
     fn finish(&mut self, node: &mut Node) {
-        match node.try_finish(self.flow, &mut self.buffer) {
+        match node.flow(self.flow).try_finish(&mut self.buffer) {
             Ok(None) => {}
             Ok(Some(done)) => {
                 let bytes = self.buffer.get(..done.len).unwrap_or_default();
@@ -114,7 +114,7 @@ impl Bystander {
                 self.fail(&CallError::Deadline);
                 break;
             }
-            node.wait_response(self.flow, Some(PAUSE));
+            node.flow(self.flow).wait(Some(PAUSE));
             self.finish(node);
         }
         broken.extend(self.broken.take());
@@ -122,7 +122,7 @@ impl Bystander {
 
     /// Lets it go.
     pub fn end(mut self, node: &mut Node) -> Result<(), Failure> {
-        node.close(self.link);
+        node.link(self.link).close();
         match self.partner.ended(PATIENCE) {
             Some(how) if how.contains("exit status: 0") => Ok(()),
             how => {

@@ -149,14 +149,14 @@ pub(super) fn bury<P: Place>(
     let (tally, broken) = account(survivor, victim, &returned);
     outcome.tally = tally;
     outcome.broken.extend(broken);
-    match node.blocks_in_use(link) {
+    match node.link(link).blocks_in_use() {
         Ok((0, 0)) => {}
         Ok((lent, held)) => outcome.broken.push(format!(
             "blocks are not back: {lent} with the dead peer, {held} with the application"
         )),
         Err(error) => outcome.broken.push(format!("the ended link is not known: {error}")),
     }
-    node.close(link);
+    node.link(link).close();
 }
 
 /// What was left of the survivor's side when the stack said that the victim is gone.
@@ -227,14 +227,14 @@ fn settle<P: Place>(
     if load.noticed.is_some_and(|reason| reason != Lost::Died) {
         outcome.broken.push("the notice has another reason than the death".into());
     }
-    if node.check(link).is_ok() {
+    if node.link(link).check().is_ok() {
         outcome.broken.push("the link to the dead is still up".into());
     }
 }
 
 /// Asks for all that the dead had not taken.
 fn returned<P: Place>(
-    node: &Node<P>,
+    node: &mut Node<P>,
     link: LinkId,
     placement: Placement,
     outcome: &mut Outcome,
@@ -242,7 +242,7 @@ fn returned<P: Place>(
     let mut returned = Returned::default();
     let longest = Longest::of(node, link, placement);
     let (payloads, mut buffer) = (Payloads::default(), vec![0; LONGEST]);
-    let said = node.undelivered(link, |descriptor, source| {
+    let said = node.link(link).undelivered(|descriptor, source| {
         let mut read = |longest| whole(source, &mut buffer, &payloads, longest);
         match descriptor.kind {
             Kind::Message => returned.messages.push(read(longest.message)),

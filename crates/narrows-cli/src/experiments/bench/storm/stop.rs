@@ -77,7 +77,7 @@ pub fn run(scene: &mut Scene, life: &Life) -> Result<Stop, Failure> {
     }
     stop.messages = [peer.record.get(Count::Received), counts.get(Count::Received)];
     stop.calls = [peer.record.get(Count::Served), counts.get(Count::Served)];
-    scene.node.close(link);
+    scene.node.link(link).close();
     if peer.ended(PATIENCE).is_none_or(|how| !how.contains("exit status: 0")) {
         stop.broken.push("the peer does not end when its link is closed".into());
     }
@@ -165,6 +165,6 @@ fn finish(
             *peer.record
         )));
     }
-    let blocks = scene.node.blocks_in_use(link);
+    let blocks = scene.node.link(link).blocks_in_use();
     Ok((blocks != Ok((0, 0))).then(|| format!("blocks are not back: {blocks:?}")))
 }

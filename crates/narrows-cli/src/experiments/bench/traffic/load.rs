@@ -86,7 +86,7 @@ impl Load {
     ) -> Result<Load, Trouble> {
         node.set_strategy(profile.strategy);
         node.set_notification(profile.strategy.notification);
-        match node.attach(link, PORT) {
+        match node.link(link).attach(PORT) {
             Ok(()) => {}
             Err(LinkError::Gone(reason)) => return Err(Trouble::Lost(reason)),
             Err(error) => return Err(Trouble::defect("cannot attach to the link", error)),
@@ -220,7 +220,7 @@ impl Load {
             }
             let busy = self.turn(node, ours)?;
             meanwhile(node);
-            let back = node.blocks_in_use(self.link) == Ok((0, 0));
+            let back = node.link(self.link).blocks_in_use() == Ok((0, 0));
             if back && both(ours) && agree(ours, theirs) {
                 return Ok(());
             }
@@ -294,7 +294,6 @@ impl Load {
             let Some(lent) = lent else { return Ok(taken) };
             match lent.what {
                 What::PeerGone(reason) => self.noticed = Some(reason),
-                What::Refused => counts.add(Count::Wrong),
                 What::Message => {
                     let number = counts.get(Count::Received);
                     let bytes = self.into.get_mut(..lent.len);
@@ -313,6 +312,7 @@ impl Load {
                         counts.set(Count::Quiet, 1);
                     }
                 }
+                _ => counts.add(Count::Wrong),
             }
             node.release(lent);
         }
@@ -322,7 +322,7 @@ impl Load {
     /// Starts calls until enough are outstanding or there is no room.
     fn start<P: Place>(&mut self, node: &mut Node<P>, counts: &Counts) -> Result<bool, Trouble> {
         let Some(flow) = self.flow else { return Ok(false) };
-        match node.is_ready(flow) {
+        match node.flow(flow).is_ready() {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             Err(FlowError::Gone(reason)) => return Err(Trouble::Lost(reason)),
@@ -332,7 +332,7 @@ impl Load {
         while counts.get(Count::Started) - counts.get(Count::Finished) < WINDOW {
             let number = counts.get(Count::Started);
             counts.set(Count::CallsTried, number + 1);
-            let started = node.start(flow, self.payloads.make(number, self.longest.call));
+            let started = node.flow(flow).start(self.payloads.make(number, self.longest.call));
             match started {
                 Ok(_) => counts.set(Count::Started, number + 1),
                 Err(_) => counts.set(Count::CallsTried, number),
@@ -360,7 +360,7 @@ impl Load {
         let mut any = false;
         while counts.get(Count::Finished) < counts.get(Count::Started) {
             let number = counts.get(Count::Finished);
-            let len = match node.try_finish(flow, &mut self.into) {
+            let len = match node.flow(flow).try_finish(&mut self.into) {
                 Ok(Some(done)) => done.len,
                 Ok(None) => break,
                 Err(CallError::Gone(reason)) => return Err(Trouble::Lost(reason)),
@@ -399,8 +399,8 @@ fn flow<P: Place>(
     }
 }
 
-fn up<P: Place>(node: &Node<P>, link: LinkId) -> Result<(), Trouble> {
-    match node.check(link) {
+fn up<P: Place>(node: &mut Node<P>, link: LinkId) -> Result<(), Trouble> {
+    match node.link(link).check() {
         Ok(()) => Ok(()),
         Err(LinkError::Gone(reason)) => Err(Trouble::Lost(reason)),
         Err(error) => Err(Trouble::defect("the link is not there", error)),
@@ -431,7 +431,7 @@ mod tests {
             let (mut node, link) = chips::linked(&cpu, "full", "away", true).unwrap();
             let (mut load, counts) =
                 (Load::new(&mut node, link, profile(true)).unwrap(), Counts::default());
-            while node.is_ready(load.flow.unwrap()) == Ok(false) {
+            while node.flow(load.flow.unwrap()).is_ready() == Ok(false) {
                 node.wait_any(Some(ROOM));
                 node.poll();
             }

@@ -31,8 +31,8 @@ const ENOUGH: u32 = 4;
 
 impl Longest {
     /// Over a link that is or was up.
-    pub fn of<P: Place>(node: &Node<P>, link: LinkId, placement: Placement) -> Longest {
-        let both = node.layouts(link);
+    pub fn of<P: Place>(node: &mut Node<P>, link: LinkId, placement: Placement) -> Longest {
+        let both = node.link(link).layouts();
         let of = |layout: Layout, count: u32| {
             let all = layout.classes().iter();
             let fit = all.filter(|class| class.placement == placement && class.count >= count);

@@ -37,9 +37,9 @@ const PORT: u16 = 1;
 /// How long the stack copies to a block of a placement, in microseconds.
 fn copy(side: &mut Side, placement: &str) -> Outcome<f64> {
     let to = narrows::endpoint::Address { link: side.link, port: PORT };
-    let flow = side.node.flow_to(to, placement.parse()?, None)?;
+    let flow = side.node.open_flow_to(to, placement.parse()?, None)?;
     let bytes = [0x5a; BYTES as usize];
-    let mut reserved = side.node.reserve(flow, bytes.len())?;
+    let mut reserved = side.node.flow(flow).reserve(bytes.len())?;
     let began = side.cpu.time();
     side.node.write(&mut reserved, 0, &bytes)?;
     let took = side.cpu.time().since(began);

@@ -46,7 +46,7 @@ struct Caller {
 
 impl Caller {
     fn new(mut side: Side, bytes: usize) -> Outcome<Caller> {
-        let flow = side.node.flow(
+        let flow = side.node.open_flow(
             side.link,
             &"nothing".parse()?,
             STRATEGY.parse()?,
@@ -60,7 +60,8 @@ impl Caller {
     fn calls(&mut self, count: usize) -> Outcome<Time> {
         let began = self.side.cpu.time();
         for _ in 0..count {
-            let got = self.side.node.call(self.flow, &self.request, &mut self.response, None)?;
+            let got =
+                self.side.node.flow(self.flow).call(&self.request, &mut self.response, None)?;
             if got != self.request.len() || self.response.last() != Some(&ANSWER) {
                 return Err("a response is not what the function gives".into());
             }

@@ -177,8 +177,13 @@ struct Calls {
 
 impl Calls {
     fn new(side: &mut Side, name: &str, strategy: &str, bytes: usize) -> Outcome<Calls> {
-        let flow =
-            side.node.flow(side.link, &name.parse()?, strategy.parse()?, SAMPLES as u32, None)?;
+        let flow = side.node.open_flow(
+            side.link,
+            &name.parse()?,
+            strategy.parse()?,
+            SAMPLES as u32,
+            None,
+        )?;
         let request: Vec<u8> = (0..bytes).map(|at| (at * 37 % 251) as u8).collect();
         let mut expected = vec![0; SAMPLES];
         let len = (entry(name)?.answer)(&request, &mut expected)?;
@@ -189,14 +194,16 @@ impl Calls {
 
     fn start(&mut self, cpu: &Cpu, node: &mut Node<Cpu>) -> Outcome<()> {
         self.began = Some(cpu.time());
-        node.start(self.flow, &self.request)?;
+        node.flow(self.flow).start(&self.request)?;
         Ok(())
     }
 
     /// Whether a call has been finished.
     fn finish(&mut self, cpu: &Cpu, node: &mut Node<Cpu>) -> Outcome<bool> {
         let Some(began) = self.began else { return Ok(false) };
-        let Some(done) = node.try_finish(self.flow, &mut self.response)? else { return Ok(false) };
+        let Some(done) = node.flow(self.flow).try_finish(&mut self.response)? else {
+            return Ok(false);
+        };
         if self.response.get(..done.len) != Some(&self.expected) {
             return Err("a frame is not what the codec makes of it".into());
         }
@@ -266,7 +273,7 @@ impl Media {
                 return Ok(());
             }
             match self.calls.iter().find(|calls| calls.began.is_some()) {
-                Some(calls) => self.node.wait_response(calls.flow, Some(end.since(now))),
+                Some(calls) => self.node.flow(calls.flow).wait(Some(end.since(now))),
                 None => {
                     self.cpu.wait(NOTHING, Wait::Timer, Some(end));
                 }
