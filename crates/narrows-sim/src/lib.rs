@@ -49,6 +49,7 @@
 pub mod chip;
 pub mod cpu;
 pub mod engine;
+pub mod file;
 mod part;
 pub mod rtos;
 pub mod time;

@@ -4,7 +4,6 @@
 //! means, and when its cost is charged, is in `docs/PLATFORMS.md`.
 
 mod check;
-mod mistake;
 mod parse;
 mod read;
 mod shipped;
@@ -15,14 +14,15 @@ mod system;
 mod tests;
 mod units;
 
-pub use mistake::{Mistake, Problem};
 pub use shipped::{SHIPPED, shipped};
 pub use system::{CallCost, System};
 
+use crate::file::{Mistake, Text};
 use crate::time::{Cost, Frequency, Time};
 use narrows::memory::{Class, Layout, LayoutError};
 use narrows::span::Span;
 use narrows::strategy::Placement;
+use std::path::Path;
 
 /// A chip.
 #[derive(Clone, Debug, PartialEq)]
@@ -279,12 +279,12 @@ pub struct Link {
 }
 
 impl Chip {
-    /// Reads a platform file. `name` becomes the chip's.
+    /// Reads a platform file. The chip's name is that of the file, without its ending.
     ///
     /// # Errors
-    /// The first mistake in it, with its place.
-    pub fn parse(name: &str, text: &str) -> Result<Chip, Mistake> {
-        parse::chip(name, text)
+    /// The first mistake in it, with the file's name and its place.
+    pub fn parse(file: impl AsRef<Path>, text: &str) -> Result<Chip, Mistake> {
+        parse::chip(Text { path: file.as_ref(), text })
     }
 
     /// The same chip with timers that take no time to read: what stamps cost is not in what is

@@ -1,6 +1,7 @@
 //! What a platform file says, and where it is wrong.
 
 use super::*;
+use crate::file::Problem;
 use crate::rtos::Call;
 use crate::time::Time;
 
@@ -375,9 +376,9 @@ fn mistakes_are_told_where_they_are() {
     for (from, to, expected) in WRONG {
         assert_eq!(SMALL.matches(from).count().min(1), 1, "{from}");
         let text = SMALL.replacen(from, to, 1);
-        let mistake = Chip::parse("small", &text).expect_err(to).to_string();
+        let mistake = Chip::parse("dir/small.toml", &text).expect_err(to).to_string();
         assert!(
-            mistake.starts_with(expected),
+            mistake.strip_prefix("dir/small.toml:").is_some_and(|rest| rest.starts_with(expected)),
             "{from} → {to}\nfound    {mistake}\nexpected {expected}"
         );
         assert!(!mistake.contains('\n'), "{mistake}");
@@ -387,7 +388,7 @@ fn mistakes_are_told_where_they_are() {
 #[test]
 fn an_empty_file_lacks_everything() {
     let mistake = Chip::parse("x", "").unwrap_err().to_string();
-    assert_eq!(mistake, "1:1: 0 [[bus]] tables; expected 1 to 16");
+    assert_eq!(mistake, "x:1:1: 0 [[bus]] tables; expected 1 to 16");
     let many = "[[bus]]\nname = 'b'\n".repeat(17);
     assert!(Chip::parse("x", &many).unwrap_err().to_string().contains("17 [[bus]] tables"));
 }
