@@ -1,4 +1,4 @@
-//! The way in: who can stand in it, and what comes of it. Needs root, to play several users, and
+//! The way in: which users and processes can block it, and with what effect. Needs root, to play several users, and
 //! `unshare` of util-linux, to play processes in namespaces of their own.
 
 mod common;

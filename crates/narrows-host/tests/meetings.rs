@@ -219,7 +219,7 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
         }
         assert_eq!(turned_away, 18);
         drop(leaves);
-        // Who comes and goes is not in the way of who comes after.
+        // Nodes that came and went are not in the way of nodes that come later.
         for number in 0..10 {
             let end = Instant::now() + PATIENCE;
             let mut leaf = node(directory.path(), &format!("later{number}"));

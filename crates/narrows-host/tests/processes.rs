@@ -148,9 +148,9 @@ const WAIT: Duration = Duration::from_secs(10);
 
 /// When a peer is killed.
 enum Moment {
-    /// By the thread that works with it, after so many turns.
+    /// By the thread that works with it, after this many turns.
     Turns(u64),
-    /// By another thread, after so long.
+    /// By another thread, after this time.
     After(Duration),
 }
 

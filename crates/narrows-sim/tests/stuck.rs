@@ -1,4 +1,4 @@
-//! Simulations that cannot go on say who does what, where and when. Deadlocks have a file of their
+//! Simulations that cannot go on say which process does what, where and when. Deadlocks have a file of their
 //! own.
 
 mod common;

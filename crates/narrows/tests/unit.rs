@@ -1,5 +1,5 @@
-//! LINX's unit over a driver of frames whose frames are taken off first: what waits, who gives what
-//! back, and an interrupt in the middle of a process.
+//! LINX's unit over a driver of frames whose frames are taken off first: what waits, which
+//! side gives what back, and an interrupt in the middle of a process.
 #![cfg(not(loom))]
 
 #[path = "common/mod.rs"]
