@@ -319,7 +319,7 @@ fn missing(file: &Text<'_>, one: &Named<'_>, key: &str, what: &str) -> Mistake {
     let function = one.function.name();
     file.fail(
         &one.raw.span,
-        &format!("flow {} has no {key}; function {function} expects {what}", one.name),
+        format!("flow {} has no {key}; function {function} expects {what}", one.name),
     )
 }
 
