@@ -2,7 +2,7 @@
 
 use super::common::world::name;
 use super::net::{Net, two};
-use narrows::connection::Signal;
+use narrows::connection::{Refused, Signal};
 use narrows::linx::{HandlerError, Limits, Spid, Taken};
 
 /// A node in the middle of two, by its links 0 and 1.
@@ -177,4 +177,69 @@ fn a_handler_says_whether_something_is_left_to_be_said() {
     net.nodes[0].around.room = 1;
     assert!(attend(&mut net));
     assert_eq!(said(&net, 0, 0), [1]);
+}
+
+#[test]
+fn a_full_table_keeps_what_it_has_and_what_is_gone_makes_room() {
+    let mut net = Net::new(1, Limits { endpoints: 4, ..Limits::default() });
+    let mut all = Vec::new();
+    let full = loop {
+        let node = &mut net.nodes[0];
+        match node.handler.open(&mut node.around, Some(name(&format!("e{}", all.len())))) {
+            Ok(spid) => all.push(spid),
+            Err(error) => break error,
+        }
+        assert!(all.len() < 100, "there is no end");
+    };
+    assert_eq!(full, HandlerError::Full);
+    for (at, spid) in all.iter().enumerate() {
+        assert_eq!(net.nodes[0].handler.check(*spid), Ok(()));
+        assert_eq!(net.nodes[0].handler.name(*spid), Some(name(&format!("e{at}"))));
+    }
+    // Somebody is attached to another than the one that goes.
+    net.attach(0, all[0], all[1]).expect("room");
+    net.close(0, all[2]);
+    assert_eq!(net.nodes[0].handler.check(all[2]), Err(HandlerError::Gone));
+    assert_eq!(net.nodes[0].handler.name(all[2]), None);
+    let again = net.open(0, "again");
+    assert_eq!(net.nodes[0].handler.check(again), Ok(()));
+    assert_eq!(net.nodes[0].handler.check(all[2]), Err(HandlerError::Unknown));
+    assert_eq!(net.nodes[0].handler.check(all[1]), Ok(()));
+}
+
+#[test]
+fn only_an_endpoint_of_the_node_asks_for_anything() {
+    let mut net = two();
+    let near = net.open(0, "near");
+    let far = net.open(1, "far");
+    net.hunt(0, near, "node1/far").expect("room");
+    let here = net.found(0, near);
+    for stranger in [Spid(77), here, Spid::NONE] {
+        assert_eq!(net.hunt(0, stranger, "near"), Err(HandlerError::Unknown));
+        assert_eq!(net.attach(0, stranger, near), Err(HandlerError::Unknown));
+    }
+    assert_eq!(net.nodes[0].handler.name(here), None, "it is another node's");
+    assert_eq!(net.nodes[1].handler.name(far), Some(name("far")));
+}
+
+#[test]
+fn each_refusal_is_a_sentence_of_its_own() {
+    use narrows::linx::Misled;
+    let mut said = [
+        HandlerError::Duplicate.to_string(),
+        HandlerError::Full.to_string(),
+        HandlerError::UnknownLink.to_string(),
+        HandlerError::Unknown.to_string(),
+        HandlerError::Gone.to_string(),
+        HandlerError::Refused(Refused::Full).to_string(),
+        Misled::Word.to_string(),
+        Misled::Hunts.to_string(),
+        Misled::Endpoints.to_string(),
+    ]
+    .to_vec();
+    let count = said.len();
+    assert!(said.iter().all(|text| text.len() > 10), "{said:?}");
+    said.sort();
+    said.dedup();
+    assert_eq!(said.len(), count);
 }
