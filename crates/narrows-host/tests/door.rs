@@ -1,5 +1,5 @@
-//! The way in: which users and processes can block it, and with what effect. Needs root, to play several users, and
-//! `unshare` of util-linux, to play processes in namespaces of their own.
+//! The way in: which users and processes can block it, and with what effect. Needs root, to play
+//! several users, and `unshare` of util-linux, to play processes in namespaces of their own.
 
 mod common;
 
