@@ -1,5 +1,6 @@
 //! How nodes meet: `narrows-host/src/rendezvous` in the abstract. A node hunts others, dies between
-//! any two steps, and starts again under its name. Beside each action is the function it stands for.
+//! any two steps, and starts again under its name. Beside each action is the function it stands
+//! for.
 
 use stateright::{Model, Property};
 

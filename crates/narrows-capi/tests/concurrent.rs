@@ -164,7 +164,7 @@ fn who_waits_is_told_that_its_request_was_cancelled_and_that_its_node_ended() {
                 let told = told.join().unwrap();
                 let both = [waited_for, until_waited_for(left)];
                 well!(mcapi_finalize());
-                // Not before all have ended: who panics here would wait for those that wait.
+                // All threads end first: a panic before that would wait for threads that wait.
                 let (ended, receives) = (ended.join().unwrap(), receives.join().unwrap());
                 assert_eq!((both, cancel), ([WAIT_PENDING; 2], SUCCESS));
                 assert_eq!((told, ended), (CANCELLED, NODE_NOTINIT));

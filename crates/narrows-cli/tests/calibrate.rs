@@ -36,8 +36,10 @@ fn what_is_written_is_a_platform_to_run_on_and_every_round_trip_is_compared() {
     for row in rows {
         let figure = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
         let [measured, simulated] = ["measured_ns", "simulated_ns"].map(figure);
-        assert!(measured > 0.0 && simulated > 0.0 && figure("spread_ns") >= 0.0, "{row}");
-        assert!((1..=2).contains(&row["batches"].as_u64().unwrap()), "{row}");
+        assert!(measured > 0.0 && simulated > 0.0, "{row}");
+        let batches = row["batches"].as_u64().unwrap();
+        assert!((1..=2).contains(&batches), "{row}");
+        assert!(batches == 2 || figure("spread_ns") == 0.0, "one batch has no spread: {row}");
         let deviation = 100.0 * (simulated / measured - 1.0);
         assert!((figure("deviation_percent") - deviation).abs() < 1e-6, "{row}");
         assert_eq!(row["holds"], deviation.abs() <= 20.0, "{row}");

@@ -220,7 +220,7 @@ fn a_workload_that_is_wrong_is_code_three() {
         b"[[flow]]\nname = \"a\"\nfunction = \"echo\"\nrequest = 8\nperiod = \"-3ms\"\n",
     );
     let text = fails(&["run", &file], 3);
-    let expected = "5:10: period is -3ms; expected a duration above zero, such as \"20ms\"";
+    let expected = "5:10: flow.period is -3ms; expected a duration above zero, such as \"20ms\"";
     assert_eq!(text, format!("narrows: {file}:{expected}\n"));
     let missing = place.path("none.toml");
     assert!(fails(&["run", missing.to_str().unwrap()], 3).contains("no such file"));

@@ -4,13 +4,14 @@
 //! `GATEWAY_VIRTUAL` and `GATEWAY_HOST` say how long it is carried on a simulated chip and here,
 //! instead of a few seconds: `ci/gateway` sets them.
 
+mod common;
+
+use common::{children, fields, wait_for};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far longer than what has to end by itself takes.
-const BOUND: Duration = Duration::from_secs(30);
 /// The least time between two switches of a flow that are not necessary, in seconds, as
 /// docs/MODEL.md has it.
 const REST: f64 = 0.5;
@@ -163,40 +164,14 @@ on = "100ms"
 off = "50ms"
 "#;
 
-fn children(of: u32) -> Vec<u32> {
-    let all = std::fs::read_dir("/proc").unwrap();
-    let all = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    all.filter(|process| fields(*process).get(1).is_some_and(|parent| *parent == of.to_string()))
-        .collect()
-}
-
-/// What the system says of a process, from its state on.
-fn fields(process: u32) -> Vec<String> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let after = text.rsplit(") ").next().unwrap_or_default();
-    after.split_whitespace().map(str::to_owned).collect()
-}
-
 fn signal(process: u32, signal: rustix::process::Signal) {
     let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
     rustix::process::kill_process(process, signal).unwrap();
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + BOUND;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "it takes too long");
-        std::thread::yield_now();
-    }
-}
-
 /// Ticks of processor time that a process has used.
 fn worked(process: u32) -> u64 {
-    let ticks = fields(process).get(11).map(|ticks| ticks.parse());
-    ticks.expect("a process that runs").expect("a number")
+    fields(process).expect("a process that runs")[11].parse().expect("a number")
 }
 
 #[test]

@@ -1,21 +1,9 @@
 //! `narrows platform` as a user starts it.
 
+mod common;
+
+use common::{narrows, stdout};
 use serde_json::Value;
-use std::process::{Command, Output};
-
-fn narrows(arguments: &[&str]) -> Output {
-    // Shipped platforms are part of the program: none of its files is near.
-    Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(arguments)
-        .current_dir(std::env::temp_dir())
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
 
 #[test]
 fn shipped_platforms_are_listed_and_shown_from_anywhere() {

@@ -1,13 +1,13 @@
 //! `narrows run` as a user starts it, and how it ends when something goes wrong.
 
+mod common;
+
+use common::{BOUND, children, fields, text, told, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-/// Far longer than anything here takes.
-const BOUND: Duration = Duration::from_secs(30);
+use std::time::Instant;
 
 fn shipped(name: &str) -> String {
     format!("{}/../../workloads/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -46,7 +46,7 @@ impl Place {
             .args(["--strategy", "copy/interrupt,copy/hybrid,copy/spin", "--duration", "10s"])
             .spawn()
             .unwrap();
-        let callee = wait_for(|| children(child.id()).first().copied());
+        let callee = wait_for(|| callees(child.id()).first().copied());
         (child, callee)
     }
 
@@ -55,43 +55,22 @@ impl Place {
     }
 }
 
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + BOUND;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "it did not happen");
-        std::thread::yield_now();
-    }
-}
-
 fn gone(pid: u32) -> bool {
     // A process that has ended and was not waited for yet is gone as well.
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .map_or(true, |stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
+    fields(pid).is_none_or(|fields| fields[0] == "Z")
 }
 
 /// The callees of that parent that are busy.
-fn children(parent: u32) -> Vec<u32> {
-    let pids = fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| {
-        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-        let fields = stat.rsplit(") ").next().unwrap_or_default();
-        let mine = fields.split(' ').nth(1) == Some(&parent.to_string());
-        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        mine && line.contains("callee") && busy(*pid)
-    })
-    .collect()
+fn callees(parent: u32) -> Vec<u32> {
+    let callee = |pid: &u32| told(*pid, "cmdline").is_some_and(|line| line.contains("callee"));
+    children(parent).into_iter().filter(|pid| callee(pid) && busy(*pid)).collect()
 }
 
 /// Whether a callee has been woken by far more than it takes to link and to open flows.
 fn busy(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let Some(status) = told(pid, "status") else { return false };
     let switches = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    switches.and_then(|count| count.trim().parse::<u32>().ok()) > Some(60)
+    switches.is_some_and(|count| count.trim().parse::<u32>().unwrap() > 60)
 }
 
 fn signal(name: &str, pid: u32) {
@@ -105,10 +84,6 @@ fn ends(mut child: Child) -> Output {
         std::thread::yield_now();
     }
     child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn json(output: &Output) -> Value {

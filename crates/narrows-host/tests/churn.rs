@@ -114,7 +114,7 @@ fn a_peer() {
 /// Echoes what comes until it is told to stop.
 fn hub(mut node: Node, stop: &AtomicBool) -> Vec<Duration> {
     const WAIT: Duration = Duration::from_millis(10);
-    // What is measured is the node, not who else the cores run.
+    // What is measured is the node, not other programs on its core.
     real_time(10).expect("run as root, or without this line");
     let (mut late, mut text) = (Vec::new(), [0; 64]);
     while !stop.load(Ordering::Relaxed) {

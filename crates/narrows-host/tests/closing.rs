@@ -22,7 +22,7 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::net::sockopt::set_socket_linger;
 use rustix::process::Uid;
 
-/// The user beside the one who tests.
+/// Another user than the one that runs the tests.
 const OTHER: u32 = 12345;
 
 /// One end that lingers, and the other.

@@ -7,15 +7,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::process::{Peer, Random, Role, alone, number, payload, possessions};
+use common::rig::Threads;
 use common::stranger::{self, greeting, stranger};
 use common::{PATIENCE, name};
-use narrows::conformance::{self, Rig, Side};
+use narrows::conformance;
 use narrows::endpoint::{Address, Limits, SendError};
 use narrows::link::LinkId;
 use narrows::memory::{Class, Layout};
 use narrows::platform::Lost;
 use narrows::strategy::{Notification, Placement};
-use narrows_host::{Bell, Carrier, Host, Node, Options};
+use narrows_host::{Bell, Carrier, Node, Options};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
 use rustix::process::Signal;
@@ -36,36 +37,13 @@ fn open(directory: &Path, name: &str) -> Node {
     node
 }
 
-struct Threads;
-
-impl Rig for Threads {
-    type Platform = Host;
-
-    fn run(&self, caller: Side<'_, Host>, callee: Side<'_, Host>) {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        std::thread::scope(|scope| {
-            let path = directory.path();
-            let other = scope.spawn(move || {
-                let mut node = node(path, "callee");
-                let link = node.hunt(&name("caller"), Some(PATIENCE)).expect("a link");
-                callee(&mut node, link);
-            });
-            let mut node = node(path, "caller");
-            let link = node.hunt(&name("callee"), Some(PATIENCE)).expect("a link");
-            caller(&mut node, link);
-            drop(node);
-            other.join().expect("the callee's checks passed");
-        });
-    }
-}
-
 #[test]
 fn every_transfer_travels_in_frames() {
     let mut ran = 0;
     for strategy in conformance::strategies() {
         let hybrid = matches!(strategy.notification, Notification::Hybrid { .. });
         if hybrid && strategy.placement == Placement::External {
-            conformance::run(&Threads, strategy);
+            conformance::run(&Threads(node), strategy);
             ran += 1;
         }
     }

@@ -47,7 +47,7 @@ fn answers(server: Endpoint) -> thread::JoinHandle<()> {
     })
 }
 
-/// Ends who answers so.
+/// Ends a thread that answers like this.
 fn end(client: &Endpoint, server: Spid, other: thread::JoinHandle<()>) {
     client.send(server, Signal::with(0, &[])).expect("room");
     client.receive(&Select::only(&[0]), SOON).expect("the last");

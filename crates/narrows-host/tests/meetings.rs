@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -219,7 +220,7 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
         }
         assert_eq!(turned_away, 18);
         drop(leaves);
-        // Who comes and goes is not in the way of who comes after.
+        // Nodes that came and went are not in the way of nodes that come later.
         for number in 0..10 {
             let end = Instant::now() + PATIENCE;
             let mut leaf = node(directory.path(), &format!("later{number}"));
@@ -250,6 +251,14 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
     assert_eq!(possessions(), before);
 }
 
+/// A node with a port that has found the node "here".
+fn linked(directory: &Path) -> (Node, LinkId) {
+    let mut there = node(directory, "there");
+    there.open(WORK).unwrap();
+    let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
+    (there, link)
+}
+
 #[test]
 fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
     let _alone = alone();
@@ -258,9 +267,7 @@ fn a_glance_sees_what_has_come_and_comes_back_if_nothing_has() {
     here.open(WORK).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut there = node(directory.path(), "there");
-            there.open(WORK).unwrap();
-            let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
+            let (mut there, link) = linked(directory.path());
             there.link(link).attach(WORK).unwrap();
             let (to, mut bytes) = (Address { link, port: WORK }, [0; 8]);
             // Until the other has gone.
@@ -291,9 +298,7 @@ fn who_was_rung_awake_and_only_looks_from_then_on_hears_of_an_end() {
     here.open(WORK).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut there = node(directory.path(), "there");
-            there.open(WORK).unwrap();
-            let link = there.hunt(&name("here"), Some(PATIENCE)).unwrap();
+            let (mut there, link) = linked(directory.path());
             let to = Address { link, port: WORK };
             there.send(WORK, to, b"one", Some(PATIENCE)).unwrap();
             // Long enough for the other to be asleep.

@@ -144,11 +144,14 @@ fn work_until_alone(node: &mut Node, role: &Role) {
     }
 }
 
+/// How long the survivor waits for something to happen, if nothing does.
+const WAIT: Duration = Duration::from_secs(10);
+
 /// When a peer is killed.
 enum Moment {
-    /// By the thread that works with it, after so many turns.
+    /// By the thread that works with it, after this many turns.
     Turns(u64),
-    /// By another thread, after so long.
+    /// By another thread, after this time.
     After(Duration),
 }
 
@@ -265,8 +268,8 @@ fn caller_killed(node: &mut Node, peer: &mut Peer, random: &mut Random, round: u
     let took = kill_during(peer, &moment, || {
         if !turn(node, &mut next, |_| ()) && node.link(link).check().is_ok() {
             // A killer of another thread is waited for here; one of this thread needs turns.
-            let patience = if matches!(moment, Moment::Turns(_)) { 1 } else { 1_000 };
-            node.wait_any(Some(Duration::from_millis(patience)));
+            let turns = matches!(moment, Moment::Turns(_));
+            node.wait_any(Some(if turns { Duration::from_millis(1) } else { WAIT }));
             node.poll();
         }
         node.link(link).check().is_err().then(Instant::now)
@@ -283,7 +286,7 @@ fn caller_killed(node: &mut Node, peer: &mut Peer, random: &mut Random, round: u
 /// The shortest, the middle and the longest of some times.
 fn summary(mut times: Vec<Duration>) -> (Duration, Duration, Duration) {
     times.sort_unstable();
-    (times[0], times[times.len() / 2], times[times.len() - 1])
+    (times[0], times[(times.len() - 1) / 2], times[times.len() - 1])
 }
 
 fn kills(directory: &Path, role: &str, each: u64) {
@@ -309,9 +312,8 @@ fn kills(directory: &Path, role: &str, each: u64) {
         }
         let (shortest, middle, longest) = summary(times);
         println!("{role}, {notification}: told after {shortest:?}, {middle:?}, {longest:?}");
-        // A killed process ends when it is next run, which takes a while beside who spins.
-        assert!(middle < Duration::from_millis(50), "{role}, {notification}: {middle:?}");
-        assert!(longest < Duration::from_millis(500), "{role}, {notification}: {longest:?}");
+        // A wait that the death did not end would have lasted until its deadline.
+        assert!(longest < WAIT, "{role}, {notification}: {longest:?}");
     }
     assert!(lives.iter().all(|links| *links == 0));
 }

@@ -88,7 +88,7 @@ fn strangers_are_turned_away_and_nothing_of_theirs_stays() {
     until(&[&a], || descriptors() == alone + silent.len());
     drop(silent);
 
-    // However many of them come again and again, who says something at once is heard.
+    // However many silent callers come again and again, one that speaks at once is heard.
     let mut silent: Vec<OwnedFd> = Vec::new();
     let mut flood = || {
         silent

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use common::{link, name, open, pump, until};
 use narrows::platform::{Event, Lost, Memory, Platform};
+use narrows_host::Host;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create};
@@ -110,15 +111,20 @@ fn offer(region: &[u8]) -> (OwnedFd, OwnedFd) {
     (memory, eventfd(0, EventfdFlags::CLOEXEC).unwrap())
 }
 
+/// What a node offers that links to "a": a region of the right form.
+fn region(node: &Host, a: &Host) -> Vec<u8> {
+    let (link, _) = link(node, a, "a");
+    let mut region = vec![0; link.own.size() as usize];
+    link.own.read(0, &mut region).unwrap();
+    region
+}
+
 #[test]
 fn a_peer_that_goes_by_the_page_gets_a_link_and_a_farewell() {
     let directory = tempfile::tempdir().unwrap();
     let a = open(directory.path(), "a");
-    // A region of the right form: that of another node's.
     let b = open(directory.path(), "b");
-    let (of_b, _of_a) = link(&b, &a, "a");
-    let mut region = vec![0; of_b.own.size() as usize];
-    of_b.own.read(0, &mut region).unwrap();
+    let region = region(&b, &a);
 
     let socket = connect(directory.path());
     let (memory, bell) = offer(&region);
@@ -152,9 +158,7 @@ fn a_farewell_is_understood_and_what_breaks_the_rules_refused_as_the_page_says()
     let directory = tempfile::tempdir().unwrap();
     let a = open(directory.path(), "a");
     let b = open(directory.path(), "b");
-    let (of_b, _of_a) = link(&b, &a, "a");
-    let mut region = vec![0; of_b.own.size() as usize];
-    of_b.own.read(0, &mut region).unwrap();
+    let region = region(&b, &a);
     let greet = |packet: &[u8]| {
         let socket = connect(directory.path());
         let (memory, bell) = offer(&region);

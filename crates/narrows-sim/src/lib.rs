@@ -50,6 +50,7 @@ pub mod chip;
 pub mod cpu;
 pub mod engine;
 mod events;
+pub mod file;
 mod kernel;
 mod part;
 pub mod rtos;

@@ -1,4 +1,4 @@
-//! Simulations in which nothing can run any more say who waits for what, and since when.
+//! Simulations in which nothing can run any more say which process waits for what, and since when.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! How nodes and processes end, and who hears of it.
+//! How nodes and processes end, and which others hear of it.
 
 mod common;
 

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 const SWITCH: u64 = 600;
 /// Until an interrupt process runs.
 const ENTRY: u64 = 300;
-/// Ringing at who rings, and the way.
+/// What the ringing core spends, and what the interrupt takes on its way.
 const RAISE: u64 = 40 + 120;
 
 /// Two cores that fetch no code.

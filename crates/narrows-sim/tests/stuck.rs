@@ -1,5 +1,5 @@
-//! Simulations that cannot go on say who does what, where and when. Deadlocks have a file of their
-//! own.
+//! Simulations that cannot go on say which process does what, where and when. Deadlocks have a file
+//! of their own.
 
 mod common;
 

@@ -137,9 +137,9 @@
 //!
 //! ## Over frames
 //!
-//! All this holds where frames carry a link instead of memory, with two exceptions, both at a death.
-//! Of P9: what a peer had sent and its end of the frames had not yet carried dies with it. Of P10:
-//! what the peer's stack had taken and had not yet said so comes back too.
+//! All this holds where frames carry a link instead of memory, with two exceptions, both at a
+//! death. Of P9: what a peer had sent and its end of the frames had not yet carried dies with it.
+//! Of P10: what the peer's stack had taken and had not yet said so comes back too.
 //! (`what_was_sent_before_an_end_in_order_arrives`,
 //! `what_a_killed_peer_did_not_take_is_handed_back_in_order`,
 //! `a_stopped_peer_keeps_nobody_waiting_and_goes_on_where_it_was`,

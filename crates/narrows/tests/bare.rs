@@ -15,8 +15,8 @@ const MTU: usize = 256;
 
 type End = (Flattened, Line);
 
-/// Two ends that have begun, with so many signals received by the second already, of which it has
-/// given so many back, and so many received by the first.
+/// Two ends that have begun. The second has received `before` signals and given `given` of them
+/// back; the first has received `back` signals.
 fn pair(window: u16, before: u32, given: u16, back: u32) -> [End; 2] {
     let (one, other) = line(MTU, 64);
     let settings = Settings { window, longest: 100, ..Settings::default() };
@@ -32,7 +32,7 @@ fn pair(window: u16, before: u32, given: u16, back: u32) -> [End; 2] {
     ends
 }
 
-/// Sends so many signals that are received.
+/// Sends `count` signals, which are received.
 fn bring(from: &mut End, to: &mut End, count: u32) {
     for number in 0..count {
         assert_eq!(send(from, number, &[1; 9]), Ok(()));

@@ -398,7 +398,7 @@ fn room_for_messages_is_wanted_in_the_same_way() {
     assert_eq!(pair.a.try_send(1, to, b"x"), Ok(()));
 }
 
-/// What another sender of the same link finds out must not be kept from who waits.
+/// What one sender of a link finds out must reach another that waits.
 #[test]
 fn blocks_that_came_back_unnoticed_still_end_a_wait() {
     let mut pair = linked();

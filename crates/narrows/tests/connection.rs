@@ -95,9 +95,11 @@ fn what_the_driver_has_no_room_for_waits_and_goes_on_where_it_stopped() {
 #[test]
 fn a_full_queue_gives_the_signal_back() {
     let mut a = end(2, Settings::default());
+    assert_eq!(a.queued(), 0);
     a.send(signal(5, b"1")).expect("room");
     a.send(signal(5, b"2")).expect("room");
     assert_eq!(a.send(signal(5, b"3")), Err((Refused::Full, signal(5, b"3"))));
+    assert_eq!(a.queued(), 2);
     assert_eq!(
         end(0, Settings::default()).send(signal(5, b"1")).err().map(|e| e.0),
         Some(Refused::Full)
@@ -306,6 +308,22 @@ fn a_peer_that_does_not_begin_well_is_no_peer() {
         line.into.borrow_mut().frames.push_back(frame.to_vec());
         let mut end = end(4, Settings::default());
         assert_eq!(all(&mut end, &mut line, START), [Arrived::Down(why)], "{frame:?}");
+    }
+}
+
+#[test]
+fn the_widest_window_is_one_that_numbers_can_count() {
+    for (window, begins) in [(i16::MAX as u16, true), (i16::MAX as u16 + 1, false)] {
+        let (mut line, _other) = line(64, 4);
+        let [low, high] = window.to_le_bytes();
+        let frame = vec![1, 2, 0, 0, 0, 0, 0, 0, low, high, 0, 0, 1, 0, 0, 0];
+        line.into.borrow_mut().frames.push_back(frame);
+        let mut end = end(4, Settings::default());
+        let expected = match begins {
+            true => Arrived::Up,
+            false => Arrived::Down(Closed::Broken(Broken::Version)),
+        };
+        assert_eq!(all(&mut end, &mut line, START), [expected], "{window}");
     }
 }
 

@@ -115,7 +115,7 @@ struct Way {
 }
 
 impl Way {
-    /// Sends as a peer does: it rings who has armed.
+    /// Sends as a peer does: it rings a node that has armed.
     fn publish(&self, to: usize) {
         let all = self.ring.fetch_or(1 << to, Release) | 1 << to;
         fence(SeqCst);

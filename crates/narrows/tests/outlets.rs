@@ -137,8 +137,8 @@ fn what_came_back_is_looked_for_without_putting_an_outlet_back() {
     assert_eq!(pair.a.post_word_anew(&mut words, 0, 9, 0), None, "no word is that long");
 }
 
-/// A channel's number is one of each direction: that one's receiver took its side out is nothing to
-/// who waits for room in the other's.
+/// The two directions of a channel have the same number. When the receiver of one direction takes
+/// its side out, a sender that waits for room in the other direction does not notice.
 #[test]
 fn room_is_waited_for_whether_or_not_the_other_direction_is_taken_out() {
     for out in [false, true] {

@@ -1,5 +1,5 @@
-//! LINX's unit over a driver of frames whose frames are taken off first: what waits, who gives what
-//! back, and an interrupt in the middle of a process.
+//! LINX's unit over a driver of frames whose frames are taken off first: what waits, which
+//! side gives what back, and an interrupt in the middle of a process.
 #![cfg(not(loom))]
 
 #[path = "common/mod.rs"]
@@ -241,8 +241,8 @@ fn an_interrupt_in_the_middle_of_a_process_leaves_a_note_that_is_seen_to() {
     for _ in 0..2 {
         assert!(bytes(one(&b, &mut from)).is_some());
     }
-    // While b sends, an interrupt finds its connection in use: it can neither transmit nor receive nor
-    // give back, and loses nothing.
+    // While b sends, an interrupt finds its connection in use: it can neither transmit nor receive
+    // nor give back, and loses nothing.
     b.send(&mut from, NOW, signal(b"back")).expect("room");
     let found = Rc::new(RefCell::new(VecDeque::new()));
     let (inner, seen) = (Rc::clone(&b), Rc::clone(&found));

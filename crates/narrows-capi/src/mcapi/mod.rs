@@ -11,7 +11,7 @@
 //! | `node` | the state of a node; what its parts do is in the files below |
 //! | `endpoint`, `attribute` | the node's own endpoints |
 //! | `peer` | other nodes, and their endpoints |
-//! | `message`, `packet`, `scalar`, `transfer` | sending and receiving; the last has what they share |
+//! | `message`, `packet`, `scalar`, `transfer` | sending and receiving, and what they share |
 //! | `channel`, `connect`, `closing` | channels, from the first offer to the last close |
 //! | `request`, `pending` | operations that are not finished, and trying them again |
 //! | `control`, `hear` | what nodes say to each other, and what they do when they hear it |

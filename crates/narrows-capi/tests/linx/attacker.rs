@@ -48,7 +48,7 @@ fn hello() -> Frame {
 fn wrong() -> Vec<Vec<Frame>> {
     let udata = |size, to| Header::Udata { size, from: 1, to };
     let frag = |offset| Header::Frag { offset };
-    // To somebody who is not there: what comes so is dropped.
+    // To an endpoint that is not there: such a signal is dropped.
     let named = || (NAMES, frame(udata(8, 7), 1, 0, &[0; 8]).1);
     let after = |frames: &[Frame]| [&[hello()], frames].concat();
     vec![

@@ -291,7 +291,7 @@ pub fn available(kind: Kind, handle: u32) -> (Status, u32) {
     (status(|s| count = unsafe { call(handle, s) }), count)
 }
 
-/// Sends a word cut to so many bytes.
+/// Sends the lowest `bytes` bytes of a word.
 pub fn send_scalar(handle: u32, word: u64, bytes: u32) -> Status {
     // SAFETY: takes only numbers.
     status(|s| unsafe {
@@ -336,7 +336,7 @@ pub fn wait_any(requests: &mut [&mut u32], timeout: u32) -> (Status, u32, usize)
     let (mut size, mut which) = (usize::MAX, 0);
     let mut all: Vec<*mut u32> = requests.iter_mut().map(|request| &raw mut **request).collect();
     let said = status(|s| {
-        // SAFETY: so many places, each valid.
+        // SAFETY: `all` has that length, and each place in it is valid.
         which = unsafe { mcapi_wait_any(all.len(), all.as_mut_ptr(), &mut size, timeout, s) }
     });
     (said, which, size)

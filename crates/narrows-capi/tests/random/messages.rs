@@ -19,7 +19,7 @@ impl Case<'_> {
         }
     }
 
-    /// Bytes of any length, as far as there is room for so many.
+    /// Bytes of any length, no more than there is room for.
     pub fn bytes(&mut self) -> Option<Vec<u8>> {
         let (count, long) = self.model.load();
         let lens: &[usize] = match long < LONG {

@@ -2,6 +2,7 @@
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::output::without_code;
+use narrows_sim::file::Mistake;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -26,4 +27,9 @@ pub fn text(path: &Path, what: &str, example: &str) -> Result<String, Failure> {
         return Err(refuse(format!("it is larger than {MAX_FILE} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8 text".into()))
+}
+
+/// What is wrong with a file, with its place.
+pub fn wrong(mistake: Mistake) -> Failure {
+    Failure::new(Kind::Workload, mistake.to_string())
 }

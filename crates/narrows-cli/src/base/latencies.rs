@@ -199,6 +199,24 @@ mod tests {
     }
 
     #[test]
+    fn the_histogram_and_a_list_have_the_same_rule() {
+        for count in [1, 2, 3, 4, 99, 100, 101, 1000] {
+            let mut list: Vec<f64> = (1..=count).map(|n| f64::from(n) * 1e4).collect();
+            let mut all = Latencies::default();
+            list.iter().for_each(|nanos| all.push(*nanos));
+            let (found, exact) = (all.summary(0.0), Summary::of(&mut list).unwrap());
+            for (figure, measured) in [
+                (found.median, exact.median),
+                (found.p99, exact.p99),
+                (found.p999, exact.p999),
+                (found.max, exact.max),
+            ] {
+                assert!(near(figure, measured), "{figure} for {measured} of {count}");
+            }
+        }
+    }
+
+    #[test]
     fn several_distributions_have_a_file_each() {
         let of = |path: &str| named(Path::new(path), "voice-copy/poll=5ms/internal");
         assert_eq!(of("a/b.hgrm"), Path::new("a/b-voice-copy_poll_5ms_internal.hgrm"));

@@ -1,9 +1,11 @@
 //! What is said about many measurements with a few numbers.
 //!
 //! A percentile is the nearest rank: the smallest measurement that at least that share of all
-//! measurements does not exceed. So every figure is one that was really measured. The *spread*
-//! of a bench is its 90th percentile less its 10th: what repeats of it may be expected to
-//! differ by, with the outliers of a shared machine left out.
+//! measurements does not exceed. So every figure is one that was really measured, and the median of
+//! an even number is the lower of the two in the middle. Lists that are kept whole are asked here;
+//! the histogram of [`latencies`](super::latencies) has the same rule, to its digits. The *spread*
+//! of a bench is its 90th percentile less its 10th: what repeats of it may be expected to differ
+//! by, with the outliers of a shared machine left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,12 +46,12 @@ impl Summary {
 }
 
 /// The nearest-rank percentile of sorted values; `None` if there are none.
-pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
+pub fn percentile<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
     rank(sorted, percent * 100)
 }
 
 /// The nearest rank of this many ten-thousandths.
-fn rank(sorted: &[f64], part: usize) -> Option<f64> {
+fn rank<T: Copy>(sorted: &[T], part: usize) -> Option<T> {
     let rank = (sorted.len() * part.min(10_000)).div_ceil(10_000).max(1);
     sorted.get(rank - 1).copied()
 }
@@ -98,6 +100,8 @@ mod tests {
         assert_eq!(percentile(&values, 0), Some(1.0));
         assert_eq!(percentile(&values, 100), Some(100.0));
         assert_eq!(percentile(&values, 1000), Some(100.0));
+        assert_eq!(percentile(&[1, 2, 3_u64], 66), Some(2));
+        assert_eq!(percentile(&[1, 2, 3_u64], 67), Some(3));
     }
 
     #[test]

@@ -15,10 +15,9 @@
 //!
 //! # let directory = tempfile::tempdir()?;
 //! let shape = Shape::new(256, 256).expect("a size that can be");
-//! let open = |name: &str| Options::new(name).directory(directory.path()).layout(shape.layout()).open();
-//! let hosts = [open("gpp")?, open("dsp")?];
-//! hosts[0].hunt(&"dsp".parse()?)?;
-//! let linked = |at: usize| loop {
+//! let open = |name: &str|
+//! Options::new(name).directory(directory.path()).layout(shape.layout()).open(); let hosts =
+//! [open("gpp")?, open("dsp")?]; hosts[0].hunt(&"dsp".parse()?)?; let linked = |at: usize| loop {
 //!     hosts.iter().for_each(|host| host.hear());
 //!     if let Some(Ok(narrows::platform::Event::Connected(link))) = hosts[at].event() {
 //!         return Unit::new(shape, link).expect("the same shape");

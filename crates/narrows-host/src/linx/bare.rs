@@ -4,8 +4,8 @@ use narrows::connection::{Header, UDATA};
 
 /// The tag of a frame that is a whole signal, and whose ends those behind it may have.
 pub(super) const NAMES: u16 = 1;
-/// The tag of a frame without its header, if it gives nothing back. Such a signal has the ends that were
-/// named last; the tag says more by how many signals it gives back.
+/// The tag of a frame without its header, if it gives nothing back. Such a signal has the ends that
+/// were named last; the tag says more by how many signals it gives back.
 const BARE: u16 = 1 << 15;
 
 /// The tag of a frame without its header that gives so many signals back, if that can be said.
@@ -23,9 +23,9 @@ pub(super) fn given(tag: u16) -> Option<u16> {
 /// Sender and receiver of a link's signals, as they were named last; 0 until then.
 pub(super) type Ends = [u32; 2];
 
-/// Completes a frame that came with this tag and has `len` bytes with its header: notes the ends that it
-/// names, or writes the header that was left out, from the numbers that it has to have. The header of
-/// signals whose ends nobody named is none.
+/// Completes a frame that came with this tag and has `len` bytes with its header: notes the ends
+/// that it names, or writes the header that was left out, from the numbers that it has to have. The
+/// header of signals whose ends nobody named is none.
 pub(super) fn complete(
     tag: u16,
     ends: &mut Ends,

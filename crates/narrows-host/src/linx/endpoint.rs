@@ -69,9 +69,9 @@ impl Node {
         Ok(Endpoint { node: self.clone(), spid })
     }
 
-    /// Stops the link handler of a layered node, as an operating system stops a process, or starts it
-    /// again: signals that are sent meanwhile, at most [`OUTBOX`], wait for it, and who sends more waits
-    /// too. For measuring what bursts cost whom; nothing, if the node is flat.
+    /// Stops the link handler of a layered node, as an operating system stops a process, or starts
+    /// it again: signals that are sent meanwhile, at most [`OUTBOX`], wait for it, and who sends
+    /// more waits too. For measuring what bursts cost whom; nothing, if the node is flat.
     pub fn stop_handler(&self, stopped: bool) {
         let mut core = self.owned.shared.enter();
         core.stopped = stopped;
@@ -235,8 +235,8 @@ impl Endpoint {
         }
     }
 
-    /// Receives the first signal in the queue that is wanted, waiting for it; none if there is none in
-    /// time. What is not wanted stays in the queue.
+    /// Receives the first signal in the queue that is wanted, waiting for it; none if there is none
+    /// in time. What is not wanted stays in the queue.
     #[inline]
     pub fn receive(&self, wanted: &Select, within: Option<Duration>) -> Option<Signal> {
         self.receive_if(|signal| wanted.wants(signal), within)
@@ -317,8 +317,8 @@ impl Endpoint {
         Ok(self.shared().enter().hunt(self.spid, path, signal)?)
     }
 
-    /// Has `signal` delivered to this endpoint when another is gone, as if that had sent it. Returns
-    /// what [`Endpoint::detach`] takes.
+    /// Has `signal` delivered to this endpoint when another is gone, as if that had sent it.
+    /// Returns what [`Endpoint::detach`] takes.
     ///
     /// # Errors
     /// [`Error::Handler`]. The signal is used up.
@@ -334,8 +334,8 @@ impl Endpoint {
         Ok(self.shared().enter().detach(self.spid, attach)?)
     }
 
-    /// Has `signal` delivered to this endpoint after a while, as if it had sent it itself. Returns what
-    /// [`Endpoint::cancel`] takes; none if there is no memory.
+    /// Has `signal` delivered to this endpoint after a while, as if it had sent it itself. Returns
+    /// what [`Endpoint::cancel`] takes; none if there is no memory.
     pub fn request(&self, after: Duration, signal: Signal) -> Option<u32> {
         self.shared().enter().set_timer(self.spid, after, signal)
     }
@@ -345,8 +345,8 @@ impl Endpoint {
         self.shared().enter().cancel_timer(self.spid, request)
     }
 
-    /// A descriptor that is readable while something is in this endpoint's queue, until it closes. For
-    /// that, a thread of the node's own sees to what comes from now on.
+    /// A descriptor that is readable while something is in this endpoint's queue, until it closes.
+    /// For that, a thread of the node's own sees to what comes from now on.
     ///
     /// # Errors
     /// [`Error::Resources`].

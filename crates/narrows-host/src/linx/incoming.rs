@@ -13,8 +13,8 @@ use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
 use super::unit::{self, Unit};
 
-/// Frames of one link that may wait for room on another, before those of all links do: more than a peer
-/// that keeps to its window has under way.
+/// Frames of one link that may wait for room on another, before those of all links do: more than a
+/// peer that keeps to its window has under way.
 const PUT_OFF: usize = 16384;
 /// Frames that are looked at before the application has its turn again.
 const BATCH: usize = 64;
@@ -94,8 +94,8 @@ impl Core {
         self.see_to_the_rest();
     }
 
-    /// As [`Core::pump`], until a signal that is wanted has come for an endpoint, behind those that are
-    /// in its queue already: the signal. What else there is to do is done now and then.
+    /// As [`Core::pump`], until a signal that is wanted has come for an endpoint, behind those that
+    /// are in its queue already: the signal. What else there is to do is done now and then.
     #[inline]
     pub fn pump_for(&mut self, spid: Spid, wanted: &impl Fn(&Signal) -> bool) -> Option<Signal> {
         for _ in 0..BATCH {
@@ -170,7 +170,8 @@ impl Core {
         }
     }
 
-    /// Has the connection of a link see whether its peer is silent for too long. What waits was heard.
+    /// Has the connection of a link see whether its peer is silent for too long. What waits was
+    /// heard.
     fn look_at_time(&mut self, at: u16) {
         let waits = self.around.units.get(usize::from(at)).and_then(Option::as_ref);
         if waits.is_none_or(Unit::waits) {
@@ -327,8 +328,8 @@ impl Core {
         self.around.units.iter().flatten().any(|unit| unit.inner.waiting() >= PUT_OFF)
     }
 
-    /// Takes the first frame of each link, as far as there is room for what they bring. Whether there
-    /// were any.
+    /// Takes the first frame of each link, as far as there is room for what they bring. Whether
+    /// there were any.
     pub fn work_off(&mut self) -> bool {
         let mut any = false;
         for at in 0..self.around.units.len() as u16 {

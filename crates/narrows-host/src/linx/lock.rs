@@ -87,8 +87,8 @@ impl<N: Led> Guard<'_, N> {
         }
     }
 
-    /// Sleeps until something is told, and then waits for the lock. Who `leads` may be told to take the
-    /// leader's place.
+    /// Sleeps until something is told, and then waits for the lock. Who `leads` may be told to take
+    /// the leader's place.
     pub fn sleep(&mut self, what: Awaited, leads: bool, within: Option<Duration>) {
         // With the lock, so that nothing is told in between that is not heard.
         let turn = self.node.waits().add(what, leads);

@@ -1,10 +1,10 @@
 //! LINX on this host: endpoints that send each other signals, find each other by name, and hear of
 //! each other's end, in one process or in many, without a daemon.
 //!
-//! An [`Endpoint`] belongs to a node, and a node is found by its name. [`open`] opens an endpoint on a
-//! node of its own, of the same name, so that whoever hunts that name finds it; [`Node::open`] opens a
-//! node for several endpoints, which are hunted as `node/endpoint`. Links between nodes come up when
-//! they are hunted through, over the rendezvous of this crate.
+//! An [`Endpoint`] belongs to a node, and a node is found by its name. [`open`] opens an endpoint
+//! on a node of its own, of the same name, so that whoever hunts that name finds it; [`Node::open`]
+//! opens a node for several endpoints, which are hunted as `node/endpoint`. Links between nodes
+//! come up when they are hunted through, over the rendezvous of this crate.
 //!
 //! ```
 //! use narrows_host::linx::{Options, Select, Signal};
@@ -205,16 +205,17 @@ impl Options {
     }
 
     /// Has links end whose other side is silent for three times this long, and says so often that
-    /// this one lives. For nodes whose threads see to it: [`Stack::Layered`], or endpoints that always
-    /// receive. Without it a peer is supervised by the system, which reports its death, not its silence.
+    /// this one lives. For nodes whose threads see to it: [`Stack::Layered`], or endpoints that
+    /// always receive. Without it a peer is supervised by the system, which reports its death, not
+    /// its silence.
     #[must_use]
     pub fn heartbeat(mut self, every: Duration) -> Options {
         self.heartbeat = Some(every);
         self
     }
 
-    /// Bytes of the longest frame, header included, at least 64: longer signals travel in several. For
-    /// [`Stack::Layered`]; flat cuts nothing up, so no longer signal is sent or received then.
+    /// Bytes of the longest frame, header included, at least 64: longer signals travel in several.
+    /// For [`Stack::Layered`]; flat cuts nothing up, so no longer signal is sent or received then.
     #[must_use]
     pub fn mtu(mut self, bytes: usize) -> Options {
         self.mtu = bytes.clamp(64, driver::MTU);
@@ -229,8 +230,8 @@ impl Options {
         self
     }
 
-    /// With [`Stack::Layered`]: has the interrupt's thread take no frames while so many wait for the
-    /// receiving thread.
+    /// With [`Stack::Layered`]: has the interrupt's thread take no frames while so many wait for
+    /// the receiving thread.
     #[must_use]
     pub fn mask(mut self, frames: usize) -> Options {
         self.counter.mask = Some(frames.max(1));

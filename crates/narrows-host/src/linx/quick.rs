@@ -1,5 +1,6 @@
-//! The short way of a signal: from the memory it was made in onto the ring, and off the ring into the
-//! memory it is received in, past inbox and queues. What it cannot do, it leaves to the long way.
+//! The short way of a signal: from the memory it was made in onto the ring, and off the ring into
+//! the memory it is received in, past inbox and queues. What it cannot do, it leaves to the long
+//! way.
 
 use narrows::connection::{Arrived, Signal as Travelling, UDATA};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
@@ -92,8 +93,8 @@ fn place(kept: &mut Option<Signal>, len: usize, tag: u16) -> Option<&mut [u8]> {
 }
 
 impl Core {
-    /// Sends a signal to somebody at the other end of a link without a header, if it is between the same two
-    /// as the one before it and nothing speaks against it.
+    /// Sends a signal to somebody at the other end of a link without a header, if it is between the
+    /// same two as the one before it and nothing speaks against it.
     #[inline(always)]
     pub fn send_quick(&mut self, from: Spid, to: Spid, signal: &Signal) -> bool {
         let Some((at, there)) = self.handler.way(to) else { return false };
@@ -142,8 +143,9 @@ impl Core {
         look.unwrap_or_else(|| self.take_otherwise(received, spid, wanted))
     }
 
-    /// Takes the frame of a link that is in the memory which is kept, if it came without a header, is a
-    /// signal for this endpoint from who sent over that link last, and nothing speaks against it.
+    /// Takes the frame of a link that is in the memory which is kept, if it came without a header,
+    /// is a signal for this endpoint from who sent over that link last, and nothing speaks against
+    /// it.
     #[inline(always)]
     fn take_usual(
         &mut self,

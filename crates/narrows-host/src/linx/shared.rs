@@ -90,8 +90,8 @@ impl Shared {
         core.around.waits.tell(Awaited::Room);
     }
 
-    /// As [`Shared::look`], for who has just found that no message is there: between cores that are near
-    /// each other an answer comes sooner than a wait is prepared.
+    /// As [`Shared::look`], for who has just found that no message is there: between cores that are
+    /// near each other an answer comes sooner than a wait is prepared.
     pub fn meet(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
         let glances = window(core, within) >= GLANCE;
         let node = &mut core.around.node;

@@ -10,8 +10,8 @@ use narrows::linx::Spid;
 pub const NUMBER: usize = 4;
 /// The longest signal, in bytes, number included.
 pub const LONGEST: usize = 65536;
-/// Words in front of a signal's bytes: what is known of it, and room for the header of its frame right
-/// before them, so that the frame is in one piece.
+/// Words in front of a signal's bytes: what is known of it, and room for the header of its frame
+/// right before them, so that the frame is in one piece.
 const FRONT: usize = 1 + UDATA.div_ceil(WORD);
 /// How much larger than a signal memory may be that is used for it again.
 const SLACK: usize = 1024;
@@ -19,8 +19,8 @@ const WORD: usize = size_of::<u128>();
 
 /// A signal: its number and what follows it, in memory aligned for anything that C puts there.
 pub struct Signal {
-    // Not a box: C keeps where it is and writes there while this is moved about. And no more than this, so
-    // that to move it costs nothing.
+    // Not a box: C keeps where it is and writes there while this is moved about. And no more than
+    // this, so that to move it costs nothing.
     words: NonNull<u128>,
 }
 
@@ -31,7 +31,8 @@ struct Front {
     count: u32,
     len: u32,
     from: u32,
-    /// What it was asked for by: an attach or a timeout, which can be taken back until it is received.
+    /// What it was asked for by: an attach or a timeout, which can be taken back until it is
+    /// received.
     mark: u32,
 }
 
@@ -96,7 +97,8 @@ impl Signal {
 
     #[inline]
     fn front(&self) -> &Front {
-        // SAFETY: the first word is always there, as large and as aligned, and any bytes make a `Front`.
+        // SAFETY: the first word is always there, as large and as aligned, and any bytes make a
+        // `Front`.
         unsafe { self.words.cast().as_ref() }
     }
 
@@ -136,8 +138,8 @@ impl Signal {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         let len = self.front().len as usize;
-        // SAFETY: the words are initialised, and `len` is never more than the bytes of those behind the
-        // ones in front.
+        // SAFETY: the words are initialised, and `len` is never more than the bytes of those behind
+        // the ones in front.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().add(FRONT).cast(), len) }
     }
 
@@ -169,8 +171,8 @@ impl Signal {
         self.frame_mut().first_chunk_mut()
     }
 
-    /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none: too
-    /// small, or so large that it is better kept for others.
+    /// Makes it the memory for a signal of `len` bytes, whatever they are, or says that it is none:
+    /// too small, or so large that it is better kept for others.
     pub(super) fn reuse(&mut self, len: usize) -> bool {
         let holds = self.holds();
         let fits = len <= holds && holds <= 2 * len + SLACK;

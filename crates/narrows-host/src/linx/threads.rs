@@ -1,5 +1,5 @@
-//! The layered placement: the processes of a [station](narrows::linx::station) in a thread each, which
-//! have the node's lock but while they wait.
+//! The layered placement: the processes of a [station](narrows::linx::station) in a thread each,
+//! which have the node's lock but while they wait.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -72,8 +72,8 @@ pub(super) fn stop(shared: &Shared, threads: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Waits, for a bounded time, until what a layered node, or one endpoint of it, has sent is in the memory
-/// that its receivers read, or with the connection that brings it there.
+/// Waits, for a bounded time, until what a layered node, or one endpoint of it, has sent is in the
+/// memory that its receivers read, or with the connection that brings it there.
 pub(super) fn linger(shared: &Shared, core: &mut Guard<'_>, done: impl Fn(&Core) -> bool) {
     let end = Instant::now() + LINGER;
     while !done(core) && Instant::now() < end {

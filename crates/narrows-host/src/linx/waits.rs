@@ -1,8 +1,8 @@
 //! Threads that wait for something of a node, and how the one concerned is told.
 //!
 //! One of them, the leader, sleeps on what peers ring; the others each on their own. Whoever brings
-//! something about tells those that wait for exactly that. The leader's place never stays free while
-//! somebody who may lead sleeps: who goes on without having it tells the next.
+//! something about tells those that wait for exactly that. The leader's place never stays free
+//! while somebody who may lead sleeps: who goes on without having it tells the next.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
 pub mod process;
+pub mod rig;
 pub mod stranger;
 
 use std::path::Path;

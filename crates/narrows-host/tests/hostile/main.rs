@@ -2,8 +2,8 @@
 //! comes, no descriptor of it stays, an honest link never notices, and honest peers still meet.
 //!
 //! One test, because it counts the descriptors of the process. `NARROWS_CASES=50000 cargo test
-//! --release -p narrows-host --test hostile -- --nocapture` runs so many cases instead of a few,
-//! `NARROWS_SEED=7` begins with that seed.
+//! --release -p narrows-host --test hostile -- --nocapture` runs that number of cases instead of a
+//! few, `NARROWS_SEED=7` begins with that seed.
 
 mod attacks;
 #[path = "../common/mod.rs"]

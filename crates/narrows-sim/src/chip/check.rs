@@ -1,8 +1,7 @@
 //! Whether the links of a chip fit into its memories.
 
-use super::mistake::{Mistake, Problem};
-use super::read::Table;
 use super::{Chip, Link};
+use crate::file::{Mistake, Table};
 
 /// Bytes of a descriptor slot of the stack in the simulator.
 const LINE: u32 = 64;
@@ -13,7 +12,10 @@ const CODE: u32 = 32;
 pub(super) fn link(chip: &Chip, table: &Table<'_>) -> Result<(), Mistake> {
     let Link { classes, .. } = &chip.link;
     let value = table.get("classes", "blocks")?;
-    let layout = chip.link.layout(LINE).map_err(|why| value.at(Problem::Blocks(why)))?;
+    let layout = chip
+        .link
+        .layout(LINE)
+        .map_err(|why| value.fail(format!("link.classes cannot be: {why}")))?;
     let cores = chip.cores.len() as u64;
     // Each of two linked nodes has a region; on a chip of one core two processes may be linked.
     let regions = (cores * cores.saturating_sub(1)).max(2);
@@ -32,8 +34,11 @@ pub(super) fn link(chip: &Chip, table: &Table<'_>) -> Result<(), Mistake> {
             needed += codes.map(|code| u64::from(code.next_multiple_of(CODE))).sum::<u64>();
         }
         if needed > u64::from(memory.size) {
-            let (memory, size) = (memory.name.clone(), u64::from(memory.size));
-            return Err(value.at(Problem::TooLarge { memory, size, needed, regions }));
+            return Err(value.fail(format!(
+                "{regions} regions of links and the code of cores need {needed} bytes of memory \
+                 {}; expected at most its {}: fewer or smaller blocks, or fewer slots",
+                memory.name, memory.size
+            )));
         }
     }
     Ok(())

@@ -222,9 +222,9 @@ fn mistakes_are_told_where_they_are() {
     for (from, to, expected) in WRONG {
         assert_eq!(SMALL.matches(from).count().min(1), 1, "{from}");
         let text = SMALL.replacen(from, to, 1);
-        let mistake = Chip::parse("small", &text).expect_err(to).to_string();
+        let mistake = Chip::parse("dir/small.toml", &text).expect_err(to).to_string();
         assert!(
-            mistake.starts_with(expected),
+            mistake.strip_prefix("dir/small.toml:").is_some_and(|rest| rest.starts_with(expected)),
             "{from} → {to}\nfound    {mistake}\nexpected {expected}"
         );
         assert!(!mistake.contains('\n'), "{mistake}");

@@ -5,7 +5,6 @@
 
 mod call;
 mod check;
-mod mistake;
 #[cfg(test)]
 mod mistake_tests;
 mod parse;
@@ -19,14 +18,15 @@ mod tests;
 mod units;
 
 pub use call::Call;
-pub use mistake::{Mistake, Problem};
 pub use shipped::{SHIPPED, shipped};
 pub use system::{CallCost, System};
 
+use crate::file::{Mistake, Text};
 use crate::time::{Cost, Frequency, Time};
 use narrows::memory::{Class, Layout, LayoutError};
 use narrows::span::Span;
 use narrows::strategy::Placement;
+use std::path::Path;
 
 /// A chip.
 #[derive(Clone, Debug, PartialEq)]
@@ -283,12 +283,12 @@ pub struct Link {
 }
 
 impl Chip {
-    /// Reads a platform file. `name` becomes the chip's.
+    /// Reads a platform file. The chip's name is that of the file, without its ending.
     ///
     /// # Errors
-    /// The first mistake in it, with its place.
-    pub fn parse(name: &str, text: &str) -> Result<Chip, Mistake> {
-        parse::chip(name, text)
+    /// The first mistake in it, with the file's name and its place.
+    pub fn parse(file: impl AsRef<Path>, text: &str) -> Result<Chip, Mistake> {
+        parse::chip(Text { path: file.as_ref(), text })
     }
 
     /// The same chip with timers that take no time to read: what stamps cost is not in what is

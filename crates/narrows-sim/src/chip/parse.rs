@@ -1,16 +1,14 @@
 //! From the text of a platform file to a chip, table by table.
 
-use super::mistake::{Mistake, Problem};
-use super::read::{Table, Value, listed};
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
     Stream, System, Timer, check, system,
 };
+use crate::file::{Mistake, Table, Text, Value, listed};
 use crate::time::{Cost, Frequency};
 use narrows::memory::{Class, MAX_CHANNELS};
 use narrows::span::Span;
 use narrows::strategy::Placement;
-use toml::de::DeTable;
 
 /// The longest transfer, in bytes.
 const MOST_BURST: u32 = 256;
@@ -73,15 +71,9 @@ const AN_ARBITRATION: &str = "\"round_robin\", or a table with a weight for each
 const A_PLACEMENT: &str = "\"internal\" or \"external\"";
 
 /// Reads a platform file.
-pub(super) fn chip(name: &str, text: &str) -> Result<Chip, Mistake> {
-    let parsed = DeTable::parse(text).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        let found = text.get(span.clone()).and_then(|found| found.lines().next());
-        let found = found.map_or(String::new(), |found| format!(": {found}"));
-        let words = error.message().replace('\n', "; ") + &found;
-        Mistake::new(text, &span, Problem::Syntax(words))
-    })?;
-    let top = Table::new(text, "", 0..0, parsed.get_ref(), &TOP)?;
+pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
+    let document = source.parse()?;
+    let top = document.top(&TOP)?;
     let buses = top.some_tables("bus", 16, &BUS)?;
     let memories = top.some_tables("memory", 16, &MEMORY)?;
     let cores = top.some_tables("core", 16, &CORE)?;
@@ -99,7 +91,7 @@ pub(super) fn chip(name: &str, text: &str) -> Result<Chip, Mistake> {
     let engines = engines.iter().map(|table| engine(table, &core_names));
     let link_table = top.subtable("link", &LINK)?;
     let chip = Chip {
-        name: name.to_owned(),
+        name: source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about: about(&top)?,
         memories: memories.collect::<Result<_, _>>()?,
         cores: cores.collect::<Result<_, _>>()?,
@@ -281,7 +273,7 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
     let Some(value) = core.find("span") else { return Ok(Vec::new()) };
     let table = value.table(&Span::ALL.map(Span::name))?;
     let mut all = Vec::new();
-    for (name, value) in table.entries() {
+    for (name, _, value) in table.entries() {
         let Some(span) = Span::ALL.into_iter().find(|span| span.name() == name) else { continue };
         let table = value.table(&SPAN)?;
         let code = table.find("code").map_or(Ok(0), |value| value.bytes(0..=MOST_CODE))?;
@@ -294,7 +286,7 @@ fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {
 fn functions(core: &Table<'_>) -> Result<Vec<(String, Cost)>, Mistake> {
     let Some(value) = core.find("functions") else { return Ok(Vec::new()) };
     let all = value.any_table()?;
-    all.entries().map(|(name, value)| Ok((name.to_owned(), value.cost()?))).collect()
+    all.entries().map(|(name, _, value)| Ok((name.to_owned(), value.cost()?))).collect()
 }
 
 fn engine(table: &Table<'_>, cores: &[String]) -> Result<Engine, Mistake> {
@@ -344,7 +336,7 @@ fn clocks(table: &Table<'_>) -> Result<Vec<Frequency>, Mistake> {
 
 /// Descriptor slots of a ring.
 fn slots(value: &Value<'_>) -> Result<u32, Mistake> {
-    let count = value.number(2..=4096)?;
+    let count = value.number(2..=4096_u32)?;
     if count.is_power_of_two() {
         Ok(count)
     } else {

@@ -2,11 +2,12 @@
 //! and that nothing which is made of them is read with a panic.
 
 use super::*;
+use crate::file::Problem;
 use narrows::strategy::Placement;
 
 fn every_shipped() -> Vec<Chip> {
     let parse = |(name, text): &(&str, &str)| {
-        Chip::parse(name, text).unwrap_or_else(|mistake| panic!("{name}.toml:{mistake}"))
+        Chip::parse(name, text).unwrap_or_else(|mistake| panic!("{mistake}"))
     };
     SHIPPED.iter().map(parse).collect()
 }

@@ -1,8 +1,7 @@
 //! The operating system of a core, as a platform file describes it.
 
 use super::Call;
-use super::mistake::Mistake;
-use super::read::{Table, Value};
+use crate::file::{Mistake, Table, Value};
 use crate::time::Cost;
 
 /// The keys of its table.
@@ -89,7 +88,7 @@ fn calls(system: &Table<'_>, key: &str) -> Result<Vec<(Call, CallCost)>, Mistake
 
 /// A cost, or a table of one with the words that it touches.
 fn call_cost(value: &Value<'_>) -> Result<CallCost, Mistake> {
-    if !value.is_table() {
+    if value.as_table().is_none() {
         return Ok(CallCost { takes: value.cost()?, words: 0 });
     }
     let table = value.table(&["takes", "words"])?;

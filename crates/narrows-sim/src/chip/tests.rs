@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::chip::Call;
+use crate::file::Problem;
 use crate::time::Time;
 
 /// A file in which everything is as small as can be, for tests to change a line of.
@@ -159,7 +160,7 @@ fn caches_and_engines_may_be_missing() {
 #[test]
 fn an_empty_file_lacks_everything() {
     let mistake = Chip::parse("x", "").unwrap_err().to_string();
-    assert_eq!(mistake, "1:1: 0 [[bus]] tables; expected 1 to 16");
+    assert_eq!(mistake, "x:1:1: 0 [[bus]] tables; expected 1 to 16");
     let many = "[[bus]]\nname = 'b'\n".repeat(17);
     assert!(Chip::parse("x", &many).unwrap_err().to_string().contains("17 [[bus]] tables"));
 }

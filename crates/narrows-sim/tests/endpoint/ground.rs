@@ -14,7 +14,7 @@ use crate::world::{Side, World, small};
 
 pub type Ground = Cpu;
 
-/// The chip knows who is there.
+/// The chip itself knows its nodes.
 #[derive(Default)]
 pub struct Net;
 

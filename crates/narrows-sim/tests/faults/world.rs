@@ -1,4 +1,4 @@
-//! What everybody knows of everybody: who was told what, for the accounts at the end.
+//! What each side has told the others and was told, for the accounts at the end.
 
 use crate::common::dice::Dice;
 use crate::scene::Told;

@@ -227,7 +227,7 @@ impl Walk<'_> {
 }
 
 /// Fills `times` with latencies of the flow `of`, in picoseconds, from when requests are due to
-/// when their responses are there, and sorts them: the 99th percentile is at 99 % of its length.
+/// when their responses are there, and sorts them, so that percentiles can be taken of them.
 /// Gives what all flows take of the calling core meanwhile, in parts per million.
 ///
 /// None, and nothing in `times` that means anything, if there is no such flow, or a core has less

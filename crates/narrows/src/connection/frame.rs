@@ -222,5 +222,31 @@ mod tests {
         assert_eq!(read(&[(1, 1)]), Some(Broken::Version));
         assert_eq!(read(&[(6, 1)]), Some(Broken::Kind));
         assert_eq!(read(&[(10, 1)]), Some(Broken::Version));
+        assert_eq!(read(&[(8, 0xff), (9, 0xff)]), None);
+    }
+
+    #[test]
+    fn every_end_is_a_sentence_of_its_own() {
+        extern crate std;
+        use std::string::ToString;
+        let broken = [
+            Broken::Kind,
+            Broken::Version,
+            Broken::Begin,
+            Broken::Sequence,
+            Broken::Stray,
+            Broken::Fragment,
+            Broken::TooLong,
+            Broken::Window,
+            Broken::Credit,
+            Broken::Payload,
+        ];
+        let others = [Closed::Here, Closed::Peer, Closed::Lost, Closed::TimedOut, Closed::Accused];
+        let all = broken.map(Closed::Broken).into_iter().chain(others);
+        let mut said: std::vec::Vec<_> = all.map(|why| why.to_string()).collect();
+        assert!(said.iter().all(|text| text.len() > 10), "{said:?}");
+        said.sort();
+        said.dedup();
+        assert_eq!(said.len(), broken.len() + others.len());
     }
 }

@@ -101,8 +101,8 @@ impl<P: Platform, B> Handler<P, B> {
         Ok(())
     }
 
-    /// Has a signal delivered when the endpoint or link of an address is gone, as if that had sent it;
-    /// at once, if it is gone already. Returns what [`Handler::detach`] takes.
+    /// Has a signal delivered when the endpoint or link of an address is gone, as if that had sent
+    /// it; at once, if it is gone already. Returns what [`Handler::detach`] takes.
     ///
     /// # Errors
     /// [`HandlerError::Unknown`] or [`HandlerError::Full`]; the buffer comes back.
@@ -163,7 +163,8 @@ impl<P: Platform, B> Handler<P, B> {
         }
     }
 
-    /// The link that a signal to an address takes, if it takes one, and the address at its other end.
+    /// The link that a signal to an address takes, if it takes one, and the address at its other
+    /// end.
     #[inline]
     #[must_use]
     pub fn way(&self, spid: Spid) -> Option<(u16, Spid)> {
@@ -271,8 +272,8 @@ impl<P: Platform, B> Handler<P, B> {
         self.find(|what| *what == What::Link(link)).or_else(|| self.insert(What::Link(link)))
     }
 
-    /// Notes that something is gone, delivers what was attached to it, and lets peers be told, but for
-    /// the one that said so.
+    /// Notes that something is gone, delivers what was attached to it, and lets peers be told, but
+    /// for the one that said so.
     pub(super) fn bury<A: Adaption<Buffer = B>>(
         &mut self,
         around: &mut A,

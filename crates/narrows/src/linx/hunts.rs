@@ -29,13 +29,13 @@ pub(super) struct Hunt<B> {
 }
 
 impl<P: Platform, B> Handler<P, B> {
-    /// Looks for an endpoint. When it is found, now or later, the signal is delivered to the hunter, as
-    /// if the found one had sent it. A hunt that another node refuses, since it has no such link, comes
-    /// back from [`Spid::NONE`].
+    /// Looks for an endpoint. When it is found, now or later, the signal is delivered to the
+    /// hunter, as if the found one had sent it. A hunt that another node refuses, since it has no
+    /// such link, comes back from [`Spid::NONE`].
     ///
     /// # Errors
-    /// [`HandlerError::UnknownLink`], [`HandlerError::Full`] or [`HandlerError::Unknown`]; the buffer
-    /// comes back.
+    /// [`HandlerError::UnknownLink`], [`HandlerError::Full`] or [`HandlerError::Unknown`]; the
+    /// buffer comes back.
     pub fn hunt<A: Adaption<Buffer = B>>(
         &mut self,
         around: &mut A,
@@ -164,13 +164,14 @@ impl<P: Platform, B> Handler<P, B> {
             around.free(buffer);
         }
         if let Some(link) = hunt.asked {
-            // A peer that is not told answers a hunt that is over, or another of that number: then it
-            // is asked once more.
+            // A peer that is not told answers a hunt that is over, or another of that number: then
+            // it is asked once more.
             self.say(around, link, Word::GivenUp { number: index as u16 });
         }
     }
 
-    /// Takes a hunt a step further, if it can be. False if there was no room for what is to be said.
+    /// Takes a hunt a step further, if it can be. False if there was no room for what is to be
+    /// said.
     pub(super) fn further<A: Adaption<Buffer = B>>(
         &mut self,
         around: &mut A,

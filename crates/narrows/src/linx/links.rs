@@ -9,8 +9,8 @@ use crate::platform::Platform;
 pub(super) struct Unit {
     pub name: Name,
     pub up: bool,
-    /// Who sent last, by the address there and by that here, while it is there: most likely the next
-    /// who does.
+    /// Who sent last, by the address there and by that here, while it is there: most likely the
+    /// next who does.
     pub last: Option<[Spid; 2]>,
 }
 

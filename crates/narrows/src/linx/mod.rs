@@ -1,20 +1,20 @@
 //! LINX: nodes whose endpoints send each other signals, over links that carry frames.
 //!
-//! The link handler ([`Handler`]) finds endpoints by name across links, gives them addresses that mean
-//! something on this node alone, carries signals between them, and says when they are gone.
+//! The link handler ([`Handler`]) finds endpoints by name across links, gives them addresses that
+//! mean something on this node alone, carries signals between them, and says when they are gone.
 //!
-//! A hunt waits until the name appears. A path leads through links: `node1/consumer` is the endpoint
-//! `consumer` of the node at the other end of the link `node1`, and a path through several links makes
-//! the nodes between pass signals on. Whoever is found gets an address of this node ([`Spid`]), and so
-//! does whoever sends a signal; the same endpoint has another on every node.
+//! A hunt waits until the name appears. A path leads through links: `node1/consumer` is the
+//! endpoint `consumer` of the node at the other end of the link `node1`, and a path through several
+//! links makes the nodes between pass signals on. Whoever is found gets an address of this node
+//! ([`Spid`]), and so does whoever sends a signal; the same endpoint has another on every node.
 //!
-//! Its files: `addresses` has endpoints and what is attached to them, `hunts` and `paths` how they are
-//! found, `links` what comes and goes with a link, `signals` what endpoints and handlers
-//! send, and `station` the processes that do all this.
+//! Its files: `addresses` has endpoints and what is attached to them, `hunts` and `paths` how they
+//! are found, `links` what comes and goes with a link, `signals` what endpoints and handlers send,
+//! and `station` the processes that do all this.
 //!
-//! It has no thread and keeps no signal but those of hunts and attaches: everything it does happens in
-//! a call, over what its surroundings lend it ([`Adaption`]). What finds no room on a link is made up
-//! for by [`Handler::attend`].
+//! It has no thread and keeps no signal but those of hunts and attaches: everything it does happens
+//! in a call, over what its surroundings lend it ([`Adaption`]). What finds no room on a link is
+//! made up for by [`Handler::attend`].
 
 mod addresses;
 mod hunts;
@@ -46,8 +46,8 @@ pub struct Limits {
     pub hunts: usize,
     /// Attaches.
     pub attaches: usize,
-    /// Whether links are made when they are asked for: a hunt through a link that is not there waits
-    /// for it, and a name without links is also looked for at the node of that name. See
+    /// Whether links are made when they are asked for: a hunt through a link that is not there
+    /// waits for it, and a name without links is also looked for at the node of that name. See
     /// [`Handler::wanted`].
     pub roaming: bool,
 }
@@ -90,7 +90,8 @@ impl core::fmt::Display for HandlerError {
 
 impl core::error::Error for HandlerError {}
 
-/// What a peer's link handler said that makes no sense. Its link has to end; nothing else is touched.
+/// What a peer's link handler said that makes no sense. Its link has to end; nothing else is
+/// touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misled {
     /// Something that no link handler says.

@@ -4,8 +4,8 @@ use core::str::FromStr;
 
 use crate::name::Name;
 
-/// Where something is looked for: the names of the links to it, each followed by a slash, and its own
-/// name; without that, the last link itself.
+/// Where something is looked for: the names of the links to it, each followed by a slash, and its
+/// own name; without that, the last link itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     len: u8,

@@ -12,7 +12,8 @@ use crate::platform::Platform;
 pub trait Adaption {
     /// What signals are kept in.
     type Buffer;
-    /// A buffer with these bytes, for a signal of the handler's own; none if there is no memory now.
+    /// A buffer with these bytes, for a signal of the handler's own; none if there is no memory
+    /// now.
     fn make(&mut self, bytes: &[u8]) -> Option<Self::Buffer>;
     /// Copies the first bytes of a signal. False if there are not so many.
     fn read(&self, buffer: &Self::Buffer, to: &mut [u8]) -> bool;
@@ -47,8 +48,8 @@ impl<P: Platform, B> Handler<P, B> {
     /// Sends a signal, from an endpoint of this node or one that it knows, to another.
     ///
     /// # Errors
-    /// [`HandlerError::Unknown`], [`HandlerError::Gone`] or [`HandlerError::Refused`]; the buffer comes
-    /// back.
+    /// [`HandlerError::Unknown`], [`HandlerError::Gone`] or [`HandlerError::Refused`]; the buffer
+    /// comes back.
     pub fn send<A: Adaption<Buffer = B>>(
         &mut self,
         around: &mut A,

@@ -15,7 +15,7 @@ use proptest::strategy::Strategy as _;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Send or start on a flow, so many bytes, made in the pool or not.
+    /// Send or start on a flow: the flow, the bytes, and whether they are made in the pool.
     Send(usize, usize, bool),
     Switch(usize, Strategy),
     Serve,

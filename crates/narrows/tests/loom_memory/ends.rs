@@ -75,7 +75,7 @@ pub fn link(blocks: u32) -> (End, End) {
     link_with(blocks, 0)
 }
 
-/// As [`link`], with so many channels of two slots.
+/// As [`link`], with `channels` channels of two slots.
 pub fn link_with(blocks: u32, channels: u16) -> (End, End) {
     let class = Class { placement: Placement::Internal, size: 8, count: blocks };
     let layout =

@@ -28,7 +28,7 @@ pub mod sync {
     pub const TOUCHES: bool = true;
     pub const READ_AHEAD: u32 = 0;
 
-    /// The words of so many bytes.
+    /// The words of `bytes` bytes.
     ///
     /// # Safety
     /// They are all there, and stay.
@@ -40,7 +40,7 @@ pub mod sync {
     /// # Safety
     /// As the host's.
     pub unsafe fn read(first: NonNull<Word>, to: &mut [u8]) {
-        // SAFETY: the caller vouches for so many.
+        // SAFETY: the caller vouches for that number.
         word::read(unsafe { from(first, to.len()) }, to);
     }
 
@@ -56,7 +56,7 @@ pub mod sync {
     /// # Safety
     /// As the host's.
     pub unsafe fn write(bytes: &[u8], first: NonNull<Word>) {
-        // SAFETY: the caller vouches for so many.
+        // SAFETY: the caller vouches for that number.
         word::write(bytes, unsafe { from(first, bytes.len()) });
     }
 
@@ -119,7 +119,7 @@ impl Memory for Own {
     }
     fn read(&self, offset: u32, to: &mut [u8]) -> Result<(), OutOfRange> {
         let first = self.0.range(offset, to.len())?.cast();
-        // SAFETY: `range` found so many there.
+        // SAFETY: `range` found `to.len()` bytes there.
         unsafe { sync::read(first, to) };
         Ok(())
     }

@@ -65,7 +65,8 @@ fn serve(node: &mut Node<Core>) -> usize {
     node.try_serve(&mut [Function { name, run: &mut echo }])
 }
 
-/// Opens a flow to one who may not be ready for it, and who opens one here meanwhile, and may call.
+/// Opens a flow to a peer that may not be ready for it, and that may open one here and call
+/// meanwhile.
 fn open(
     node: &mut Node<Core>,
     served: &mut usize,

@@ -1,7 +1,9 @@
 //! What papers published: `published.toml`, read.
 
 use crate::base::failure::{Failure, Kind};
+use narrows_sim::file::Text;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 const TEXT: &str = include_str!("published.toml");
 
@@ -118,8 +120,12 @@ struct Published {
 /// # Errors
 /// [`Kind::Internal`] if the data are not as they have to be.
 pub fn published() -> Result<Vec<Experiment>, Failure> {
-    let parsed: Result<Published, _> = toml::from_str(TEXT);
-    parsed.map(|published| published.experiment).map_err(|error| {
-        Failure::new(Kind::Internal, format!("the published figures cannot be read: {error}"))
-    })
+    read(TEXT)
+}
+
+/// Experiments of a text in the form of `published.toml`.
+pub(super) fn read(text: &str) -> Result<Vec<Experiment>, Failure> {
+    let file = Text { path: Path::new("published.toml"), text };
+    let read = file.into().map(|Published { experiment }| experiment);
+    read.map_err(|mistake| Failure::new(Kind::Internal, mistake.to_string()))
 }

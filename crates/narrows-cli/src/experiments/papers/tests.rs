@@ -1,6 +1,6 @@
 //! That every published figure has its row, and that each is as it should be or explained.
 
-use super::figures::{Experiment, Role, published};
+use super::figures::{Experiment, Role, published, read};
 use super::row::{Row, Shown, rows};
 use super::text::{summary, text};
 use super::{measure, s0, s4};
@@ -105,8 +105,8 @@ fn each_row_is_as_it_should_be_or_explained() {
 const OF_ITS_OWN: &str = "S1.notification.reduction";
 
 fn made_up() -> Experiment {
-    toml::from_str(
-        r#"
+    let text = r#"
+        [[experiment]]
         id = "S9.test"
         at = "nowhere"
         what = "an experiment"
@@ -118,9 +118,15 @@ fn made_up() -> Experiment {
         ]
         orders = [{ key = "all", what = "in order", of = ["b", "a", "c"] }]
         explained = [{ of = ["b", "order.all"], why = "nobody knows" }]
-        "#,
-    )
-    .unwrap()
+        "#;
+    read(text).unwrap().remove(0)
+}
+
+#[test]
+fn a_mistake_of_the_published_figures_is_told_with_its_place() {
+    let text = "[[experiment]]\nid = 'S9.test'\nat = 3\n";
+    let said = read(text).unwrap_err().to_string();
+    assert!(said.starts_with("published.toml:3:6: invalid type: integer `3`"), "{said}");
 }
 
 fn beside(a: f64, b: f64, c: f64, most: f64) -> Vec<Row> {

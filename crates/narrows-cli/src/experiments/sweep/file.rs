@@ -5,15 +5,13 @@ use super::fingerprint::Fingerprint;
 use crate::base::failure::Failure;
 use crate::base::input;
 use crate::formats::platform::{self, Written};
-use crate::formats::workload::parse::{At, Reader};
-use crate::formats::workload::{self, Workload};
+use crate::formats::workload::{self, Workload, parse};
 use narrows::strategy::Strategy;
+use narrows_sim::file::{At, Mistake, Text, Value};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-const KEYS: &str = "platform, strategy, sizes, calls, workload, duration or [set]";
+const KEYS: [&str; 7] = ["platform", "strategy", "sizes", "calls", "workload", "duration", "set"];
 const A_PLATFORM: &str = "the name of a platform or the path of its file, or a list of them";
 const A_WORKLOAD: &str = "the path of a workload file, relative to this file, or a list of them";
 const SIZES: &str = "a list of bytes of a call, such as [64, 1024]";
@@ -63,9 +61,9 @@ impl Traffic {
 }
 
 impl Sweep {
-    /// Knows the file, to say where something is.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader { path: &self.path, text: &self.text }
+    /// The file, to say where something is.
+    pub fn file(&self) -> Text<'_> {
+        Text { path: &self.path, text: &self.text }
     }
 }
 
@@ -76,58 +74,75 @@ impl Sweep {
 /// mistake.
 pub(super) fn read(path: &Path) -> Result<Sweep, Failure> {
     let text = input::text(path, "the sweep", "a sweep file, such as sweeps/memory.toml")?;
-    let reader = Reader { path, text: &text };
-    let table = reader.table()?;
-    let mut file = File { reader: &reader, directory: path.parent().unwrap_or(Path::new("")) };
-    let (mut platforms, mut settings, mut strategies) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut sizes, mut calls, mut workloads, mut duration) = (None, None, None, None);
-    for (key, value) in table.get_ref() {
-        match key.get_ref().as_ref() {
-            "platform" => platforms = file.platforms(value)?,
-            "strategy" => strategies = reader.strategies(value)?,
-            "sizes" => sizes = Some(file.sizes(value)?),
-            "calls" => calls = Some(reader.number("calls", value, 1, MOST_CALLS)?),
-            "workload" => workloads = Some(file.workloads(value)?),
-            "duration" => duration = Some(reader.duration("duration", value)?),
-            "set" => file.settings("", value, &mut settings)?,
-            other => return Err(reader.unknown(&key.span(), other, KEYS)),
-        }
-    }
+    let file = Text { path, text: &text };
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let raw = raw(&file, directory).map_err(input::wrong)?;
+    let Raw { sizes, calls, workloads, duration, settings, .. } = raw;
     let missing = |key: &str, expected: &str| {
-        let end = text.trim_end().len();
-        reader.fail(&(end..end), &format!("{key} is missing; expected {expected}"))
+        let sentence = format!("{key} is missing; expected {expected}");
+        input::wrong(file.fail(&file.end(), sentence))
     };
-    if platforms.is_empty() {
+    let Some(platforms) = raw.platforms.map(|all| all.value) else {
         return Err(missing("platform", A_PLATFORM));
-    }
-    if strategies.is_empty() {
+    };
+    let Some(strategies) = raw.strategies.map(|all| all.value) else {
         return Err(missing("strategy", "the name of a strategy, or a list of them"));
-    }
+    };
     let traffic = match (sizes, workloads) {
         (Some(sizes), None) => {
             if let Some(duration) = duration {
                 let expected = "nothing, where calls are counted: name a workload, or leave it out";
-                return Err(reader.wrong("duration", &duration.span, expected));
+                return Err(input::wrong(duration.wrong(&file, expected)));
             }
             let count = calls.map_or(CALLS, |calls| calls.value);
-            sizes.into_iter().map(|bytes| Traffic::Calls { bytes, count }).collect()
+            sizes.value.into_iter().map(|bytes| Traffic::Calls { bytes, count }).collect()
         }
         (None, Some(workloads)) => {
             if let Some(calls) = calls {
                 let expected = "nothing with a workload: it says how many itself";
-                return Err(reader.wrong("calls", &calls.span, expected));
+                return Err(input::wrong(calls.wrong(&file, expected)));
             }
-            file.traffic(workloads, duration.map(|duration| duration.value))?
+            let duration = duration.map(|duration| duration.value);
+            traffic(&file, directory, workloads.value, duration)?
         }
-        (Some(_), Some(_)) => {
-            let place = table.get_ref().get("workload").map_or(0..0, Spanned::span);
-            return Err(reader.fail(&place, "sizes and workload; expected one of them"));
+        (Some(_), Some(workloads)) => {
+            let sentence = "sizes and workload; expected one of them";
+            return Err(input::wrong(file.fail(&workloads.span, sentence)));
         }
         (None, None) => return Err(missing("sizes", &format!("{SIZES}, or workload"))),
     };
     let fingerprint = fingerprint(&text, &platforms, &traffic);
     let text = text.clone();
     Ok(Sweep { path: path.to_owned(), text, platforms, settings, strategies, traffic, fingerprint })
+}
+
+/// The file as written.
+struct Raw {
+    platforms: Option<At<Vec<Written>>>,
+    strategies: Option<At<Vec<Strategy>>>,
+    sizes: Option<At<Vec<usize>>>,
+    calls: Option<At<u64>>,
+    workloads: Option<At<Vec<At<String>>>>,
+    duration: Option<At<Duration>>,
+    settings: Vec<Setting>,
+}
+
+fn raw(file: &Text<'_>, directory: &Path) -> Result<Raw, Mistake> {
+    let document = file.parse()?;
+    let top = document.top(&KEYS)?;
+    let mut settings = Vec::new();
+    if let Some(value) = top.find("set") {
+        set("", &value, &mut settings)?;
+    }
+    Ok(Raw {
+        platforms: top.read("platform", |value| platforms(directory, value))?,
+        strategies: top.read("strategy", parse::strategies)?,
+        sizes: top.read("sizes", sizes)?,
+        calls: top.read("calls", |value| value.number(1..=MOST_CALLS))?,
+        workloads: top.read("workload", workloads)?,
+        duration: top.read("duration", parse::duration)?,
+        settings,
+    })
 }
 
 /// What the rows depend on, but for what the command line says.
@@ -150,117 +165,78 @@ fn fingerprint(text: &str, platforms: &[Written], traffic: &[Traffic]) -> Finger
     print
 }
 
-/// The file, and where its paths begin.
-struct File<'a> {
-    reader: &'a Reader<'a>,
-    directory: &'a Path,
+/// The platforms of a list; their paths are relative to `directory`.
+fn platforms(directory: &Path, value: &Value<'_>) -> Result<Vec<Written>, Mistake> {
+    let mut all: Vec<Written> = Vec::new();
+    for one in value.each(A_PLATFORM)? {
+        let found = platform::find(one.string(A_PLATFORM)?, directory)
+            .map_err(|failure| one.fail(failure.to_string()))?;
+        if all.iter().any(|other| other.name() == found.name()) {
+            return Err(one.wrong("platforms that differ by the names of their files"));
+        }
+        all.push(found);
+    }
+    Ok(all)
 }
 
-impl File<'_> {
-    /// Each of a list, which has some, or the one there is.
-    fn some<'v>(
-        &self,
-        key: &str,
-        value: &'v Spanned<DeValue<'v>>,
-        expected: &str,
-    ) -> Result<Vec<&'v Spanned<DeValue<'v>>>, Failure> {
-        match value.get_ref() {
-            DeValue::Array(all) if all.is_empty() => {
-                Err(self.reader.wrong(key, &value.span(), expected))
-            }
-            DeValue::Array(all) => Ok(all.iter().collect()),
-            _ => Ok(vec![value]),
+fn sizes(value: &Value<'_>) -> Result<Vec<usize>, Mistake> {
+    let mut all = Vec::new();
+    for one in value.each(SIZES)? {
+        let size = parse::bytes(&one)?;
+        if all.contains(&size) {
+            return Err(one.wrong("each size once"));
         }
+        all.push(size);
     }
+    Ok(all)
+}
 
-    fn platforms(&mut self, value: &Spanned<DeValue<'_>>) -> Result<Vec<Written>, Failure> {
-        let mut all: Vec<Written> = Vec::new();
-        for one in self.some("platform", value, A_PLATFORM)? {
-            let text = self.reader.string("platform", one, A_PLATFORM)?;
-            let found = platform::find(&text, self.directory)
-                .map_err(|failure| self.reader.fail(&one.span(), &failure.to_string()))?;
-            if all.iter().any(|other| other.name() == found.name()) {
-                let expected = "platforms that differ by the names of their files";
-                return Err(self.reader.wrong("platform", &one.span(), expected));
-            }
-            all.push(found);
+fn workloads(value: &Value<'_>) -> Result<Vec<At<String>>, Mistake> {
+    let path = |one: Value<'_>| Ok(one.at(one.string(A_WORKLOAD)?.to_owned()));
+    value.each(A_WORKLOAD)?.into_iter().map(path).collect()
+}
+
+fn traffic(
+    file: &Text<'_>,
+    directory: &Path,
+    paths: Vec<At<String>>,
+    duration: Option<Duration>,
+) -> Result<Vec<Traffic>, Failure> {
+    let mut names = Vec::new();
+    let mut all = Vec::new();
+    for path in paths {
+        let mut workload = workload::read(&directory.join(&path.value))
+            .map_err(|failure| input::wrong(file.fail(&path.span, failure.to_string())))?;
+        if names.contains(&workload.name) {
+            return Err(input::wrong(path.wrong(file, "workloads of different names")));
         }
-        Ok(all)
+        names.push(workload.name.clone());
+        workload.duration = duration.unwrap_or(workload.duration);
+        let inputs = workload.inputs()?;
+        all.push(Traffic::Workload { workload, inputs });
     }
+    Ok(all)
+}
 
-    fn sizes(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<usize>, Failure> {
-        let mut all = Vec::new();
-        for one in self.some("sizes", value, SIZES)? {
-            let size = self.reader.bytes("sizes", one)?;
-            if all.contains(&size.value) {
-                return Err(self.reader.wrong("sizes", &size.span, "each size once"));
-            }
-            all.push(size.value);
+/// Keys in quotes or not: `"memory.ddr.read" = …` and `memory.ddr.read = …` are the same.
+fn set(before: &str, value: &Value<'_>, all: &mut Vec<Setting>) -> Result<(), Mistake> {
+    let table =
+        value.any_table_or("a table of keys of the platform, each with a list of values")?;
+    for (key, place, value) in table.entries() {
+        let path = format!("{before}{key}");
+        if value.as_table().is_some() {
+            set(&format!("{path}."), &value, all)?;
+            continue;
         }
-        Ok(all)
-    }
-
-    fn workloads(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<At<String>>, Failure> {
-        let path = |one: &Spanned<DeValue<'_>>| {
-            let text = self.reader.string("workload", one, A_WORKLOAD)?;
-            Ok(At { value: text, span: one.span() })
-        };
-        self.some("workload", value, A_WORKLOAD)?.into_iter().map(path).collect()
-    }
-
-    fn traffic(
-        &self,
-        files: Vec<At<String>>,
-        duration: Option<Duration>,
-    ) -> Result<Vec<Traffic>, Failure> {
-        let mut names = Vec::new();
-        let mut all = Vec::new();
-        for file in files {
-            let mut workload = workload::read(&self.directory.join(&file.value))
-                .map_err(|failure| self.reader.fail(&file.span, &failure.to_string()))?;
-            if names.contains(&workload.name) {
-                let expected = "workloads of different names";
-                return Err(self.reader.wrong("workload", &file.span, expected));
-            }
-            names.push(workload.name.clone());
-            workload.duration = duration.unwrap_or(workload.duration);
-            let inputs = workload.inputs()?;
-            all.push(Traffic::Workload { workload, inputs });
+        let values = value.array(VALUES)?;
+        if values.is_empty() {
+            return Err(value.wrong(VALUES));
         }
-        Ok(all)
-    }
-
-    /// Keys in quotes or not: `"memory.ddr.read" = …` and `memory.ddr.read = …` are the same.
-    fn settings(
-        &self,
-        before: &str,
-        value: &Spanned<DeValue<'_>>,
-        all: &mut Vec<Setting>,
-    ) -> Result<(), Failure> {
-        let expected = "a table of keys of the platform, each with a list of values";
-        let table: &DeTable<'_> = match value.get_ref() {
-            DeValue::Table(table) => table,
-            _ => return Err(self.reader.wrong("set", &value.span(), expected)),
-        };
-        for (key, value) in table {
-            let path = format!("{before}{}", key.get_ref());
-            let values = match value.get_ref() {
-                DeValue::Table(_) => {
-                    self.settings(&format!("{path}."), value, all)?;
-                    continue;
-                }
-                DeValue::Array(values) if !values.is_empty() => values,
-                _ => return Err(self.reader.wrong(&path, &value.span(), VALUES)),
-            };
-            if all.iter().any(|other| other.key == path) {
-                return Err(self.reader.fail(&key.span(), &format!("{path} is set twice")));
-            }
-            let written = |one: &Spanned<DeValue<'_>>| {
-                let text = self.reader.text.get(one.span()).unwrap_or_default();
-                At { value: text.to_owned(), span: one.span() }
-            };
-            all.push(Setting { key: path, values: values.iter().map(written).collect() });
+        if all.iter().any(|other| other.key == path) {
+            return Err(table.fail(&place, format!("{path} is set twice")));
         }
-        Ok(())
+        let values = values.iter().map(|one| one.at(one.written().to_owned())).collect();
+        all.push(Setting { key: path, values });
     }
+    Ok(())
 }

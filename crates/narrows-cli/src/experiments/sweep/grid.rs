@@ -4,9 +4,10 @@
 use super::file::{Sweep, Traffic};
 use super::set::Places;
 use crate::base::failure::Failure;
-use crate::formats::workload::parse::At;
+use crate::base::input;
 use narrows::strategy::Strategy;
 use narrows_sim::chip::Chip;
+use narrows_sim::file::At;
 
 /// Points of a grid at most.
 const MOST: usize = 100_000;
@@ -45,7 +46,7 @@ impl<'a> Grid<'a> {
         let points = chips.saturating_mul(each);
         if points > MOST {
             let text = format!("{points} points; expected at most {MOST}: fewer values");
-            return Err(sweep.reader().fail(&(0..0), &text));
+            return Err(input::wrong(sweep.file().fail(&(0..0), text)));
         }
         let places = sweep.platforms.iter().map(|platform| Places::find(sweep, platform));
         let grid = Grid { sweep, places: places.collect::<Result<_, _>>()?, points };

@@ -3,12 +3,11 @@
 
 use super::file::{Setting, Sweep};
 use crate::base::failure::Failure;
+use crate::base::input;
 use crate::formats::platform::Written;
-use crate::formats::workload::parse::At;
-use narrows_sim::chip::{Chip, Mistake};
+use narrows_sim::chip::Chip;
+use narrows_sim::file::{At, Mistake, Table, Text, Value};
 use std::ops::Range;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 const A_TABLE: &str = "it is a table; expected one of its keys";
 
@@ -27,25 +26,21 @@ impl<'a> Places<'a> {
         if sweep.settings.is_empty() {
             return Ok(Places { platform, places: Vec::new() });
         }
-        let written = DeTable::parse(&platform.text).map_err(|error| {
-            // The reader says it better.
-            let said = Chip::parse(&platform.name(), &platform.text).err();
-            let said = said.map_or_else(|| error.message().to_owned(), |said| said.to_string());
-            let text = format!("{}:{said}", platform.path.display());
-            Failure::new(crate::base::failure::Kind::Workload, text)
-        })?;
+        let document = Text { path: &platform.path, text: &platform.text };
+        let document = document.parse().map_err(input::wrong)?;
         let mut places: Vec<Range<usize>> = Vec::new();
         for setting in &sweep.settings {
             let at = setting.values.first().map_or(0..0, |value| value.span.clone());
-            let place = look(&platform.text, written.get_ref(), &setting.key).map_err(|why| {
+            let place = look(document.any(), &setting.key).map_err(|why| {
                 let name = platform.path.display();
-                sweep.reader().fail(&at, &format!("{} cannot be set in {name}: {why}", setting.key))
+                let text = format!("{} cannot be set in {name}: {why}", setting.key);
+                input::wrong(sweep.file().fail(&at, text))
             })?;
             let overlaps =
                 |other: &Range<usize>| other.start < place.end && place.start < other.end;
             if places.iter().any(overlaps) {
                 let text = format!("{} is a part of another key that is set", setting.key);
-                return Err(sweep.reader().fail(&at, &text));
+                return Err(input::wrong(sweep.file().fail(&at, text)));
             }
             places.push(place);
         }
@@ -71,11 +66,11 @@ impl<'a> Places<'a> {
             done = place.end;
         }
         text.push_str(&self.platform.text[done..]);
-        Chip::parse(&self.platform.name(), &text).map_err(|mistake| {
-            let at = offset(&text, &mistake);
+        Chip::parse(&self.platform.path, &text).map_err(|mistake| {
+            let at = mistake.byte;
             let blamed = new.iter().find(|(_, place)| (place.start..=place.end).contains(&at));
             let blamed = blamed.map(|(setting, _)| *setting);
-            self.explain(sweep, values, &mistake, blamed)
+            self.explain(sweep, values, mistake, blamed)
         })
     }
 
@@ -83,7 +78,7 @@ impl<'a> Places<'a> {
         &self,
         sweep: &Sweep,
         values: &[&At<String>],
-        mistake: &Mistake,
+        mistake: Mistake,
         blamed: Option<usize>,
     ) -> Failure {
         let name = self.platform.path.display();
@@ -93,15 +88,14 @@ impl<'a> Places<'a> {
         let mut pairs = sweep.settings.iter().zip(values);
         if let Some((setting, value)) = blamed.and_then(|at| pairs.nth(at)) {
             let text = format!("{} in {name}: {}", said((setting, value)), mistake.problem);
-            return sweep.reader().fail(&value.span, &text);
+            return input::wrong(sweep.file().fail(&value.span, text));
         }
         let (Some(first), false) = (values.first(), self.places.is_empty()) else {
-            let text = format!("{name}:{mistake}");
-            return Failure::new(crate::base::failure::Kind::Workload, text);
+            return input::wrong(mistake);
         };
         let all: Vec<String> = sweep.settings.iter().zip(values).map(said).collect();
         let text = format!("{name} with {}: {}", all.join(", "), mistake.problem);
-        sweep.reader().fail(&first.span, &text)
+        input::wrong(sweep.file().fail(&first.span, text))
     }
 }
 
@@ -113,63 +107,50 @@ pub(super) fn bare(written: &str) -> String {
     inner('"').or_else(|| inner('\'')).unwrap_or(line)
 }
 
-/// Where in the text a mistake is, in bytes.
-fn offset(text: &str, mistake: &Mistake) -> usize {
-    let before = text.split_inclusive('\n').take(mistake.line - 1).map(str::len).sum::<usize>();
-    let line = text.get(before..).unwrap_or_default().chars();
-    before + line.take(mistake.column - 1).map(char::len_utf8).sum::<usize>()
-}
-
 /// The place of a value by its keys, or what there is instead. Tables of a list go by their names.
-fn look(text: &str, table: &DeTable<'_>, key: &str) -> Result<Range<usize>, String> {
+fn look(table: Table<'_>, key: &str) -> Result<Range<usize>, String> {
     let behind = |name: &str| key.strip_prefix(name)?.strip_prefix('.');
-    for (name, value) in table {
-        let name: &str = name.get_ref();
+    let mut keys = Vec::new();
+    for (name, _, value) in table.entries() {
         if key == name {
-            return leaf(text, value);
+            return leaf(&value);
         }
+        keys.push(name);
         let Some(rest) = behind(name) else { continue };
-        match value.get_ref() {
-            DeValue::Table(inner) => return look(text, inner, rest),
-            DeValue::Array(all) => {
-                let named = |item: &Spanned<DeValue<'_>>| {
-                    let name = item.get_ref().as_table()?.get("name")?.get_ref().as_str()?;
-                    Some(name.to_owned())
-                };
-                let mut names = Vec::new();
-                for item in all.iter() {
-                    let Some(name) = named(item) else { continue };
-                    let of = rest.strip_prefix(&name).and_then(|rest| rest.strip_prefix('.'));
-                    if let (Some(rest), Some(inner)) = (of, item.get_ref().as_table()) {
-                        return look(text, inner, rest);
-                    }
-                    names.push(name);
-                }
-                return Err(match names.iter().any(|name| name == rest) {
-                    true => A_TABLE.to_owned(),
-                    false => format!("expected a key of one of {}", names.join(", ")),
-                });
-            }
-            _ => return Err(format!("{name} is a value, which has no keys")),
+        if let Some(inner) = value.as_table() {
+            return look(inner, rest);
         }
+        let Some(all) = value.as_array() else {
+            return Err(format!("{name} is a value, which has no keys"));
+        };
+        let mut names = Vec::new();
+        for item in all.iter().filter_map(Value::as_table) {
+            let Some(name) = item.find("name").and_then(|name| name.as_str()) else { continue };
+            if let Some(rest) = rest.strip_prefix(name).and_then(|rest| rest.strip_prefix('.')) {
+                return look(item, rest);
+            }
+            names.push(name);
+        }
+        return Err(match names.contains(&rest) {
+            true => A_TABLE.to_owned(),
+            false => format!("expected a key of one of {}", names.join(", ")),
+        });
     }
-    let keys: Vec<&str> = table.iter().map(|(key, _)| -> &str { key.get_ref() }).collect();
     Err(format!("expected one of {}", keys.join(", ")))
 }
 
 /// The place of something that is written where its key is.
-fn leaf(text: &str, value: &Spanned<DeValue<'_>>) -> Result<Range<usize>, String> {
-    let place = value.span();
-    let written = text.get(place.clone()).unwrap_or_default();
-    let whole = match value.get_ref() {
-        DeValue::Table(_) => written.starts_with('{') && written.ends_with('}'),
-        DeValue::Array(_) => {
-            written.starts_with('[') && !written.starts_with("[[") && written.ends_with(']')
-        }
-        _ => true,
+fn leaf(value: &Value<'_>) -> Result<Range<usize>, String> {
+    let written = value.written();
+    let whole = if value.as_table().is_some() {
+        written.starts_with('{') && written.ends_with('}')
+    } else if value.as_array().is_some() {
+        written.starts_with('[') && !written.starts_with("[[") && written.ends_with(']')
+    } else {
+        true
     };
     match whole {
-        true => Ok(place),
+        true => Ok(value.span()),
         false => Err(A_TABLE.to_owned()),
     }
 }

@@ -124,8 +124,8 @@ fn mistakes_are_told_where_they_are() {
             "5:20: core.a53.data cannot be set in generic-amp: it is a table",
         ),
         ("'about.x' = [1]", "5:14: about.x cannot be set in generic-amp: about is a value"),
-        ("'link.slots' = 32", "5:16: link.slots is 32; expected a list of values"),
-        ("'link.slots' = []", "5:16: link.slots is []; expected a list of values"),
+        ("'link.slots' = 32", "5:16: set.link.slots is 32; expected a list of values"),
+        ("'link.slots' = []", "5:16: set.link.slots is []; expected a list of values"),
         ("'link.slots' = [32]\nlink.slots = [64]", "6:6: link.slots is set twice"),
         (
             "'core.a53.span.C' = [{ enter = 1 }]\n'core.a53.span.C.enter' = [2]",

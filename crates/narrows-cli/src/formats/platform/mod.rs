@@ -71,9 +71,7 @@ impl Written {
     /// # Errors
     /// [`Kind::Workload`] with file, line and column of the first mistake.
     pub fn parse(&self) -> Result<Chip, Failure> {
-        Chip::parse(&self.name(), &self.text).map_err(|mistake| {
-            Failure::new(Kind::Workload, format!("{}:{mistake}", self.path.display()))
-        })
+        Chip::parse(&self.path, &self.text).map_err(input::wrong)
     }
 }
 

@@ -1,15 +1,12 @@
 //! What changes at some moment of a run: the size of a flow, or the memory that flows may take.
 
-use super::parse::{At, Reader};
-use super::{Flow, Work};
-use crate::base::failure::Failure;
+use super::{Flow, Work, parse};
 use crate::formats::functions::ORDER_BYTES;
+use narrows_sim::file::{At, Mistake, Table, Text, Value};
 use std::ops::Range;
 use std::time::Duration;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-const KEYS: &str = "at, memory, flow, request or response";
+const KEYS: [&str; 5] = ["at", "memory", "flow", "request", "response"];
 /// The most changes of a workload.
 const MOST: usize = 1000;
 
@@ -50,56 +47,34 @@ pub(super) struct RawChange {
 }
 
 /// The changes as written.
-pub(super) fn read(
-    reader: &Reader<'_>,
-    value: &Spanned<DeValue<'_>>,
-) -> Result<Vec<RawChange>, Failure> {
-    let wrong = |span: Range<usize>| reader.wrong("change", &span, "one or more [[change]] tables");
-    let DeValue::Array(array) = value.get_ref() else { return Err(wrong(value.span())) };
-    if array.len() > MOST {
-        let sentence = format!("{} changes; expected at most {MOST}", array.len());
-        return Err(reader.fail(&value.span(), &sentence));
-    }
-    let each = array.iter().map(|one| match one.get_ref() {
-        DeValue::Table(table) => read_one(reader, one.span(), table),
-        _ => Err(wrong(one.span())),
+pub(super) fn read(top: &Table<'_>) -> Result<Vec<RawChange>, Mistake> {
+    let all = top.tables("change", MOST, &KEYS)?;
+    let each = all.iter().map(|one| {
+        Ok(RawChange {
+            span: one.span(),
+            at: one.read("at", parse::duration)?,
+            memory: one.read("memory", parse::size)?,
+            flow: one.read("flow", Value::name)?,
+            request: one.read("request", parse::bytes)?,
+            response: one.read("response", parse::bytes)?,
+        })
     });
     each.collect()
 }
 
-fn read_one(
-    reader: &Reader<'_>,
-    span: Range<usize>,
-    table: &DeTable<'_>,
-) -> Result<RawChange, Failure> {
-    let mut raw =
-        RawChange { span, at: None, memory: None, flow: None, request: None, response: None };
-    for (key, value) in table {
-        match key.get_ref().as_ref() {
-            "at" => raw.at = Some(reader.duration("at", value)?),
-            "memory" => raw.memory = Some(reader.size("memory", value)?),
-            "flow" => raw.flow = Some(reader.name("flow", value)?),
-            "request" => raw.request = Some(reader.bytes("request", value)?),
-            "response" => raw.response = Some(reader.bytes("response", value)?),
-            other => return Err(reader.unknown(&key.span(), other, KEYS)),
-        }
-    }
-    Ok(raw)
-}
-
 /// The changes, the earliest first; `flows` are those of the workload, sessions and all.
 pub(super) fn check(
-    reader: &Reader<'_>,
+    file: &Text<'_>,
     raw: &[RawChange],
     flows: &[Flow],
-) -> Result<Vec<Change>, Failure> {
+) -> Result<Vec<Change>, Mistake> {
     let mut all: Vec<Change> = Vec::new();
     let mut latest: Vec<&RawChange> = raw.iter().collect();
     latest.sort_by_key(|one| one.at.as_ref().map(|at| at.value));
     for one in latest {
         let Some(at) = &one.at else {
             let sentence = "this change has no moment; expected at = \"2s\"";
-            return Err(reader.fail(&one.span, sentence));
+            return Err(file.fail(&one.span, sentence));
         };
         let at = at.value;
         let what = match (&one.memory, &one.flow) {
@@ -107,12 +82,12 @@ pub(super) fn check(
                 Changed::Memory(memory.value)
             }
             (None, Some(flow)) if one.request.is_some() || one.response.is_some() => {
-                size(reader, one, flow, flows, &all)?
+                size(file, one, flow, flows, &all)?
             }
             _ => {
                 let sentence =
                     "a change is either memory, or a flow with its request, its response or both";
-                return Err(reader.fail(&one.span, sentence));
+                return Err(file.fail(&one.span, sentence));
             }
         };
         all.push(Change { at, what });
@@ -121,12 +96,12 @@ pub(super) fn check(
 }
 
 fn size(
-    reader: &Reader<'_>,
+    file: &Text<'_>,
     raw: &RawChange,
     named: &At<String>,
     flows: &[Flow],
     before: &[Change],
-) -> Result<Changed, Failure> {
+) -> Result<Changed, Mistake> {
     let session = |name: &str| {
         let number = name.strip_prefix(&named.value).and_then(|rest| rest.strip_prefix('-'));
         name == named.value || number.is_some_and(|digits| digits.parse::<u16>().is_ok())
@@ -134,16 +109,16 @@ fn size(
     let found = flows.iter().enumerate().filter(|(_, flow)| session(&flow.name));
     let (numbers, found): (Vec<usize>, Vec<&Flow>) = found.unzip();
     let Some(flow) = found.first() else {
-        return Err(reader.wrong("flow", &named.span, "the name of a flow of this workload"));
+        return Err(named.wrong(file, "the name of a flow of this workload"));
     };
     if found.iter().any(|flow| !matches!(flow.work, Work::Busy(_))) {
         let sentence = "only flows with function busy change their size: that of others follows from \
                         their input, or from each other";
-        return Err(reader.fail(&named.span, sentence));
+        return Err(file.fail(&named.span, sentence));
     }
     if let Some(request) = raw.request.as_ref().filter(|one| one.value < ORDER_BYTES) {
         let expected = format!("at least {ORDER_BYTES} bytes, which function busy reads");
-        return Err(reader.wrong("request", &request.span, &expected));
+        return Err(request.wrong(file, &expected));
     }
     // What is not named stays as the change before has left it.
     let earlier = before.iter().rev().find_map(|change| match &change.what {

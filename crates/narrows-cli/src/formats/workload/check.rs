@@ -1,40 +1,38 @@
 //! From values to flows: what goes with what, and which flow follows which.
 
 use super::changes;
-use super::parse::{At, RawFlow, RawWorkload, Reader};
+use super::parse::{RawFlow, RawWorkload};
 use super::sessions;
 use super::{DEFAULT_DURATION, DEFAULT_FRAME, Flow, MAX_BYTES, Source, Work, Workload};
-use crate::base::failure::Failure;
 use crate::formats::functions::g711::Law;
 use crate::formats::functions::{self, Function, ORDER_BYTES};
 use crate::formats::strategy::Policy;
 use narrows::strategy::Strategy;
+use narrows_sim::file::{At, Mistake, Text};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-pub(super) fn check(reader: &Reader<'_>, raw: RawWorkload) -> Result<Workload, Failure> {
+pub(super) fn check(file: &Text<'_>, raw: RawWorkload) -> Result<Workload, Mistake> {
     if raw.flows.is_empty() {
-        let end = reader.text.trim_end().len();
-        return Err(reader.fail(&(end..end), "no flow; expected one or more [[flow]] tables"));
+        return Err(file.fail(&file.end(), "no flow; expected one or more [[flow]] tables"));
     }
-    let stem = || Some(reader.path.file_stem()?.to_string_lossy().into_owned());
+    let stem = || Some(file.path.file_stem()?.to_string_lossy().into_owned());
     let name = raw.name.map(|name| name.value).or_else(stem);
     let strategies = match raw.strategies {
         none if none.is_empty() => vec![Policy::Same(Strategy::default())],
         named => named,
     };
-    let flows = flows(reader, &raw.flows)?;
+    let flows = flows(file, &raw.flows)?;
     let seed = raw.seed.as_ref().map_or(sessions::SEED, |seed| seed.value);
-    let flows = sessions::expand(reader, &raw.flows, flows, seed)?;
+    let flows = sessions::expand(file, &raw.flows, flows, seed)?;
     if let (Some(flow), true) =
         (flows.iter().find(|flow| flow.r#static.is_none()), strategies.contains(&Policy::Static))
     {
-        let end = reader.text.trim_end().len();
         let sentence = format!("strategy static needs static = \"...\" in flow {}", flow.name);
-        return Err(reader.fail(&(end..end), &sentence));
+        return Err(file.fail(&file.end(), sentence));
     }
-    let changes = changes::check(reader, &raw.changes, &flows)?;
+    let changes = changes::check(file, &raw.changes, &flows)?;
     Ok(Workload {
         name: name.unwrap_or_else(|| "workload".to_owned()),
         duration: raw.duration.map_or(DEFAULT_DURATION, |time| time.value),
@@ -46,12 +44,12 @@ pub(super) fn check(reader: &Reader<'_>, raw: RawWorkload) -> Result<Workload, F
 }
 
 /// Resolves the flows in the order in which they follow each other, keeping the file's order.
-fn flows(reader: &Reader<'_>, raw: &[RawFlow]) -> Result<Vec<Flow>, Failure> {
+fn flows(file: &Text<'_>, raw: &[RawFlow]) -> Result<Vec<Flow>, Mistake> {
     let mut named: Vec<Named<'_>> = Vec::new();
     for flow in raw {
-        let one = named_flow(reader, flow)?;
+        let one = named_flow(file, flow)?;
         if named.iter().any(|other| other.name == one.name) {
-            return Err(reader.wrong("name", &one.at, "a name that no other flow has"));
+            return Err(file.wrong("flow.name", &one.at, "a name that no other flow has"));
         }
         let twice = |other: &Named<'_>| match (&other.raw.output, &flow.output) {
             (Some(theirs), Some(ours)) => theirs.value == ours.value,
@@ -59,7 +57,7 @@ fn flows(reader: &Reader<'_>, raw: &[RawFlow]) -> Result<Vec<Flow>, Failure> {
         };
         if let (Some(output), true) = (&flow.output, named.iter().any(twice)) {
             let expected = "a file name that no other flow writes";
-            return Err(reader.wrong("output", &output.span, expected));
+            return Err(output.wrong(file, expected));
         }
         named.push(one);
     }
@@ -77,7 +75,7 @@ fn flows(reader: &Reader<'_>, raw: &[RawFlow]) -> Result<Vec<Flow>, Failure> {
                     let Some(found) = found else {
                         let names: Vec<&str> = named.iter().map(|flow| flow.name).collect();
                         let expected = format!("the name of a flow: {}", names.join(", "));
-                        return Err(reader.wrong("after", &after.span, &expected));
+                        return Err(after.wrong(file, &expected));
                     };
                     match done.get(found) {
                         Some(Some(flow)) => Some((found, flow.clone())),
@@ -85,7 +83,7 @@ fn flows(reader: &Reader<'_>, raw: &[RawFlow]) -> Result<Vec<Flow>, Failure> {
                     }
                 }
             };
-            let flow = resolve(reader, one, before)?;
+            let flow = resolve(file, one, before)?;
             if let Some(place) = done.get_mut(index) {
                 *place = Some(flow);
                 progress = true;
@@ -95,7 +93,7 @@ fn flows(reader: &Reader<'_>, raw: &[RawFlow]) -> Result<Vec<Flow>, Failure> {
             let stuck = named.iter().zip(&done).find(|(_, flow)| flow.is_none());
             let span = stuck.and_then(|(one, _)| Some(one.raw.after.as_ref()?.span.clone()));
             let expected = "a flow that does not itself come after this one";
-            return Err(reader.wrong("after", &span.unwrap_or(0..0), expected));
+            return Err(file.wrong("flow.after", &span.unwrap_or(0..0), expected));
         }
     }
     Ok(done.into_iter().flatten().collect())
@@ -108,15 +106,15 @@ struct Named<'a> {
     raw: &'a RawFlow,
 }
 
-fn named_flow<'a>(reader: &Reader<'_>, raw: &'a RawFlow) -> Result<Named<'a>, Failure> {
+fn named_flow<'a>(file: &Text<'_>, raw: &'a RawFlow) -> Result<Named<'a>, Mistake> {
     let Some(name) = &raw.name else {
         let sentence = "this flow has no name; expected name = \"...\"";
-        return Err(reader.fail(&raw.span, sentence));
+        return Err(file.fail(&raw.span, sentence));
     };
     let Some(function) = &raw.function else {
         let expected = functions::names();
         let sentence = format!("flow {} has no function; expected {expected}", name.value);
-        return Err(reader.fail(&raw.span, &sentence));
+        return Err(file.fail(&raw.span, sentence));
     };
     if let (Some(after), Function::Busy | Function::Log) = (&raw.after, function.value) {
         let sentence = format!(
@@ -124,20 +122,20 @@ fn named_flow<'a>(reader: &Reader<'_>, raw: &'a RawFlow) -> Result<Named<'a>, Fa
              g711.decode",
             function.value.name()
         );
-        return Err(reader.fail(&after.span, &sentence));
+        return Err(file.fail(&after.span, sentence));
     }
     Ok(Named { name: &name.value, at: name.span.clone(), function: function.value, raw })
 }
 
 fn resolve(
-    reader: &Reader<'_>,
+    file: &Text<'_>,
     one: &Named<'_>,
     before: Option<(usize, Flow)>,
-) -> Result<Flow, Failure> {
-    allowed_keys(reader, one, before.is_some())?;
+) -> Result<Flow, Mistake> {
+    allowed_keys(file, one, before.is_some())?;
     let raw = one.raw;
-    let request = request(reader, one, before.as_ref().map(|(_, flow)| flow))?;
-    let work = work(reader, one, before.as_ref().map(|(_, flow)| flow))?;
+    let request = request(file, one, before.as_ref().map(|(_, flow)| flow))?;
+    let work = work(file, one, before.as_ref().map(|(_, flow)| flow))?;
     let response = match work {
         Work::Echo => request,
         Work::Encode(_) => request / 2,
@@ -145,7 +143,7 @@ fn resolve(
         Work::Busy(_) => raw.response.as_ref().map_or(request, |bytes| bytes.value),
         Work::Log => match &raw.response {
             Some(bytes) => bytes.value,
-            None => return Err(missing(reader, one, "response", "the bytes of its text")),
+            None => return Err(missing(file, one, "response", "the bytes of its text")),
         },
     };
     if response > MAX_BYTES {
@@ -154,13 +152,13 @@ fn resolve(
             "flow {} has responses of {response} bytes; expected at most {MAX_BYTES}",
             one.name
         );
-        return Err(reader.fail(span, &sentence));
+        return Err(file.fail(span, sentence));
     }
     let source = match before {
         Some((index, _)) => Source::After(index),
         None => {
-            let directory = reader.path.parent().unwrap_or(Path::new(""));
-            paced(reader, one)?;
+            let directory = file.path.parent().unwrap_or(Path::new(""));
+            paced(file, one)?;
             Source::Own {
                 input: raw.input.as_ref().map(|path| directory.join(&path.value)),
                 period: raw.period.as_ref().map(|time| time.value),
@@ -180,32 +178,32 @@ fn resolve(
         deadline: raw.deadline.as_ref().map(|time| time.value),
         output: raw.output.as_ref().map(|name| name.value.clone()),
         r#static: raw.r#static.as_ref().map(|one| one.value),
-        presence: sessions::presence(reader, one.name, raw)?,
+        presence: sessions::presence(file, one.name, raw)?,
         seed: sessions::SEED,
     })
 }
 
 /// Jitter and bursts are of a period.
-fn paced(reader: &Reader<'_>, one: &Named<'_>) -> Result<(), Failure> {
+fn paced(file: &Text<'_>, one: &Named<'_>) -> Result<(), Mistake> {
     let raw = one.raw;
     let spans = [(place(&raw.jitter), "jitter"), (place(&raw.burst), "burst")];
     for (span, name) in spans {
         if let (Some(span), None) = (span, &raw.period) {
             let sentence = format!("flow {} has no period; {name} expects one", one.name);
-            return Err(reader.fail(&span, &sentence));
+            return Err(file.fail(&span, sentence));
         }
     }
     match (&raw.jitter, &raw.period) {
         (Some(jitter), Some(period)) if jitter.value > period.value => {
             let expected = "at most the period, so that requests stay in their order";
-            Err(reader.wrong("jitter", &jitter.span, expected))
+            Err(jitter.wrong(file, expected))
         }
         _ => Ok(()),
     }
 }
 
 /// Keys that say nothing about this function or about a flow that follows another.
-fn allowed_keys(reader: &Reader<'_>, one: &Named<'_>, follows: bool) -> Result<(), Failure> {
+fn allowed_keys(file: &Text<'_>, one: &Named<'_>, follows: bool) -> Result<(), Mistake> {
     use Function::{Busy, G711Decode, G711Encode, Log};
     let raw = one.raw;
     let span = |key: Option<Range<usize>>, name, only: &'static [Function]| (key, name, only);
@@ -224,7 +222,7 @@ fn allowed_keys(reader: &Reader<'_>, one: &Named<'_>, follows: bool) -> Result<(
                 one.function.name(),
                 names.join(" or ")
             );
-            return Err(reader.fail(&span, &sentence));
+            return Err(file.fail(&span, sentence));
         }
     }
     let own = [
@@ -246,13 +244,13 @@ fn allowed_keys(reader: &Reader<'_>, one: &Named<'_>, follows: bool) -> Result<(
             let sentence = format!(
                 "{name} does not go with after; expected it only in the flow that begins the chain"
             );
-            return Err(reader.fail(&span, &sentence));
+            return Err(file.fail(&span, sentence));
         }
     }
     Ok(())
 }
 
-fn request(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<usize, Failure> {
+fn request(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<usize, Mistake> {
     let raw = one.raw;
     let bytes = match (before, &raw.request, one.function) {
         (Some(flow), _, _) => flow.response,
@@ -260,7 +258,7 @@ fn request(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Resul
         (None, None, Function::G711Encode) => DEFAULT_FRAME,
         (None, None, Function::Busy | Function::Log) => ORDER_BYTES,
         (None, None, Function::Echo | Function::G711Decode) => {
-            return Err(missing(reader, one, "request", "its bytes, or after"));
+            return Err(missing(file, one, "request", "its bytes, or after"));
         }
     };
     let span = [&raw.request.as_ref().map(|at| &at.span), &raw.after.as_ref().map(|at| &at.span)]
@@ -274,23 +272,23 @@ fn request(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Resul
                  sample",
                 one.name
             );
-            Err(reader.fail(span, &sentence))
+            Err(file.fail(span, sentence))
         }
         Function::G711Encode if before.is_none() && raw.input.is_none() => {
-            Err(missing(reader, one, "input", "a WAV file, or after"))
+            Err(missing(file, one, "input", "a WAV file, or after"))
         }
         Function::Busy | Function::Log if bytes < ORDER_BYTES => {
             let expected = format!(
                 "at least {ORDER_BYTES} for function {}, which says in them what to do",
                 one.function.name()
             );
-            Err(reader.wrong("request", span, &expected))
+            Err(file.wrong("flow.request", span, &expected))
         }
         _ => Ok(bytes),
     }
 }
 
-fn work(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<Work, Failure> {
+fn work(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<Work, Mistake> {
     let raw = one.raw;
     let law = raw.law.as_ref().map(|law| law.value);
     Ok(match one.function {
@@ -299,7 +297,7 @@ fn work(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<W
         Function::G711Encode => Work::Encode(law.unwrap_or(Law::A)),
         Function::Busy => match &raw.busy {
             Some(time) => Work::Busy(time.value),
-            None => return Err(missing(reader, one, "busy", "the time to work")),
+            None => return Err(missing(file, one, "busy", "the time to work")),
         },
         Function::G711Decode => {
             let written = match before.map(|flow| flow.work) {
@@ -307,9 +305,9 @@ fn work(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<W
                 _ => None,
             };
             match (&raw.law, written) {
-                (Some(At { value, span }), Some(written)) if *value != written => {
+                (Some(law), Some(written)) if law.value != written => {
                     let expected = format!("\"{}\", the law of the flow before it", written.name());
-                    return Err(reader.wrong("law", span, &expected));
+                    return Err(law.wrong(file, &expected));
                 }
                 _ => Work::Decode(law.or(written).unwrap_or(Law::A)),
             }
@@ -317,11 +315,11 @@ fn work(reader: &Reader<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<W
     })
 }
 
-fn missing(reader: &Reader<'_>, one: &Named<'_>, key: &str, what: &str) -> Failure {
+fn missing(file: &Text<'_>, one: &Named<'_>, key: &str, what: &str) -> Mistake {
     let function = one.function.name();
-    reader.fail(
+    file.fail(
         &one.raw.span,
-        &format!("flow {} has no {key}; function {function} expects {what}", one.name),
+        format!("flow {} has no {key}; function {function} expects {what}", one.name),
     )
 }
 

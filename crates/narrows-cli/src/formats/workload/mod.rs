@@ -23,6 +23,7 @@ use crate::formats::functions::g711::Law;
 use crate::formats::strategy::Policy;
 use crate::formats::wav;
 use narrows::strategy::Strategy;
+use narrows_sim::file::Text;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -205,9 +206,8 @@ pub fn read(path: &Path) -> Result<Workload, Failure> {
 /// # Errors
 /// [`Kind::Workload`](crate::base::failure::Kind) with file, line and column of the first mistake.
 pub fn parse(path: &Path, text: &str) -> Result<Workload, Failure> {
-    let reader = parse::Reader { path, text };
-    let raw = reader.read()?;
-    check::check(&reader, raw)
+    let file = Text { path, text };
+    parse::read(file).and_then(|raw| check::check(&file, raw)).map_err(input::wrong)
 }
 
 /// A duration as written in files and on the command line, if it is above zero and at most

@@ -1,9 +1,9 @@
 //! Flows that come and go.
 
-use super::parse::{RawFlow, Reader};
+use super::parse::RawFlow;
 use super::{Flow, MAX_FLOWS, Presence, Source};
-use crate::base::failure::Failure;
 use crate::formats::functions::MAX_DURATION;
+use narrows_sim::file::{Mistake, Text};
 use std::time::Duration;
 
 /// What random times are drawn by in a workload that does not say.
@@ -12,31 +12,27 @@ pub(super) const SEED: u64 = 1;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// When a flow is there, as its keys say.
-pub(super) fn presence(
-    reader: &Reader<'_>,
-    name: &str,
-    raw: &RawFlow,
-) -> Result<Presence, Failure> {
+pub(super) fn presence(file: &Text<'_>, name: &str, raw: &RawFlow) -> Result<Presence, Mistake> {
     if let (Some(output), Some(_)) = (&raw.output, &raw.sessions) {
         let sentence = "output does not go with sessions, which would all write the same file";
-        return Err(reader.fail(&output.span, sentence));
+        return Err(file.fail(&output.span, sentence));
     }
     let random = raw.on.as_ref().zip(raw.off.as_ref());
     let once = raw.arrives.as_ref().or(raw.leaves.as_ref());
     match (random, &raw.on, &raw.off) {
         (None, Some(on), _) => {
             let sentence = format!("flow {name} has no off; on expects how long it is away");
-            Err(reader.fail(&on.span, &sentence))
+            Err(file.fail(&on.span, sentence))
         }
         (None, _, Some(off)) => {
             let sentence = format!("flow {name} has no on; off expects how long it is there");
-            Err(reader.fail(&off.span, &sentence))
+            Err(file.fail(&off.span, sentence))
         }
         (Some(_), ..) if once.is_some() => {
             let span = once.map_or(&raw.span, |time| &time.span);
             let sentence =
                 "arrives and leaves do not go with on and off; expected one or the other";
-            Err(reader.fail(span, sentence))
+            Err(file.fail(span, sentence))
         }
         (Some((on, off)), ..) => Ok(Presence::Random { on: on.value, off: off.value }),
         _ => {
@@ -44,7 +40,7 @@ pub(super) fn presence(
             match (arrives, leaves) {
                 (None, None) => Ok(Presence::Always),
                 (Some(arrives), Some(leaves)) if leaves.value <= arrives.value => {
-                    Err(reader.wrong("leaves", &leaves.span, "a time after arrives"))
+                    Err(leaves.wrong(file, "a time after arrives"))
                 }
                 _ => Ok(Presence::Once {
                     arrives: arrives.map(|time| time.value),
@@ -58,11 +54,11 @@ pub(super) fn presence(
 /// The flows, each with as many sessions as it says, which have its name and a number. Those that
 /// come and go at random do so each for itself.
 pub(super) fn expand(
-    reader: &Reader<'_>,
+    file: &Text<'_>,
     raw: &[RawFlow],
     flows: Vec<Flow>,
     seed: u64,
-) -> Result<Vec<Flow>, Failure> {
+) -> Result<Vec<Flow>, Mistake> {
     let mut all: Vec<Flow> = Vec::new();
     let mut firsts = Vec::new();
     for (flow, raw) in flows.iter().zip(raw) {
@@ -75,18 +71,17 @@ pub(super) fn expand(
             ),
         }
     }
-    let end = reader.text.trim_end().len();
     if all.len() > MAX_FLOWS {
         let sentence =
             format!("{} flows with their sessions; expected at most {MAX_FLOWS}", all.len());
-        return Err(reader.fail(&(end..end), &sentence));
+        return Err(file.fail(&file.end(), sentence));
     }
     for (this, flow) in flows.iter().zip(raw) {
         let (Source::After(before), Some(after)) = (&this.source, &flow.after) else { continue };
         let several = raw.get(*before).is_some_and(|one| one.sessions.is_some());
         if several || flows.get(*before).is_some_and(|one| one.presence != Presence::Always) {
             let expected = "a flow that is always there, without sessions";
-            return Err(reader.wrong("after", &after.span, expected));
+            return Err(after.wrong(file, expected));
         }
     }
     for at in 0..all.len() {
@@ -94,7 +89,7 @@ pub(super) fn expand(
         let Some(flow) = rest.first_mut() else { continue };
         if before.iter().any(|other| other.name == flow.name) {
             let sentence = format!("{} is the name of two flows with their sessions", flow.name);
-            return Err(reader.fail(&(end..end), &sentence));
+            return Err(file.fail(&file.end(), sentence));
         }
         if let Source::After(before) = &mut flow.source {
             *before = firsts.get(*before).copied().unwrap_or(*before);

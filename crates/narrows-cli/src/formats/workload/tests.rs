@@ -78,7 +78,7 @@ const WRONG: &[(&str, &str)] = &[
     ("", "1:1: no flow; expected one or more [[flow]] tables"),
     ("name = 'a'\n\n", "1:11: no flow;"),
     ("name = ", "1:8: "),
-    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed, [[flow]]"),
+    ("a = 1", "1:1: unknown key a; expected name, duration, strategy, memory, seed, flow"),
     ("flow = 1", "1:8: flow is 1; expected one or more [[flow]] tables"),
     ("flow = [1]", "1:9: flow is 1;"),
     ("flow = []", "1:10: no flow;"),
@@ -97,56 +97,68 @@ const WRONG: &[(&str, &str)] = &[
     ("memory = '4096MiB'", "1:10: memory is 4096MiB; expected a size of memory"),
     ("seed = -1", "1:8: seed is -1; expected a whole number from 0 up"),
     ("[[flow]]\nfunction='echo'", "1:1: this flow has no name"),
-    ("ECHO request=8\narrives = '0s'", "2:11: arrives is 0s; expected a duration above zero"),
-    ("ECHO request=8\nleaves = 3", "2:10: leaves is 3; expected a duration above zero"),
-    ("ECHO request=8, arrives='2s'\nleaves='1s'", "2:8: leaves is 1s; expected a time after"),
-    ("ECHO request=8\nsessions = 65", "2:12: sessions is 65; expected a whole number from 1 to 64"),
+    ("ECHO request=8\narrives = '0s'", "2:11: flow.arrives is 0s; expected a duration above zero"),
+    ("ECHO request=8\nleaves = 3", "2:10: flow.leaves is 3; expected a duration above zero"),
+    ("ECHO request=8, arrives='2s'\nleaves='1s'", "2:8: flow.leaves is 1s; expected a time after"),
+    (
+        "ECHO request=8\nsessions = 65",
+        "2:12: flow.sessions is 65; expected a whole number from 1 to 64",
+    ),
     ("ECHO request=8\non = '1s'", "2:6: flow a has no off; on expects how long it is away"),
     ("ECHO request=8\noff = '1s'", "2:7: flow a has no on; off expects how long it is there"),
     (
         "ECHO request=8, on='1s', off='1s'\narrives='1s'",
         "2:9: arrives and leaves do not go with on and off",
     ),
-    ("ECHO request=8\nstatic = 'auto'", "2:10: static is auto; expected a name such as"),
+    ("ECHO request=8\nstatic = 'auto'", "2:10: flow.static is auto; expected a name such as"),
     (
         "DECODE request=8, output='a'\nsessions = 2",
         "output does not go with sessions, which would all write the same file",
     ),
     ("[[flow]]\nname='a'", "1:1: flow a has no function; expected echo, busy,"),
-    ("[[flow]]\nname='a'\nfunction='x'", "3:10: function is x; expected echo, busy,"),
+    ("[[flow]]\nname='a'\nfunction='x'", "3:10: flow.function is x; expected echo, busy,"),
     (
         "ECHO request=8\nperiod = \"-3ms\"",
-        "2:10: period is -3ms; expected a duration above zero, such as \"20ms\"",
+        "2:10: flow.period is -3ms; expected a duration above zero, such as \"20ms\"",
     ),
-    ("ECHO request=8\nperiod = '0s'", "2:10: period is 0s;"),
-    ("ECHO request=8\nperiod = 20", "2:10: period is 20;"),
+    ("ECHO request=8\nperiod = '0s'", "2:10: flow.period is 0s;"),
+    ("ECHO request=8\nperiod = 20", "2:10: flow.period is 20;"),
     ("ECHO request=8\njitter = '1ms'", "2:10: flow a has no period; jitter expects one"),
     ("ECHO request=8\nburst = 2", "2:9: flow a has no period; burst expects one"),
     (
         "ECHO request=8, period='1ms'\njitter = '2ms'",
-        "2:10: jitter is 2ms; expected at most the period, so that requests stay in their order",
+        "2:10: flow.jitter is 2ms; expected at most the period, so that requests stay in their order",
     ),
-    ("ECHO request=8, period='1ms'\njitter = '0s'", "2:10: jitter is 0s; expected a duration"),
-    ("ECHO request=8, period='1ms'\njitter = '-1s'", "2:10: jitter is -1s; expected a duration"),
+    ("ECHO request=8, period='1ms'\njitter = '0s'", "2:10: flow.jitter is 0s; expected a duration"),
+    (
+        "ECHO request=8, period='1ms'\njitter = '-1s'",
+        "2:10: flow.jitter is -1s; expected a duration",
+    ),
     (
         "ECHO request=8, period='1ms'\nburst = 0",
-        "2:9: burst is 0; expected a whole number from 1 to",
+        "2:9: flow.burst is 0; expected a whole number from 1 to",
     ),
-    ("ECHO request=8, period='1ms'\nburst = 257", "2:9: burst is 257; expected a whole number"),
+    (
+        "ECHO request=8, period='1ms'\nburst = 257",
+        "2:9: flow.burst is 257; expected a whole number",
+    ),
     (
         "ECHO request=8\nstatic = 'copy/granularity=0'",
-        "2:10: static is copy/granularity=0; expected a name such as",
+        "2:10: flow.static is copy/granularity=0; expected a name such as",
     ),
-    ("ECHO request=8\nperoid = 20", "2:1: unknown key peroid; expected name, function, period,"),
-    ("ECHO request=0", "request is 0; expected a whole number from 1 to 16777215"),
-    ("ECHO request=16777216", "request is 16777216;"),
-    ("ECHO request=-1", "request is -1;"),
-    ("ECHO request='8'", "request is 8;"),
-    ("ECHO request=8.0", "request is 8.0;"),
-    ("ECHO request=99999999999999999999999", "request is 9999"),
+    (
+        "ECHO request=8\nperoid = 20",
+        "2:1: unknown key flow.peroid; expected name, function, period,",
+    ),
+    ("ECHO request=0", "flow.request is 0; expected a whole number from 1 to 16777215"),
+    ("ECHO request=16777216", "flow.request is 16777216;"),
+    ("ECHO request=-1", "flow.request is -1;"),
+    ("ECHO request='8'", "flow.request is 8;"),
+    ("ECHO request=8.0", "flow.request is 8.0;"),
+    ("ECHO request=99999999999999999999999", "flow.request is 9999"),
     ("ECHO", "1:1: flow a has no request; function echo expects its bytes, or after"),
-    ("ECHO request=8, count=0", "count is 0; expected a whole number from 1 up"),
-    ("ECHO request=8, depth=257", "depth is 257; expected a whole number from 1 to 256"),
+    ("ECHO request=8, count=0", "flow.count is 0; expected a whole number from 1 up"),
+    ("ECHO request=8, depth=257", "flow.depth is 257; expected a whole number from 1 to 256"),
     (
         "ECHO request=8, response=8",
         "response does not go with function echo; expected it only with busy or log",
@@ -155,19 +167,19 @@ const WRONG: &[(&str, &str)] = &[
     ("ECHO request=8, law='a'", "law does not go with function echo"),
     ("ECHO request=8, busy='1ms'", "busy does not go with function echo"),
     ("ECHO request=8, output='a'", "output does not go with function echo"),
-    ("ECHO after='b'", "after is b; expected the name of a flow: a"),
-    ("ECHO after='a'", "after is a; expected a flow that does not itself come after"),
+    ("ECHO after='b'", "flow.after is b; expected the name of a flow: a"),
+    ("ECHO after='a'", "flow.after is a; expected a flow that does not itself come after"),
     ("BUSY request=16", "flow a has no busy"),
-    ("BUSY busy='1ms', request=15", "request is 15; expected at least 16 for function busy"),
+    ("BUSY busy='1ms', request=15", "flow.request is 15; expected at least 16 for function busy"),
     ("BUSY busy='1ms', after='a'", "after does not go with function busy"),
     ("LOG request=16", "flow a has no response"),
     ("ENCODE request=320", "flow a has no input"),
     ("ENCODE input='a.wav', request=3", "requests of flow a have 3 bytes; expected an even"),
-    ("ENCODE input=''", "input is ''; expected the path of a WAV file"),
-    ("ENCODE input='a.wav', law='b'", "law is b; expected \"a\" or \"mu\""),
+    ("ENCODE input=''", "flow.input is ''; expected the path of a WAV file"),
+    ("ENCODE input='a.wav', law='b'", "flow.law is b; expected \"a\" or \"mu\""),
     ("DECODE request=16777215", "responses of 33554430 bytes; expected at most 16777215"),
-    ("DECODE request=8, output='a/b'", "output is a/b; expected a file name without"),
-    ("DECODE request=8, output='..'", "output is ..; expected a file name"),
+    ("DECODE request=8, output='a/b'", "flow.output is a/b; expected a file name without"),
+    ("DECODE request=8, output='..'", "flow.output is ..; expected a file name"),
 ];
 
 #[test]
@@ -203,11 +215,13 @@ fn flows_are_checked_against_each_other() {
     let pair =
         |one: &str, two: &str| read_text(&format!("[[flow]]\n{one}\n[[flow]]\n{two}")).unwrap_err();
     let echo = "name='a'\nfunction='echo'\nrequest=8";
-    assert!(pair(echo, echo).contains("6:6: name is a; expected a name that no other flow has"));
+    assert!(
+        pair(echo, echo).contains("6:6: flow.name is a; expected a name that no other flow has")
+    );
     let cycle =
         pair("name='a'\nfunction='echo'\nafter='b'", "name='b'\nfunction='echo'\nafter='a'");
     assert!(
-        cycle.contains("4:7: after is b; expected a flow that does not itself come"),
+        cycle.contains("4:7: flow.after is b; expected a flow that does not itself come"),
         "{cycle}"
     );
     let follower = pair(echo, "name='b'\nfunction='echo'\nafter='a'\njitter='1ms'");
@@ -217,10 +231,13 @@ fn flows_are_checked_against_each_other() {
     let encode = "name='a'\nfunction='g711.encode'\ninput='a.wav'\nlaw='mu'";
     let decode = "name='b'\nfunction='g711.decode'\nafter='a'\nlaw='a'";
     let laws = pair(encode, decode);
-    assert!(laws.contains("10:5: law is a; expected \"mu\", the law of the flow before"), "{laws}");
+    assert!(
+        laws.contains("10:5: flow.law is a; expected \"mu\", the law of the flow before"),
+        "{laws}"
+    );
     let written = "function='g711.decode'\nrequest=8\noutput='o.wav'";
     let twice = pair(&format!("name='a'\n{written}"), &format!("name='b'\n{written}"));
-    assert!(twice.contains("output is o.wav; expected a file name that no other"), "{twice}");
+    assert!(twice.contains("flow.output is o.wav; expected a file name that no other"), "{twice}");
 }
 
 #[test]
@@ -272,7 +289,7 @@ fn a_flow_comes_and_goes_when_it_says() {
     assert!(read_text(&twice).unwrap_err().contains("a-2 is the name of two flows"));
     let follows = format!("{echo}sessions=2\n[[flow]]\nname='b'\nfunction='echo'\nafter='a'");
     let said = read_text(&follows).unwrap_err();
-    assert!(said.contains("after is a; expected a flow that is always there"), "{said}");
+    assert!(said.contains("flow.after is a; expected a flow that is always there"), "{said}");
     let chain = format!("{echo}[[flow]]\nname='b'\nfunction='echo'\nafter='a'\nsessions=2");
     assert!(read_text(&chain).unwrap_err().contains("sessions does not go with after"));
     let many = format!("{echo}sessions=64\n[[flow]]\nname='b'\nfunction='echo'\nrequest=8");
@@ -286,7 +303,7 @@ fn too_many_flows_are_refused() {
     let flows: String = (0..=MAX_FLOWS)
         .map(|n| format!("[[flow]]\nname='f{n}'\nfunction='echo'\nrequest=8\n"))
         .collect();
-    assert!(read_text(&flows).unwrap_err().contains("65 flows; expected at most 64"));
+    assert!(read_text(&flows).unwrap_err().contains("65 [[flow]] tables; expected 1 to 64"));
 }
 
 #[test]
@@ -305,7 +322,7 @@ fn a_file_that_cannot_be_read_is_named() {
 #[test]
 fn columns_count_characters() {
     let message = read_text("flow = [{ name = 'a', function = 'echo', input = 'ä', x = 1 }]");
-    assert!(message.unwrap_err().contains(":1:55: unknown key x"), "columns are not bytes");
+    assert!(message.unwrap_err().contains(":1:55: unknown key flow.x"), "columns are not bytes");
 }
 
 #[test]
@@ -370,13 +387,16 @@ fn changes_are_in_the_order_of_their_moments_and_those_of_a_flow_build_on_each_o
 #[test]
 fn a_change_that_cannot_be_is_told_where_it_is() {
     let wrong = [
-        ("at = 1", "6:6: at is 1; expected a duration above zero"),
+        ("at = 1", "6:6: change.at is 1; expected a duration above zero"),
         ("memory = '1KiB'", "5:1: this change has no moment"),
         ("at = '1s'", "5:1: a change is either memory, or a flow"),
         ("at = '1s'\nmemory = '1KiB'\nflow = 'a'", "5:1: a change is either memory, or a flow"),
-        ("at = '1s'\nflow = 'b'\nrequest = 9", "7:8: flow is b; expected the name of a flow of"),
+        (
+            "at = '1s'\nflow = 'b'\nrequest = 9",
+            "7:8: change.flow is b; expected the name of a flow of",
+        ),
         ("at = '1s'\nflow = 'a'\nrequest = 9", "7:8: only flows with function busy change"),
-        ("period = '1s'", "6:1: unknown key period; expected at,"),
+        ("period = '1s'", "6:1: unknown key change.period; expected at,"),
     ];
     for (text, expected) in wrong {
         let text = format!("[[flow]]\nname='a'\nfunction='echo'\nrequest=8\n[[change]]\n{text}\n");

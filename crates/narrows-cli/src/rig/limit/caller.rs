@@ -8,6 +8,8 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 
+use crate::base::statistics::median;
+
 use super::bells::Bells;
 use super::clock::Clock;
 use super::laps::Laps;
@@ -168,10 +170,12 @@ impl Limits {
                 times.push(self.batch_at(*pace, kind, bytes, kind.iterations(bytes))?);
             }
         }
-        let pace = trials
-            .into_iter()
-            .min_by(|a, b| middle(&a.1).total_cmp(&middle(&b.1)))
-            .map_or_else(Pace::default, |(pace, _)| pace);
+        let middles = trials.into_iter().filter_map(|(pace, mut times)| {
+            let middle = median(&mut times)?;
+            Some((pace, middle))
+        });
+        let lowest = middles.min_by(|a, b| a.1.total_cmp(&b.1));
+        let pace = lowest.map_or_else(Pace::default, |(pace, _)| pace);
         self.settled.push((kind, bytes, pace));
         Ok(pace)
     }
@@ -182,12 +186,6 @@ impl Drop for Limits {
         // If it cannot be told, the callee's own deadline ends it.
         let _ = self.side.give(Command::Dismiss);
     }
-}
-
-fn middle(times: &[f64]) -> f64 {
-    let mut times = times.to_vec();
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::MAX)
 }
 
 /// Descriptors that a child is to inherit, until dropped.

@@ -1,4 +1,5 @@
-//! How a core of a simulated chip moves the bytes of frames, and has its peer's copy engine move them.
+//! How a core of a simulated chip moves the bytes of frames, and has its peer's copy engine move
+//! them.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -102,7 +103,8 @@ impl Engine for Hand {
         let from = own.find(ADMINISTRATION, head).map_err(|_| NotThere)?;
         let first = GATHERED_HEADER.min(head) as u32;
         let at = |skip: u32| (self.theirs.0, self.theirs.1 + to + skip);
-        // The driver's header, the connection's, the payload, and the empty one that ends the chain.
+        // The driver's header, the connection's, the payload, and the empty one that ends the
+        // chain.
         let mut pieces = vec![
             Piece { from, to: at(0), len: first },
             Piece { from: (from.0, from.1 + first), to: at(first), len: head as u32 - first },

@@ -1,5 +1,5 @@
-//! Where everything lies in the memory of a simulated chip: signals in pools of its cores, areas and
-//! buffers for frames past their caches or in them.
+//! Where everything lies in the memory of a simulated chip: signals in pools of its cores, areas
+//! and buffers for frames past their caches or in them.
 
 use std::cell::RefCell;
 
@@ -33,8 +33,8 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// A chip's map; where areas are not to be cached, the chip gets a second way to its memory, past
-    /// all caches. None if there is no room.
+    /// A chip's map; where areas are not to be cached, the chip gets a second way to its memory,
+    /// past all caches. None if there is no room.
     pub fn new(
         chip: &mut Chip,
         cores: usize,

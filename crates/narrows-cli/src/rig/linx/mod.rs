@@ -1,5 +1,5 @@
-//! Stations of LINX at both ends: the drivers of its test cases, over memory of this machine or of a
-//! chip, and what the other core's process does when it is ordered to take part.
+//! Stations of LINX at both ends: the drivers of its test cases, over memory of this machine or of
+//! a chip, and what the other core's process does when it is ordered to take part.
 
 pub(crate) mod around;
 pub(crate) mod desk;

@@ -1,5 +1,5 @@
-//! What both sides have: an endpoint of each stack, and signals that bear their number and what they
-//! are for.
+//! What both sides have: an endpoint of each stack, and signals that bear their number and what
+//! they are for.
 
 use std::time::Duration;
 
@@ -47,8 +47,8 @@ pub const LONGEST_REPORT: usize = HEAD + STAMPS * STAMP;
 /// What either side says when something fails that only the other side can be the cause of.
 pub const SILENT: &str = "no signal came in time";
 
-/// A stamp of one signal: when it was sent, when that returned, when it was received; those that this
-/// side does not know are 0.
+/// A stamp of one signal: when it was sent, when that returned, when it was received; those that
+/// this side does not know are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     pub id: u32,

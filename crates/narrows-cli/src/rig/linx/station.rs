@@ -175,8 +175,9 @@ impl Station {
         !self.setup.driver.acknowledges() || !self.sides.iter().any(|side| side.way.awaits)
     }
 
-    /// Whether something waits that nobody will ring for: what handler or connection has to say, frames for which
-    /// there was no buffer, signals that are read after their frames were acknowledged.
+    /// Whether something waits that nobody will ring for: what handler or connection has to say,
+    /// frames for which there was no buffer, signals that are read after their frames were
+    /// acknowledged.
     pub fn owes(&self) -> bool {
         let of = |side: &Side| side.owes || side.unit.is_starved() || !side.way.held.is_empty();
         self.unsaid || self.sides.iter().any(of)
@@ -253,8 +254,8 @@ impl Station {
         self.sides.len()
     }
 
-    /// Takes a frame off its driver, layered for the receiver and flat all the way. None if none has
-    /// come, false if there is no memory for it.
+    /// Takes a frame off its driver, layered for the receiver and flat all the way. None if none
+    /// has come, false if there is no memory for it.
     pub fn take(&mut self, peer: usize) -> Option<bool> {
         let side = self.sides.get_mut(peer)?;
         let taken = side.unit.take(&mut side.way)?;
@@ -276,8 +277,8 @@ impl Station {
         }
     }
 
-    /// Does the connection's receiver's work on one frame that was taken off. False if there is none, or
-    /// it has to wait.
+    /// Does the connection's receiver's work on one frame that was taken off. False if there is
+    /// none, or it has to wait.
     pub fn work_off(&mut self) -> bool {
         let mut sides = self.sides.iter().enumerate();
         let Some((peer, _)) = sides.find(|(_, side)| side.unit.waiting() > 0) else { return false };

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::formats::linx::{DriverName, Stack};
 
-/// What threads of a layered node do; the first is all that the others do not, and the last is no part
-/// of a core.
+/// What threads of a layered node do; the first is all that the others do not, and the last is no
+/// part of a core.
 pub const ROLES: [&str; 5] =
     ["application", "interrupt", "receiver", "link handler", "copy engine"];
 pub const ENGINE: usize = ROLES.len() - 1;
@@ -39,8 +39,8 @@ pub fn times(threads: &BTreeMap<u32, usize>) -> Times {
     times
 }
 
-/// By role, what was had between two looks: flat, everything is the application's but what an engine
-/// had, if there is one.
+/// By role, what was had between two looks: flat, everything is the application's but what an
+/// engine had, if there is one.
 pub fn between(
     stack: Stack,
     driver: Option<DriverName>,

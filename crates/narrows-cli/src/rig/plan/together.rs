@@ -2,6 +2,7 @@
 //! cores.
 
 use super::terms::{Given, Plan};
+use crate::base::statistics::percentile;
 use crate::rig::plan::Planner;
 use narrows::notify;
 use narrows_tune::model::{Estimate, Phases, Stream, WHOLE, beside, latencies, stream};
@@ -41,8 +42,7 @@ pub(crate) struct Queued {
 impl Queued {
     /// What this many percent of latencies do not exceed, in picoseconds.
     pub fn at(&self, percent: usize) -> u64 {
-        let last = (self.times.len() * percent / 100).saturating_sub(1);
-        self.times.get(last).copied().unwrap_or_default()
+        percentile(&self.times, percent).unwrap_or_default()
     }
 }
 

@@ -8,7 +8,8 @@ use crate::connection::{Arrived, Signal};
 use crate::driver::Frames;
 use crate::platform::Instant;
 
-/// A connection whose layers run in its caller, or in processes of their own: then it has a queue in
+/// A connection whose layers run in its caller, or in processes of their own: then it has a queue
+/// in
 /// `Q`.
 pub enum Connection<B, Q> {
     /// All in the caller.

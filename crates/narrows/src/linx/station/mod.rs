@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The processes are written here once, over what runs them ([`Station`]): threads of a host, which
-//! hold the node's lock but while they wait, or the processes of a chip's operating system, which an
-//! interrupt can come in the middle of.
+//! hold the node's lock but while they wait, or the processes of a chip's operating system, which
+//! an interrupt can come in the middle of.
 
 mod connection;
 
@@ -70,8 +70,8 @@ pub trait Station {
     /// Whether the receiver is to be woken for the frames that were taken.
     fn is_news(&self) -> bool;
 
-    /// Puts together what the next frames bring, at most one of each link, and delivers signals that
-    /// are complete. Whether there were any.
+    /// Puts together what the next frames bring, at most one of each link, and delivers signals
+    /// that are complete. Whether there were any.
     fn put_together(&mut self) -> bool;
 
     /// Whether so few frames wait that interrupts can be unmasked, though some do.
@@ -96,7 +96,8 @@ pub trait Station {
     fn attend(&mut self) {}
 }
 
-/// The interrupt's routine: takes frames off and sees acknowledgements, until there is none of either.
+/// The interrupt's routine: takes frames off and sees acknowledgements, until there is none of
+/// either.
 pub fn interrupt<S: Station>(station: &mut S) {
     loop {
         let mut any = station.acknowledge();

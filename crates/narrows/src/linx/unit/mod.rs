@@ -6,9 +6,9 @@
 //!   link handler ── send ──► connection ── transmit ──► driver
 //! ```
 //!
-//! An interrupt can come in the middle of a process that uses the connection. So every part of a unit
-//! has a guard of its own, and nobody waits for one: who finds the connection in use leaves a note, and
-//! the process that uses it does what there is to do before it goes on.
+//! An interrupt can come in the middle of a process that uses the connection. So every part of a
+//! unit has a guard of its own, and nobody waits for one: who finds the connection in use leaves a
+//! note, and the process that uses it does what there is to do before it goes on.
 
 mod ring;
 
@@ -23,8 +23,8 @@ use crate::connection::{Arrived, Refused, Signal};
 use crate::driver::{Frames, NoFrame, NotSent, NotThere};
 use crate::platform::Instant;
 
-/// A driver of frames that are received in two steps: one process takes a frame off, another looks at
-/// it. Besides, the memory that signals are kept in.
+/// A driver of frames that are received in two steps: one process takes a frame off, another looks
+/// at it. Besides, the memory that signals are kept in.
 pub trait Staged {
     /// What signals are kept in.
     type Buffer;
@@ -92,8 +92,8 @@ pub enum Left {
     Busy,
 }
 
-/// A link's unit. `B` are buffers of signals, `F` frames that were taken off, `Q` the storage of the
-/// connection's queue and `S` that of frames.
+/// A link's unit. `B` are buffers of signals, `F` frames that were taken off, `Q` the storage of
+/// the connection's queue and `S` that of frames.
 pub struct Unit<B, F, Q, S> {
     connection: RefCell<Connection<B, Q>>,
     frames: RefCell<Ring<F, S>>,
@@ -196,8 +196,8 @@ where
         }
     }
 
-    /// Takes the next frame off the driver, as an interrupt. None if none has come, false if there is no
-    /// place or no buffer for it.
+    /// Takes the next frame off the driver, as an interrupt. None if none has come, false if there
+    /// is no place or no buffer for it.
     pub fn take<D: Staged<Buffer = B, Frame = F>>(&self, driver: &mut D) -> Option<bool> {
         if self.frames.borrow().is_full() {
             self.starved.set(true);
@@ -229,8 +229,9 @@ where
         self.frames.borrow_mut().pop()
     }
 
-    /// Has the connection look at a frame, as its receiver, or at the time if there is none. A frame that
-    /// finds no memory waits before the others. A connection that has ended gives all frames back.
+    /// Has the connection look at a frame, as its receiver, or at the time if there is none. A
+    /// frame that finds no memory waits before the others. A connection that has ended gives all
+    /// frames back.
     pub fn receive<D: Staged<Buffer = B, Frame = F>>(
         &self,
         driver: &mut D,
@@ -263,7 +264,8 @@ where
     /// Has a frame wait before the others.
     fn leave(&self, frame: Option<F>) {
         if let Some(frame) = frame {
-            // If one that came meanwhile has the place, the next number will be wrong and end the link.
+            // If one that came meanwhile has the place, the next number will be wrong and end the
+            // link.
             let _ = self.frames.borrow_mut().put_back(frame);
         }
     }

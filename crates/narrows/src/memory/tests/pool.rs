@@ -173,3 +173,20 @@ fn it_is_known_where_the_next_blocks_come() {
         assert!(coming.len() >= 2 && pool.coming().next().is_none());
     }
 }
+
+#[test]
+fn a_block_of_the_first_class_is_taken_only_where_it_will_do() {
+    let first = layout().classes()[0];
+    let other = match first.placement {
+        Placement::Internal => Placement::External,
+        _ => Placement::Internal,
+    };
+    let mut pool = Pool::new(layout(), vec![0; layout().blocks() as usize]);
+    assert_eq!(pool.take_first(other, first.size), None, "it is in the other memory");
+    assert_eq!(pool.take_first(first.placement, first.size + 1), None, "it is too short");
+    assert_eq!(pool.lent(), 0);
+    let taken = (0..first.count).map_while(|_| pool.take_first(first.placement, first.size));
+    assert_eq!(taken.count(), first.count as usize);
+    assert_eq!(pool.take_first(first.placement, 1), None, "all are in use");
+    assert_eq!(pool.lent(), first.count);
+}

@@ -105,8 +105,8 @@ type Log = Rc<RefCell<Vec<Sent>>>;
 /// Carries a run out.
 ///
 /// # Errors
-/// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Usage`] if the chip has no room or a frame none
-/// for a signal that is not cut up.
+/// [`Kind::Stuck`] if the simulation gets stuck, [`Kind::Usage`] if the chip has no room or a frame
+/// none for a signal that is not cut up.
 pub(super) fn run(chip: &Chip, run: &Run) -> Result<Measured, Failure> {
     let mut chip = chip.clone();
     let cores = run.flows.iter().map(|(from, to)| from.max(to) + 1).max().unwrap_or(0);

@@ -43,8 +43,8 @@ pub(super) type Taken = AnyTaken<Stretch>;
 /// A connection, by where its layers run.
 type Link = Connection<Stretch, Vec<Waiting<Stretch>>>;
 
-/// One end of a connection to another core. What sends and what receives are apart, so that a service
-/// routine can do the one while a process is in the middle of the other.
+/// One end of a connection to another core. What sends and what receives are apart, so that a
+/// service routine can do the one while a process is in the middle of the other.
 pub(super) struct Unit {
     pub sends: RefCell<Driver<Hand>>,
     pub receives: RefCell<Driver<Hand>>,

@@ -1,8 +1,8 @@
 //! The stack's link handler on a simulated core: what it has around it there.
 //!
-//! A core is a node `core0`, `core1` and so on, and its application the endpoint `application` of it;
-//! the link handler's number for a link is that of the core at its other end. What the handler itself
-//! computes takes no simulated time; its signals take what frames take.
+//! A core is a node `core0`, `core1` and so on, and its application the endpoint `application` of
+//! it; the link handler's number for a link is that of the core at its other end. What the handler
+//! itself computes takes no simulated time; its signals take what frames take.
 
 use narrows::connection::{Arrived, Refused, Signal};
 use narrows::linx::{Adaption, Handler, HandlerError, Limits, Path, Spid, Taken};
@@ -91,8 +91,8 @@ impl Adaption for Around<'_> {
 
 impl Core {
     /// Does something with the link handler. Whoever does is not interrupted by another who would:
-    /// layered, its process and the receiver are more urgent than who wakes them, and flat, interrupts
-    /// are masked.
+    /// layered, its process and the receiver are more urgent than who wakes them, and flat,
+    /// interrupts are masked.
     fn with_handler<T>(
         &self,
         cpu: &Cpu,

@@ -277,7 +277,8 @@ impl Results {
         let first = all.iter().map(|one| one.sent).min().unwrap_or_default();
         let last = received.last().copied().unwrap_or_default();
         let total = self.cycles(last.since(first));
-        // Not from the first receive: where the application is the least urgent, it has all at once.
+        // Not from the first receive: where the application is the least urgent, it has all at
+        // once.
         let span = last.since(first).micros();
         let bits = all.iter().map(|one| one.bytes as f64 * 8.0).sum::<f64>();
         let bursts = purpose == Purpose::Burst;

@@ -1,5 +1,5 @@
-//! Where the layers run: each in a process of its own with S4's priorities, or all that sends in the
-//! sender's call and all that receives in the service routine.
+//! Where the layers run: each in a process of its own with S4's priorities, or all that sends in
+//! the sender's call and all that receives in the service routine.
 
 use std::rc::Rc;
 
@@ -149,7 +149,8 @@ pub(super) fn attend(core: &Core, cpu: &Cpu) {
     }
 }
 
-/// Has this call, where there is no process for it, say what link handlers have to say to each other.
+/// Has this call, where there is no process for it, say what link handlers have to say to each
+/// other.
 pub(super) fn say(core: &Core, cpu: &Cpu) {
     if core.handler.get().is_none() {
         alone(core, cpu, || core.say(cpu));

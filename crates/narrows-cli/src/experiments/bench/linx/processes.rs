@@ -229,8 +229,8 @@ fn acknowledge(core: &Core, cpu: &Cpu) -> bool {
     any
 }
 
-/// Takes a frame off its driver and has it wait for the receiver. None if none has come, false if there
-/// is no buffer for it.
+/// Takes a frame off its driver and has it wait for the receiver. None if none has come, false if
+/// there is no buffer for it.
 fn take(core: &Core, cpu: &Cpu, unit: &Unit) -> Option<bool> {
     let taken = unit.unit.take(&mut core.way(cpu, unit))?;
     core.owed.set(core.owed.get() + u32::from(taken));

@@ -17,8 +17,8 @@ use crate::rig::service::linx::How;
 /// Requests of a flow are told apart by what their numbers are below this.
 const FLOW: u32 = 1 << 16;
 
-/// What a node knows of a signal: its number and purpose, when it was sent and when that returned, or
-/// when it was received.
+/// What a node knows of a signal: its number and purpose, when it was sent and when that returned,
+/// or when it was received.
 struct Seen {
     id: u32,
     purpose: Purpose,

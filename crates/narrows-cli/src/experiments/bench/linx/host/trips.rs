@@ -14,7 +14,8 @@ use crate::rig::linx::end::PATIENCE;
 use crate::rig::linx::side;
 use crate::rig::service::linx::Order;
 
-/// How much longer a round trip of signals may take, flat, than one of messages of the endpoint below.
+/// How much longer a round trip of signals may take, flat, than one of messages of the endpoint
+/// below.
 const BOUND: f64 = 1.2;
 /// Round trips by which it is judged how many a batch is to have.
 const FIRST: u64 = 64;

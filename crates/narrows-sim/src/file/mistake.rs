@@ -1,17 +1,20 @@
-//! What is wrong with a platform file, and where.
+//! What is wrong with a file, and where.
 
-use narrows::memory::LayoutError;
+use super::Text;
 use std::fmt;
 use std::ops::Range;
 
-/// A mistake in a platform file. Its text is `line:column: sentence`; whoever knows the file's name
-/// puts it before that.
+/// A mistake in a file. Its text is `file:line:column: sentence`, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
+    /// The file.
+    pub file: String,
     /// Line of the file, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
+    /// The first byte of what is wrong in the text.
+    pub byte: usize,
     /// What is wrong there.
     pub problem: Problem,
 }
@@ -54,29 +57,20 @@ pub enum Problem {
         /// How many there may be.
         most: usize,
     },
-    /// Blocks that no link can have.
-    Blocks(LayoutError),
-    /// What links need does not fit into a memory.
-    TooLarge {
-        /// The memory.
-        memory: String,
-        /// Its size in bytes.
-        size: u64,
-        /// The bytes that are needed.
-        needed: u64,
-        /// The regions that they are of.
-        regions: u64,
-    },
+    /// What this sentence says.
+    Other(String),
 }
 
 impl Mistake {
     /// One at a place of a text.
-    pub(super) fn new(text: &str, span: &Range<usize>, problem: Problem) -> Mistake {
-        let before = text.get(..span.start).unwrap_or(text);
+    pub(super) fn new(source: &Text<'_>, span: &Range<usize>, problem: Problem) -> Mistake {
+        let before = source.text.get(..span.start).unwrap_or(source.text);
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         Mistake {
+            file: source.path.display().to_string(),
             line: before.matches('\n').count() + 1,
             column: before.get(start..).map_or(0, |rest| rest.chars().count()) + 1,
+            byte: before.len(),
             problem,
         }
     }
@@ -84,14 +78,14 @@ impl Mistake {
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.problem)
+        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.problem)
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Syntax(words) => f.write_str(words),
+            Problem::Syntax(words) | Problem::Other(words) => f.write_str(words),
             Problem::UnknownKey { key, expected } => {
                 write!(f, "unknown key {key}; expected {expected}")
             }
@@ -104,12 +98,6 @@ impl fmt::Display for Problem {
             Problem::Count { what, found, most } => {
                 write!(f, "{found} [[{what}]] tables; expected 1 to {most}")
             }
-            Problem::Blocks(why) => write!(f, "link.classes cannot be: {why}"),
-            Problem::TooLarge { memory, size, needed, regions } => write!(
-                f,
-                "{regions} regions of links and the code of cores need {needed} bytes of memory \
-                 {memory}; expected at most its {size}: fewer or smaller blocks, or fewer slots"
-            ),
         }
     }
 }
