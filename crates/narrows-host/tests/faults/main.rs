@@ -42,11 +42,18 @@ fn main() {
     if words.iter().any(|word| word == "--list" || word == "--ignored") {
         return;
     }
-    let mut wanted = words.iter().filter(|word| !word.starts_with("--")).peekable();
-    let all = wanted.peek().is_none();
-    let wanted: Vec<&String> = wanted.collect();
+    let (mut wanted, mut skipped) = (Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--skip" => skipped.extend(words.next()),
+            word if word.starts_with("--") => {}
+            _ => wanted.push(word),
+        }
+    }
+    let named = |name: &str, words: &[&String]| words.iter().any(|word| name.contains(&**word));
     for (name, test) in TESTS {
-        if all || wanted.iter().any(|word| name.contains(word.as_str())) {
+        if (wanted.is_empty() || named(name, &wanted)) && !named(name, &skipped) {
             println!("test {name}");
             test();
         }
