@@ -172,3 +172,26 @@ fn flags_that_mean_nothing_here_are_refused() {
     }
     nothing_left(place.path());
 }
+
+#[test]
+fn in_a_mesh_of_twelve_what_was_sent_is_what_came_and_what_came_back() {
+    let place = tempfile::tempdir().unwrap();
+    let arguments = ["storm", "--json", "--members", "12", "--rounds", "12"];
+    let output = bench(place.path(), &arguments).output().unwrap();
+    let report = report(&output);
+    assert!(output.status.success(), "{}", report["notes"]);
+    nothing_left(place.path());
+    let rows = rows(&report, "mesh");
+    let [mesh] = rows[..] else { panic!("{report}") };
+    assert_eq!((number(mesh, "members"), number(mesh, "kills")), (12, 12));
+    // Each with each other, and each life that came later with those it met.
+    assert!(number(mesh, "links") >= 66, "{mesh}");
+    let of = |what: &str| number(mesh, &format!("tally.{what}"));
+    assert_eq!(
+        of("sent") + of("untold"),
+        of("delivered") + of("returned") + of("died_with_peer"),
+        "{mesh}"
+    );
+    assert!(of("delivered") > 0 && of("returned") > 0, "{mesh}");
+    assert_eq!(mesh["broken"], Value::Array(Vec::new()));
+}

@@ -75,6 +75,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   narrows bench storm --rounds 1000
+  narrows bench storm --members 12 --rounds 200
   narrows bench storm --transfer in_place --on davinci")]
     Storm(Storm),
     /// Full load for a long time: whether memory, descriptors and latency stay flat
@@ -211,6 +212,9 @@ pub struct Storm {
     /// What is drawn with; the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Kill members of a mesh of this many processes, each linked with each other
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..=32))]
+    pub members: Option<u16>,
     /// Where to run; this machine if nothing is named.
     #[command(flatten)]
     pub place: Place,

@@ -148,7 +148,7 @@ fn processes(
     let engine = profile.strategy.transfer == narrows::strategy::Transfer::CopyEngine;
     let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
     let (name, core, priority) = ("partner", cores.callee, None);
-    let role = Role { name, core, priority, engine, hunts: true, profile };
+    let role = Role { name, core, priority, engine, hunts: true, profile, member: None };
     let mut partner = Partner::start(directory.path(), &role)?;
     let link = partner.link(&mut node, &role)?;
     let there = partner.process.id();

@@ -47,7 +47,7 @@ impl Bystander {
         let strategy = literal("copy/interrupt");
         let profile = Profile { active: false, strategy, seed: 0 };
         let name = "bystander";
-        let role = Role { name, core, priority, engine: false, hunts: true, profile };
+        let role = Role { name, core, priority, engine: false, hunts: true, profile, member: None };
         let mut partner = Partner::start(directory, &role)?;
         let link = partner.link(node, &role)?;
         let name = ECHO.parse().map_err(|error| failed(&error))?;

@@ -7,6 +7,9 @@
 //! ([`Record`](super::traffic::Record)), and is compared with what the survivor was told when the
 //! victim is dead.
 //!
+//! With `--members` any of a mesh of processes is killed, each of which is linked with each other
+//! ([mesh]).
+//!
 //! On a simulated chip each life is a simulation of two cores, one of which dies at a store that is
 //! drawn.
 
@@ -15,6 +18,7 @@ mod bystander;
 mod cause;
 mod chips;
 mod leftovers;
+mod mesh;
 mod plan;
 mod report;
 mod round;
@@ -29,6 +33,7 @@ use super::traffic::{Profile, Role, STARTER, open, prioritise};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
 use crate::base::progress::Progress;
+use crate::experiments::bench::flags;
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
@@ -98,6 +103,7 @@ impl Scene {
             engine: self.engine,
             hunts: life.victim_hunts,
             profile,
+            member: None,
         }
     }
 
@@ -114,10 +120,13 @@ impl Scene {
 ///
 /// # Errors
 /// A promise was broken, or the storm could not go on.
-pub(super) fn run(asked: &Asked<'_>, seed: Option<u64>) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure> {
     let Asked { global, args, chip } = asked;
+    let seed = flags.seed.unwrap_or(SEED);
+    if let Some(members) = flags.members {
+        return mesh::run(asked, members, seed);
+    }
     let rounds = args.rounds.unwrap_or(ROUNDS);
-    let seed = seed.unwrap_or(SEED);
     let mut storm = Storm::new(seed, asked.machine());
     if let Some(chip) = chip {
         return chips::run(asked, chip, (rounds, seed), &mut storm);

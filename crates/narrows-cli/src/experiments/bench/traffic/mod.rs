@@ -8,14 +8,17 @@
 pub mod chips;
 pub mod flags;
 mod load;
+pub mod member;
 mod partner;
 mod payload;
 mod record;
+mod sheet;
 
 pub use load::{ECHO, Load, PORT, Profile, Trouble};
-pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
+pub use partner::{Partner, Process, Role, STARTER, node, open, prioritise, run};
 pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
 pub use record::{Count, Counts, Record, agree};
+pub use sheet::{Cell, Phase, Sheet};
 
 use std::time::Duration;
 

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use narrows::endpoint::Limits;
@@ -19,6 +20,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::flags::Partner as Args;
 use super::load::{Load, PORT, Profile, Trouble};
+use super::member;
 use super::record::Record;
 use super::{INBOX, LONGEST, PATIENCE};
 use crate::base::failure::{Failure, Kind};
@@ -49,6 +51,8 @@ pub struct Role<'a> {
     pub hunts: bool,
     /// What it sends.
     pub profile: Profile,
+    /// Its place in a mesh: its number, and how many members there are.
+    pub member: Option<(u16, u16)>,
 }
 
 /// Opens a node of either side and pins the thread.
@@ -60,8 +64,16 @@ pub fn open(directory: &Path, name: &str, core: usize, engine: bool) -> Result<N
     if engine {
         options = options.copy_engine(None);
     }
+    node(options, 4)
+}
+
+/// Opens a node with places for this many links.
+///
+/// # Errors
+/// What the machine refused.
+pub fn node(options: Options, links: usize) -> Result<Node, Failure> {
     let host = options.open().map_err(|error| peer::not_opened(&error))?;
-    let limits = Limits { links: 4, endpoints: 4, flows: 8, inbox: INBOX, longest: LONGEST };
+    let limits = Limits { links, endpoints: 4, flows: 8, inbox: INBOX, longest: LONGEST };
     let node = Node::new(host, limits);
     let mut node = node.map_err(|error| internal(&error.to_string()))?;
     node.open(PORT).map_err(|error| internal(&error.to_string()))?;
@@ -118,7 +130,7 @@ pub struct Partner {
     /// The process, to signal it and to wait for its end.
     pub process: Process,
     /// What it was told.
-    pub record: Record,
+    pub record: Arc<Record>,
 }
 
 impl Partner {
@@ -152,7 +164,7 @@ impl Partner {
             failed(error.into())
         })?;
         let process = Process { handle, id: child.id() };
-        Ok(Partner { child, process, record })
+        Ok(Partner { child, process, record: Arc::new(record) })
     }
 
     /// How the process ended, if it has or does within that time.
@@ -214,6 +226,10 @@ fn arguments(role: &Role<'_>) -> Vec<OsString> {
     words.extend(active.then_some("--active"));
     words.extend(role.engine.then_some("--engine"));
     words.extend(role.hunts.then_some("--hunts"));
+    let member = role.member.map(|(number, members)| [number.to_string(), members.to_string()]);
+    words.extend(
+        member.iter().flat_map(|[number, members]| ["--number", number, "--members", members]),
+    );
     words.into_iter().map(OsString::from).collect()
 }
 
@@ -228,6 +244,9 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
             "bench storm and bench soak start this; it does nothing by itself",
         )
     })?;
+    if let (Some(number), Some(members)) = (args.number, args.members) {
+        return member::run(args, &record, number, members);
+    }
     let mut node = open(&args.directory, &args.name, args.core, args.engine)?;
     prioritise(global.priority)?;
     let name: Name = STARTER.parse().map_err(|_| internal("no name of a node"))?;
