@@ -39,4 +39,7 @@ pub struct Partner {
     /// Members of that mesh
     #[arg(long, requires = "number")]
     pub members: Option<u16>,
+    /// Link and go again, this many times a second
+    #[arg(long)]
+    pub churn: Option<u32>,
 }

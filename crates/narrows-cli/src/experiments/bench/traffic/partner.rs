@@ -20,9 +20,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::flags::Partner as Args;
 use super::load::{Load, PORT, Profile, Trouble};
-use super::member;
 use super::record::Record;
 use super::{INBOX, LONGEST, PATIENCE};
+use super::{churn, member};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::rig::{callee, peer, place};
@@ -51,8 +51,19 @@ pub struct Role<'a> {
     pub hunts: bool,
     /// What it sends.
     pub profile: Profile,
-    /// Its place in a mesh: its number, and how many members there are.
-    pub member: Option<(u16, u16)>,
+    /// What else it is to do than the traffic of two.
+    pub part: Part,
+}
+
+/// What a partner does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The traffic of two.
+    Traffic,
+    /// The member of this number, of a mesh of so many.
+    Member(u16, u16),
+    /// Nodes that link and go again, so many times a second; 0 is as often as they can.
+    Churn(u32),
 }
 
 /// Opens a node of either side and pins the thread.
@@ -226,10 +237,12 @@ fn arguments(role: &Role<'_>) -> Vec<OsString> {
     words.extend(active.then_some("--active"));
     words.extend(role.engine.then_some("--engine"));
     words.extend(role.hunts.then_some("--hunts"));
-    let member = role.member.map(|(number, members)| [number.to_string(), members.to_string()]);
-    words.extend(
-        member.iter().flat_map(|[number, members]| ["--number", number, "--members", members]),
-    );
+    let part = match role.part {
+        Part::Traffic => Vec::new(),
+        Part::Member(number, of) => vec![format!("--number={number}"), format!("--members={of}")],
+        Part::Churn(rate) => vec![format!("--churn={rate}")],
+    };
+    words.extend(part.iter().map(String::as_str));
     words.into_iter().map(OsString::from).collect()
 }
 
@@ -246,6 +259,9 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
     })?;
     if let (Some(number), Some(members)) = (args.number, args.members) {
         return member::run(args, &record, number, members);
+    }
+    if let Some(rate) = args.churn {
+        return churn::run(args, &record, rate);
     }
     let mut node = open(&args.directory, &args.name, args.core, args.engine)?;
     prioritise(global.priority)?;

@@ -27,7 +27,7 @@ use crate::base::table::{Align, Table, number, wrap};
 use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::traffic::member::named;
 use crate::experiments::bench::traffic::{
-    self, Cell, PATIENCE, Partner, Phase, Profile, Record, Role, STARTER, Sheet,
+    self, Cell, PATIENCE, Part, Partner, Phase, Profile, Record, Role, STARTER, Sheet,
 };
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
@@ -169,7 +169,7 @@ impl Scene {
             engine: false,
             hunts: true,
             profile: Profile { active: true, strategy: life.strategy, seed: life.seed },
-            member: Some((number, self.members)),
+            part: Part::Member(number, self.members),
         };
         let partner = Partner::start(self.directory.path(), &role)?;
         let record = Arc::clone(&partner.record);
