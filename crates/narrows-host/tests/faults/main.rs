@@ -55,7 +55,11 @@ fn main() {
     for (name, test) in TESTS {
         if (wanted.is_empty() || named(name, &wanted)) && !named(name, &skipped) {
             println!("test {name}");
-            test();
+            // Named, so that a failure says which it was.
+            let run = std::thread::Builder::new().name(name.into()).spawn(test);
+            if run.expect("a thread").join().is_err() {
+                std::process::exit(101);
+            }
         }
     }
 }

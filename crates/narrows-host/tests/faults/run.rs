@@ -86,7 +86,7 @@ fn die(nodes: &Path) {
     let domain = nodes.join("default");
     std::fs::DirBuilder::new().mode(0o700).create(&domain).unwrap();
     let address = SocketAddrUnix::new(domain.join("subject")).unwrap();
-    rustix::net::bind(&socket(), &address).unwrap();
+    rustix::net::bind(socket(), &address).unwrap();
 }
 
 fn start(scene: &str, fault: Option<&Fault>, nodes: &Path, trace: &Path) -> Child {

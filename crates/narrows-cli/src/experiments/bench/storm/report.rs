@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::Tally;
-use super::cause::{PROMISED, Telling, ms};
+use super::cause::{Late, PROMISED, Telling, ms};
 use super::plan::{Life, Traffic};
 use super::round::Outcome;
 use super::stop::Stop;
@@ -60,37 +60,6 @@ pub struct Kills {
     pub tally: Tally,
     /// Each promise that was broken, as a sentence.
     pub broken: Vec<String>,
-}
-
-/// A death that was told late.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Late {
-    /// Which kill.
-    pub round: u64,
-    /// Where the time went.
-    #[serde(flatten)]
-    pub telling: Telling,
-    /// What took most of it.
-    pub cause: String,
-}
-
-impl Late {
-    fn sentence(&self, simulated: bool) -> String {
-        if simulated {
-            let told_ms = self.telling.told_ms;
-            return format!("kill {} was told after {told_ms:.1} ms: {}", self.round, self.cause);
-        }
-        let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms, .. } =
-            self.telling;
-        let stuck = self.telling.stuck_in.as_ref();
-        let stuck = stuck.map_or(String::new(), |place| format!("; it was in {place}"));
-        format!(
-            "kill {} was told after {told_ms:.1} ms: {} (killed process ended after {ended_ms:.1} \
-             ms, {victim_waited_ms:.1} of them without a core; survivor {survivor_waited_ms:.1} \
-             without its core; hypervisor {stolen_ms:.0}{stuck})",
-            self.round, self.cause
-        )
-    }
 }
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use narrows::endpoint::Limits;
@@ -141,7 +141,7 @@ pub struct Partner {
     /// The process, to signal it and to wait for its end.
     pub process: Process,
     /// What it was told.
-    pub record: Arc<Record>,
+    pub record: Rc<Record>,
 }
 
 impl Partner {
@@ -175,7 +175,7 @@ impl Partner {
             failed(error.into())
         })?;
         let process = Process { handle, id: child.id() };
-        Ok(Partner { child, process, record: Arc::new(record) })
+        Ok(Partner { child, process, record: Rc::new(record) })
     }
 
     /// How the process ended, if it has or does within that time.

@@ -3,7 +3,7 @@
 
 mod account;
 
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -64,7 +64,7 @@ pub struct Mesh {
 /// One life of a member.
 struct Life {
     name: String,
-    record: Arc<Record>,
+    record: Rc<Record>,
     /// What peers know it by, and the starter's link with it, once there is one.
     linked: Option<(u64, LinkId)>,
     /// How many had been killed before it was, if it was.
@@ -172,7 +172,7 @@ impl Scene {
             part: Part::Member(number, self.members),
         };
         let partner = Partner::start(self.directory.path(), &role)?;
-        let record = Arc::clone(&partner.record);
+        let record = Rc::clone(&partner.record);
         self.lives.push(Life { name, record, linked: None, died: None });
         Ok((partner, self.lives.len() - 1))
     }
