@@ -162,6 +162,10 @@ fn flags_that_mean_nothing_here_are_refused() {
         (&["storm", "--priority", "99"], "up to 98"),
         (&["soak", "--priority", "3"], "--priority"),
         (&["soak", "--rounds", "3"], "--rounds"),
+        (&["storm", "--churn", "9", "--members", "12"], "--members"),
+        (&["storm", "--churn", "9", "--on", "davinci"], "--churn"),
+        (&["storm", "--members", "12", "--on", "davinci"], "--members"),
+        (&["soak", "--churn", "9", "--on", "davinci"], "--churn"),
         (&["pingpong", "--seed", "3"], "--seed"),
         (&["soak", "--transfer", "copy,in_place"], "one strategy"),
     ] {
@@ -171,4 +175,68 @@ fn flags_that_mean_nothing_here_are_refused() {
         assert!(text.contains(flag) && output.stdout.is_empty(), "{arguments:?}: {text}");
     }
     nothing_left(place.path());
+}
+
+#[test]
+fn in_a_mesh_of_twelve_what_was_sent_is_what_came_and_what_came_back() {
+    let place = tempfile::tempdir().unwrap();
+    let arguments = ["storm", "--json", "--members", "12", "--rounds", "12"];
+    let output = bench(place.path(), &arguments).output().unwrap();
+    let report = report(&output);
+    assert!(output.status.success(), "{}", report["notes"]);
+    nothing_left(place.path());
+    let rows = rows(&report, "mesh");
+    let [mesh] = rows[..] else { panic!("{report}") };
+    assert_eq!((number(mesh, "members"), number(mesh, "kills")), (12, 12));
+    // Each with each other, and each life that came later with those it met.
+    assert!(number(mesh, "links") >= 66, "{mesh}");
+    let of = |what: &str| number(mesh, &format!("tally.{what}"));
+    assert_eq!(
+        of("sent") + of("untold"),
+        of("delivered") + of("returned") + of("died_with_peer"),
+        "{mesh}"
+    );
+    assert!(of("delivered") > 0 && of("returned") > 0, "{mesh}");
+    assert_eq!(mesh["broken"], Value::Array(Vec::new()));
+}
+
+/// What is promised of a node beside others that come and go, whatever the machine is doing.
+fn beside_others(churn: &Value) {
+    assert!(number(churn, "link_ups") > 0, "{churn}");
+    assert_eq!(churn["broken"], Value::Array(Vec::new()));
+    for (count, figures) in [("trips", "trips_us"), ("waits", "late_us")] {
+        assert!(number(churn, count) > 10, "{churn}");
+        let figure = |key: &str| churn[figures][key].as_f64().unwrap();
+        assert!(figure("median") <= figure("p999") && figure("p999") <= figure("max"), "{churn}");
+    }
+}
+
+#[test]
+fn beside_nodes_that_link_and_go_again_trips_are_answered_and_waits_end_late_not_early() {
+    let place = tempfile::tempdir().unwrap();
+    let arguments = ["storm", "--json", "--rounds", "2", "--notify", "interrupt", "--churn", "500"];
+    let output = bench(place.path(), &arguments).output().unwrap();
+    let report = report(&output);
+    assert!(output.status.success(), "{}", report["notes"]);
+    nothing_left(place.path());
+    let [churn] = rows(&report, "churn")[..] else { panic!("{report}") };
+    assert_eq!(number(churn, "asked_per_second"), 500);
+    beside_others(churn);
+}
+
+#[test]
+fn a_soak_beside_nodes_that_link_and_go_again_loses_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let arguments = ["soak", "--for", "1s", "--json", "--churn", "0"];
+    let output = bench(place.path(), &arguments).output().unwrap();
+    let report = report(&output);
+    nothing_left(place.path());
+    // What others take of the cores may raise a latency, and nothing else.
+    for check in rows(&report, "check") {
+        let what = check["what"].as_str().unwrap();
+        assert!(check["flat"] == true || what.contains("latency"), "{check}");
+    }
+    let [churn] = rows(&report, "churn")[..] else { panic!("{report}") };
+    beside_others(churn);
+    assert!(matches!(output.status.code(), Some(0 | 9)), "{}", report["notes"]);
 }

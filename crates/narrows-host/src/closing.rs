@@ -9,6 +9,7 @@ use std::thread;
 
 use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, readlinkat};
+use rustix::io::{self, Errno};
 
 use crate::system;
 
@@ -28,17 +29,24 @@ fn with<R>(act: impl FnOnce(&mut Pile) -> R) -> R {
     act(&mut PILE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whether it is an event counter. Asked of the descriptor's name alone: no file has one without a
-/// slash.
-pub(crate) fn is_counter(descriptor: BorrowedFd<'_>) -> bool {
+/// The name of a descriptor, which says what it is: no file has one without a slash.
+fn called(descriptor: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
     let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
-    let target = readlinkat(CWD, path, Vec::new());
-    target.is_ok_and(|target| target.as_bytes() == b"anon_inode:[eventfd]")
+    Ok(readlinkat(CWD, path, Vec::new())?.into_bytes())
+}
+
+/// Whether it is an event counter. Asked of the descriptor's name alone.
+pub(crate) fn is_counter(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(called(descriptor)? == b"anon_inode:[eventfd]")
 }
 
 /// Whether it is a memory file: no other has seals. Asked of the descriptor alone.
-fn is_memory(descriptor: BorrowedFd<'_>) -> bool {
-    rustix::fs::fcntl_get_seals(descriptor).is_ok()
+fn is_memory(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    match rustix::fs::fcntl_get_seals(descriptor) {
+        Ok(_) => Ok(true),
+        Err(Errno::INVAL) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// A descriptor that somebody sent: closing it keeps nobody waiting, whatever it is.
@@ -50,29 +58,38 @@ impl Foreign {
         Foreign(Some(descriptor))
     }
 
+    fn if_it_is(
+        mut self,
+        kind: impl FnOnce(BorrowedFd<'_>) -> io::Result<bool>,
+    ) -> io::Result<Option<OwnedFd>> {
+        let is = self.0.as_ref().map_or(Ok(false), |descriptor| kind(descriptor.as_fd()))?;
+        Ok(self.0.take_if(|_| is))
+    }
+
     /// The descriptor, if it is an event counter.
-    pub(crate) fn counter(mut self) -> Option<OwnedFd> {
-        self.0.take_if(|descriptor| is_counter(descriptor.as_fd()))
+    ///
+    /// # Errors
+    /// The system does not say what it is. So for the other kinds.
+    pub(crate) fn counter(self) -> io::Result<Option<OwnedFd>> {
+        self.if_it_is(is_counter)
     }
 
     /// The descriptor, if it is a socket. Asked of its name alone, as of a counter.
-    pub(crate) fn socket(mut self) -> Option<OwnedFd> {
-        self.0.take_if(|descriptor| {
-            let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
-            readlinkat(CWD, path, Vec::new())
-                .is_ok_and(|target| target.as_bytes().starts_with(b"socket:["))
-        })
+    pub(crate) fn socket(self) -> io::Result<Option<OwnedFd>> {
+        self.if_it_is(|descriptor| Ok(called(descriptor)?.starts_with(b"socket:[")))
     }
 
     /// The descriptor, if it is a memory file.
-    pub(crate) fn memory(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().map(AsFd::as_fd).filter(|descriptor| is_memory(*descriptor))
+    pub(crate) fn memory(&self) -> io::Result<Option<BorrowedFd<'_>>> {
+        let Some(descriptor) = self.0.as_ref().map(AsFd::as_fd) else { return Ok(None) };
+        Ok(is_memory(descriptor)?.then_some(descriptor))
     }
 }
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        let harmless = |fd: &OwnedFd| is_memory(fd.as_fd()) || is_counter(fd.as_fd());
+        let harmless =
+            |fd: &OwnedFd| is_memory(fd.as_fd()) == Ok(true) || is_counter(fd.as_fd()) == Ok(true);
         if let Some(descriptor) = self.0.take_if(|descriptor| !harmless(descriptor)) {
             close(descriptor);
         }

@@ -146,7 +146,7 @@ impl Options {
             None => Layout::standard(Host::LINE).map_err(|_| OpenError::Line(Host::LINE))?,
         };
         let too_large = "make memory of the layout's size (see 'ulimit -f')";
-        memory::fits(&layout).map_err(|e| OpenError::system(too_large, e))?;
+        memory::fits(layout.size()).map_err(|e| OpenError::system(too_large, e))?;
         if let Some(core) = self.core {
             system::pin(core).map_err(|e| OpenError::Core(e.to_string()))?;
         }
@@ -168,7 +168,9 @@ impl Options {
 
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
         directory.sweep(&lock);
-        let bound = directory.bind(&lock, &name, !self.allowed.is_empty())?;
+        let bound = directory
+            .bind(&lock, &name, !self.allowed.is_empty())
+            .inspect_err(|_| directory.remove_if_empty(&lock))?;
         drop(lock);
         let me = Identity {
             name,

@@ -4,6 +4,7 @@
 mod common;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::process::{Peer, Random, Role, alone, number, payload, possessions};
@@ -19,7 +20,7 @@ use narrows::strategy::{Notification, Placement};
 use narrows_host::{Bell, Carrier, Node, Options};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socketpair};
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
 const PORT: u16 = 1;
 
@@ -98,12 +99,46 @@ fn what_was_sent_before_an_end_in_order_arrives() {
 #[ignore = "what a peer runs; does nothing by itself"]
 fn a_peer() {
     let Some(role) = Role::get() else { return };
+    if role.name == "small" {
+        return hunt_with_small_files(&role);
+    }
     let mut node = open(&role.directory, "peer");
     let mut count = 0;
     while next(&mut node) == Some(count) {
         count += 1;
         role.report(count);
     }
+}
+
+/// A node whose own region is within what its process may write to a file, and its peer's is not.
+fn hunt_with_small_files(role: &Role) {
+    let class = Class { placement: Placement::Internal, size: 64, count: 4 };
+    let layout = Layout::new(64, 8, &[class]).expect("possible");
+    let options = Options::new("peer").directory(&role.directory).layout(layout);
+    let mut node = options.carrier(Carrier::Stream).node().expect("a node");
+    let small = Rlimit { current: Some(64 << 10), maximum: Some(64 << 10) };
+    setrlimit(Resource::Fsize, small).expect("less is allowed");
+    let refused = node.hunt(&name("a"), Some(PATIENCE)).expect_err("no room for the peer's");
+    assert!(refused.to_string().contains("the system refused"), "{refused}");
+}
+
+#[test]
+fn a_peer_whose_region_is_too_large_for_this_process_is_an_error_and_not_its_end() {
+    let _alone = alone();
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut a = open(directory.path(), "a");
+    let mut peer = Peer::start("small", directory.path(), "");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
+                a.wait_any(Some(Duration::from_millis(5)));
+            }
+        });
+        let status = peer.wait();
+        over.store(true, Ordering::Release);
+        assert!(status.success(), "{status}");
+    });
 }
 
 #[test]
@@ -226,13 +261,12 @@ fn whatever_a_liar_sends_ends_its_link_and_no_other() {
                 Err(SendError::Unknown) => break Lost::Died,
                 _ => assert!(Instant::now() < end, "its link ends"),
             }
-            if random.below(1000) == 0 {
-                let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
-            }
         };
         ends[usize::from(matches!(lost, Lost::Corrupt(_)))] += 1;
         assert!(matches!(lost, Lost::Died | Lost::Corrupt(_)), "{lost}");
         a.link(link).close();
+        // Open until here: the end of the stream alone ends the link.
+        drop(socket);
         let to = Address { link: honest, port: PORT };
         a.send(PORT, to, payload(round, &mut buffer), Some(PATIENCE)).expect("room");
         assert_eq!(next(&mut b), Some(round));

@@ -157,7 +157,10 @@
 //!   `every_lie_ends_its_link_with_its_reason_and_no_other`,
 //!   `responses_that_answer_something_else_end_the_link`,
 //!   `an_impossible_descriptor_ends_the_link`, `a_slot_of_any_words_is_taken_or_refused`,
-//!   `a_header_of_any_words_is_no_danger`, `a_block_that_was_not_lent_cannot_come_back`,
+//!   `a_header_of_any_words_is_no_danger`,
+//!   `a_process_that_flips_words_of_a_stack_in_order_disturbs_nobody_else`,
+//!   `a_process_that_forges_all_it_sends_disturbs_nobody_else`,
+//!   `a_thread_that_forges_all_it_sends_disturbs_nobody_else`, `a_block_that_was_not_lent_cannot_come_back`,
 //!   `credit_is_believed_only_between_what_was_freed_and_what_was_sent`,
 //!   `a_peer_brings_no_larger_region_than_is_allowed`,
 //!   `a_gigabyte_of_holes_is_not_made_where_memory_is_locked`,
@@ -169,6 +172,14 @@
 //!   `another_user_links_only_if_each_allows_the_other`,
 //!   `another_user_who_comes_without_this_library_is_turned_away_by_the_kernel_or_the_node`,
 //!   `a_user_without_a_number_here_is_nobodys_equal_unless_demanded_by_name`)
+//!
+//! ## The system below
+//!
+//! - **P21** On a host, whichever system call fails, what was asked of the node ends well or with
+//!   its error, in time; works when it is asked again; leaves nothing behind; and is not held
+//!   against a peer. (`whichever_call_fails_what_was_asked_ends_in_time_and_nothing_stays`,
+//!   `a_peer_whose_region_is_too_large_for_this_process_is_an_error_and_not_its_end`,
+//!   `a_region_larger_than_files_may_be_is_an_error_and_kills_nobody`)
 #![no_std]
 
 #[cfg(feature = "_conformance")]

@@ -31,10 +31,13 @@ impl Bell {
 
     /// Takes a descriptor that a peer sent, another user's perhaps, if it is what it should be:
     /// writing to a pipe or a file could block, or do worse.
-    pub(crate) fn received(descriptor: Foreign, others: bool) -> Option<Bell> {
-        let counter = descriptor.counter()?;
-        rustix::fs::fcntl_setfl(&counter, OFlags::NONBLOCK).ok()?;
-        Some(Bell { counter, others })
+    ///
+    /// # Errors
+    /// What the system says if it does not say what the descriptor is.
+    pub(crate) fn received(descriptor: Foreign, others: bool) -> io::Result<Option<Bell>> {
+        let Some(counter) = descriptor.counter()? else { return Ok(None) };
+        rustix::fs::fcntl_setfl(&counter, OFlags::NONBLOCK)?;
+        Ok(Some(Bell { counter, others }))
     }
 
     /// The same bell once more.
@@ -58,7 +61,7 @@ impl Bell {
         if self.others {
             let _ = aio::add(self.counter.as_fd());
         } else {
-            let _ = io::write(&self.counter, &1u64.to_ne_bytes());
+            let _ = io::retry_on_intr(|| io::write(&self.counter, &1u64.to_ne_bytes()));
         }
     }
 }
@@ -76,7 +79,8 @@ mod tests {
     #[test]
     fn ringing_another_users_bell_does_not_block_whatever_its_owner_does_to_it() {
         let theirs = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
-        let bell = Bell::received(Foreign::new(theirs.try_clone().unwrap()), true).unwrap();
+        let bell = Bell::received(Foreign::new(theirs.try_clone().unwrap()), true);
+        let bell = bell.unwrap().unwrap();
         let mut count = [0; 8];
         // More often than results are kept for.
         (0..200).for_each(|_| bell.ring());

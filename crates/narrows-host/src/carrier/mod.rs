@@ -71,8 +71,8 @@ pub(crate) struct Parts {
     pub stream: OwnedFd,
     /// What the node sleeps on.
     pub node: Bell,
-    /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol, so
-    /// that the link ends as it does with any peer that is gone.
+    /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol or the
+    /// stream is gone, so that the link ends as it does with any peer that is gone.
     pub socket: OwnedFd,
 }
 
@@ -84,10 +84,14 @@ pub(crate) fn introduce(stream: &OwnedFd, own: &Region) -> io::Result<()> {
 }
 
 /// The header that the peer sent before anything else: it is there.
-fn introduction(stream: &OwnedFd) -> Option<[u8; HEADER]> {
+fn introduction(stream: &OwnedFd) -> io::Result<Option<[u8; HEADER]>> {
     let mut header = [0; HEADER];
-    let (came, _) = recv(stream, &mut header, rustix::net::RecvFlags::DONTWAIT).ok()?;
-    (came == HEADER).then_some(header)
+    let flags = rustix::net::RecvFlags::DONTWAIT;
+    match io::retry_on_intr(|| recv(stream, &mut header, flags)) {
+        Ok((came, _)) => Ok((came == HEADER).then_some(header)),
+        Err(error @ (Errno::NOMEM | Errno::NOBUFS)) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 impl Carried {
@@ -100,10 +104,15 @@ impl Carried {
         parts: Parts,
         size: u32,
     ) -> io::Result<Option<(Carried, PeerRegion, Bell)>> {
-        let Some(header) = introduction(&parts.stream) else { return Ok(None) };
-        let Ok((replica, memory)) = Region::of_header(&header, size) else { return Ok(None) };
+        let Some(header) = introduction(&parts.stream)? else { return Ok(None) };
+        let (replica, memory) = match Region::of_header(&header, size) {
+            Ok(made) => made,
+            Err(Errno::INVAL) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // It is this node's own: whatever is wrong with it, it is not the peer that is.
         let seen = PeerRegion::new(rustix::fd::AsFd::as_fd(&memory), size);
-        let Ok(seen) = seen else { return Ok(None) };
+        let seen = seen.map_err(|_| Errno::NOMEM)?;
         let lanes: Result<Box<[Lane<Region>]>, _> = match lanes(&parts.own, &replica, LINE) {
             Ok(lanes) => lanes.collect(),
             Err(_) => return Ok(None),
@@ -188,7 +197,9 @@ impl End {
         // What came last is there, and a node that sleeps looks.
         sync::full_fence();
         self.node.ring();
-        if matches!(why, Closed::Broken(_)) {
+        // A stream that ended without a farewell: the socket of a peer that died says so as well,
+        // but not that of one whose stream alone is gone.
+        if matches!(why, Closed::Broken(_) | Closed::Lost) {
             let _ = shutdown(&self.socket, Shutdown::Both);
         }
         let _ = self.told.send(());

@@ -43,11 +43,14 @@ impl Stream {
     }
 
     /// A descriptor that a peer sent, if it is the end of a Unix stream.
-    pub(crate) fn received(descriptor: Foreign) -> Option<OwnedFd> {
-        let socket = descriptor.socket()?;
-        let is_stream = sockopt::socket_domain(&socket) == Ok(AddressFamily::UNIX)
-            && sockopt::socket_type(&socket) == Ok(SocketType::STREAM);
-        is_stream.then_some(socket)
+    ///
+    /// # Errors
+    /// What the system says if it does not say what the descriptor is.
+    pub(crate) fn received(descriptor: Foreign) -> io::Result<Option<OwnedFd>> {
+        let Some(socket) = descriptor.socket()? else { return Ok(None) };
+        let is_stream = sockopt::socket_domain(&socket)? == AddressFamily::UNIX
+            && sockopt::socket_type(&socket)? == SocketType::STREAM;
+        Ok(is_stream.then_some(socket))
     }
 
     pub(crate) fn new(socket: OwnedFd) -> Stream {
@@ -113,7 +116,7 @@ impl Stream {
             let to = self.into.get_mut(have..).unwrap_or_default();
             match recv(&self.socket, to, RecvFlags::DONTWAIT) {
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break None,
+                Err(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => break None,
                 Ok((0, _)) | Err(_) => {
                     self.ended = true;
                     break None;

@@ -39,11 +39,11 @@ fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL
 }
 
-/// Whether this process may make memory of this layout's size. Told by an error: the kernel would
-/// tell by a signal that ends the process.
-pub(crate) fn fits(layout: &Layout) -> io::Result<()> {
+/// Whether this process may make memory of this size. Told by an error: the kernel would tell by a
+/// signal that ends the process.
+pub(crate) fn fits(size: u32) -> io::Result<()> {
     let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-    if most.is_some_and(|most| u64::from(layout.size()) > most) {
+    if most.is_some_and(|most| u64::from(size) > most) {
         return Err(io::Errno::FBIG);
     }
     Ok(())
@@ -55,7 +55,6 @@ pub struct Region(Arc<Mapping>, Caches);
 impl Region {
     /// Makes a region of this layout, formatted and sealed, and the descriptor to send to the peer.
     pub(crate) fn new(layout: &Layout) -> io::Result<(Region, OwnedFd)> {
-        fits(layout)?;
         Region::sealed(layout.size(), |region| layout.format(region).ok())
     }
 
@@ -79,6 +78,7 @@ impl Region {
         size: u32,
         format: impl FnOnce(&Region) -> Option<()>,
     ) -> io::Result<(Region, OwnedFd)> {
+        fits(size)?;
         let memory =
             rustix::fs::memfd_create("narrows", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         rustix::fs::ftruncate(&memory, u64::from(size))?;
@@ -235,7 +235,11 @@ impl PeerRegion {
     /// node's feet nor have it written by anybody else.
     pub(crate) fn new(memory: BorrowedFd<'_>, size: u32) -> Result<PeerRegion, Unfit> {
         // Files that are not memory have no seals at all; those on huge pages can fail a read.
-        let sealed = rustix::fs::fcntl_get_seals(memory).is_ok_and(|s| s.contains(seals()));
+        let sealed = match rustix::fs::fcntl_get_seals(memory) {
+            Ok(found) => found.contains(seals()),
+            Err(io::Errno::INVAL) => false,
+            Err(error) => return Err(error.into()),
+        };
         if !sealed || rustix::fs::fstatfs(memory)?.f_type as u64 != TMPFS {
             return Err(Unfit::Unsealed);
         }

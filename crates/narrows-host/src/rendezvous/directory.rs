@@ -154,36 +154,61 @@ impl Directory {
         let ours = given.is_none();
         let (base, exposed) = given.map_or_else(default_base, |base| Ok((base, false)))?;
         let path = base.join(domain.as_str());
+        let asked = (asked.map(Path::to_path_buf), *domain);
+        let above = ours.then(|| base.clone());
+        let opened = |directory, private: bool| Directory {
+            path: path.clone(),
+            directory,
+            asked: asked.clone(),
+            above: above.clone(),
+            lock: (!private).then(lock_file),
+        };
+        let result = Directory::enter_and_lock(&base, exposed, &path, patience, &opened);
+        if result.is_err()
+            && let Ok(directory) = open(CWD, &path)
+        {
+            // It may have been made for this node alone.
+            let made = opened(directory, true);
+            if let Ok(lock) = made.try_lock() {
+                made.remove_if_empty(&lock);
+            }
+        }
+        result
+    }
+
+    /// Makes the directory if it is not there, and locks it.
+    fn enter_and_lock(
+        base: &Path,
+        exposed: bool,
+        path: &Path,
+        patience: Duration,
+        opened: &impl Fn(OwnedFd, bool) -> Directory,
+    ) -> Result<(Directory, Lock), OpenError> {
         let deadline = Instant::now() + patience;
+        let file = path.file_name().unwrap_or_default();
         loop {
             // The last node of the domain may remove the directories at any moment up to the lock.
-            let opened = make(&base).and_then(|()| {
+            let entered = make(base).and_then(|()| {
                 if exposed {
-                    check_ours(&base)?;
+                    check_ours(base)?;
                 }
-                let above = enter(CWD, &base, &base)?;
-                match rustix::fs::mkdirat(&above, domain.as_str(), Mode::RWXU) {
+                let above = enter(CWD, base, base)?;
+                match rustix::fs::mkdirat(&above, file, Mode::RWXU) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(e) => return Err(OpenError::path(&path, e)),
+                    Err(e) => return Err(OpenError::path(path, e)),
                 }
-                enter(above.as_fd(), domain.as_str(), &path)
+                enter(above.as_fd(), file, path)
             });
-            let directory = match opened {
+            let directory = match entered {
                 Err(OpenError::Directory(_, Errno::NOENT | Errno::EXIST))
                     if Instant::now() < deadline =>
                 {
                     continue;
                 }
-                opened => opened?,
+                entered => entered?,
             };
-            let private = is_private(&directory).map_err(|e| OpenError::path(&path, e))?;
-            let opened = Directory {
-                path: path.clone(),
-                directory,
-                asked: (asked.map(Path::to_path_buf), *domain),
-                above: ours.then(|| base.clone()),
-                lock: (!private).then(lock_file),
-            };
+            let private = is_private(&directory).map_err(|e| OpenError::path(path, e))?;
+            let opened = opened(directory, private);
             let lock = opened.lock_until(deadline)?;
             if opened.is_current() {
                 return Ok((opened, lock));
@@ -272,6 +297,16 @@ impl Directory {
                     }
                     Err(Errno::NOENT) => {}
                     Err(Errno::PROTOTYPE) => return Err(OpenError::Occupied(full)),
+                    // Nobody was asked.
+                    Err(
+                        error @ (Errno::MFILE
+                        | Errno::NFILE
+                        | Errno::NOMEM
+                        | Errno::NOBUFS
+                        | Errno::INTR),
+                    ) => {
+                        return Err(OpenError::path(&self.path, error));
+                    }
                     _ => return Err(OpenError::Taken(full)),
                 }
             }
@@ -412,7 +447,7 @@ impl Directory {
         if file.is_ok_and(|stat| identity(&stat) == bound.file) {
             let _ = rustix::fs::unlinkat(&self.directory, name.as_str(), AtFlags::empty());
         }
-        // One that somebody prepared, for several users say, stays.
+        // One that somebody prepared, for several users say, stays as it is.
         if !is_private(&self.directory).unwrap_or(false) {
             return;
         }
@@ -420,6 +455,15 @@ impl Directory {
         let Ok(lock) = self.lock_until(Instant::now() + PATIENCE / 10) else { return };
         // What killed ones left: this may be the last node that could see to it.
         self.sweep(&lock);
+        self.remove_if_empty(&lock);
+    }
+
+    /// Removes the directory if it is this user's and has nothing in it.
+    pub(crate) fn remove_if_empty(&self, _lock: &Lock) {
+        // One that somebody prepared, for several users say, stays.
+        if !is_private(&self.directory).unwrap_or(false) {
+            return;
+        }
         // The lock is on this directory; another may have its path by now, and its own nodes.
         if self.is_current()
             && rustix::fs::unlinkat(CWD, &self.path, AtFlags::REMOVEDIR).is_ok()

@@ -22,6 +22,12 @@ use crate::system::peer_user;
 /// Connections that have not given a name.
 const STRANGERS: usize = 16;
 
+/// What a peer is told when this node's system refused something: nothing is wrong with the peer,
+/// which may come again.
+fn again(_: Errno) -> Refusal {
+    Refusal::Again
+}
+
 impl Rendezvous {
     /// Takes one connection, and hears what came with it.
     pub(super) fn accept(&mut self) {
@@ -38,10 +44,15 @@ impl Rendezvous {
             }
             Err(_) => return,
         };
-        let user = peer_user(socket.as_fd()).ok();
-        let others = user != Some(self.me.user);
-        if !user.is_some_and(|user| self.me.allows(user)) {
-            packet::refuse(socket.as_fd(), Refusal::Forbidden);
+        let user = peer_user(socket.as_fd());
+        let others = user != Ok(self.me.user);
+        let refused = match user {
+            Ok(user) if self.me.allows(user) => None,
+            Ok(_) => Some(Refusal::Forbidden),
+            Err(_) => Some(Refusal::Again),
+        };
+        if let Some(why) = refused {
+            packet::refuse(socket.as_fd(), why);
             return let_go(socket, others);
         }
         if others && closing::is_stuck() {
@@ -133,8 +144,8 @@ impl Rendezvous {
         if hello.line != LINE || hello.size > self.me.largest {
             return Err(Refusal::Incompatible);
         }
-        let socket = self.connections.get(&key).map(|c| c.socket.as_fd());
-        let user = socket.and_then(|socket| peer_user(socket).ok()).ok_or(Refusal::Forbidden)?;
+        let connection = self.connections.get(&key).ok_or(Refusal::Again)?;
+        let user = peer_user(connection.socket.as_fd()).map_err(again)?;
         Ok(!self.me.is_own(user))
     }
 
@@ -150,8 +161,8 @@ impl Rendezvous {
         if others && aio::available().is_err() {
             return Err(Refusal::Forbidden);
         }
-        let bell = Bell::received(bell, others).ok_or(Refusal::Malformed)?;
-        let memory = memory.memory().ok_or(Refusal::Malformed)?;
+        let bell = Bell::received(bell, others).map_err(again)?.ok_or(Refusal::Malformed)?;
+        let memory = memory.memory().map_err(again)?.ok_or(Refusal::Malformed)?;
         let peer = PeerRegion::new(memory, hello.size).map_err(|unfit| match unfit {
             Unfit::Unsealed => Refusal::Malformed,
             Unfit::System => Refusal::Again,
@@ -173,7 +184,6 @@ impl Rendezvous {
             return Err(Refusal::Forbidden);
         }
         let connection = self.connections.get_mut(&key).ok_or(Refusal::Again)?;
-        let again = |_: Errno| Refusal::Again;
         let parts = Parts {
             own: own.share(),
             stream,
@@ -214,12 +224,13 @@ impl Rendezvous {
             true => None,
             false => Some(self.admit(key, hello, &memory, bell)?),
         };
-        let (own, offered, bell) = self.offer(key).map_err(|_| Refusal::Again)?;
+        let (own, offered, bell) = self.offer(key).map_err(again)?;
         let (peer, ring) = match admitted {
             Some(admitted) => admitted,
             None => {
-                let stream = Stream::received(memory).ok_or(Refusal::Malformed)?;
-                carrier::introduce(&stream, &own).map_err(|_| Refusal::Again)?;
+                let stream = Stream::received(memory).map_err(again)?;
+                let stream = stream.ok_or(Refusal::Malformed)?;
+                carrier::introduce(&stream, &own).map_err(again)?;
                 self.carry(key, hello, stream, (&own, &bell))?
             }
         };
@@ -283,7 +294,7 @@ impl Rendezvous {
         let hello = self.me.hello();
         let seen = |(_, memory, bell): &(Region, OwnedFd, Bell)| {
             let bell = rustix::io::fcntl_dupfd_cloexec(bell.as_fd(), 0)?;
-            let bell = Bell::received(Foreign::new(bell), false).ok_or(Errno::BADF)?;
+            let bell = Bell::received(Foreign::new(bell), false)?.ok_or(Errno::BADF)?;
             let peer = PeerRegion::new(memory.as_fd(), hello.size).map_err(|_| Errno::NOMEM)?;
             Ok::<_, Errno>((peer, bell))
         };

@@ -99,7 +99,7 @@ impl Rendezvous {
         if error == HuntError::Incompatible
             && let Some(life) = hunt.and_then(|h| h.life)
         {
-            self.incompatible.insert(*name, life);
+            self.incompatible.insert(name.as_str().into(), life);
         }
         self.hunts.retain(|h| h.name != *name);
         self.news.push_back(News::Failed(*name, error));
@@ -108,9 +108,9 @@ impl Rendezvous {
     /// Connects to a node and greets it, if it is there.
     fn look_for(&mut self, name: &Name) -> Result<(), HuntError> {
         let life = self.directory.life(name.as_str());
-        match self.incompatible.get(name) {
+        match self.incompatible.get(name.as_str()) {
             Some(old) if life == Some(*old) => return Err(HuntError::Incompatible),
-            Some(_) => drop(self.incompatible.remove(name)),
+            Some(_) => drop(self.incompatible.remove(name.as_str())),
             None => {}
         }
         for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {

@@ -9,7 +9,7 @@ mod hunts;
 pub(crate) mod packet;
 pub(crate) mod ticker;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -164,7 +164,7 @@ pub(crate) struct Rendezvous {
     next_key: u32,
     dead: Vec<(Name, Instant)>,
     /// Peers that were found to be incompatible: they are greeted again in their next life.
-    incompatible: HashMap<Name, Life>,
+    incompatible: BTreeMap<Box<str>, Life>,
     /// When the name was last seen to be there.
     kept: Instant,
     /// Regions of links whose pages are not all made yet, and where the next slice begins.
@@ -200,7 +200,7 @@ impl Rendezvous {
             connections: BTreeMap::new(),
             next_key: FIRST_KEY,
             dead: Vec::new(),
-            incompatible: HashMap::new(),
+            incompatible: BTreeMap::new(),
             filling: VecDeque::new(),
             more: false,
             news: VecDeque::new(),

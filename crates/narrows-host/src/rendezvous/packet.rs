@@ -171,6 +171,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
             Err(Errno::AGAIN) => return Received::Nothing,
             // A peer that closed with a packet of ours unread: its own last words come after this.
             Err(Errno::INTR | Errno::CONNRESET) if attempts < 4 => {}
+            // It stays there until there is memory for it.
+            Err(Errno::INTR | Errno::NOMEM | Errno::NOBUFS) => return Received::Nothing,
             Err(_) => return Received::End,
         }
     };

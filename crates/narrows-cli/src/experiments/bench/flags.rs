@@ -75,12 +75,15 @@ Examples:
     #[command(after_help = "\
 Examples:
   narrows bench storm --rounds 1000
+  narrows bench storm --members 12 --rounds 200
+  narrows bench storm --churn 1000
   narrows bench storm --transfer in_place --on davinci")]
     Storm(Storm),
     /// Full load for a long time: whether memory, descriptors and latency stay flat
     #[command(after_help = "\
 Examples:
   narrows bench soak --for 1h
+  narrows bench soak --for 10m --churn 200
   narrows bench soak --for 5s --on generic-amp")]
     Soak(Soak),
     /// 1 to 64 links, 1 to 1024 endpoints, and a node that sleeps
@@ -211,6 +214,13 @@ pub struct Storm {
     /// What is drawn with; the same seed draws the same
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Kill members of a mesh of this many processes, each linked with each other
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..=32))]
+    pub members: Option<u16>,
+    /// After the kills, measure beside nodes that link and go again this many times a second; 0 is
+    /// as often as they can
+    #[arg(long, value_name = "N", conflicts_with = "members")]
+    pub churn: Option<u32>,
     /// Where to run; this machine if nothing is named.
     #[command(flatten)]
     pub place: Place,
@@ -228,6 +238,9 @@ pub struct Soak {
     /// Write the distribution of all calls' latencies as HdrHistogram does
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<PathBuf>,
+    /// Beside nodes that link and go again this many times a second; 0 is as often as they can
+    #[arg(long, value_name = "N")]
+    pub churn: Option<u32>,
     /// Where to run; this machine if nothing is named.
     #[command(flatten)]
     pub place: Place,

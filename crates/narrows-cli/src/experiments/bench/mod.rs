@@ -57,7 +57,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Throughput(_) => throughput::run(&asked)?,
         Which::Phases(_) => phases::run(&asked)?,
         Which::Sizes(_) => sizes::run(&asked)?,
-        Which::Storm(args) => return storm::run(&asked, args.seed),
+        Which::Storm(args) => return storm::run(&asked, args),
         Which::Soak(args) => return soak::run(&asked, args),
         Which::Sim(args) => return simulator::run(&asked, args.systemc.as_deref()),
         Which::Scaling(_) => scaling::run(&asked)?,

@@ -54,6 +54,7 @@ pub fn run(
                 stopped,
                 progress,
                 taken,
+                wait: &mut |_| (),
             };
             let made = soak.work(length);
             node.link(link).close();

@@ -5,6 +5,7 @@
 
 mod chips;
 mod sample;
+mod text;
 mod verdict;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,22 +14,21 @@ use std::time::Duration;
 use narrows::endpoint::Node;
 use narrows::link::LinkId;
 use narrows::platform::{Instant, Lost};
-use narrows_host::Host;
+use narrows_host::{Host, Options};
 use narrows_sim::chip::Chip;
 use serde::{Deserialize, Serialize};
 
 use super::choice;
+use super::traffic::churn::{self, Churn, Churning};
 use super::traffic::{
-    Count, Counts, Load, PATIENCE, Partner, Profile, Role, STARTER, Trouble, agree, open,
+    Count, Counts, Load, PATIENCE, Part, Partner, Profile, Role, STARTER, Trouble, agree, node,
 };
 use crate::base::failure::{Failure, Kind};
 use crate::base::latencies::{self, Latencies};
-use crate::base::machine::{Machine, Root};
+use crate::base::machine::Root;
 use crate::base::options::Global;
-use crate::base::output;
 use crate::base::progress::Progress;
-use crate::base::report::Report;
-use crate::base::table::{Align, Table, number, wrap};
+use crate::base::table::number;
 use crate::experiments::bench::flags::{self, Axes};
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
@@ -46,6 +46,11 @@ const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["hybrid"], &["external"]];
 const INTERVALS: u32 = 64;
 const LONGEST: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(20);
+/// What a link of those that come and go may take of shared memory: both regions, of which each
+/// side counts a half.
+const REGION_KIB: f64 = 4096.0;
+/// How often a wait is measured where others come and go: it takes a thousandth of a second.
+const WAIT_EVERY: Duration = Duration::from_millis(20);
 
 /// A row of the report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +58,7 @@ const SHORTEST: Duration = Duration::from_millis(20);
 enum Row {
     Check(Check),
     Sample(Sample),
+    Churn(Churn),
 }
 
 /// What a soak is made with.
@@ -66,6 +72,8 @@ struct Soak<'a, P: Place = Host> {
     stopped: &'a AtomicBool,
     progress: &'a Progress,
     taken: &'a mut Taken,
+    /// Waits for a message that ends late, again and again, where others come and go.
+    wait: &'a mut dyn FnMut(&mut Node<P>),
 }
 
 /// How long a soak is, and of what.
@@ -74,6 +82,8 @@ struct Length {
     profile: Profile,
     time: Duration,
     interval: Duration,
+    /// Link-ups a second of others.
+    churn: Option<u32>,
 }
 
 /// What a soak has measured.
@@ -81,6 +91,8 @@ struct Taken {
     samples: Vec<Sample>,
     /// Of calls of this side, of all samples.
     latencies: Latencies,
+    /// What others did that came and went.
+    churn: Option<Churn>,
 }
 
 /// Runs a soak and prints the verdict.
@@ -89,6 +101,10 @@ struct Taken {
 /// Something did not stay as it was, was lost, or the soak could not go on.
 pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> {
     let Asked { global, chip, .. } = asked;
+    if chip.is_some() && args.churn.is_some() {
+        let sentence = "nodes come and go on this machine only: leave --churn or --on away";
+        return Err(Failure::new(Kind::Usage, sentence));
+    }
     let usual = if chip.is_some() { VIRTUAL } else { TIME };
     let time = args.time.unwrap_or(usual);
     let Axes { transfer, notify, placement } = &args.axes;
@@ -101,11 +117,12 @@ pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> 
     let shortest = if chip.is_some() { Duration::from_micros(1) } else { SHORTEST };
     let interval = (time / INTERVALS).clamp(shortest, LONGEST);
     let profile = Profile { active: true, strategy, seed: 1 };
-    let length = Length { profile, time, interval };
+    let length = Length { profile, time, interval, churn: args.churn };
     let progress = Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json);
     let intervals = time.as_nanos() / interval.as_nanos();
     let room = usize::try_from(intervals).unwrap_or(0) + 1;
-    let mut taken = Taken { samples: Vec::with_capacity(room), latencies: Latencies::default() };
+    let (samples, latencies) = (Vec::with_capacity(room), Latencies::default());
+    let mut taken = Taken { samples, latencies, churn: None };
     let counts = Counts::default();
     let ended = match chip {
         Some(chip) => chips::run(global, chip, length, &stopped, &progress, &mut taken, &counts),
@@ -117,9 +134,14 @@ pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> 
         latencies::write(path, &[all])?;
     }
     let samples = &taken.samples;
-    let checks = checks(samples, chip.as_ref());
-    print(&asked.machine(), global, &strategy.to_string(), samples, &checks, &counts)?;
+    let checks = checks(samples, chip.as_ref(), args.churn.is_some());
+    text::print(&asked.machine(), global, &strategy.to_string(), &taken, &checks, &counts)?;
     ended?;
+    let broken = taken.churn.iter().flat_map(|churn| &churn.broken);
+    let broken: Vec<&str> = broken.map(String::as_str).collect();
+    if !broken.is_empty() {
+        return Err(Failure::new(Kind::Internal, broken.join("; ")));
+    }
     let rising: Vec<&str> =
         checks.iter().filter(|check| !check.flat).map(|check| check.what.as_str()).collect();
     if rising.is_empty() {
@@ -146,12 +168,31 @@ fn processes(
     let directory = peer::directory()?;
     let profile = length.profile;
     let engine = profile.strategy.transfer == narrows::strategy::Transfer::CopyEngine;
-    let mut node = open(directory.path(), STARTER, cores.caller, engine)?;
+    let mut options = Options::new(STARTER).directory(directory.path()).core(cores.caller);
+    if engine {
+        options = options.copy_engine(None);
+    }
+    let mut node = node(options, churn::PLACES + 4)?;
     let (name, core, priority) = ("partner", cores.callee, None);
-    let role = Role { name, core, priority, engine, hunts: true, profile };
+    let role = Role { name, core, priority, engine, hunts: true, profile, part: Part::Traffic };
+    // Before the partner, which sends from its link on.
+    let turn = || {
+        node.wait_any(Some(Duration::from_millis(1)));
+        node.poll();
+    };
+    let churning = length.churn.map(|rate| Churning::start(directory.path(), core, rate, turn));
+    let mut churning = churning.transpose()?;
     let mut partner = Partner::start(directory.path(), &role)?;
     let link = partner.link(&mut node, &role)?;
     let there = partner.process.id();
+    let mut waited = std::time::Instant::now();
+    let mut wait = |node: &mut Node<Host>| {
+        let Some(churning) = &mut churning else { return };
+        if waited.elapsed() >= WAIT_EVERY {
+            churning.wait(node);
+            waited = std::time::Instant::now();
+        }
+    };
     let footprints = || {
         let look = |process| Footprint::look(&Root::default(), process);
         Some([look(std::process::id())?, look(there)?])
@@ -164,9 +205,15 @@ fn processes(
         footprints: &footprints,
         stopped,
         progress,
-        taken,
+        taken: &mut *taken,
+        wait: &mut wait,
     }
     .work(length);
+    if let Some(mut churning) = churning {
+        // Calls are the honest round trips here, behind all that is under way.
+        churning.trips(&taken.latencies);
+        taken.churn = Some(churning.end());
+    }
     let ended = made.unwrap_or_else(|reason| {
         let how = partner.ended(Duration::from_secs(1));
         let how = how.unwrap_or_else(|| format!("is lost: {reason}"));
@@ -203,7 +250,7 @@ impl<P: Place> Soak<'_, P> {
     }
 
     fn make(&mut self, length: Length) -> Result<Result<(), Failure>, Trouble> {
-        let Length { profile, time, interval } = length;
+        let Length { profile, time, interval, .. } = length;
         let mut load = Load::new(self.node, self.link, profile)?;
         let start = self.now();
         let mut from = start;
@@ -212,6 +259,7 @@ impl<P: Place> Soak<'_, P> {
             if !load.turn(self.node, self.counts)? {
                 load.rest(self.node, self.counts)?;
             }
+            (self.wait)(self.node);
             let now = self.now();
             if now.since(from) < interval {
                 continue;
@@ -285,7 +333,10 @@ impl<P: Place> Soak<'_, P> {
 /// Every figure that has to stay as it was; none if there are too few samples.
 ///
 /// A simulated chip is in one process, in which memory of the chip has none before it is used.
-fn checks(samples: &[Sample], chip: Option<&Chip>) -> Vec<Check> {
+///
+/// Others that come and go have places, not all of which are taken when a sample is.
+fn checks(samples: &[Sample], chip: Option<&Chip>, churn: bool) -> Vec<Check> {
+    let links = if churn { churn::PLACES as f64 } else { 0.0 };
     let blocks = |chip: &Chip| chip.link.classes.iter().map(|of| of.size * of.count).sum::<u32>();
     let untouched = chip.map_or(0.0, |chip| 2.0 * f64::from(blocks(chip)) / 1024.0);
     let of = |figure: &dyn Fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
@@ -294,108 +345,22 @@ fn checks(samples: &[Sample], chip: Option<&Chip>) -> Vec<Check> {
     let mut checks = Vec::new();
     for (side, part) in sides.into_iter().take(if chip.is_some() { 1 } else { 2 }) {
         let named = |what: &str| format!("{what} {side}");
+        // They link with this side only.
+        let places = if side == "here" { links } else { 0.0 };
         let pss = of(&|sample| part(sample).pss_kib as f64);
         let private = of(&|sample| part(sample).private_kib as f64);
         let descriptors = of(&|sample| part(sample).descriptors as f64);
         let mappings = of(&|sample| part(sample).mappings as f64);
-        checks.push(verdict::memory(&named("memory"), &pss, untouched));
+        checks.push(verdict::memory(&named("memory"), &pss, untouched + places * REGION_KIB));
         checks.push(verdict::memory(&named("private memory"), &private, untouched));
-        checks.push(verdict::count(&named("descriptors"), &descriptors));
-        checks.push(verdict::count(&named("mappings"), &mappings));
+        // A link has a socket and two bells, and two regions; and its peer's descriptors come in
+        // before they are looked at.
+        checks.push(verdict::count(&named("descriptors"), &descriptors, 8.0 * places));
+        checks.push(verdict::count(&named("mappings"), &mappings, 2.0 * places));
     }
     // A slow chip's interval may be too short for a call.
     let called = samples.iter().filter(|sample| sample.calls_per_second > 0.0);
     let medians: Vec<f64> = called.map(|sample| sample.median_us).collect();
     checks.push(verdict::latency("latency of a call, median", &medians));
     checks.into_iter().flatten().collect()
-}
-
-fn print(
-    machine: &Machine,
-    global: &Global,
-    strategy: &str,
-    samples: &[Sample],
-    checks: &[Check],
-    counts: &Counts,
-) -> Result<(), Failure> {
-    let time = samples.last().map_or(0.0, |sample| sample.at_s);
-    let mut notes = vec![format!(
-        "{strategy}: {} s at full load, {} messages and {} calls from here, {} samples",
-        number(time),
-        counts.get(Count::Sent),
-        counts.get(Count::Started),
-        samples.len()
-    )];
-    notes.push(match checks {
-        [] => format!("too short for a verdict: that takes {} samples", verdict::FEWEST),
-        checks if checks.iter().all(|check| check.flat) => "all flat".into(),
-        _ => "NOT FLAT, see below".into(),
-    });
-    if global.json {
-        let rows = checks.iter().cloned().map(Row::Check);
-        let rows = rows.chain(samples.iter().copied().map(Row::Sample)).collect();
-        let mut report = Report::new("bench soak", machine.clone(), rows);
-        report.notes = notes;
-        return report.print();
-    }
-    let mut text = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
-    text.extend(notes.iter().map(|note| wrap("", note)));
-    if !checks.is_empty() {
-        text += &format!("\n{}", checks_table(checks));
-    }
-    output::print((text + "\n" + &samples_table(samples, machine.r#virtual)).as_bytes())
-}
-
-fn checks_table(checks: &[Check]) -> String {
-    let mut table = Table::new(&[
-        ("from the first quarter to the last", Align::Left),
-        ("first", Align::Right),
-        ("last", Align::Right),
-        ("may rise", Align::Right),
-        ("unit", Align::Left),
-        ("", Align::Left),
-    ]);
-    for check in checks {
-        table.row(vec![
-            check.what.clone(),
-            number(check.first),
-            number(check.last),
-            number(check.allowed),
-            check.unit.clone(),
-            if check.flat { "flat" } else { "RISES" }.into(),
-        ]);
-    }
-    table.render()
-}
-
-/// Eight samples from the whole run, the last among them.
-fn samples_table(samples: &[Sample], simulated: bool) -> String {
-    const SHOWN: usize = 8;
-    let mut table = Table::new(&[
-        ("at s", Align::Right),
-        ("messages/s", Align::Right),
-        ("calls/s", Align::Right),
-        ("median µs", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("KiB here", Align::Right),
-        ("there", Align::Right),
-        ("blocks", Align::Right),
-    ]);
-    let shown = samples.len().min(SHOWN);
-    for at in 1..=shown {
-        let Some(sample) = samples.get(at * samples.len() / shown - 1) else { continue };
-        table.row(vec![
-            number(sample.at_s),
-            number(sample.messages_per_second),
-            number(sample.calls_per_second),
-            number(sample.median_us),
-            number(sample.p99_us),
-            number(sample.p999_us),
-            sample.here.private_kib.to_string(),
-            if simulated { "-".into() } else { sample.there.private_kib.to_string() },
-            sample.blocks.to_string(),
-        ]);
-    }
-    table.render()
 }

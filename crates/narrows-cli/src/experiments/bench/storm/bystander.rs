@@ -9,7 +9,7 @@ use narrows_host::Node;
 
 use crate::base::failure::{Failure, Kind};
 use crate::experiments::bench::traffic::{
-    ECHO, LONGEST_CALL, PATIENCE, Partner, Payloads, Profile, Role,
+    ECHO, LONGEST_CALL, PATIENCE, Part, Partner, Payloads, Profile, Role,
 };
 use crate::formats::strategy::literal;
 
@@ -47,7 +47,8 @@ impl Bystander {
         let strategy = literal("copy/interrupt");
         let profile = Profile { active: false, strategy, seed: 0 };
         let name = "bystander";
-        let role = Role { name, core, priority, engine: false, hunts: true, profile };
+        let role =
+            Role { name, core, priority, engine: false, hunts: true, profile, part: Part::Traffic };
         let mut partner = Partner::start(directory, &role)?;
         let link = partner.link(node, &role)?;
         let name = ECHO.parse().map_err(|error| failed(&error))?;
@@ -64,6 +65,23 @@ impl Bystander {
             broken: None,
             partner,
         })
+    }
+
+    /// Makes a call and waits for its answer. How long that took.
+    pub fn trip(&mut self, node: &mut Node) -> Duration {
+        let begun = Instant::now();
+        let request = self.payloads.make(self.answered, LONGEST_CALL);
+        match node.flow(self.flow).call(request, &mut self.buffer, Some(PATIENCE)) {
+            Ok(len) => {
+                let bytes = self.buffer.get(..len).unwrap_or_default();
+                if !self.payloads.is(self.answered, LONGEST_CALL, bytes) {
+                    self.fail(&"an answer is not the call's");
+                }
+                self.answered += 1;
+            }
+            Err(error) => self.fail(&error),
+        }
+        begun.elapsed()
     }
 
     /// Takes the answer of the call under way, or makes the next call, without waiting.

@@ -50,6 +50,38 @@ impl Telling {
     }
 }
 
+/// A death that was told late.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// Which kill.
+    pub round: u64,
+    /// Where the time went.
+    #[serde(flatten)]
+    pub telling: Telling,
+    /// What took most of it.
+    pub cause: String,
+}
+
+impl Late {
+    /// The particulars, in a sentence.
+    pub fn sentence(&self, simulated: bool) -> String {
+        if simulated {
+            let told_ms = self.telling.told_ms;
+            return format!("kill {} was told after {told_ms:.1} ms: {}", self.round, self.cause);
+        }
+        let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms, .. } =
+            self.telling;
+        let stuck = self.telling.stuck_in.as_ref();
+        let stuck = stuck.map_or(String::new(), |place| format!("; it was in {place}"));
+        format!(
+            "kill {} was told after {told_ms:.1} ms: {} (killed process ended after {ended_ms:.1} \
+             ms, {victim_waited_ms:.1} of them without a core; survivor {survivor_waited_ms:.1} \
+             without its core; hypervisor {stolen_ms:.0}{stuck})",
+            self.round, self.cause
+        )
+    }
+}
+
 /// A time in milliseconds.
 pub fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3

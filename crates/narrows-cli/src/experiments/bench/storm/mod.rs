@@ -7,6 +7,9 @@
 //! ([`Record`](super::traffic::Record)), and is compared with what the survivor was told when the
 //! victim is dead.
 //!
+//! With `--members` any of a mesh of processes is killed, each of which is linked with each other
+//! ([mesh]).
+//!
 //! On a simulated chip each life is a simulation of two cores, one of which dies at a store that is
 //! drawn.
 
@@ -14,21 +17,25 @@ mod account;
 mod bystander;
 mod cause;
 mod chips;
+mod churn;
 mod leftovers;
+mod mesh;
 mod plan;
 mod report;
 mod round;
 mod stop;
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use narrows_host::{Node, system};
 use tempfile::TempDir;
 
-use super::traffic::{Profile, Role, STARTER, open, prioritise};
+use super::traffic::{Part, Profile, Role, STARTER, open, prioritise};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
 use crate::base::progress::Progress;
+use crate::experiments::bench::flags;
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
@@ -40,8 +47,10 @@ use report::Storm;
 
 const ROUNDS: u16 = 1000;
 const SEED: u64 = 1;
-/// Rounds from which on the peer is stopped more than once.
+/// Rounds from which on the peer is stopped more than once, and others come and go for longer.
 const LONG: u16 = 100;
+/// How long others come and go.
+const CHURN: Duration = Duration::from_secs(2);
 
 /// What lasts from one life to the next.
 struct Scene {
@@ -98,6 +107,7 @@ impl Scene {
             engine: self.engine,
             hunts: life.victim_hunts,
             profile,
+            part: Part::Traffic,
         }
     }
 
@@ -105,7 +115,7 @@ impl Scene {
     /// on.
     fn left(&mut self, before: &Possessions) -> Option<String> {
         let Scene { node, directory, .. } = self;
-        let meanwhile = || node.wait_any(Some(std::time::Duration::from_millis(1)));
+        let meanwhile = || node.wait_any(Some(Duration::from_millis(1)));
         before.left(directory.path(), meanwhile).map(left)
     }
 }
@@ -114,18 +124,26 @@ impl Scene {
 ///
 /// # Errors
 /// A promise was broken, or the storm could not go on.
-pub(super) fn run(asked: &Asked<'_>, seed: Option<u64>) -> Result<(), Failure> {
+pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure> {
     let Asked { global, args, chip } = asked;
+    let seed = flags.seed.unwrap_or(SEED);
+    if let Some(members) = flags.members {
+        return mesh::run(asked, members, seed);
+    }
     let rounds = args.rounds.unwrap_or(ROUNDS);
-    let seed = seed.unwrap_or(SEED);
     let mut storm = Storm::new(seed, asked.machine());
+    if chip.is_some() && flags.churn.is_some() {
+        let sentence = "nodes come and go on this machine only: leave --churn or --on away";
+        return Err(Failure::new(Kind::Usage, sentence));
+    }
     if let Some(chip) = chip {
         return chips::run(asked, chip, (rounds, seed), &mut storm);
     }
     let plan = Plan::new(&args.axes, seed, true, &plan::PLACEMENTS);
     let stopped = catch_signals()?;
     let stops = if rounds < LONG { 1 } else { plan.notifications().len() };
-    let progress = Progress::new(u64::from(rounds) + stops as u64, global.json);
+    let steps = u64::from(rounds) + stops as u64 + u64::from(flags.churn.is_some());
+    let progress = Progress::new(steps, global.json);
 
     let nowhere = std::path::Path::new("/nonexistent");
     let before = Possessions::look(nowhere);
@@ -161,16 +179,26 @@ pub(super) fn run(asked: &Asked<'_>, seed: Option<u64>) -> Result<(), Failure> {
         }
         Ok(())
     })();
-    drop(progress);
-    let Scene { mut node, bystander, directory: made, .. } = scene;
+    let Scene { mut node, bystander, directory: made, cores, priority, .. } = scene;
     (storm.bystander, storm.bystander_ms) = (bystander.answered, cause::ms(bystander.longest));
     let left_alone = bystander.end(&mut node);
     drop(node);
+    let churned = match (flags.churn, &ended) {
+        (Some(rate), Ok(())) => {
+            progress.say("others link and go again");
+            let time = if rounds < LONG { CHURN } else { 5 * CHURN };
+            churn::run(priority, cores, (rate, time), &stopped)
+                .map(|churn| storm.churn = Some(churn))
+        }
+        _ => Ok(()),
+    };
+    drop(progress);
     storm.left.extend(made.close().err().map(|error| format!("the directory stays: {error}")));
     storm.left.extend(before.left(nowhere, std::thread::yield_now).map(left));
     storm.left.extend(directory.exists().then(|| format!("{} is left", directory.display())));
     storm.print(global)?;
     ended?;
+    churned?;
     left_alone?;
     storm.verdict()
 }

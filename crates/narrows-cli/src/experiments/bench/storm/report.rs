@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::Tally;
-use super::cause::{PROMISED, Telling, ms};
+use super::cause::{Late, PROMISED, Telling, ms};
 use super::plan::{Life, Traffic};
 use super::round::Outcome;
 use super::stop::Stop;
@@ -14,6 +14,7 @@ use crate::base::output;
 use crate::base::report::Report;
 use crate::base::statistics::Summary;
 use crate::base::table::{Align, Table, number, wrap};
+use crate::experiments::bench::traffic::churn::Churn;
 
 /// Private memory that the survivor may have more of at the end than after a quarter of the
 /// rounds, in KiB: far less than one link's.
@@ -36,6 +37,8 @@ pub enum Row {
     Kills(Kills),
     /// A peer that was stopped and went on.
     Stop(Stop),
+    /// Nodes that linked and went again.
+    Churn(Churn),
 }
 
 /// Kills with traffic in one direction, told in one way.
@@ -59,37 +62,6 @@ pub struct Kills {
     pub broken: Vec<String>,
 }
 
-/// A death that was told late.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Late {
-    /// Which kill.
-    pub round: u64,
-    /// Where the time went.
-    #[serde(flatten)]
-    pub telling: Telling,
-    /// What took most of it.
-    pub cause: String,
-}
-
-impl Late {
-    fn sentence(&self, simulated: bool) -> String {
-        if simulated {
-            let told_ms = self.telling.told_ms;
-            return format!("kill {} was told after {told_ms:.1} ms: {}", self.round, self.cause);
-        }
-        let Telling { told_ms, ended_ms, victim_waited_ms, survivor_waited_ms, stolen_ms, .. } =
-            self.telling;
-        let stuck = self.telling.stuck_in.as_ref();
-        let stuck = stuck.map_or(String::new(), |place| format!("; it was in {place}"));
-        format!(
-            "kill {} was told after {told_ms:.1} ms: {} (killed process ended after {ended_ms:.1} \
-             ms, {victim_waited_ms:.1} of them without a core; survivor {survivor_waited_ms:.1} \
-             without its core; hypervisor {stolen_ms:.0}{stuck})",
-            self.round, self.cause
-        )
-    }
-}
-
 #[derive(Default)]
 struct Group {
     kills: Kills,
@@ -111,6 +83,8 @@ pub struct Storm {
     pub bystander: u64,
     /// The longest of them, in milliseconds.
     pub bystander_ms: f64,
+    /// What others did that came and went, if they were asked for.
+    pub churn: Option<Churn>,
 }
 
 impl Storm {
@@ -125,6 +99,7 @@ impl Storm {
             left: Vec::new(),
             bystander: 0,
             bystander_ms: 0.0,
+            churn: None,
         }
     }
 
@@ -163,7 +138,8 @@ impl Storm {
     pub fn broken(&self) -> usize {
         let kills: usize = self.groups.iter().map(|(_, group)| group.kills.broken.len()).sum();
         let stops: usize = self.stops.iter().map(|stop| stop.broken.len()).sum();
-        kills + stops + self.left.len() + usize::from(self.grown().is_some())
+        let churn = self.churn.as_ref().map_or(0, |churn| churn.broken.len());
+        kills + stops + churn + self.left.len() + usize::from(self.grown().is_some())
     }
 
     /// Whether all promises were kept.
@@ -213,6 +189,7 @@ impl Storm {
         let mut notes = vec![explained.to_owned()];
         notes.extend(self.groups.iter().flat_map(|(_, group)| group.kills.broken.clone()));
         notes.extend(self.stops.iter().flat_map(|stop| stop.broken.clone()));
+        notes.extend(self.churn.iter().flat_map(|churn| churn.broken.clone()));
         notes.extend(self.left.clone());
         if let Some(grown) = self.grown() {
             notes.push(format!("the survivor's private memory grew by {grown} KiB"));
@@ -246,7 +223,8 @@ impl Storm {
             return output::print(self.text().as_bytes());
         }
         let kills = self.kills().into_iter().map(Row::Kills);
-        let rows = kills.chain(self.stops.iter().cloned().map(Row::Stop)).collect();
+        let stops = self.stops.iter().cloned().map(Row::Stop);
+        let rows = kills.chain(stops).chain(self.churn.clone().map(Row::Churn)).collect();
         let mut report = Report::new("bench storm", self.machine.clone(), rows);
         report.notes = self.notes();
         report.print()
@@ -285,6 +263,9 @@ impl Storm {
         if !self.stops.is_empty() {
             text.push('\n');
             text += &self.stops_table();
+        }
+        if let Some(churn) = &self.churn {
+            text += &format!("\n{}", wrap("", &churn.sentence()));
         }
         text.push('\n');
         let notes = self.notes();

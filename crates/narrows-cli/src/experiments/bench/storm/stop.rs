@@ -162,7 +162,7 @@ fn finish(
     if !agree(counts, &peer.record) {
         return Ok(Some(format!(
             "when all was quiet, what was sent was not what arrived: {counts:?} and {:?}",
-            *peer.record
+            **peer.record
         )));
     }
     let blocks = scene.node.link(link).blocks_in_use();

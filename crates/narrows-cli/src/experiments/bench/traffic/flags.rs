@@ -33,4 +33,13 @@ pub struct Partner {
     /// What sizes are drawn with
     #[arg(long)]
     pub seed: u64,
+    /// Be this member of a mesh
+    #[arg(long, requires = "members")]
+    pub number: Option<u16>,
+    /// Members of that mesh
+    #[arg(long, requires = "number")]
+    pub members: Option<u16>,
+    /// Link and go again, this many times a second
+    #[arg(long)]
+    pub churn: Option<u32>,
 }

@@ -6,16 +6,20 @@
 //! and every side counts ([`Counts`]) what it was told as it is told.
 
 pub mod chips;
+pub mod churn;
 pub mod flags;
 mod load;
+pub mod member;
 mod partner;
 mod payload;
 mod record;
+mod sheet;
 
 pub use load::{ECHO, Load, PORT, Profile, Trouble};
-pub use partner::{Partner, Process, Role, STARTER, open, prioritise, run};
+pub use partner::{Part, Partner, Process, Role, STARTER, node, open, prioritise, run};
 pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
 pub use record::{Count, Counts, Record, agree};
+pub use sheet::{Cell, Phase, Sheet};
 
 use std::time::Duration;
 

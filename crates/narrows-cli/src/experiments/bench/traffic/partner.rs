@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use narrows::endpoint::Limits;
@@ -21,6 +22,7 @@ use super::flags::Partner as Args;
 use super::load::{Load, PORT, Profile, Trouble};
 use super::record::Record;
 use super::{INBOX, LONGEST, PATIENCE};
+use super::{churn, member};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::rig::{callee, peer, place};
@@ -49,6 +51,19 @@ pub struct Role<'a> {
     pub hunts: bool,
     /// What it sends.
     pub profile: Profile,
+    /// What else it is to do than the traffic of two.
+    pub part: Part,
+}
+
+/// What a partner does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The traffic of two.
+    Traffic,
+    /// The member of this number, of a mesh of so many.
+    Member(u16, u16),
+    /// Nodes that link and go again, so many times a second; 0 is as often as they can.
+    Churn(u32),
 }
 
 /// Opens a node of either side and pins the thread.
@@ -60,8 +75,16 @@ pub fn open(directory: &Path, name: &str, core: usize, engine: bool) -> Result<N
     if engine {
         options = options.copy_engine(None);
     }
+    node(options, 4)
+}
+
+/// Opens a node with places for this many links.
+///
+/// # Errors
+/// What the machine refused.
+pub fn node(options: Options, links: usize) -> Result<Node, Failure> {
     let host = options.open().map_err(|error| peer::not_opened(&error))?;
-    let limits = Limits { links: 4, endpoints: 4, flows: 8, inbox: INBOX, longest: LONGEST };
+    let limits = Limits { links, endpoints: 4, flows: 8, inbox: INBOX, longest: LONGEST };
     let node = Node::new(host, limits);
     let mut node = node.map_err(|error| internal(&error.to_string()))?;
     node.open(PORT).map_err(|error| internal(&error.to_string()))?;
@@ -118,7 +141,7 @@ pub struct Partner {
     /// The process, to signal it and to wait for its end.
     pub process: Process,
     /// What it was told.
-    pub record: Record,
+    pub record: Rc<Record>,
 }
 
 impl Partner {
@@ -152,7 +175,7 @@ impl Partner {
             failed(error.into())
         })?;
         let process = Process { handle, id: child.id() };
-        Ok(Partner { child, process, record })
+        Ok(Partner { child, process, record: Rc::new(record) })
     }
 
     /// How the process ended, if it has or does within that time.
@@ -214,6 +237,12 @@ fn arguments(role: &Role<'_>) -> Vec<OsString> {
     words.extend(active.then_some("--active"));
     words.extend(role.engine.then_some("--engine"));
     words.extend(role.hunts.then_some("--hunts"));
+    let part = match role.part {
+        Part::Traffic => Vec::new(),
+        Part::Member(number, of) => vec![format!("--number={number}"), format!("--members={of}")],
+        Part::Churn(rate) => vec![format!("--churn={rate}")],
+    };
+    words.extend(part.iter().map(String::as_str));
     words.into_iter().map(OsString::from).collect()
 }
 
@@ -228,6 +257,12 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
             "bench storm and bench soak start this; it does nothing by itself",
         )
     })?;
+    if let (Some(number), Some(members)) = (args.number, args.members) {
+        return member::run(args, &record, number, members);
+    }
+    if let Some(rate) = args.churn {
+        return churn::run(args, &record, rate);
+    }
     let mut node = open(&args.directory, &args.name, args.core, args.engine)?;
     prioritise(global.priority)?;
     let name: Name = STARTER.parse().map_err(|_| internal("no name of a node"))?;

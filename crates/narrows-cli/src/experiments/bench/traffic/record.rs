@@ -7,6 +7,7 @@ use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, ftruncate};
@@ -44,9 +45,12 @@ pub enum Count {
 }
 
 const COUNTS: usize = Count::Quiet as usize + 1;
-/// Bytes of the memory file: a page.
-const LENGTH: usize = 4096;
-const _: () = assert!(size_of::<Counts>() <= LENGTH);
+/// Bytes of the memory file: the counts, and behind them a sheet of words. Pages that nobody writes
+/// take no memory.
+const LENGTH: usize = 128 << 10;
+/// Where the sheet begins, in words.
+const SHEET: usize = 4096 / 8;
+const _: () = assert!(size_of::<Counts>() <= SHEET * 8);
 
 /// The counts of one side, which that side alone writes.
 #[derive(Debug, Default)]
@@ -105,6 +109,14 @@ impl Record {
         Record::map(file)
     }
 
+    /// The words behind the counts.
+    pub fn sheet(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is `LENGTH` bytes of words from a page's beginning on, lives as long
+        // as `self`, and is only reached as atomics, which any bytes make.
+        let words = unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), LENGTH / 8) };
+        words.get(SHEET..).unwrap_or_default()
+    }
+
     fn map(file: impl AsFd) -> io::Result<Record> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a null hint lets the kernel place it, so no existing mapping is replaced.
@@ -150,6 +162,9 @@ mod tests {
     fn what_one_mapping_counts_the_other_reads() {
         let (ours, file) = Record::create().unwrap();
         let theirs = Record::open(&file).unwrap();
+        let last = theirs.sheet().len() - 1;
+        theirs.sheet()[last].store(9, Ordering::Release);
+        assert_eq!(ours.sheet()[last].load(Ordering::Acquire), 9);
         drop(file);
         theirs.set(Count::Sent, 7);
         theirs.add(Count::Sent);

@@ -1,0 +1,198 @@
+//! Which calls fail, and with what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+/// The calls that fail, and the errors that each can have. Not there: `close` and `munmap`, which
+/// free what they were given whatever they answer, and what the allocator asks for.
+pub const ERRORS: [(&str, &[&str]); 39] = [
+    ("accept4", &["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "ECONNABORTED", "EINTR", "EAGAIN"]),
+    ("access", &["ENOENT", "EACCES", "ENOMEM"]),
+    ("bind", &["EACCES", "ENOSPC", "ENOMEM", "EROFS"]),
+    ("chmod", &["EPERM", "EROFS", "EIO"]),
+    ("clone3", &["EAGAIN", "ENOMEM"]),
+    ("connect", &["EAGAIN", "EINTR", "ENOMEM", "EACCES"]),
+    ("epoll_create1", &["EMFILE", "ENFILE", "ENOMEM"]),
+    ("epoll_ctl", &["ENOMEM", "ENOSPC"]),
+    ("epoll_pwait", &["EINTR"]),
+    ("epoll_wait", &["EINTR"]),
+    ("eventfd2", &["EMFILE", "ENFILE", "ENOMEM"]),
+    ("fchmod", &["EPERM", "EROFS", "EIO"]),
+    ("fcntl", &["EMFILE", "ENOMEM", "EPERM", "EINTR"]),
+    ("flock", &["EINTR", "EAGAIN", "ENOLCK"]),
+    ("fstat", &["ENOMEM", "EIO"]),
+    ("fstatfs", &["EINTR", "ENOMEM", "EIO"]),
+    ("ftruncate", &["EINTR", "EFBIG", "ENOSPC", "ENOMEM"]),
+    ("getdents64", &["EIO"]),
+    ("getrandom", &["EINTR", "EAGAIN"]),
+    ("getsockopt", &["ENOBUFS", "ENOMEM"]),
+    ("listen", &["ENOMEM"]),
+    ("madvise", &["EINTR", "ENOMEM", "EINVAL"]),
+    ("memfd_create", &["EMFILE", "ENFILE", "ENOMEM"]),
+    ("mkdir", &["ENOSPC", "EACCES", "EROFS", "ENOMEM", "EMLINK"]),
+    ("mkdirat", &["ENOSPC", "EACCES", "EROFS", "ENOMEM", "EMLINK"]),
+    ("mmap", &["ENOMEM", "EAGAIN", "ENFILE"]),
+    ("newfstatat", &["ENOMEM", "EIO", "EACCES"]),
+    ("openat", &["EMFILE", "ENFILE", "ENOMEM", "EACCES", "EINTR"]),
+    ("poll", &["EINTR", "ENOMEM"]),
+    ("ppoll", &["EINTR", "ENOMEM"]),
+    ("read", &["EINTR", "EAGAIN"]),
+    ("readlinkat", &["EACCES", "ENOMEM", "EIO"]),
+    ("recvfrom", &["EINTR", "ENOMEM", "EAGAIN"]),
+    ("recvmsg", &["EINTR", "ENOMEM", "EAGAIN"]),
+    ("sendmsg", &["EINTR", "ENOBUFS", "ENOMEM", "EAGAIN", "EPIPE", "ETOOMANYREFS"]),
+    ("sendto", &["EINTR", "ENOBUFS", "ENOMEM", "EAGAIN", "EPIPE"]),
+    ("socket", &["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"]),
+    ("socketpair", &["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM"]),
+    ("timerfd_create", &["EMFILE", "ENFILE", "ENOMEM"]),
+];
+
+/// Further calls, which clean up: what one of them does not remove may stay until the next node.
+pub const CLEANING: [(&str, &[&str]); 3] = [
+    ("timerfd_settime", &["ENOMEM"]),
+    ("unlinkat", &["EACCES", "EBUSY", "EROFS", "EIO"]),
+    ("write", &["EINTR"]),
+];
+
+/// Calls that make a descriptor: they may go on failing once none is left.
+const MAKING: [&str; 8] = [
+    "accept4",
+    "epoll_create1",
+    "eventfd2",
+    "memfd_create",
+    "openat",
+    "socket",
+    "socketpair",
+    "timerfd_create",
+];
+
+/// Calls of the thread that carries frames. A thread counts its calls from 1 on, so the same one
+/// fails again in the thread of the next link.
+const CARRYING: [&str; 5] = ["poll", "read", "recvfrom", "sendto", "write"];
+
+/// The calls and their errors.
+pub fn errors() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    ERRORS.into_iter().chain(CLEANING)
+}
+
+/// Whether a call fails once, or this one and all that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lasting {
+    Once,
+    FromThenOn,
+}
+
+/// A call that fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub scene: String,
+    pub call: String,
+    /// Which of the calls of that name, from 1 on.
+    pub number: u32,
+    pub error: String,
+    pub lasting: Lasting,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { scene, call, number, error, lasting } = self;
+        let lasting = if *lasting == Lasting::Once { "once" } else { "lasting" };
+        write!(f, "{scene} {call} {number} {error} {lasting}")
+    }
+}
+
+impl Fault {
+    /// Whether what failed may fail again when it is tried once more.
+    pub fn comes_again(&self) -> bool {
+        self.lasting == Lasting::FromThenOn
+            || (self.scene == "framed" && CARRYING.contains(&self.call.as_str()))
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Fault, String> {
+        let [scene, call, number, error, lasting] = text.split(' ').collect::<Vec<_>>()[..] else {
+            return Err("no scene, call, number, error and 'once' or 'lasting'".into());
+        };
+        Ok(Fault {
+            scene: scene.into(),
+            call: call.into(),
+            number: number.parse().map_err(|_| "no number")?,
+            error: error.into(),
+            lasting: match lasting {
+                "once" => Lasting::Once,
+                "lasting" => Lasting::FromThenOn,
+                _ => return Err("neither 'once' nor 'lasting'".into()),
+            },
+        })
+    }
+}
+
+/// The calls between the two marks of a trace: how many of each name there were before, and which
+/// of those after it can fail.
+pub fn calls(trace: &str, mark: &str) -> Vec<(String, u32)> {
+    let (mut counts, mut found) = (BTreeMap::<String, u32>::new(), Vec::new());
+    let marked = trace.lines().find(|line| line.contains(mark)).unwrap_or_default();
+    // Calls are counted thread by thread, and the node is of the thread that set the marks.
+    let node = marked.split_whitespace().next().unwrap_or_default();
+    let mut marks = 0;
+    for line in trace.lines() {
+        let Some((thread, call)) = line.split_once(char::is_whitespace) else { continue };
+        let Some((name, arguments)) = call.trim_start().split_once('(') else { continue };
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if thread != node || !name.chars().all(plain) {
+            continue;
+        }
+        let count = counts.entry(name.into()).or_default();
+        *count += 1;
+        if arguments.contains(mark) {
+            marks += 1;
+        } else if marks == 1 && (name != "mmap" || arguments.contains("MAP_SHARED")) {
+            found.push((name.into(), *count));
+        }
+    }
+    assert_eq!(marks, 2, "both marks are in the trace");
+    found
+}
+
+/// What can go wrong in a scene that makes these calls.
+pub fn faults_of(scene: &str, calls: &[(String, u32)]) -> Vec<Fault> {
+    let table: BTreeMap<&str, &[&str]> = errors().collect();
+    let mut faults = Vec::new();
+    for (call, number) in calls {
+        let fault = |error: &str, lasting| Fault {
+            scene: scene.into(),
+            call: call.clone(),
+            number: *number,
+            error: error.into(),
+            lasting,
+        };
+        let errors = table.get(call.as_str()).copied().unwrap_or_default();
+        faults.extend(errors.iter().map(|error| fault(error, Lasting::Once)));
+        if MAKING.contains(&call.as_str()) {
+            faults.push(fault("EMFILE", Lasting::FromThenOn));
+        }
+    }
+    faults
+}
+
+/// One fault of each kind, as `kind` tells them apart: another error each time.
+pub fn some_of<K: Ord>(all: Vec<Fault>, kind: impl Fn(&Fault) -> K) -> Vec<Fault> {
+    let mut kinds = BTreeMap::<K, Vec<Fault>>::new();
+    for fault in all {
+        kinds.entry(kind(&fault)).or_default().push(fault);
+    }
+    let mut met = BTreeSet::new();
+    let mut chosen = Vec::new();
+    for mut same in kinds.into_values() {
+        let new = |fault: &Fault| !met.contains(&(fault.call.clone(), fault.error.clone()));
+        let at = same.iter().position(new).unwrap_or(0);
+        let one = same.swap_remove(at);
+        met.insert((one.call.clone(), one.error.clone()));
+        chosen.push(one);
+    }
+    chosen
+}
