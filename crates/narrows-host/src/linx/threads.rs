@@ -7,12 +7,11 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use narrows::connection::Refused;
-use narrows::linx::station::{self, AGAIN, Process, Station};
-use narrows::linx::{HandlerError, Spid};
+use narrows::linx::HandlerError;
+use narrows::linx::station::{self, AGAIN, Handled, Process, Processes, Station};
 
 use super::core::Core;
 use super::shared::{Guard, Shared};
-use super::signal::Signal;
 use super::unit::Unit;
 use super::waits::Awaited;
 
@@ -114,9 +113,7 @@ impl Layered<'_> {
     }
 }
 
-impl Station for Layered<'_> {
-    type Outgoing = (Spid, Spid, Signal);
-
+impl Processes for Layered<'_> {
     fn is_over(&self) -> bool {
         over(self.shared)
     }
@@ -154,7 +151,9 @@ impl Station for Layered<'_> {
     fn is_masked(&self) -> bool {
         self.core.masked
     }
+}
 
+impl Station for Layered<'_> {
     /// All links have one driver.
     fn links(&self) -> usize {
         1
@@ -189,21 +188,19 @@ impl Station for Layered<'_> {
         self.core.around.units.iter().flatten().any(Unit::waits)
     }
 
-    fn next(&mut self) -> Option<Self::Outgoing> {
-        if self.core.stopped { None } else { self.core.outbox.pop_front() }
-    }
-
-    fn send(&mut self, (from, to, signal): Self::Outgoing) -> Result<(), Self::Outgoing> {
-        let (core, len) = (&mut *self.core, signal.bytes().len());
+    fn send_next(&mut self) -> Handled {
+        let core = &mut *self.core;
+        let next = if core.stopped { None } else { core.outbox.pop_front() };
+        let Some((from, to, signal)) = next else { return Handled::Nothing };
+        let len = signal.bytes().len();
         match core.handler.send(&mut core.around, from, to, (signal, len)) {
-            Err((HandlerError::Refused(Refused::Full), signal)) => Err((from, to, signal)),
+            Err((HandlerError::Refused(Refused::Full), signal)) => {
+                core.outbox.push_front((from, to, signal));
+                Handled::NoRoom
+            }
             // Whoever is attached to it hears that it is gone.
-            Ok(()) | Err(_) => Ok(()),
+            Ok(()) | Err(_) => Handled::Sent,
         }
-    }
-
-    fn put_back(&mut self, signal: Self::Outgoing) {
-        self.core.outbox.push_front(signal);
     }
 
     fn attend(&mut self) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use narrows::link::Name;
-use narrows::linx::station::{self, AGAIN, Process};
+use narrows::linx::station::{AGAIN, Handled, Process, Processes};
 use narrows::platform::{Platform, Wait};
 use narrows_host::{Bell, Host};
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -52,9 +52,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl station::Station for Running<'_> {
-    type Outgoing = Letter;
-
+impl Processes for Running<'_> {
     fn is_over(&self) -> bool {
         self.state.over
     }
@@ -108,7 +106,9 @@ impl station::Station for Running<'_> {
     fn is_masked(&self) -> bool {
         self.state.masked
     }
+}
 
+impl narrows::linx::station::Station for Running<'_> {
     fn links(&self) -> usize {
         self.state.station.links()
     }
@@ -142,14 +142,15 @@ impl station::Station for Running<'_> {
         self.shared.coalesces || self.state.station.waiting() > 0
     }
 
-    fn next(&mut self) -> Option<Letter> {
-        if self.state.stopped { None } else { self.state.outbox.pop_front() }
-    }
-
-    fn send(&mut self, letter: Letter) -> Result<(), Letter> {
+    fn send_next(&mut self) -> Handled {
+        let next = if self.state.stopped { None } else { self.state.outbox.pop_front() };
+        let Some(letter) = next else { return Handled::Nothing };
         let link = letter.link();
         match self.state.station.send(letter) {
-            Attempt::Full(back) => return Err(back),
+            Attempt::Full(back) => {
+                self.state.outbox.push_front(back);
+                return Handled::NoRoom;
+            }
             Attempt::Sent | Attempt::Failed => {}
         }
         self.wake(Process::Application);
@@ -158,11 +159,7 @@ impl station::Station for Running<'_> {
         while !self.state.over && !sent(&mut self.state) {
             MutexGuard::unlocked_fair(&mut self.state, std::thread::yield_now);
         }
-        Ok(())
-    }
-
-    fn put_back(&mut self, letter: Letter) {
-        self.state.outbox.push_front(letter);
+        Handled::Sent
     }
 
     fn attend(&mut self) {

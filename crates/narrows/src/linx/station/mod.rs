@@ -5,7 +5,7 @@
 //!   application ◄─── queue ─── receiver ◄─── frames ─── interrupt ◄─── the other side
 //! ```
 //!
-//! The processes are written here once, over what runs them ([`Station`]): threads of a host, which
+//! The processes are written here once, over what runs them ([`Processes`]): threads of a host, which
 //! hold the node's lock but while they wait, or the processes of a chip's operating system, which
 //! an interrupt can come in the middle of.
 
@@ -31,11 +31,8 @@ pub enum Process {
     Application,
 }
 
-/// What the processes of a station work on, and what lets them wait.
-pub trait Station {
-    /// A signal that an application has handed over.
-    type Outgoing;
-
+/// What runs the processes of a station: threads of a host, or a chip's operating system.
+pub trait Processes {
     /// Whether the processes are to end.
     fn is_over(&self) -> bool;
 
@@ -52,7 +49,21 @@ pub trait Station {
 
     /// Whether they are masked.
     fn is_masked(&self) -> bool;
+}
 
+/// What became of the next signal that an application has handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled {
+    /// There is none.
+    Nothing,
+    /// It was sent.
+    Sent,
+    /// There is no room for it now: it is the next one again.
+    NoRoom,
+}
+
+/// The work of a station's processes.
+pub trait Station: Processes {
     /// How many links there are to take frames of.
     fn links(&self) -> usize;
 
@@ -70,8 +81,8 @@ pub trait Station {
     /// Whether the receiver is to be woken for the frames that were taken.
     fn is_news(&self) -> bool;
 
-    /// Puts together what the next frames bring, at most one of each link, and delivers signals
-    /// that are complete. Whether there were any.
+    /// Puts together what the next frames bring, at most one of each link, and delivers signals that
+    /// are complete. Whether there were any.
     fn put_together(&mut self) -> bool;
 
     /// Whether so few frames wait that interrupts can be unmasked, though some do.
@@ -80,17 +91,8 @@ pub trait Station {
     /// Whether frames wait that nobody will wake the receiver for.
     fn is_held(&self) -> bool;
 
-    /// The next signal that is to be sent, if there is one.
-    fn next(&mut self) -> Option<Self::Outgoing>;
-
-    /// Sends a signal.
-    ///
-    /// # Errors
-    /// There is no room now: the signal.
-    fn send(&mut self, signal: Self::Outgoing) -> Result<(), Self::Outgoing>;
-
-    /// Makes a signal the next one again.
-    fn put_back(&mut self, signal: Self::Outgoing);
+    /// Sends the next signal that an application has handed over.
+    fn send_next(&mut self) -> Handled;
 
     /// What else is to be done by the process that waits for interrupts.
     fn attend(&mut self) {}
@@ -147,16 +149,10 @@ pub fn receive<S: Station>(station: &mut S) {
 /// The link handler.
 pub fn handle<S: Station>(station: &mut S) {
     while !station.is_over() {
-        let Some(signal) = station.next() else {
-            station.wait(Process::Handler, None);
-            continue;
-        };
-        match station.send(signal) {
-            Ok(()) => station.wake(Process::Application),
-            Err(signal) => {
-                station.put_back(signal);
-                station.wait(Process::Handler, Some(AGAIN));
-            }
+        match station.send_next() {
+            Handled::Nothing => station.wait(Process::Handler, None),
+            Handled::Sent => station.wake(Process::Application),
+            Handled::NoRoom => station.wait(Process::Handler, Some(AGAIN)),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use narrows::linx::station::{self, Process, Station as _};
+use narrows::linx::station::{self, Process, Processes as _, Station as _};
 use narrows::platform::Platform;
 use narrows::span::{Edge, Span};
 use narrows_sim::cpu::Cpu;

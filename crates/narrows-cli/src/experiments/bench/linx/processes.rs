@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use narrows::connection::Arrived;
-use narrows::linx::station::{self, Process, Station};
+use narrows::linx::station::{self, Handled, Process, Processes, Station};
 use narrows::platform::Instant;
 use narrows::span::Span;
 use narrows_sim::cpu::Cpu;
@@ -43,9 +43,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Station for Running<'_> {
-    type Outgoing = Letter;
-
+impl Processes for Running<'_> {
     fn is_over(&self) -> bool {
         self.core.over.get()
     }
@@ -88,7 +86,9 @@ impl Station for Running<'_> {
     fn is_masked(&self) -> bool {
         self.core.masked.get()
     }
+}
 
+impl Station for Running<'_> {
     fn links(&self) -> usize {
         self.core.units.len()
     }
@@ -144,17 +144,10 @@ impl Station for Running<'_> {
         false
     }
 
-    fn next(&mut self) -> Option<Letter> {
-        self.next.take()
-    }
-
-    fn send(&mut self, letter: Letter) -> Result<(), Letter> {
+    fn send_next(&mut self) -> Handled {
+        let Some(letter) = self.next.take() else { return Handled::Nothing };
         hand_on(self.core, self.cpu, letter);
-        Ok(())
-    }
-
-    fn put_back(&mut self, letter: Letter) {
-        self.next = Some(letter);
+        Handled::Sent
     }
 }
 
