@@ -156,10 +156,11 @@ fn each_link_is_told_of_an_end_when_it_has_room_and_a_link_that_is_down_is_not()
         assert_eq!(right, [5]);
         let (watcher, found) = watchers[1];
         assert_eq!(net.got(2), [(watcher, found, "attach".into())]);
-        // Nothing is said twice.
-        let node = &mut net.nodes[1];
-        assert!(node.handler.attend(&mut node.around));
-        assert_eq!(said(&net, 1, 1), []);
+        // Nothing is said twice, whatever else is to be said.
+        net.nodes[1].around.room = 10;
+        let hunter = net.open(1, "hunter");
+        net.hunt(1, hunter, "right/late").expect("room");
+        assert_eq!(said(&net, 1, 1), [1]);
     }
 }
 

@@ -240,6 +240,8 @@ fn what_no_link_handler_says_is_answered_with_the_end_of_the_link() {
         assert!(senders < 10_000, "a peer brings as many endpoints as it likes");
     }
     assert!(senders > 0);
+    // The node has room for endpoints of its own all the same.
+    net.open(1, "own");
     // Another link still has room for all it may.
     net.link(1, "other", 0, "back");
     net.open(0, "late");
