@@ -1,29 +1,50 @@
 //! Searches the models of what nodes agree on: see docs/RELIABILITY.md. `ci/models` runs it.
 
 mod meeting;
+mod switching;
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::process::ExitCode;
 
-use meeting::{Broken, Meeting, State, Step};
+use meeting::{Broken, Meeting, Step};
 use stateright::{Checker, Model};
+use switching::Switching;
 
-/// What is wrong with a model, if anything, and how many states it has.
-fn search(hunts: &[&[usize]], deaths: u8, broken: Broken) -> (usize, Option<String>) {
-    let make = || Meeting { hunts: hunts.iter().map(|h| h.to_vec()).collect(), deaths, broken };
+/// What is wrong with a model, if anything, and how many states it has. From every state one that is
+/// `good` has to be within reach by steps that are none of `fate`'s.
+fn search<M>(
+    make: impl Fn() -> M,
+    good: impl Fn(&M, &M::State) -> bool,
+    fate: impl Fn(&M::Action) -> bool,
+) -> (usize, Option<String>)
+where
+    M: Model<State: Clone + Debug + Eq + Hash + Send + Sync, Action: Clone + Debug + PartialEq>
+        + Send
+        + Sync
+        + 'static,
+{
     let checker = make().checker().threads(2).spawn_bfs().join();
     let states = checker.unique_state_count();
     if let Some((name, path)) = checker.discoveries().into_iter().next() {
         return (states, Some(format!("not so: {name}: {:?}", path.into_actions())));
     }
-    (states, stuck(&make()))
+    (states, stuck(&make(), good, fate))
 }
 
-/// The first state from which, without another death, nobody gets to where all have met.
-fn stuck(model: &Meeting) -> Option<String> {
-    let mut places: HashMap<State, usize> = HashMap::new();
-    let (mut states, mut before): (Vec<State>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
-    let mut place = |state: State, states: &mut Vec<State>, before: &mut Vec<Vec<usize>>| {
+/// The first state from which none that is good is within reach.
+fn stuck<M>(
+    model: &M,
+    good: impl Fn(&M, &M::State) -> bool,
+    fate: impl Fn(&M::Action) -> bool,
+) -> Option<String>
+where
+    M: Model<State: Clone + Debug + Eq + Hash>,
+{
+    let mut places: HashMap<M::State, usize> = HashMap::new();
+    let (mut states, mut before): (Vec<M::State>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
+    let mut place = |state: M::State, states: &mut Vec<M::State>, before: &mut Vec<Vec<usize>>| {
         *places.entry(state.clone()).or_insert_with(|| {
             states.push(state);
             before.push(Vec::new());
@@ -37,14 +58,14 @@ fn stuck(model: &Meeting) -> Option<String> {
     while at < states.len() {
         for (step, next) in model.next_steps(&states[at].clone()) {
             let next = place(next, &mut states, &mut before);
-            if !matches!(step, Step::Die(_)) {
+            if !fate(&step) {
                 before[next].push(at);
             }
         }
         at += 1;
     }
-    let met = |at: &usize| states[*at].processes_live() && states[*at].met(&model.hunts);
-    let mut todo: VecDeque<usize> = (0..states.len()).filter(met).collect();
+    let mut todo: VecDeque<usize> =
+        (0..states.len()).filter(|at| good(model, &states[*at])).collect();
     let mut gets_there = vec![false; states.len()];
     todo.iter().for_each(|&at| gets_there[at] = true);
     while let Some(at) = todo.pop_front() {
@@ -55,7 +76,27 @@ fn stuck(model: &Meeting) -> Option<String> {
         }
     }
     let at = gets_there.iter().position(|there| !there)?;
-    Some(format!("never meet from: {:?}", states[at]))
+    Some(format!("no way on from: {:?}", states[at]))
+}
+
+fn meeting(hunts: &[&[usize]], deaths: u8, broken: Broken) -> (usize, Option<String>) {
+    search(
+        || Meeting { hunts: hunts.iter().map(|h| h.to_vec()).collect(), deaths, broken },
+        |model, state| state.processes_live() && state.met(&model.hunts),
+        |step| matches!(step, Step::Die(_)),
+    )
+}
+
+fn switching(slots: usize, calls: u8, broken: switching::Broken) -> (usize, Option<String>) {
+    search(
+        || Switching { slots, calls, switches: 2, flows: 2, broken },
+        |_, state| state.settled(),
+        |step| {
+            use switching::Step;
+            // What only the program does: without it, it goes on as well.
+            matches!(step, Step::Die | Step::Late | Step::Close | Step::Switch(_))
+        },
+    )
 }
 
 fn main() -> ExitCode {
@@ -69,7 +110,16 @@ fn main() -> ExitCode {
     if is("--self-test") {
         use Broken::{Death, Early, FailedSend, OldLink, OwnGreeting, PutOff};
         for broken in [OldLink, OwnGreeting, Early, FailedSend, Death, PutOff] {
-            let (states, found) = search(crossing, 2, broken);
+            let (states, found) = meeting(crossing, 2, broken);
+            println!(
+                "without {broken:?}: {states} states, {}",
+                found.as_deref().unwrap_or("NOT SEEN")
+            );
+            wrong |= found.is_none();
+        }
+        use switching::Broken::{Account, Agree, Close, Drain, Question};
+        for broken in [Drain, Agree, Question, Close, Account] {
+            let (states, found) = switching(2, 2, broken);
             println!(
                 "without {broken:?}: {states} states, {}",
                 found.as_deref().unwrap_or("NOT SEEN")
@@ -78,16 +128,24 @@ fn main() -> ExitCode {
         }
         return if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
-    let deaths = if is("--short") { 2 } else { 3 };
+    let (deaths, calls) = if is("--short") { (2, 2) } else { (3, 3) };
     for (name, hunts, deaths) in [
         ("the first hunts", one, deaths),
         ("the second hunts", other, deaths),
         ("both hunt", crossing, deaths),
         ("three in a ring", ring, deaths - 2),
     ] {
-        let (states, found) = search(hunts, deaths, Broken::Nothing);
+        let (states, found) = meeting(hunts, deaths, Broken::Nothing);
         println!(
             "meeting, {name}, {deaths} deaths: {states} states, {}",
+            found.as_deref().unwrap_or("good")
+        );
+        wrong |= found.is_some();
+    }
+    for (slots, calls) in [(1, 2), (2, calls)] {
+        let (states, found) = switching(slots, calls, switching::Broken::Nothing);
+        println!(
+            "switching, rings of {slots}, {calls} calls: {states} states, {}",
             found.as_deref().unwrap_or("good")
         );
         wrong |= found.is_some();
