@@ -12,8 +12,8 @@ use meeting::{Broken, Meeting, Step};
 use stateright::{Checker, Model};
 use switching::Switching;
 
-/// What is wrong with a model, if anything, and how many states it has. From every state one that is
-/// `good` has to be within reach by steps that are none of `fate`'s.
+/// What is wrong with a model, if anything, and how many states it has. From every state one that
+/// is `good` has to be within reach by steps that are none of `fate`'s.
 fn search<M>(
     make: impl Fn() -> M,
     good: impl Fn(&M, &M::State) -> bool,

@@ -1,7 +1,7 @@
 //! How a flow changes its strategy, and what a death takes with it: `narrows/src/endpoint/{flow,
-//! switch, answer, serve, pump}` in the abstract. The caller has one place for flows, the callee one
-//! for what it serves; between them are two rings of few slots. Beside each action is the function it
-//! stands for.
+//! switch, answer, serve, pump}` in the abstract. The caller has one place for flows, the callee
+//! one for what it serves; between them are two rings of few slots. Beside each action is the
+//! function it stands for.
 
 use stateright::{Model, Property};
 

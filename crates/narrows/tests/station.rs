@@ -1,5 +1,5 @@
-//! The processes of a LINX station, over one whose work is counted and whose waits end when nothing is
-//! left to be done.
+//! The processes of a LINX station, over one whose work is counted and whose waits end when nothing
+//! is left to be done.
 #![cfg(not(loom))]
 
 use std::collections::VecDeque;

@@ -71,8 +71,8 @@ pub(crate) struct Parts {
     pub stream: OwnedFd,
     /// What the node sleeps on.
     pub node: Bell,
-    /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol or the
-    /// stream is gone, so that the link ends as it does with any peer that is gone.
+    /// The rendezvous' socket of the link: it is shut down where the peer breaks the protocol or
+    /// the stream is gone, so that the link ends as it does with any peer that is gone.
     pub socket: OwnedFd,
 }
 

@@ -206,7 +206,8 @@ impl WordsMut for OwnWords {
         slot[1].store(words[0], Ordering::Relaxed);
         slot[2].store(words[1], Ordering::Relaxed);
         slot[3].store(words[2], Ordering::Relaxed);
-        // Release: pairs with the acquire of `PeerWords` in `load_acquire`, `load_slot` and `slot_of`.
+        // Release: pairs with the acquire of `PeerWords` in `load_acquire`, `load_slot` and
+        // `slot_of`.
         slot[0].store(sequence, Ordering::Release);
     }
     #[inline(always)]

@@ -1,8 +1,9 @@
 //! Every system call that a node makes fails in turn, with each error that the call can have: what
 //! the node was asked for ends well or with its error, in time, and nothing of it stays.
 //!
-//! `strace` makes the calls fail, from outside: the node is the one that everybody runs. A life of a
-//! node is traced once, which gives the calls that it makes, and is then run again for each of them.
+//! `strace` makes the calls fail, from outside: the node is the one that everybody runs. A life of
+//! a node is traced once, which gives the calls that it makes, and is then run again for each of
+//! them.
 //!
 //! Some calls of each kind fail in the usual test. `ci/faults` has each of them fail, and
 //! `NARROWS_FAULT="hunts sendmsg 2 ENOBUFS once" cargo test -p narrows-host --test faults` one.

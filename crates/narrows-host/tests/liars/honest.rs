@@ -18,7 +18,8 @@ pub struct Totals {
     pub victim: OnceLock<u64>,
 }
 
-/// Sends numbered messages and takes the victim's, until the victim sends no more and all have come.
+/// Sends numbered messages and takes the victim's, until the victim sends no more and all have
+/// come.
 pub fn work(mut node: Node, link: LinkId, totals: &Totals) {
     let to = Address { link, port: HONEST };
     let (mut sent, mut came, mut last) = (0, 0, Instant::now());

@@ -1,5 +1,6 @@
 //! Peers that change words of their region while a node reads them, from other processes and
-//! threads: the node's operations end in time, and an honest peer beside has every message in order.
+//! threads: the node's operations end in time, and an honest peer beside has every message in
+//! order.
 //!
 //! `NARROWS_ROUNDS=60 cargo test --release -p narrows-host --test liars` lies for a minute each.
 

@@ -23,7 +23,8 @@ pub struct Faults {
 /// A process dies in the middle of what it does, without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Death {
-    /// Which: the first that was added by [`Simulation::process`](crate::engine::Simulation::process) is 0.
+    /// Which: the first that was added by
+    /// [`Simulation::process`](crate::engine::Simulation::process) is 0.
     pub process: usize,
     /// At which of its transfers that store to a memory; the first is 0.
     pub store: u64,
@@ -47,7 +48,8 @@ pub struct Bells {
 /// A process's stack is in order, but its own regions are not its alone to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lies {
-    /// Which: the first that was added by [`Simulation::process`](crate::engine::Simulation::process) is 0.
+    /// Which: the first that was added by
+    /// [`Simulation::process`](crate::engine::Simulation::process) is 0.
     pub process: usize,
     /// After this many of 1000 transfers of its own that store to one of its regions, a word of its
     /// regions is another.

@@ -1,5 +1,5 @@
-//! A queue of events in integer time, and processes that run the stack's own code on stacks of their
-//! own.
+//! A queue of events in integer time, and processes that run the stack's own code on stacks of
+//! their own.
 //!
 //! Two modes give the same end, the same store times and the same results. [`Mode::Fast`] moves the
 //! clock without leaving a process when nothing else is due, and computes the looks of a waiting

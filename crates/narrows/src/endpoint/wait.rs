@@ -62,8 +62,8 @@ impl<P: Platform> Node<P> {
 
     /// Waits for a message, for a channel that is [watched](super::ChannelView::watch) or whose
     /// room is [wanted](super::ChannelView::want_room), for news of a link or for the deadline, in
-    /// the way that was agreed for what is served here. Does not wait if something came since the last time: a
-    /// program that looks at everything between its waits misses nothing.
+    /// the way that was agreed for what is served here. Does not wait if something came since the
+    /// last time: a program that looks at everything between its waits misses nothing.
     ///
     /// ```
     /// # use core::time::Duration;

@@ -151,7 +151,8 @@ impl Station {
         }
     }
 
-    /// Looks for the application of another node, through the link that leads there, once there is one.
+    /// Looks for the application of another node, through the link that leads there, once there is
+    /// one.
     pub fn hunt(&mut self, node: &Name) -> Option<()> {
         let path: Path = format!("{node}/{APPLICATION}").parse().ok()?;
         let application = self.application;
@@ -299,8 +300,8 @@ impl Station {
         self.sides.iter().map(|side| side.unit.waiting()).sum()
     }
 
-    /// Whether what somebody else did left work for the process that waits for interrupts: something to
-    /// be said, when there is room, or frames that it left and could take now.
+    /// Whether what somebody else did left work for the process that waits for interrupts:
+    /// something to be said, when there is room, or frames that it left and could take now.
     pub fn leaves_work(&self) -> bool {
         let few = |side: &Side| side.unit.waiting() <= 1 && !side.way.buffers.is_empty();
         let gathered = |side: &Side| matches!(side.way.driver, Driver::Gathered(_));

@@ -5,9 +5,9 @@
 //!   application ◄─── queue ─── receiver ◄─── frames ─── interrupt ◄─── the other side
 //! ```
 //!
-//! The processes are written here once, over what runs them ([`Processes`]): threads of a host, which
-//! hold the node's lock but while they wait, or the processes of a chip's operating system, which
-//! an interrupt can come in the middle of.
+//! The processes are written here once, over what runs them ([`Processes`]): threads of a host,
+//! which hold the node's lock but while they wait, or the processes of a chip's operating system,
+//! which an interrupt can come in the middle of.
 
 mod connection;
 
@@ -81,8 +81,8 @@ pub trait Station: Processes {
     /// Whether the receiver is to be woken for the frames that were taken.
     fn is_news(&self) -> bool;
 
-    /// Puts together what the next frames bring, at most one of each link, and delivers signals that
-    /// are complete. Whether there were any.
+    /// Puts together what the next frames bring, at most one of each link, and delivers signals
+    /// that are complete. Whether there were any.
     fn put_together(&mut self) -> bool;
 
     /// Whether so few frames wait that interrupts can be unmasked, though some do.
