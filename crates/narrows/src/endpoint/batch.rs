@@ -92,7 +92,7 @@ impl<P: Platform> Node<P> {
     /// # use narrows::{endpoint::*, platform::Platform};
     /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), PortError> {
     /// let (mut buffer, mut bytes) = ([0; 256], 0);
-    /// let count = node.try_receive_all(1, &mut buffer, |_received, payload| bytes += payload.len())?;
+    /// let count = node.try_receive_all(1, &mut buffer, |_, payload| bytes += payload.len())?;
     /// # let _ = count;
     /// # Ok(()) }
     /// ```

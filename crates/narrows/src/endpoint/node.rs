@@ -202,8 +202,8 @@ impl<P: Platform> Node<P> {
     /// How messages travel that belong to no flow.
     ///
     /// ```
-    /// # use narrows::{endpoint::*, platform::Platform, strategy::Strategy};
-    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), narrows::strategy::StrategyError> {
+    /// # use narrows::{endpoint::*, platform::Platform, strategy::*};
+    /// # fn example<P: Platform>(node: &mut Node<P>) -> Result<(), StrategyError> {
     /// let strategy: Strategy = "single_copy/hybrid/internal".parse()?;
     /// node.set_strategy(strategy);
     /// # Ok(()) }
