@@ -152,13 +152,28 @@ fn bytes(arrived: Arrived<Vec<u8>>) -> Option<Vec<u8>> {
     }
 }
 
+const BOTH: [&[u8; 3]; 2] = [b"one", b"two"];
+
+/// Sends two signals, a frame each.
+fn send_both(unit: &End, stage: &mut Stage) {
+    for text in BOTH {
+        unit.send(stage, NOW, signal(text)).expect("room");
+        assert_eq!(unit.transmit(stage, NOW), Left::Nothing);
+    }
+}
+
+/// Receives both, in their order, from frames that wait.
+fn receive_both(unit: &End, stage: &mut Stage) {
+    for text in BOTH {
+        let frame = unit.next();
+        assert_eq!(bytes(unit.receive(stage, NOW, frame)).as_deref(), Some(&text[..]));
+    }
+}
+
 #[test]
 fn a_frame_that_is_a_lie_ends_the_connection_and_no_frame_stays() {
     let [(a, mut to), (b, mut from)] = pair(Settings::default(), 4);
-    for text in [b"one", b"two"] {
-        a.send(&mut to, NOW, signal(text)).expect("room");
-        assert_eq!(a.transmit(&mut to, NOW), Left::Nothing);
-    }
+    send_both(&a, &mut to);
     // The first frame comes after the second.
     from.into.borrow_mut().frames.swap(0, 1);
     assert_eq!((b.take(&mut from), b.take(&mut from)), (Some(true), Some(true)));
@@ -175,10 +190,7 @@ fn a_frame_that_is_a_lie_ends_the_connection_and_no_frame_stays() {
 #[test]
 fn a_frame_without_memory_for_its_signal_is_the_next_one_again() {
     let [(a, mut to), (b, mut from)] = pair(Settings::default(), 4);
-    for text in [b"one", b"two"] {
-        a.send(&mut to, NOW, signal(text)).expect("room");
-        assert_eq!(a.transmit(&mut to, NOW), Left::Nothing);
-    }
+    send_both(&a, &mut to);
     assert_eq!(to.kept.get(), 2, "what was sent is kept for as long as the driver may read it");
     from.memory.set(0);
     assert_eq!((b.take(&mut from), b.take(&mut from)), (Some(true), Some(true)));
@@ -186,20 +198,14 @@ fn a_frame_without_memory_for_its_signal_is_the_next_one_again() {
     assert_eq!(b.receive(&mut from, NOW, frame), Arrived::NoBuffer);
     assert_eq!((b.waiting(), from.released.get()), (2, 0));
     from.memory.set(2);
-    for text in [b"one", b"two"] {
-        let frame = b.next();
-        assert_eq!(bytes(b.receive(&mut from, NOW, frame)).as_deref(), Some(&text[..]));
-    }
+    receive_both(&b, &mut from);
     assert_eq!(from.released.get(), 2);
 }
 
 #[test]
 fn frames_without_a_place_or_a_buffer_stay_with_the_driver_and_are_owed() {
     let [(a, mut to), (b, mut from)] = pair(Settings::default(), 1);
-    for text in [b"one", b"two"] {
-        a.send(&mut to, NOW, signal(text)).expect("room");
-        assert_eq!(a.transmit(&mut to, NOW), Left::Nothing);
-    }
+    send_both(&a, &mut to);
     from.buffer = false;
     assert_eq!((b.take(&mut from), b.is_starved()), (Some(false), true));
     from.buffer = true;
@@ -209,10 +215,7 @@ fn frames_without_a_place_or_a_buffer_stay_with_the_driver_and_are_owed() {
     assert_eq!(b.move_to(Vec::new()), Err(Vec::new()), "fewer places than frames");
     assert_eq!(b.move_to((0..3).map(|_| None).collect()), Ok(()));
     assert_eq!((b.take(&mut from), b.take(&mut from)), (Some(true), None));
-    for text in [b"one", b"two"] {
-        let frame = b.next();
-        assert_eq!(bytes(b.receive(&mut from, NOW, frame)).as_deref(), Some(&text[..]));
-    }
+    receive_both(&b, &mut from);
 }
 
 #[test]

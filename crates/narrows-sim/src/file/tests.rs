@@ -33,7 +33,7 @@ struct Read {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "what it is read to does not matter here")]
 struct Item {
     count: u32,
 }

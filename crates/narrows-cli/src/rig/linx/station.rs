@@ -238,12 +238,11 @@ impl Station {
 
     /// Sees to frames that were acknowledged, and sends what waits.
     pub fn acknowledge(&mut self) {
-        for peer in 0..self.sides.len() {
-            let Some(side) = self.sides.get_mut(peer) else { break };
+        for side in &mut self.sides {
             if side.way.awaits && side.way.driver.acknowledged() {
                 side.way.awaits = false;
             }
-            self.transmit(peer);
+            side.transmit();
         }
         if self.unsaid {
             self.handle(|_, _| ());

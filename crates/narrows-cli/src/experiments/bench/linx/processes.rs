@@ -244,7 +244,9 @@ fn arrived(core: &Core, cpu: &Cpu, peer: usize, unit: &Unit, taken: Option<Taken
         hand_over(core, cpu, Letter::nothing(peer));
     }
     let waits = matches!(arrived, Arrived::NoBuffer);
-    core.short.set(core.short.get() || waits);
+    if waits {
+        core.short.set(true);
+    }
     core.arrived(cpu, peer, unit, arrived);
     !waits
 }
