@@ -119,3 +119,7 @@ mod tutorial {}
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/HOWTO.md")]
 mod howto {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/CHOOSING.md")]
+mod choosing {}
