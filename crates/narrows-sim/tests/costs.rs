@@ -83,11 +83,17 @@ fn costs_are_charged_to_whom_they_belong() {
         for (at, counts) in counts.into_iter().enumerate() {
             let mut chip = common::chip();
             set(&mut chip.cores[at], Cost::Time(MORE));
-            let longer = notified(&chip) - before;
+            let found = notified(&chip);
             // What it replaces is less than 1 us.
-            let expected =
-                if counts { MORE - Time::nanos(1000)..=MORE } else { Time::ZERO..=Time::ZERO };
-            assert!(expected.contains(&longer), "{name} of {}: {longer}", chip.cores[at].name);
+            let expected = match counts {
+                true => before + MORE - Time::nanos(1000)..=before + MORE,
+                false => before..=before,
+            };
+            assert!(
+                expected.contains(&found),
+                "{name} of {}: {found}, and {before} without",
+                chip.cores[at].name
+            );
         }
     }
 }

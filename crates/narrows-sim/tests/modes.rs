@@ -2,7 +2,7 @@
 
 mod common;
 
-use narrows::endpoint::{Address, Limits};
+use narrows::endpoint::{Address, Limits, What};
 use narrows::strategy::Strategy;
 use narrows_sim::chip::{Arbitration, CallCost, Chip, Stream};
 use narrows_sim::cpu::Cpu;
@@ -244,18 +244,20 @@ fn stack(number: u64, mode: Mode) -> (Outcome, Log) {
     let log = RefCell::new(Log::new());
     let calls = 3 + dice.roll(4);
     // Nobody's links end before everybody is done.
+    let done = Cell::new(0);
     let kept = RefCell::new(Vec::new());
     let mut simulation = Simulation::new(&chip, settings(mode));
     for core in 0..cores {
-        let (log, kept) = (&log, &kept);
+        let (log, kept, done) = (&log, &kept, &done);
         let strategy = all[dice.roll(all.len() as u64) as usize];
         let size = dice.roll(3000) as usize;
         let pauses = dice.roll(3000);
         simulation.process(core, &format!("node {core}"), 1, move |cpu: Cpu| {
             let mut node = cpu.node(name(core), Limits::default()).expect("storage");
             node.set_notification(strategy.notification);
+            // Before others can find it: a message for a closed port would be refused.
+            node.open(1).expect("a free port");
             let next = node.hunt(&name((core + 1) % cores), SECOND).expect("the next one");
-            let _ = node.open(1);
             let bytes = vec![core as u8; size];
             let mut buffer = vec![0; 4096];
             let (mut sent, mut received) = (0, 0);
@@ -269,13 +271,15 @@ fn stack(number: u64, mode: Mode) -> (Outcome, Log) {
                     && let Ok(got) =
                         node.receive_into(1, &mut buffer, Some(Duration::from_millis(1)))
                 {
+                    assert_eq!(got.what, What::Message, "case {number}");
                     received += 1;
                     log.borrow_mut().push((core, got.len as u64, cpu.time()));
                 }
                 cpu.compute(Time::nanos(pauses));
             }
             // Blocks and credit go back to those that still send.
-            while cpu.time() < Time::nanos(3_000_000) {
+            done.set(done.get() + 1);
+            while done.get() < cores {
                 node.wait_any(Some(Duration::from_micros(100)));
                 node.poll();
             }
@@ -290,6 +294,7 @@ fn stack(number: u64, mode: Mode) -> (Outcome, Log) {
         });
     }
     let outcome = simulation.run().unwrap_or_else(|stuck| panic!("case {number}: {stuck}"));
+    assert_eq!(log.borrow().len() as u64, cores as u64 * calls, "case {number}: each message once");
     (outcome, log.into_inner())
 }
 
@@ -303,9 +308,13 @@ thread_local! {
 fn differ(number: u64, run: fn(u64, Mode) -> (Outcome, Log)) -> Option<String> {
     let (fast, fast_log) = run(number, Mode::Fast);
     let (reference, log) = run(number, Mode::Reference);
-    let first = fast_log.iter().zip(&log).position(|(a, b)| a != b);
-    if let Some(at) = first {
-        return Some(format!("{number}: {at}: fast {:?}, reference {:?}", fast_log[at], log[at]));
+    for outcome in [&fast, &reference] {
+        assert_eq!(outcome.unfinished, [""; 0], "case {number} had no time to end");
+    }
+    if fast_log != log {
+        let same = fast_log.iter().zip(&log).take_while(|(a, b)| a == b).count();
+        let [fast, reference] = [fast_log.get(same), log.get(same)];
+        return Some(format!("{number}: {same}: fast {fast:?}, reference {reference:?}"));
     }
     let same =
         (fast.end, fast.hash, &fast.cores) == (reference.end, reference.hash, &reference.cores);
