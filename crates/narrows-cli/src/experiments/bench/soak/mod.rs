@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use super::choice;
 use super::traffic::churn::{self, Churn, Churning};
 use super::traffic::{
-    Count, Counts, Load, PATIENCE, Part, Partner, Profile, Role, STARTER, Trouble, agree, node,
+    Count, Counts, Load, PATIENCE, Part, Partner, Profile, Role, STARTER, Trouble, agree, lull,
+    node,
 };
 use crate::base::failure::{Failure, Kind};
 use crate::base::latencies::{self, Latencies};
@@ -46,6 +47,8 @@ const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["hybrid"], &["external"]];
 const INTERVALS: u32 = 64;
 const LONGEST: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(20);
+/// The longest lull.
+const LULL: Duration = Duration::from_secs(10);
 /// What a link of those that come and go may take of shared memory: both regions, of which each
 /// side counts a half.
 const REGION_KIB: f64 = 4096.0;
@@ -84,6 +87,8 @@ struct Length {
     interval: Duration,
     /// Link-ups a second of others.
     churn: Option<u32>,
+    /// Of the lull behind the traffic.
+    lull: Duration,
 }
 
 /// What a soak has measured.
@@ -93,6 +98,10 @@ struct Taken {
     latencies: Latencies,
     /// What others did that came and went.
     churn: Option<Churn>,
+    /// Messages to a side that sleeps, in the lull behind the traffic.
+    knocks: u64,
+    /// Waits of both sides that ended by deadline though something was there.
+    unrung: u64,
 }
 
 /// Runs a soak and prints the verdict.
@@ -117,12 +126,14 @@ pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> 
     let shortest = if chip.is_some() { Duration::from_micros(1) } else { SHORTEST };
     let interval = (time / INTERVALS).clamp(shortest, LONGEST);
     let profile = Profile { active: true, strategy, seed: 1 };
-    let length = Length { profile, time, interval, churn: args.churn };
+    // On a chip nothing that a core stored is unseen by the other.
+    let lull = if chip.is_some() { Duration::ZERO } else { (time / 10).min(LULL) };
+    let length = Length { profile, time, interval, churn: args.churn, lull };
     let progress = Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json);
     let intervals = time.as_nanos() / interval.as_nanos();
     let room = usize::try_from(intervals).unwrap_or(0) + 1;
     let (samples, latencies) = (Vec::with_capacity(room), Latencies::default());
-    let mut taken = Taken { samples, latencies, churn: None };
+    let mut taken = Taken { samples, latencies, churn: None, knocks: 0, unrung: 0 };
     let counts = Counts::default();
     let ended = match chip {
         Some(chip) => chips::run(global, chip, length, &stopped, &progress, &mut taken, &counts),
@@ -241,6 +252,7 @@ impl<P: Place> Soak<'_, P> {
         };
         let wrong = self.counts.get(Count::Wrong) + self.theirs.get(Count::Wrong);
         let unrung = self.counts.get(Count::Unrung) + self.theirs.get(Count::Unrung);
+        self.taken.unrung = unrung;
         let what = match (wrong, unrung) {
             (0, 0) => return Ok(made),
             (0, unrung) => format!("{unrung} waits ended by deadline though something was there"),
@@ -292,6 +304,7 @@ impl<P: Place> Soak<'_, P> {
             (from, before) = (self.now(), self.totals());
         }
         load.settle(self.node, self.counts, self.theirs, |_| ())?;
+        self.taken.knocks = lull(&mut load, self.node, self.counts, length.lull, |_| ())?;
         let blocks = self.node.link(self.link).blocks_in_use();
         if !agree(self.counts, self.theirs) || blocks != Ok((0, 0)) {
             let sentence = format!(

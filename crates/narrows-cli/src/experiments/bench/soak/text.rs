@@ -37,6 +37,12 @@ pub(super) fn print(
         checks if checks.iter().all(|check| check.flat) => "all flat".into(),
         _ => "NOT FLAT, see below".into(),
     });
+    if taken.knocks > 0 {
+        notes.push(format!(
+            "{} messages to a side that was going to sleep: {} lay there unrung",
+            taken.knocks, taken.unrung
+        ));
+    }
     notes.extend(taken.churn.as_ref().map(|churn| churn.sentence()));
     if global.json {
         let rows = checks.iter().cloned().map(Row::Check);

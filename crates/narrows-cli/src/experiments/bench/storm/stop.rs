@@ -12,13 +12,15 @@ use super::cause::ms;
 use super::plan::Life;
 use crate::base::failure::Failure;
 use crate::experiments::bench::traffic::{
-    Count, Counts, Load, PATIENCE, Partner, Profile, Trouble, agree,
+    Count, Counts, Load, PATIENCE, Partner, Profile, Trouble, agree, lull,
 };
 
 /// How long the peer is stopped.
 pub const STOPPED: Duration = Duration::from_secs(2);
 /// Full traffic before and behind that.
 const BESIDE: Duration = Duration::from_millis(200);
+/// The lull behind the traffic.
+const LULL: Duration = Duration::from_millis(200);
 /// The deadline of a send to a peer that is stopped.
 const DEADLINE: Duration = Duration::from_millis(20);
 
@@ -159,6 +161,7 @@ fn finish(
     counts: &Counts,
 ) -> Result<Option<String>, Trouble> {
     load.settle(&mut scene.node, counts, &peer.record, |node| scene.bystander.turn(node))?;
+    lull(load, &mut scene.node, counts, LULL, |node| scene.bystander.turn(node))?;
     if !agree(counts, &peer.record) {
         return Ok(Some(format!(
             "when all was quiet, what was sent was not what arrived: {counts:?} and {:?}",

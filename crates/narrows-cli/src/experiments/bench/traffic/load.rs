@@ -20,12 +20,14 @@ use crate::rig::place::Place;
 pub const PORT: u16 = 1;
 /// The tag of the message behind which its sender makes no more traffic, and asks for the same.
 const QUIET: u16 = u16::MAX;
+/// The tag of a message that is answered with one, by a side that sleeps until it comes.
+pub(super) const KNOCK: u16 = u16::MAX - 1;
 /// Calls that may be outstanding.
 const WINDOW: u64 = 16;
 /// The longest run of messages without a look at anything else.
 const BURST: usize = 512;
 /// The longest wait for room before this side sees to its own receiving again.
-const ROOM: Duration = Duration::from_millis(2);
+pub(super) const ROOM: Duration = Duration::from_millis(2);
 /// The longest wait for anything.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -231,7 +233,7 @@ impl Load {
         Ok(())
     }
 
-    fn send_tagged<P: Place>(
+    pub(super) fn send_tagged<P: Place>(
         &mut self,
         node: &mut Node<P>,
         counts: &Counts,
@@ -292,6 +294,7 @@ impl Load {
             let lent = node.try_receive(PORT, &select);
             let lent = lent.map_err(|error| Trouble::defect("cannot receive", error))?;
             let Some(lent) = lent else { return Ok(taken) };
+            let mut knocked = false;
             match lent.what {
                 What::PeerGone(reason) => self.noticed = Some(reason),
                 What::Message => {
@@ -308,13 +311,19 @@ impl Load {
                     // Before it is released: until then it is in the inbox, so that no more
                     // messages than that holds are taken and not counted.
                     counts.set(Count::Received, number + 1);
-                    if lent.tag == QUIET {
-                        counts.set(Count::Quiet, 1);
+                    match lent.tag {
+                        QUIET => counts.set(Count::Quiet, 1),
+                        KNOCK => knocked = true,
+                        _ => {}
                     }
                 }
                 _ => counts.add(Count::Wrong),
             }
             node.release(lent);
+            if knocked {
+                self.notification = Notification::Interrupt;
+                while !self.send_tagged(node, counts, Some(ROOM), 0)? {}
+            }
         }
         Ok(most)
     }

@@ -9,6 +9,7 @@ pub mod chips;
 pub mod churn;
 pub mod flags;
 mod load;
+mod lull;
 pub mod member;
 mod partner;
 mod payload;
@@ -16,6 +17,7 @@ mod record;
 mod sheet;
 
 pub use load::{ECHO, Load, PORT, Profile, Trouble};
+pub use lull::lull;
 pub use partner::{Part, Partner, Process, Role, STARTER, node, open, prioritise, run};
 pub use payload::{LONGEST, LONGEST_CALL, Longest, Payloads, number};
 pub use record::{Count, Counts, Record, agree};
