@@ -114,5 +114,5 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
         }
     }
     println!("{tried:?} switches, {compared} compared");
-    assert!(tried.iter().all(|count| *count > 100) && compared > 30, "{tried:?} {compared}");
+    assert!(tried.iter().all(|count| *count > 100) && compared > 20, "{tried:?} {compared}");
 }
