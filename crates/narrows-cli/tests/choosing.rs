@@ -67,15 +67,16 @@ fn calls_on_the_chip_take_what_its_command_prints() {
     let report: Value = serde_json::from_str(&report).expect("a report");
     let results = report["results"].as_array().expect("rows");
     for row in table(&headings) {
+        let bytes: u64 = row[0].parse().expect("bytes");
         for (transfer, said) in headings[1..].iter().zip(&row[1..]) {
             let name = format!("{transfer}/interrupt/external call");
             let measured = results
                 .iter()
-                .find(|found| found["name"] == *name && found["bytes"].to_string() == row[0])
-                .unwrap_or_else(|| panic!("{name} of {} bytes: {report}", row[0]));
+                .find(|found| found["name"] == *name && found["bytes"] == bytes)
+                .unwrap_or_else(|| panic!("{name} of {bytes} bytes: {report}"));
             assert_eq!(measured["unit"], "ns");
             let micros = measured["value"].as_f64().expect("a figure") / 1000.0;
-            assert_eq!(&format!("{micros:.0}"), said, "{name} of {} bytes", row[0]);
+            assert_eq!(&format!("{micros:.0}"), said, "{name} of {bytes} bytes");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chip::Call;
-use crate::file::Problem;
+use crate::file::{Mistake, Problem};
 use crate::time::Time;
 
 /// A file in which everything is as small as can be, for tests to change a line of.
@@ -165,46 +165,87 @@ fn an_empty_file_lacks_everything() {
     assert!(Chip::parse("x", &many).unwrap_err().to_string().contains("17 [[bus]] tables"));
 }
 
-#[test]
-fn every_key_that_costs_time_is_needed() {
-    for line in SMALL.lines().filter(|line| line.contains(" = ") && !line.starts_with("data")) {
-        if line.starts_with("span") {
-            continue;
-        }
-        let text = SMALL.replacen(&format!("{line}\n"), "", 1);
-        let mistake = Chip::parse("small", &text).unwrap_err();
-        let key = line.split(' ').next().unwrap();
-        let Problem::MissingKey { key: missing, .. } = &mistake.problem else {
-            panic!("{line}: {mistake}");
-        };
-        assert!(missing.ends_with(key), "{line}: {mistake}");
-    }
+/// What is said of the small chip without the part of a line of it.
+fn without(at: usize, part: &str) -> Mistake {
+    let lines = SMALL.lines().enumerate().map(|(number, line)| match number == at {
+        true => line.replacen(part, "", 1) + "\n",
+        false => line.to_owned() + "\n",
+    });
+    Chip::parse("small", &lines.collect::<String>()).expect_err(part)
 }
 
 #[test]
-fn every_key_is_described() {
+fn every_key_that_costs_time_is_needed() {
+    let (mut table, mut keys, mut inner) = ("", 0, 0);
+    for (at, line) in SMALL.lines().enumerate() {
+        let Some((key, value)) = line.split_once(" = ") else {
+            table = line.trim_matches(['[', ']']);
+            continue;
+        };
+        // Only these may be missing.
+        if ["data", "span"].contains(&key) {
+            continue;
+        }
+        let path = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+        let missing = |part: &str| match without(at, part).problem {
+            Problem::MissingKey { key, .. } => key,
+            other => panic!("{line} without {part}: {other:?}"),
+        };
+        assert_eq!(missing(line), path);
+        keys += 1;
+        let Some(pairs) = value.strip_prefix("{ ").and_then(|pairs| pairs.strip_suffix(" }"))
+        else {
+            continue;
+        };
+        for (first, pair) in pairs.split(", ").enumerate() {
+            let (key, _) = pair.split_once(" = ").expect("a key and its value");
+            if key.contains('.') {
+                continue;
+            }
+            let part = if first == 0 { format!("{pair}, ") } else { format!(", {pair}") };
+            assert_eq!(missing(&part), format!("{path}.{key}"));
+            inner += 1;
+        }
+    }
+    assert_eq!((keys, inner), (41, 14));
+}
+
+/// The part of the page from a heading to the next one of its level.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let marks = heading.split(' ').next().unwrap();
+    let (_, behind) = page.split_once(&format!("\n{heading}\n")).expect(heading);
+    let (section, _) = behind.split_once(&format!("\n{marks} ")).unwrap_or((behind, ""));
+    section
+}
+
+#[test]
+fn every_key_is_described_in_the_section_of_its_table() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [&[&str]; 15] = [
-        &parse::TOP,
-        &parse::BUS,
-        &parse::MEMORY,
-        &parse::STREAM,
-        &parse::CORE,
-        &parse::SERVE,
-        &parse::CACHE,
-        &parse::COPY,
-        &parse::TIMER,
-        &parse::INTERRUPT,
-        &system::KEYS,
-        &parse::SPAN,
-        &parse::ENGINE,
-        &parse::LINK,
-        &parse::CLASS,
+    let all: [(&str, &[&str]); 15] = [
+        ("## The chip", &parse::TOP),
+        ("## `[[bus]]`", &parse::BUS),
+        ("## `[[memory]]`", &parse::MEMORY),
+        ("## `[[memory]]`", &parse::STREAM),
+        ("## `[[core]]`", &parse::CORE),
+        ("### `serve`", &parse::SERVE),
+        ("### `instructions`, `data`, `second`", &parse::CACHE),
+        ("### `copy`", &parse::COPY),
+        ("### `timer`", &parse::TIMER),
+        ("### `interrupt`", &parse::INTERRUPT),
+        ("### `system`", &system::KEYS),
+        ("### `span`", &parse::SPAN),
+        ("## `[[engine]]`", &parse::ENGINE),
+        ("## `[link]`", &parse::LINK),
+        ("## `[link]`", &parse::CLASS),
     ];
-    for key in all.into_iter().flatten() {
-        let forms = [format!("`{key}`"), format!("`[[{key}]]`"), format!("`[{key}]`")];
-        assert!(forms.iter().any(|form| page.contains(form)), "{key}");
+    for (heading, keys) in all {
+        // Tables of a table have headings of their own.
+        let section = format!("{heading}\n{}", section(&page, heading));
+        for key in keys {
+            let forms = [format!("`{key}`"), format!("`[[{key}]]`"), format!("`[{key}]`")];
+            assert!(forms.iter().any(|form| section.contains(form)), "{key} in {heading}");
+        }
     }
     for (name, _) in SHIPPED {
         assert!(page.contains(&format!("platforms/{name}.toml")), "{name}");

@@ -1,7 +1,7 @@
 //! The calls of a side.
 
 use crate::side::{LONGEST, Side, content, name, strategy};
-use narrows::endpoint::{CallError, FlowError, FlowId, SendError};
+use narrows::endpoint::{CallError, Completed, FlowError, FlowId, SendError};
 
 impl Side<'_> {
     /// The flow of calls to a peer, if there is one now.
@@ -71,7 +71,8 @@ impl Side<'_> {
                 None => self.node.flow(flow).start(bytes),
             };
             match started {
-                Ok(_) | Err(SendError::Gone(_)) => {}
+                Ok(number) => self.peers[at].started.push((number, bytes.to_vec())),
+                Err(SendError::Gone(_)) => {}
                 Err(SendError::RingFull | SendError::PoolEmpty | SendError::Switching) => break,
                 Err(other) => panic!("start: {other:?}"),
             }
@@ -80,10 +81,21 @@ impl Side<'_> {
         let within = self.within();
         let done = self.node.flow(flow).finish(&mut response, within);
         match done {
-            Ok(_) => self.world.answered.set(self.world.answered.get() + 1),
+            Ok(done) => self.answered(at, done, &response),
             Err(CallError::Nothing) => {}
             Err(other) => self.failed(Err(other), at),
         }
+    }
+
+    /// A call that was started has its answer.
+    fn answered(&mut self, at: usize, done: Completed, response: &[u8]) {
+        if !self.strange(at) {
+            let started = &mut self.peers[at].started;
+            let call = started.iter().position(|(number, _)| *number == done.number);
+            let (_, request) = started.remove(call.expect("a call that was started"));
+            assert_eq!((&response[..done.len], done.failure), (&request[..], None), "its answer");
+        }
+        self.world.answered.set(self.world.answered.get() + 1);
     }
 
     pub fn switch(&mut self, at: usize) {
@@ -101,14 +113,18 @@ impl Side<'_> {
     pub fn complete(&mut self, at: usize) {
         let Some(flow) = self.peers[at].flow else { return };
         let _ = self.node.flow(flow).flush();
-        let mut bytes = [0; LONGEST];
+        let mut answers = Vec::new();
         let done = self.node.flow(flow).complete(|completed, source| {
-            let bytes = &mut bytes[..completed.len.min(LONGEST)];
-            assert!(source.read(0, bytes).is_ok(), "an answer that is there");
+            let mut bytes = vec![0; completed.len.min(LONGEST)];
+            assert!(source.read(0, &mut bytes).is_ok(), "an answer that is there");
+            answers.push((completed, bytes));
         });
-        match done {
-            Ok(done) => self.world.answered.set(self.world.answered.get() + done as u64),
-            Err(other) => self.failed(Err(other), at),
+        assert!(done.is_err() || done == Ok(answers.len()), "{done:?}: each is handed over");
+        for (completed, bytes) in answers {
+            self.answered(at, completed, &bytes);
+        }
+        if let Err(other) = done {
+            self.failed(Err(other), at);
         }
     }
 }

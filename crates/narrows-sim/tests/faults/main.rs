@@ -30,6 +30,7 @@ fn number(name: &str) -> Option<u64> {
 /// Runs cases from a first seed on, on all cores of this machine, until one fails.
 fn each(first: u64, cases: u64, run: impl Fn(u64) -> Told + Sync) -> Told {
     let next = AtomicU64::new(0);
+    assert!(cases > 0, "no case is none that passes");
     let failed = AtomicBool::new(false);
     let all = Mutex::new(Told::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -74,6 +74,8 @@ pub struct Peer {
     pub flow: Option<FlowId>,
     /// The number of the next call, for its content.
     pub call: u16,
+    /// Calls that were started and not finished: their numbers and requests.
+    pub started: Vec<(u16, Vec<u8>)>,
 }
 
 pub struct Side<'a> {
@@ -125,7 +127,9 @@ impl Side<'_> {
                         Err(LinkError::Gone(_)) => false,
                         Err(other) => panic!("attach: {other:?}"),
                     };
-                    self.peers.push(Peer { side, link, attached, flow: None, call: 0 });
+                    let peer =
+                        Peer { side, link, attached, flow: None, call: 0, started: Vec::new() };
+                    self.peers.push(peer);
                 }
                 Err(LinkError::Gone(_) | LinkError::Deadline) => {
                     self.world.unlinked(self.own, side)

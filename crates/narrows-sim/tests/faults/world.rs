@@ -207,8 +207,8 @@ impl World {
             Lost::Died => {
                 let (dead, died) = dead.unwrap_or_else(|| panic!("nobody died: {what}"));
                 assert_eq!(dead, peer, "{what}");
-                let late = at.since(died + self.faults.supervision);
-                assert!(at >= died && late <= PROMPT, "{what}, {late} late");
+                let due = died + self.faults.supervision;
+                assert!((due..=due + PROMPT).contains(&at), "{what}, at {at}, due at {due}");
                 told.longest_notice = told.longest_notice.max(at.since(died).as_nanos());
             }
             _ => {

@@ -1,11 +1,29 @@
 //! Whatever happens: flows that come, go and switch at random.
 
+use std::collections::HashMap;
+
 use super::*;
+
+/// When each flow last switched, or tried to.
+#[derive(Default)]
+struct Switched(HashMap<Handle, Duration>);
+
+impl Switched {
+    /// A switch that is not necessary has let the flow rest.
+    fn note(&mut self, switch: &Switch, now: Duration) {
+        let last = self.0.insert(switch.flow, now);
+        let rested = last.is_none_or(|last| now - last >= Settings::default().rest);
+        assert!(rested || switch.reason.necessary(), "{last:?}, {now:?}: {switch:?}");
+    }
+}
 
 /// Flows of two kinds come and go, budgets and sizes change, switches fail and are left halfway.
 #[test]
 fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
     let all = strategies();
+    // Of the switches those that were not necessary and those that were, and runs that were
+    // compared with the best fixed strategies.
+    let (mut tried, mut compared) = ([0, 0], 0);
     for seed in 0..60 {
         let mut dice = fastrand::Rng::with_seed(seed);
         let mut rooms = Rooms::new();
@@ -20,10 +38,9 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
         };
         let kinds = [audio(), video];
         let mut here: Vec<(Handle, usize)> = Vec::new();
-        let (mut now, mut events, mut unforced) = (Duration::ZERO, 0, [0_u32; FLOWS]);
+        let (mut now, mut switched) = (Duration::ZERO, Switched::default());
         for _ in 0..200 {
             now += Duration::from_millis(dice.u64(1..400));
-            events += 1;
             let mut grew = true;
             let cause = match dice.u8(0..8) {
                 0..=3 => {
@@ -56,9 +73,8 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
             while let Some(switch) = controller.next_switch() {
                 carried += 1;
                 assert_ne!(switch.from, switch.to);
-                if !switch.reason.necessary() {
-                    unforced[switch.flow.place()] += 1;
-                }
+                switched.note(&switch, now);
+                tried[usize::from(switch.reason.necessary())] += 1;
                 match dice.u8(0..10) {
                     0 => controller.failed(switch.flow, now, false).unwrap(),
                     1 => {
@@ -71,7 +87,10 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
             }
             assert!(carried <= made.switches);
             // A switch that failed may have kept another from its memory.
-            let _ = controller.decide(now, Cause::Failed).map(|_| carry_out(&mut controller, now));
+            controller.decide(now, Cause::Failed).unwrap();
+            for switch in carry_out(&mut controller, now) {
+                switched.note(&switch, now);
+            }
             assert!(controller.memory(0) <= u64::from(memory), "{seed}");
             for (flow, kind) in &here {
                 let deadline = kinds[*kind].deadline.map_or(u64::MAX, picos);
@@ -83,6 +102,7 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
         now += Duration::from_secs(60);
         controller.decide(now, Cause::Rested).unwrap();
         carry_out(&mut controller, now);
+        // None holds for as many flows as there can be in the least memories.
         if let Some(loads) = fixed(&kinds, FLOWS as u64, memory, &all) {
             let worst: u64 = here.iter().map(|(_, kind)| loads[*kind]).sum();
             let most = worst + worst * u64::from(Settings::default().saves) / u64::from(WHOLE);
@@ -90,10 +110,9 @@ fn memory_deadlines_and_the_number_of_switches_hold_whatever_happens() {
             let load = controller.current_load();
             let named: Vec<String> = names.collect();
             assert!(load <= most, "{seed}: {load} {most} {loads:?} {memory} {named:?}");
-        }
-        let rests = now.as_millis() / Settings::default().rest.as_millis() + 2;
-        for count in unforced {
-            assert!(u128::from(count) <= rests + events, "{seed}: {count} switches");
+            compared += 1;
         }
     }
+    println!("{tried:?} switches, {compared} compared");
+    assert!(tried.iter().all(|count| *count > 100) && compared > 20, "{tried:?} {compared}");
 }
