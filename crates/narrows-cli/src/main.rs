@@ -14,8 +14,10 @@ use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::platform;
 use narrows_cli::manual;
 use narrows_cli::rig::callee;
+use narrows_host::Carrier;
 use std::io::Write;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{self, ExitCode};
 
 fn main() -> ExitCode {
     let done = match Inner::is_meant(std::env::args_os().nth(1).as_deref()) {
@@ -43,7 +45,23 @@ fn refuse(error: &clap::Error) -> Result<(), Failure> {
     Err(Failure::new(Kind::Usage, text.trim_end()))
 }
 
+/// Starts this command again with the carrier that was asked for in the environment, from where all
+/// of its processes and nodes take it.
+fn carried_by(carrier: Carrier) -> Result<(), Failure> {
+    let name = carrier.name();
+    if std::env::var_os(Carrier::VARIABLE).is_some_and(|set| set == name) {
+        return Ok(());
+    }
+    let failed = |error| Failure::new(Kind::Internal, format!("cannot start again: {error}"));
+    let mut again = process::Command::new(std::env::current_exe().map_err(failed)?);
+    again.args(std::env::args_os().skip(1)).env(Carrier::VARIABLE, name);
+    Err(failed(again.exec()))
+}
+
 fn dispatch(flags: &Flags) -> Result<(), Failure> {
+    if let Some(carrier) = flags.global.carrier {
+        carried_by(carrier)?;
+    }
     match &flags.command {
         Command::Run(args) => run::run(&flags.global, args),
         Command::Doctor(args) => examine(&flags.global, args),

@@ -290,3 +290,34 @@ fn a_callee_that_dies_is_the_peers_code() {
         assert!(output.stdout.is_empty());
     }
 }
+
+#[test]
+fn what_carries_the_links_is_chosen_by_a_flag_and_named_in_the_report() {
+    let pingpong = ["pingpong", "--bytes", "48", "--notify", "interrupt", "--rounds", "1"];
+    // The environment's choice gives way to that of the command line.
+    for (asked, set, carrier) in [
+        (&[][..], None, "memory"),
+        (&[], Some("stream"), "stream"),
+        (&["--carrier", "stream"], Some("memory"), "stream"),
+    ] {
+        let mut command = bench(&pingpong);
+        command.args(asked).arg("--json").env_remove("NARROWS_CARRIER");
+        command.envs(set.map(|set| ("NARROWS_CARRIER", set)));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["machine"]["carrier"], carrier, "{asked:?}");
+    }
+    let output = bench(&pingpong).args(["--carrier", "stream"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("over frames (a Unix stream socket)\n"), "{text}");
+
+    for (arguments, says) in [
+        (&["--carrier", "pigeon"][..], "expected memory or stream"),
+        (&["--carrier", "stream", "--on", "davinci"], "--carrier is for this machine"),
+    ] {
+        let output = bench(&pingpong).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}

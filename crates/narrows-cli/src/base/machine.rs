@@ -1,5 +1,6 @@
 //! The machine that a measurement was made on, as `/proc` and `/sys` tell it.
 
+use narrows_host::Carrier;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,8 @@ pub struct Machine {
     pub kernel: String,
     /// Whether a hypervisor was noticed.
     pub virtualised: bool,
+    /// What carried links between processes: `memory` or `stream`; none on a simulated chip.
+    pub carrier: Option<String>,
     /// The platform that was simulated; none where this machine itself was measured.
     pub platform: Option<String>,
     /// Whether times are virtual.
@@ -29,13 +32,23 @@ impl Machine {
             cores: root.online().len(),
             kernel: root.text("proc/sys/kernel/osrelease").unwrap_or_else(unknown),
             virtualised: root.hypervisor().is_some(),
+            // A name that is none is the node's to refuse.
+            carrier: Some(Carrier::of_environment().unwrap_or_default().name().to_owned()),
             platform: None,
             r#virtual: false,
         }
     }
 
-    /// Where it was simulated, for a heading; none where it was not.
-    pub fn simulated(&self) -> Option<String> {
+    /// Whether links were carried by frames and not by memory.
+    fn framed(&self) -> bool {
+        self.carrier.as_ref().is_some_and(|carrier| carrier != Carrier::Memory.name())
+    }
+
+    /// Where it was measured, for a heading, if that is not memory of this machine.
+    pub fn elsewhere(&self) -> Option<String> {
+        if self.framed() {
+            return Some("over frames (a Unix stream socket)".to_owned());
+        }
         self.platform.as_ref().map(|name| format!("on {name} (simulated)"))
     }
 
@@ -45,7 +58,8 @@ impl Machine {
             return format!("{name}, simulated: {}", self.cpu);
         }
         let how = if self.virtualised { "virtualised" } else { "not virtualised" };
-        format!("{}, {} cores, Linux {}, {how}", self.cpu, self.cores, self.kernel)
+        let by = if self.framed() { ", links over frames" } else { "" };
+        format!("{}, {} cores, Linux {}, {how}{by}", self.cpu, self.cores, self.kernel)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What every command takes, and where a command runs.
 
 use clap::Args;
+use narrows_host::Carrier;
 
 /// Options of every subcommand.
 #[derive(Clone, Debug, Default, Args)]
@@ -15,6 +16,9 @@ pub struct Global {
     /// Cores of the caller and of the callee, such as 0,1
     #[arg(long, global = true, value_name = "A,B", value_parser = cores)]
     pub cores: Option<Cores>,
+    /// What carries links between processes: memory, or stream (frames over a Unix socket)
+    #[arg(long, global = true, value_name = "memory|stream", value_parser = carrier)]
+    pub carrier: Option<Carrier>,
     /// Print one JSON object instead of tables
     #[arg(long, global = true)]
     pub json: bool,
@@ -55,6 +59,11 @@ fn cores(text: &str) -> Result<Cores, String> {
         (Ok(caller), Ok(callee)) if caller != callee => Ok(Cores { caller, callee }),
         _ => Err(expected()),
     }
+}
+
+fn carrier(text: &str) -> Result<Carrier, String> {
+    let named = Carrier::ALL.into_iter().find(|carrier| carrier.name() == text);
+    named.ok_or_else(|| "expected memory or stream".to_owned())
 }
 
 /// A size of memory such as `16KiB`, or a number of bytes.

@@ -9,6 +9,7 @@ fn machine() -> Machine {
         cores: 2,
         kernel: "6.1.0".into(),
         virtualised: true,
+        carrier: Some("memory".into()),
         ..Machine::default()
     }
 }

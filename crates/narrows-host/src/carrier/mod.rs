@@ -41,14 +41,30 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// What the environment says.
-    pub(crate) fn of_environment() -> Result<Carrier, OpenError> {
-        let set = std::env::var_os("NARROWS_CARRIER").filter(|text| !text.is_empty());
-        match set.map(|text| text.to_string_lossy().into_owned()).as_deref() {
-            None | Some("memory") => Ok(Carrier::Memory),
-            Some("stream") => Ok(Carrier::Stream),
-            Some(text) => Err(OpenError::Carrier(text.into())),
+    /// All carriers.
+    pub const ALL: [Carrier; 2] = [Carrier::Memory, Carrier::Stream];
+    /// The environment's variable that names the carrier of nodes that choose none.
+    pub const VARIABLE: &str = "NARROWS_CARRIER";
+
+    /// Its name in the environment, on command lines and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Carrier::Memory => "memory",
+            Carrier::Stream => "stream",
         }
+    }
+
+    /// The carrier that the environment names; memory if it names none.
+    ///
+    /// # Errors
+    /// [`OpenError::Carrier`]: there is none of that name.
+    pub fn of_environment() -> Result<Carrier, OpenError> {
+        let set = std::env::var_os(Carrier::VARIABLE).filter(|text| !text.is_empty());
+        let Some(text) = set else { return Ok(Carrier::Memory) };
+        let text = text.to_string_lossy();
+        let named = Carrier::ALL.into_iter().find(|carrier| carrier.name() == text);
+        named.ok_or_else(|| OpenError::Carrier(text.into_owned()))
     }
 }
 

@@ -74,7 +74,8 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     if global.json {
         return Report::new("tune", place, vec![row]).print();
     }
-    let heading = place.simulated().unwrap_or_else(|| format!("On {}.", place.line()));
+    let simulated = place.elsewhere().filter(|_| place.r#virtual);
+    let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
     output::print(text::text(&row, &heading).as_bytes())
 }
 

@@ -84,7 +84,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         let report = Report::new(&format!("bench {}", which.name()), machine, rows);
         return Report { notes, ..report }.print();
     }
-    let heading = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+    let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
     output::print((heading + &text(&sections)).as_bytes())
 }
 

@@ -55,7 +55,7 @@ pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
     if global.json {
         Report::new("mcapi", machine, rows.clone()).print()?;
     } else {
-        let heading = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+        let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
         output::print((heading + &text(&rows)).as_bytes())?;
     }
     match rows.iter().find(|row| row.returned != 0) {

@@ -14,7 +14,7 @@ const DECISIONS: usize = 16;
 pub fn text(name: &str, duration: Duration, report: &RunReport) -> String {
     let RunReport { report, decisions } = report;
     let rows = &report.results;
-    let name = match report.machine.simulated() {
+    let name = match report.machine.elsewhere() {
         Some(on) => format!("{name} {on}"),
         None => name.to_owned(),
     };
@@ -254,6 +254,7 @@ mod tests {
             cores: 2,
             kernel: "6.1.0".into(),
             virtualised: true,
+            carrier: Some("memory".into()),
             ..Machine::default()
         };
         let refused = RunRow {

@@ -152,6 +152,7 @@ fn machine(names: &[&str]) -> Here {
         cores: 2,
         kernel: "unknown".into(),
         virtualised: false,
+        carrier: None,
         platform: Some(names.join(", ")),
         r#virtual: true,
     }

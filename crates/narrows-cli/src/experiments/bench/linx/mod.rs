@@ -89,7 +89,7 @@ fn print(asked: &Asked<'_>, name: &str, rows: &[Row]) -> Result<(), Failure> {
         let bench = format!("bench {name}");
         return Report::new(&bench, asked.machine(), rows.to_vec()).print();
     }
-    let heading = asked.machine().simulated().map(|on| on + "\n\n").unwrap_or_default();
+    let heading = asked.machine().elsewhere().map(|on| on + "\n\n").unwrap_or_default();
     let (clock, round_trips) = match &asked.chip {
         Some(_) => ("Cycles of the core".to_owned(), String::new()),
         None => {

@@ -52,7 +52,7 @@ pub(super) fn print(
         report.notes = notes;
         return report.print();
     }
-    let mut text = machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+    let mut text = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
     text.extend(notes.iter().map(|note| wrap("", note)));
     if !checks.is_empty() {
         text += &format!("\n{}", checks_table(checks));

@@ -234,7 +234,7 @@ impl Storm {
         let (tellings, tally) = (self.tellings(), self.tally());
         let told = summary(&tellings, |one| one.told_ms);
         let late = tellings.iter().filter(|one| one.late()).count();
-        let mut text = self.machine.simulated().map(|on| on + "\n\n").unwrap_or_default();
+        let mut text = self.machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
         text += &wrap(
             "",
             &format!(
