@@ -321,3 +321,30 @@ fn what_carries_the_links_is_chosen_by_a_flag_and_named_in_the_report() {
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn both_sides_on_one_core_are_compared_with_eventfds_there() {
+    // One that this process may use.
+    let core = narrows_host::system::cores()[0];
+    let both = format!("{core},{core}");
+    let arguments = ["pingpong", "--bytes", "48", "--cores", &both];
+    let rows = rows(&arguments);
+    assert_eq!(rows.len(), 6);
+    compared(&rows);
+    // One that looked there would keep the other from its answer for the 50 us of a look, at each
+    // end; by interrupt neither looks.
+    let value = |name: &str| named(&rows, name)[0]["value"].as_f64().unwrap();
+    let [asleep, hybrid] =
+        ["interrupt", "hybrid"].map(|how| value(&format!("copy_batched/{how}/external message")));
+    assert!(hybrid < 4.0 * asleep, "{hybrid} ns by hybrid, {asleep} by interrupt");
+
+    for arguments in [
+        &["bounds", "--cores", "0,0"][..],
+        &["phases", "--cores", "0,0"],
+        &["pingpong", "--on", "davinci", "--cores", "0,0"],
+    ] {
+        let output = bench(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains("one core twice"), "{}", stderr(&output));
+    }
+}

@@ -13,6 +13,7 @@ use narrows::span::{Edge, Span};
 use rustix::event::epoll;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
+use rustix::thread::{sched_getcpu, sched_yield};
 use rustix::time::Timespec;
 
 use crate::bells::Bell;
@@ -180,7 +181,7 @@ impl Host {
         }
     }
 
-    fn spin<'a, S>(&self, set: S, deadline: Option<Instant>) -> Woken
+    fn spin<'a, S>(&self, set: S, deadline: Option<Instant>, between: impl Fn()) -> Woken
     where
         S: Iterator<Item = Watch<'a, PeerWords>> + Clone,
     {
@@ -201,6 +202,7 @@ impl Host {
                     std::hint::spin_loop();
                 }
             }
+            between();
             let ticks = clock::ticks();
             self.look(ticks);
             if self.news.get() {
@@ -314,10 +316,16 @@ impl Platform for Host {
         S: Iterator<Item = Watch<'a, PeerWords>> + Clone,
     {
         match how {
-            Wait::Spin => self.spin(set, deadline),
+            Wait::Spin => self.spin(set, deadline, || ()),
+            Wait::Yield => self.spin(set, deadline, sched_yield),
             Wait::Bell => self.sleep(true, deadline),
             Wait::Timer => self.sleep(false, deadline),
         }
+    }
+
+    #[inline]
+    fn core_number(&self) -> u32 {
+        u32::try_from(sched_getcpu()).map_or(0, |core| core.wrapping_add(1))
     }
 
     #[inline(always)]

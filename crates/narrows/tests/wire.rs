@@ -325,8 +325,11 @@ fn words_and_packets_of_channels() {
 #[test]
 fn the_words_of_those_who_sleep() {
     let Link { a, b, of_a, of_b } = link::<64>();
-    let zeros = ["armed", "credit", "returned", "taken", "want"].map(|name| control(&of_b, name));
-    assert_eq!(zeros, [0; 5]);
+    let names = ["armed", "core", "credit", "returned", "taken", "want"];
+    assert_eq!(names.map(|name| control(&of_b, name)), [0; 6]);
+    b.stand_on(8);
+    assert_eq!((control(&of_b, "core"), control(&of_a, "core")), (8, 0));
+    assert_eq!((a.peer_core(), b.peer_core()), (8, 0));
     b.rx.arm(3);
     assert_eq!((control(&of_b, "armed"), control(&of_a, "armed")), (START + 3, 0));
     b.rx.disarm();

@@ -13,7 +13,7 @@ pub struct Global {
     /// Lock all memory, so that nothing is paged out
     #[arg(long, global = true)]
     pub lock_memory: bool,
-    /// Cores of the caller and of the callee, such as 0,1
+    /// Cores of the caller and of the callee, such as 0,1; run and bench pingpong take one for both
     #[arg(long, global = true, value_name = "A,B", value_parser = cores)]
     pub cores: Option<Cores>,
     /// What carries links between processes: memory, or stream (frames over a Unix socket)
@@ -31,6 +31,13 @@ pub struct Cores {
     pub caller: usize,
     /// Where the callee runs.
     pub callee: usize,
+}
+
+impl Cores {
+    /// Whether both sides are on one core.
+    pub fn are_one(self) -> bool {
+        self.caller == self.callee
+    }
 }
 
 /// Where `run` and `bench` run.
@@ -53,10 +60,10 @@ impl Place {
 }
 
 fn cores(text: &str) -> Result<Cores, String> {
-    let expected = || "expected two different cores, such as 0,1".to_owned();
+    let expected = || "expected two cores, such as 0,1".to_owned();
     let (caller, callee) = text.split_once(',').ok_or_else(expected)?;
     match (caller.trim().parse(), callee.trim().parse()) {
-        (Ok(caller), Ok(callee)) if caller != callee => Ok(Cores { caller, callee }),
+        (Ok(caller), Ok(callee)) => Ok(Cores { caller, callee }),
         _ => Err(expected()),
     }
 }

@@ -160,10 +160,13 @@ impl Shared {
 }
 
 /// How long who waits for so long looks.
-fn window(core: &Core, within: Option<Duration>) -> Duration {
+fn window(core: &mut Core, within: Option<Duration>) -> Duration {
     // Not in the way that was agreed with peers: they would choose how long this has the lock.
     let window = match core.stack {
-        Stack::Flat if core.counter.coalesce.is_none() => core.look.window(LOOK),
+        Stack::Flat if core.counter.coalesce.is_none() => match core.around.node.crowd() {
+            true => return Duration::ZERO,
+            false => core.look.window(LOOK),
+        },
         // An interrupt does not look, and the other threads of its node have work to do.
         _ => return Duration::ZERO,
     };

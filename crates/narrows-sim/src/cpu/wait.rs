@@ -34,13 +34,15 @@ impl Cpu {
         S: Iterator<Item = Watch<'a, RegionWords>> + Clone,
     {
         let end = self.reached(deadline);
-        if how == Wait::Spin {
+        // No two nodes have a simulated core in common.
+        let looks = matches!(how, Wait::Spin | Wait::Yield);
+        if looks {
             self.timer(end);
         } else {
             self.alarm(end);
         }
         let woken = match how {
-            Wait::Spin => self.look_on(set, end),
+            Wait::Spin | Wait::Yield => self.look_on(set, end),
             Wait::Bell => self.rest(true, end),
             Wait::Timer => self.rest(false, end),
         };

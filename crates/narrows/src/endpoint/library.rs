@@ -105,6 +105,13 @@ impl<P: Platform> Node<P> {
         self.glance_once()
     }
 
+    /// Tells peers on which core this thread is about to wait in a loop of its own. True if all of
+    /// them waited there too: not to look for what they send lets them send it.
+    #[inline]
+    pub fn crowd(&mut self) -> bool {
+        self.links.crowd(self.platform.core_number())
+    }
+
     /// Where the bytes of a received packet are: the peer's region, and the offset in it in bytes.
     /// None if the link was closed, or there is no such block.
     #[must_use]

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::Node;
 use crate::link::{self, LinkId, Links};
-use crate::notify::{self, Awaited};
+use crate::notify::{self, Awaited, Looks};
 use crate::platform::{Instant, Platform, Woken};
 use crate::strategy::Notification;
 
@@ -137,8 +137,10 @@ impl<P: Platform> Node<P> {
         if self.prepare(starved) {
             return Woken::Word;
         }
+        let crowded = self.links.crowd(self.platform.core_number());
         let awaited = awaited(&self.links, channels);
-        let woken = notify::wait(&self.platform, &awaited, how, &mut self.adaptive, deadline);
+        let looks = if crowded { Looks::Crowded } else { Looks::Adapt(&mut self.adaptive) };
+        let woken = notify::wait(&self.platform, &awaited, how, looks, deadline);
         if woken == Woken::Word {
             self.links.expect_answer();
         }
@@ -163,7 +165,7 @@ impl<P: Platform> Node<P> {
     /// True if a message is there.
     #[inline]
     pub(super) fn glance_once(&mut self) -> bool {
-        if !self.known.is_calm() {
+        if !self.known.is_calm() || self.links.is_crowded() {
             return false;
         }
         let seen = self.links.glance(P::LOOKS);

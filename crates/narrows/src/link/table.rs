@@ -27,6 +27,10 @@ pub struct Links<P: Platform> {
     channels_owe: bool,
     /// Whether a wait has just looked at all rings and ended with a message.
     pub watched: bool,
+    /// The core that peers were told this node waits on.
+    core: u32,
+    /// Whether all peers waited on that core too, at the last wait.
+    crowded: bool,
 }
 
 /// Where the next message of a link comes.
@@ -65,6 +69,8 @@ impl<P: Platform> Links<P> {
             owing: (0, 0),
             channels_owe: false,
             watched: false,
+            core: 0,
+            crowded: false,
         })
     }
 
@@ -252,6 +258,29 @@ impl<P: Platform> Links<P> {
         }
     }
 
+    /// Tells peers on which core this node is about to wait. Whether all of them waited there too:
+    /// a look for what they send keeps them from sending it.
+    pub fn crowd(&mut self, core: u32) -> bool {
+        if core != self.core {
+            self.core = core;
+            self.up().for_each(|link| link.shared.stand_on(core));
+        }
+        self.crowded = core != 0 && self.all_wait_on(core);
+        self.crowded
+    }
+
+    /// Whether there are peers, and all of them waited on a core.
+    fn all_wait_on(&self, core: u32) -> bool {
+        let mut peers = self.up().map(|link| link.shared.peer_core());
+        peers.next() == Some(core) && peers.all(|peer| peer == core)
+    }
+
+    /// What [`Links::crowd`] said last.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
     /// Gives all credit and blocks that are held back.
     pub fn flush(&mut self, platform: &P) {
         let (mut from, mut to) = core::mem::take(&mut self.owing);
@@ -364,6 +393,7 @@ impl<P: Platform> Links<P> {
         };
         let id = LinkId { index, life: link.life };
         let head = link.shared.head().map_err(|_| HuntError::Incompatible)?;
+        link.shared.stand_on(self.core);
         self.table.set(index, Some(link));
         self.used = self.used.max(index + 1);
         if let Some(at) = self.heads.get_mut(free) {

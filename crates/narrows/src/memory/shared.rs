@@ -6,7 +6,9 @@ use super::{
     Ack, Block, Consumer, Corrupt, Descriptor, IN_SLOT, Kind, Layout, Next, Pool, PoolError,
     Producer, Reclaimer, Returner, Ring,
 };
-use crate::platform::{Memory, OutOfRange, OwnMemory, PeerWords, Platform, Watch, Words};
+use crate::platform::{
+    Memory, OutOfRange, OwnMemory, PeerWords, Platform, Watch, Words, WordsMut as _,
+};
 use crate::strategy::Placement;
 
 /// Where a payload is when a descriptor may be published for it.
@@ -48,6 +50,9 @@ pub struct Shared<P: Platform> {
     pub(super) returner: Returner<P::Own>,
     reclaimer: Reclaimer<P::Peer>,
     taken: <P::Peer as Memory>::Words,
+    /// Where this node waits, and where its peer does.
+    core: <P::Own as Memory>::Words,
+    their_core: <P::Peer as Memory>::Words,
     /// Blocks that can be on their way back at once.
     pub(super) most_lent: u32,
     /// Messages sent when the last batch of credit was given.
@@ -95,6 +100,8 @@ impl<P: Platform> Shared<P> {
             returner: Returner::new(&mine, &own, &theirs).map_err(range)?,
             reclaimer: Reclaimer::new(&theirs, &peer).map_err(range)?,
             taken: theirs.taken_in(&peer, Ring::Messages).map_err(range)?,
+            core: mine.core_in(&own).map_err(range)?,
+            their_core: theirs.core_in(&peer).map_err(range)?,
             pool: Pool::new(mine, books),
             theirs,
             own,
@@ -256,6 +263,19 @@ impl<P: Platform> Shared<P> {
         if self.tx.must_ring() {
             platform.ring(&self.bell);
         }
+    }
+
+    /// Says on which [core](Platform::core_number) this node waits.
+    pub fn stand_on(&self, core: u32) {
+        // Relaxed: a hint, which may be old.
+        self.core.store(0, core);
+    }
+
+    /// The core on which the peer waited last, as far as it says: a hint.
+    #[inline]
+    pub fn peer_core(&self) -> u32 {
+        // Relaxed: as above.
+        self.their_core.load(0)
     }
 
     /// Takes the next message off the ring, checked against the peer's layout.

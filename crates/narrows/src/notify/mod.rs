@@ -8,14 +8,13 @@ mod coalesced;
 mod hybrid;
 mod interrupt;
 mod periodic;
-mod spin;
 
 pub use hybrid::Adaptive;
 
 use core::time::Duration;
 
 use crate::memory::{Bits, Shared};
-use crate::platform::{Instant, PeerWords, Platform, Watch, Woken};
+use crate::platform::{Instant, PeerWords, Platform, Wait, Watch, Woken};
 use crate::strategy::Notification;
 
 /// What a core waits for on one link.
@@ -132,26 +131,41 @@ where
     awaited.clone().flat_map(Awaited::watches)
 }
 
+/// How a core looks that looks before it sleeps, or instead.
+pub enum Looks<'a> {
+    /// For as long as looking pays.
+    Adapt(&'a mut Adaptive),
+    /// Not at all, or with rests: what is waited for comes from this core.
+    Crowded,
+}
+
 /// Waits as `notification` says, at most until the deadline. It may return early for no reason.
 pub fn wait<'a, P, I>(
     platform: &P,
     awaited: &I,
     notification: Notification,
-    adaptive: &mut Adaptive,
+    looks: Looks<'_>,
     deadline: Option<Instant>,
 ) -> Woken
 where
     P: Platform + 'a,
     I: Iterator<Item = Awaited<'a, P>> + Clone,
 {
-    match notification {
-        Notification::Interrupt => interrupt::wait(platform, awaited, deadline),
-        Notification::Spin => spin::wait(platform, awaited, deadline),
-        Notification::Poll { every } => periodic::wait(platform, awaited, every, deadline),
-        Notification::Hybrid { longest } => {
+    match (notification, looks) {
+        (Notification::Interrupt, _) | (Notification::Hybrid { .. }, Looks::Crowded) => {
+            interrupt::wait(platform, awaited, deadline)
+        }
+        (Notification::Spin, Looks::Adapt(_)) => {
+            platform.wait(watches(awaited), Wait::Spin, deadline)
+        }
+        (Notification::Spin, Looks::Crowded) => {
+            platform.wait(watches(awaited), Wait::Yield, deadline)
+        }
+        (Notification::Poll { every }, _) => periodic::wait(platform, awaited, every, deadline),
+        (Notification::Hybrid { longest }, Looks::Adapt(adaptive)) => {
             hybrid::wait(platform, awaited, longest, adaptive, deadline)
         }
-        Notification::Coalesced { messages, within } => {
+        (Notification::Coalesced { messages, within }, _) => {
             coalesced::wait(platform, awaited, messages, within, deadline)
         }
     }

@@ -45,6 +45,8 @@ impl Add<Duration> for Instant {
 pub enum Wait {
     /// Look at the words again and again.
     Spin,
+    /// Look at the words again and again, and leave the core to others between two looks.
+    Yield,
     /// Sleep until a peer rings, something happens at the rendezvous, or the deadline.
     Bell,
     /// Sleep until the deadline, whatever peers ring; the rendezvous still wakes.
@@ -241,13 +243,19 @@ pub trait Platform: Sized {
     ) -> Result<Self::Slice<T>, NoStorage>;
 
     /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline:
-    /// see [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] looks at
-    /// the words; a node that sleeps has looked before, behind the fence that arming needs, and a
-    /// bell rung since then ends the wait at once.
+    /// see [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] and
+    /// [`Wait::Yield`] look at the words; a node that sleeps has looked before, behind the fence that
+    /// arming needs, and a bell rung since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
         S: Iterator<Item = Watch<'a, <Self::Peer as Memory>::Words>> + Clone,
         <Self::Peer as Memory>::Words: 'a;
+
+    /// A number of the core that this runs on, one for each core that two nodes may have in common;
+    /// 0 where they have none, or it is not known.
+    fn core_number(&self) -> u32 {
+        0
+    }
 
     /// Orders every store before it against every load after it.
     fn fence(&self);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use loom::thread::{spawn, yield_now};
 use narrows::memory::{Ack, Block, Descriptor, Kind, Placed, Plain, Taken};
-use narrows::notify::{self, Adaptive, Awaited};
+use narrows::notify::{self, Adaptive, Awaited, Looks};
 use narrows::platform::{Memory, Platform, Wait, WordsMut};
 use narrows::strategy::{Notification, Placement};
 
@@ -64,7 +64,8 @@ fn sleep(end: &End, starves: bool, how: Notification) {
     let awaited =
         Awaited { shared: &end.shared, messages: !starves, room: starves, channels: false };
     let awaited = core::iter::once(awaited);
-    notify::wait(&end.core, &awaited, how, &mut Adaptive::default(), None);
+    let mut adaptive = Adaptive::default();
+    notify::wait(&end.core, &awaited, how, Looks::Adapt(&mut adaptive), None);
 }
 
 fn take_sleeping(end: &mut End, how: Notification) -> Taken {

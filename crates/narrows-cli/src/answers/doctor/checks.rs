@@ -55,8 +55,10 @@ fn core_count(root: &Root) -> Finding {
             "cores",
             Level::Bad,
             found,
-            "both ends of a link take turns on one core, so times are those of the scheduler",
-            "allow two cores: taskset, the container's cpuset, or a larger machine",
+            "both ends of a link take turns on one core: a wait that would look sleeps or gives \
+             way at once, and times are those of the scheduler",
+            "allow two cores: taskset, the container's cpuset, or a larger machine; \
+             'narrows bench pingpong --cores 0,0' shows what one core gives",
         ),
         2 => finding(
             "cores",

@@ -3,6 +3,7 @@
 use narrows::strategy::Strategy;
 
 use crate::base::failure::Failure;
+use crate::base::options::Cores;
 use crate::experiments::bench::task::{
     Asked, Measure, Needs, Section, Task, Trial, iterations, make,
 };
@@ -52,11 +53,14 @@ impl Traffic {
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let strategies = asked.strategies(DEFAULTS)?;
     let trials = asked.trials(&strategies, &BYTES)?;
-    make(asked, &Needs::of(&trials, 2), Trips { trials: &trials })
+    let one_core = asked.global.cores.is_some_and(Cores::are_one);
+    make(asked, &Needs::of(&trials, 2), Trips { trials: &trials, one_core })
 }
 
 struct Trips<'a> {
     trials: &'a [Trial],
+    /// Whether both sides are on one core: nothing that looks is a limit there.
+    one_core: bool,
 }
 
 impl Measure for Trips<'_> {
@@ -66,7 +70,7 @@ impl Measure for Trips<'_> {
             for (strategy, bytes) in self.trials {
                 let name = format!("{strategy} {}", traffic.name());
                 task.say(&name);
-                let floor = floor(strategy, *bytes);
+                let floor = if self.one_core { Kind::Eventfd } else { floor(strategy, *bytes) };
                 let first = traffic.batch(&mut task.pair, *strategy, *bytes, 8)?;
                 let count = iterations(first);
                 let mut series = Series::default();

@@ -28,7 +28,7 @@ impl<P: Place> Pair<P> {
         count: u64,
     ) -> Result<f64, Failure> {
         self.exchanges(Mode::Messages(strategy), strategy)?;
-        let ns = in_laps(self.timer(), &strategy, count, |number| {
+        let ns = in_laps(self.timer(), self.lap(&strategy), count, |number| {
             self.there_and_back(number, count, bytes)
         })?;
         self.exchanged(bytes)?;
@@ -99,7 +99,7 @@ impl<P: Place> Pair<P> {
         }
         self.exchanges(Mode::Ports(ports, strategy), strategy)?;
         let mut next = all.clone().cycle();
-        let ns = in_laps(self.timer(), &strategy, count, |number| {
+        let ns = in_laps(self.timer(), self.lap(&strategy), count, |number| {
             let port = next.next().unwrap_or(service::MANY_PORTS);
             self.over(number, count, bytes, port, port)
         })?;
@@ -112,6 +112,11 @@ impl<P: Place> Pair<P> {
     }
 
     /// Both sides get ready for messages that come back.
+    /// Round trips of a lap: one where a side sleeps, or waits for the other to leave the core.
+    pub(super) fn lap(&self, strategy: &Strategy) -> u64 {
+        if sleeps(strategy) || self.one_core { 1 } else { LAP }
+    }
+
     fn exchanges(&mut self, mode: Mode, strategy: Strategy) -> Result<(), Failure> {
         self.limit_mode(false)?;
         self.peer.mode(mode)?;
@@ -277,15 +282,14 @@ impl<P: Place> Pair<P> {
     }
 }
 
-/// Round trips in laps, each alone where the sides sleep: nanoseconds of one in the middle lap.
+/// Round trips in laps of so many: nanoseconds of one in the middle lap.
 #[inline(always)]
 pub(super) fn in_laps(
     timer: impl Timer,
-    strategy: &Strategy,
+    lap: u64,
     count: u64,
     mut trip: impl FnMut(u64) -> Result<(), Failure>,
 ) -> Result<f64, Failure> {
-    let lap = if sleeps(strategy) { 1 } else { LAP };
     let mut laps = Laps::by(timer, count);
     laps.begin();
     for number in 0..count {

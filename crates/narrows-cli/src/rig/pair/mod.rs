@@ -36,6 +36,9 @@ pub struct Pair<P: Place = Host> {
     pub(super) out: Vec<u8>,
     pub(super) back: Vec<u8>,
     measuring: bool,
+    /// Whether both sides are on one core, where one of them sleeps or gives way while the other
+    /// runs.
+    one_core: bool,
 }
 
 impl Pair {
@@ -60,7 +63,8 @@ impl Pair {
             links,
             ..Options::default()
         };
-        Pair::new(Peer::start(cores, &options)?, longest)
+        let pair = Pair::new(Peer::start(cores, &options)?, longest)?;
+        Ok(Pair { one_core: cores.are_one(), ..pair })
     }
 
     /// As [`Pair::limit`], which processes of this machine have.
@@ -91,7 +95,7 @@ impl<P: Place> Pair<P> {
             return Err(peer.lost());
         }
         let out = (0..longest).map(|at| (at * 7) as u8).collect();
-        Ok(Pair { peer, limits, out, back: vec![0; longest], measuring: false })
+        Ok(Pair { peer, limits, out, back: vec![0; longest], measuring: false, one_core: false })
     }
 
     /// Time for laps.
@@ -214,7 +218,7 @@ impl<P: Place> Pair<P> {
     /// The other side is gone, or a response is not what was sent.
     pub fn calls(&mut self, strategy: Strategy, bytes: usize, count: u64) -> Result<f64, Failure> {
         let flow = self.echo(strategy)?;
-        let ns = in_laps(self.timer(), &strategy, count, |number| {
+        let ns = in_laps(self.timer(), self.lap(&strategy), count, |number| {
             self.trip(flow, &strategy, number, bytes)
         })?;
         self.intact(bytes)?;

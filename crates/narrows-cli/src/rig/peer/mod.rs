@@ -99,7 +99,8 @@ pub fn default_cores() -> Result<Cores, Failure> {
         _ => Err(Failure::new(
             Kind::Usage,
             "this process may use one core only, but caller and callee need one each: start it \
-             without 'taskset' or a cpuset",
+             without 'taskset' or a cpuset; or name that core twice, as in '--cores 0,0', which \
+             'run' and 'bench pingpong' take",
         )),
     }
 }

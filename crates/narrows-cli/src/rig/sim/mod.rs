@@ -173,6 +173,11 @@ pub(crate) fn simulate<R>(
 pub(crate) fn cores(global: &Global, chip: &Chip) -> Result<Cores, Failure> {
     let cores = global.cores.unwrap_or(Cores { caller: 0, callee: 1 });
     let count = chip.cores.len();
+    if cores.are_one() {
+        let text = "--cores names one core twice, and a chip's two sides are on two: name two, or \
+                    leave --cores out";
+        return Err(Failure::new(Kind::Usage, text));
+    }
     if cores.caller.max(cores.callee) < count {
         return Ok(cores);
     }

@@ -42,6 +42,7 @@ impl Layout {
             header.store(at + 2, class.count);
             header.store(at + 3, self.lots.offsets[i]);
         }
+        self.core_in(own)?.store(0, 0);
         self.want_in(own)?.store(0, 0);
         self.urgent_in(own)?.store(0, self.start);
         self.format_ring(own, Ring::Messages)?;

@@ -4,6 +4,7 @@ use super::{CHANNEL_LINES, Layout, Ring, SLOTS};
 use crate::platform::{Memory, OutOfRange};
 
 const ARMED: u32 = 512;
+const CORE: u32 = 516;
 const CREDIT: u32 = 640;
 const TAKEN: u32 = 768;
 const WANT: u32 = 896;
@@ -64,6 +65,10 @@ impl Layout {
         ring: Ring,
     ) -> Result<M::Words, OutOfRange> {
         self.control_in(memory, ring, (ARMED, CHANNEL_ARMED), 1)
+    }
+    /// One word: the core on which the owner waited last, or 0.
+    pub(crate) fn core_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
+        memory.words(CORE, 1)
     }
     /// Two words: messages taken and given credit for; blocks returned, which is one count for all
     /// rings and beside that of messages.
