@@ -12,6 +12,7 @@ use narrows::platform::EngineError;
 
 use crate::error::OpenError;
 use crate::memory::copy::copy;
+use crate::memory::fork::Maker;
 use crate::memory::{PeerRegion, Region};
 use crate::system;
 
@@ -129,6 +130,8 @@ pub(crate) struct Engine {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     posted: Cell<u32>,
+    /// The process that has the thread.
+    maker: Maker,
 }
 
 impl Engine {
@@ -154,7 +157,7 @@ impl Engine {
             Ok(Err(error)) => return Err(OpenError::Engine(error.to_string())),
             Err(error) => return Err(OpenError::Engine(error.to_string())),
         }
-        Ok(Engine { shared, thread: Some(thread), posted: Cell::new(0) })
+        Ok(Engine { shared, thread: Some(thread), posted: Cell::new(0), maker: Maker::this() })
     }
 
     /// Copies to own memory.
@@ -212,6 +215,9 @@ impl Engine {
         len: usize,
         fragment: u32,
     ) -> Result<(), EngineError> {
+        if self.maker.is_another() {
+            return Err(EngineError);
+        }
         let fragment = fragment.max(1) as usize;
         let mut at = 0;
         let mut posted = self.posted.get();
@@ -290,7 +296,11 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.take();
+        if self.maker.is_another() {
+            // It runs in the parent: nobody here can wait for its end.
+            std::mem::forget(thread);
+        } else if let Some(thread) = thread {
             thread.thread().unpark();
             let _ = thread.join();
         }
@@ -327,7 +337,12 @@ mod tests {
     #[test]
     fn a_wake_up_that_was_meant_for_the_wait_before_leaves_nobody_asleep() {
         let shared = Arc::new(Shared::new());
-        let engine = Engine { shared: Arc::clone(&shared), thread: None, posted: Cell::new(0) };
+        let engine = Engine {
+            shared: Arc::clone(&shared),
+            thread: None,
+            posted: Cell::new(0),
+            maker: Maker::this(),
+        };
         let waits = thread::spawn(move || engine.wait(1));
         let asked = || {
             let begun = std::time::Instant::now();

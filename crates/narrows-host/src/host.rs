@@ -17,7 +17,7 @@ use rustix::thread::{sched_getcpu, sched_yield};
 use rustix::time::Timespec;
 
 use crate::bells::Bell;
-use crate::bells::sets::{Sets, WAKER, is_supervision, listen_to, no_events, wait_for};
+use crate::bells::sets::{Sets, WAKER, is_supervision, listen_to, no_events};
 use crate::clock;
 use crate::engine::Engine;
 use crate::memory::sync;
@@ -52,10 +52,10 @@ const HEARD_AT_ONCE: u32 = 8;
 /// node's time and places. CAVEATS.md says what is left to them.
 ///
 /// A node belongs to the process that opened it. In a process that was forked and runs no other
-/// program, the copy of it hunts, answers and ends nothing, and dropping it leaves the parent's
-/// name and links alone; a node that such a process opens itself is as good as any. The child has
-/// the sockets of its parent's links, though: if the parent dies, its peers hear of it when the
-/// child does.
+/// program, the copy of it finds its links lost ([`Lost::Forked`](narrows::platform::Lost::Forked))
+/// and changes nothing that the parent or a peer sees; a node that such a process opens itself is
+/// as good as any. Until the copy is used, the child has the sockets of its parent's links: if the
+/// parent dies, its peers hear of it when the child ends or looks at the copy.
 pub struct Host {
     rendezvous: RefCell<Rendezvous>,
     /// Whether the rendezvous has news: spares a look inside.
@@ -126,6 +126,9 @@ impl Host {
     /// # Errors
     /// What the system says if it has no room for it.
     pub fn listen(&self, bell: &Bell) -> std::io::Result<()> {
+        if self.is_copy() {
+            return Err(Errno::CHILD.into());
+        }
         Ok(listen_to(&self.sets.bells, bell.as_fd(), WAKER, true)?)
     }
 
@@ -134,6 +137,9 @@ impl Host {
     /// [`Node::poll`](narrows::endpoint::Node::poll); where such a wait reports changes only
     /// (tokio, mio), its readiness is cleared before this call, not after it.
     pub fn hear(&self) {
+        if self.is_copy() {
+            return self.with(Rendezvous::turn);
+        }
         let mut events = no_events::<16>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         for _ in 0..HEARD_AT_ONCE {
@@ -170,9 +176,9 @@ impl Host {
     /// Looks at the rendezvous if that is due, for a thread that does not sleep.
     #[inline]
     fn look(&self, ticks: u64) {
-        if ticks.wrapping_sub(self.next_look.get()) as i64 >= 0 {
+        if ticks.wrapping_sub(self.next_look.get()) as i64 >= 0 || self.is_copy() {
             self.next_look.set(ticks.wrapping_add(self.look_ticks));
-            if !self.looked.take() {
+            if !self.looked.take() || self.is_copy() {
                 self.with(Rendezvous::turn);
             }
             if self.filling.get() {
@@ -221,6 +227,9 @@ impl Host {
 
     fn sleep(&self, bell: bool, deadline: Option<Instant>) -> Woken {
         let mut events = no_events::<16>();
+        if self.is_copy() {
+            self.with(Rendezvous::turn);
+        }
         loop {
             if self.news.get() {
                 return Woken::Event;
@@ -236,7 +245,7 @@ impl Host {
             });
             let heard = match bell {
                 true => self.sets.sleep(&mut events, timeout),
-                false => wait_for(&self.sets.supervision, &mut events, timeout),
+                false => self.sets.sleep_on_supervision(&mut events, timeout),
             };
             let heard = match heard {
                 Ok(heard) => heard,
@@ -264,11 +273,6 @@ impl Host {
             }
             if !heard.iter().all(of_supervision) {
                 self.rung.set(true);
-            }
-            if self.rendezvous.borrow().is_copy() {
-                // What is there is for the parent to take: it would be there at the next look too.
-                std::thread::sleep(left.unwrap_or(Duration::from_secs(LONGEST_SLEEP)));
-                return Woken::Deadline;
             }
             self.with(Rendezvous::turn);
             // A stranger that comes again and again to be refused brings no news, and puts no
@@ -335,7 +339,14 @@ impl Platform for Host {
 
     #[inline(never)]
     fn ring(&self, bell: &Bell) {
-        bell.ring();
+        if !self.is_copy() {
+            bell.ring();
+        }
+    }
+
+    #[inline]
+    fn is_copy(&self) -> bool {
+        self.sets.maker.is_another()
     }
 
     #[inline]

@@ -54,6 +54,8 @@
 //!   `a_node_whose_name_was_removed_takes_it_again`)
 //! - A node belongs to the process that opened it: see [`Host`].
 //!   (`a_forked_copy_of_a_node_does_nothing_and_the_parents_goes_on`,
+//!   `what_a_forked_copy_sends_reaches_nobody_while_the_parents_node_goes_on`,
+//!   `a_forked_copy_waits_for_no_thread_of_its_parents`,
 //!   `a_forked_process_adds_as_its_parent_does`)
 //! - Nodes in process, network, mount and user namespaces of their own meet if they see one
 //!   directory. (`nodes_in_namespaces_of_their_own_meet_talk_and_part`)
@@ -91,6 +93,7 @@ pub use bells::Bell;
 pub use carrier::Carrier;
 pub use error::OpenError;
 pub use host::Host;
+pub use memory::fork::Maker;
 pub use memory::words::{OwnWords, PeerWords};
 pub use memory::{PeerRegion, Region};
 pub use options::Options;

@@ -17,6 +17,7 @@ use crate::carrier::Carrier;
 use crate::engine::Engine;
 use crate::error::OpenError;
 use crate::host::Host;
+use crate::memory::fork::Maker;
 use crate::rendezvous::directory::{Directory, PATIENCE};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
@@ -159,7 +160,12 @@ impl Options {
         };
         let no_timer = |e| OpenError::system("make a timer", e);
         let idle = Idle::new().map_err(no_timer)?;
-        let sets = Arc::new(Sets { supervision: new_set()?, bells: new_set()?, idle });
+        let sets = Arc::new(Sets {
+            supervision: new_set()?,
+            bells: new_set()?,
+            idle,
+            maker: Maker::this(),
+        });
         let ticker = Ticker::new().map_err(no_timer)?;
         let mut incarnation = [0; 8];
         getrandom(&mut incarnation, GetRandomFlags::empty())

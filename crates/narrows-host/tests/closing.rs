@@ -1,5 +1,5 @@
 //! Descriptors that keep whoever closes them waiting: here sockets with bytes that nobody takes,
-//! which linger for an hour. A file of a hostile file system does the same.
+//! which linger for an hour. Files of a hostile file system are in `fuse.rs`.
 
 mod common;
 

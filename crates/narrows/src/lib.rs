@@ -167,6 +167,7 @@
 //!   `a_gigabyte_of_holes_is_not_made_where_memory_is_locked`,
 //!   `a_descriptor_that_hangs_who_closes_it_does_not_hang_the_node`,
 //!   `while_too_many_hang_other_users_wait_and_this_one_does_not`,
+//!   `files_whose_closing_never_ends_keep_no_node_from_answering`,
 //!   `what_another_user_keeps_of_links_that_ended_is_little`)
 //! - **P20** What is for one peer no other can see, and a user that is not allowed does not become
 //!   a peer. (`a_third_node_gets_nothing_of_a_link_between_two`,

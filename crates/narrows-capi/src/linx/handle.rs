@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
-use narrows_host::OpenError;
 use narrows_host::linx::{Endpoint, Error, HandlerError, Options, Signal, Stack};
+use narrows_host::{Maker, OpenError};
 use parking_lot::{Mutex, RwLock};
 
 /// The variable of the environment that says where the layers run.
@@ -71,17 +71,48 @@ impl Handle {
     }
 }
 
-/// Every handle of this process, by what C has of it: never a number that was used before.
-static HANDLES: LazyLock<RwLock<HashMap<usize, Arc<Handle>>>> = LazyLock::new(RwLock::default);
+/// Handles by what C has of them: never a number that was used before.
+type Handles = RwLock<HashMap<usize, Arc<Handle>>>;
+
+/// Every handle of a process. A child that was forked has none of its parent's: it begins with a
+/// table of its own, since the locks of the other are as its parent's threads left them.
+struct Table {
+    maker: Maker,
+    handles: Handles,
+    /// Of a child.
+    next: OnceLock<Box<Table>>,
+}
+
+static FIRST: OnceLock<Box<Table>> = OnceLock::new();
 static NEXT: AtomicUsize = AtomicUsize::new(16);
 static NAMELESS: AtomicU32 = AtomicU32::new(0);
+
+/// This process's handles, which are made if `make` says so.
+fn table(make: bool) -> Option<&'static Handles> {
+    let mut place = &FIRST;
+    loop {
+        let new = || {
+            Box::new(Table {
+                maker: Maker::this(),
+                handles: Handles::default(),
+                next: OnceLock::new(),
+            })
+        };
+        let table = if make { place.get_or_init(new) } else { place.get()? };
+        if !table.maker.is_another() {
+            return Some(&table.handles);
+        }
+        place = &table.next;
+    }
+}
 
 /// The handle that C means.
 ///
 /// # Errors
 /// `EBADF`: it is none, or is closed.
 pub(super) fn find(linx: usize) -> Outcome<Arc<Handle>> {
-    HANDLES.read().get(&linx).cloned().ok_or(Errno(libc::EBADF))
+    let handle = table(false).and_then(|handles| handles.read().get(&linx).cloned());
+    handle.ok_or(Errno(libc::EBADF))
 }
 
 fn options(name: &str) -> Outcome<Options> {
@@ -97,7 +128,7 @@ fn options(name: &str) -> Outcome<Options> {
 /// of this process share that name it.
 pub(super) fn open(name: &str) -> Outcome<usize> {
     let opened = |result: Result<Endpoint, Error>| result.map_err(|error| errno(&error));
-    let mut handles = HANDLES.write();
+    let mut handles = table(true).ok_or(Errno(libc::ENOMEM))?.write();
     let (endpoint, shares) = match name.split_once('/') {
         None if name.is_empty() => {
             let count = NAMELESS.fetch_add(1, Ordering::Relaxed);
@@ -123,6 +154,6 @@ pub(super) fn open(name: &str) -> Outcome<usize> {
 /// Closes an endpoint, with all the signals it owns.
 pub(super) fn close(linx: usize) -> Outcome<()> {
     // Dropped behind the lock: others go on meanwhile.
-    let handle = HANDLES.write().remove(&linx);
+    let handle = table(false).and_then(|handles| handles.write().remove(&linx));
     handle.map(drop).ok_or(Errno(libc::EBADF))
 }

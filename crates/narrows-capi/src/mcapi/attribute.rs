@@ -1,9 +1,6 @@
 //! Attributes of endpoints and nodes: their numbers, sizes and values.
 
 use super::control::Kind;
-use super::home::Home;
-use super::id::EndpointId;
-use super::node::Node;
 use super::status::{Outcome, Status};
 
 /// The longest message or packet, in bytes.
@@ -132,51 +129,6 @@ impl Attributes {
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl<H: Home> Node<H> {
-    /// The value of an attribute of this node's own endpoint, in one word or two.
-    pub fn attribute(&mut self, id: EndpointId, number: u32) -> Outcome<[u32; 2]> {
-        let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
-        let waiting = self.stack.available(inner).unwrap_or(0);
-        size(number)?;
-        Ok(match number {
-            GET_COUNT => [endpoint.gets, 0],
-            GET_SOURCE => match endpoint.source {
-                Some(node) => [node.domain(), node.node()],
-                None => [u32::MAX; 2],
-            },
-            NUM_RECV_BUFFERS => [INBOX.saturating_sub(waiting), 0],
-            STATUS => [self.channel_flags(endpoint), 0],
-            _ => [endpoint.attributes.get(number).ok_or(Status::AttrNum)?, 0],
-        })
-    }
-
-    /// Sets an attribute of this node's own endpoint; `value` has the size of the attribute if
-    /// there is one.
-    pub fn set_attribute(
-        &mut self,
-        id: EndpointId,
-        number: u32,
-        value: Option<u32>,
-    ) -> Outcome<()> {
-        let Some((_, endpoint)) = self.endpoints.own_mut(id) else {
-            let known = id.node() != self.id && self.peers.find(id).is_some();
-            if !known {
-                return Err(Status::EndpInvalid);
-            }
-            size(number)?;
-            return Err(Status::EndpRemote);
-        };
-        size(number)?;
-        if endpoint.channel.is_some() {
-            return Err(Status::ChanConnected);
-        }
-        if !Attributes::settable(number) {
-            return Err(Status::AttrReadOnly);
-        }
-        endpoint.attributes.set(number, value.ok_or(Status::AttrSize)?)
     }
 }
 

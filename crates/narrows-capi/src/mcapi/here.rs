@@ -12,7 +12,7 @@ use narrows::memory::Layout;
 use narrows_host::{Bell, Host, Options, PeerRegion};
 
 use super::home::Home;
-use super::process::Process;
+use super::process::{Process, Processes};
 use super::slot::Slot;
 
 /// Processes of this machine.
@@ -47,6 +47,37 @@ impl Home for Here {
 
     const LOOKS: u32 = 64;
 
+    fn cores() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    fn now() -> u64 {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed().as_nanos() as u64
+    }
+
+    fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Host> {
+        let bell = match wakes.get() {
+            Some(bell) => bell,
+            None => {
+                let bell = Bell::new().ok()?;
+                wakes.get_or_init(|| bell)
+            }
+        };
+        let host = Options::new(name.as_str()).domain("mcapi").layout(layout).open().ok()?;
+        host.listen(bell).ok()?;
+        Some(host)
+    }
+
+    fn lend(peer: &PeerRegion, layout: &Layout) -> Option<((), usize)> {
+        Some(((), peer.at(0, layout.size())?.expose_provenance()))
+    }
+
+    #[inline(always)]
+    fn bring((): &(), _: &PeerRegion, _: u32, _: u32) {}
+}
+
+impl Processes for Here {
     // Inlined within this crate without being told to be, which would make `PROCESS` known outside
     // of it and a load further away; and so is `releasing`.
     fn process() -> &'static Process<Here> {
@@ -106,33 +137,4 @@ impl Home for Here {
     fn released_by(slot: &'static Slot<Here>) {
         RELEASING.store(std::ptr::from_ref(slot).cast_mut(), Ordering::Release);
     }
-
-    fn cores() -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    }
-
-    fn now() -> u64 {
-        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        START.elapsed().as_nanos() as u64
-    }
-
-    fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Host> {
-        let bell = match wakes.get() {
-            Some(bell) => bell,
-            None => {
-                let bell = Bell::new().ok()?;
-                wakes.get_or_init(|| bell)
-            }
-        };
-        let host = Options::new(name.as_str()).domain("mcapi").layout(layout).open().ok()?;
-        host.listen(bell).ok()?;
-        Some(host)
-    }
-
-    fn lend(peer: &PeerRegion, layout: &Layout) -> Option<((), usize)> {
-        Some(((), peer.at(0, layout.size())?.expose_provenance()))
-    }
-
-    #[inline(always)]
-    fn bring((): &(), _: &PeerRegion, _: u32, _: u32) {}
 }

@@ -10,9 +10,6 @@ use narrows::memory::Layout;
 use narrows::platform::Platform;
 use narrows_host::Bell;
 
-use super::process::Process;
-use super::slot::Slot;
-
 /// The platform of a place's nodes.
 pub(super) type On<H> = <H as Home>::Platform;
 /// A peer's memory there.
@@ -28,26 +25,6 @@ pub trait Home: Sized + 'static {
     /// How often a call looks for what it wants before it makes a request: for about as long as an
     /// answer takes, or once where looks are better left to waits.
     const LOOKS: u32;
-
-    /// The nodes of the process that calls.
-    fn process() -> &'static Process<Self>;
-
-    /// As [`Home::process`], before a node is opened.
-    fn make() -> &'static Process<Self> {
-        Self::process()
-    }
-
-    /// The node that the calling thread initialised: its slot and its life.
-    fn bound() -> Option<(usize, u64)>;
-
-    /// Notes which node the calling thread initialised.
-    fn bind(to: Option<(usize, u64)>);
-
-    /// The slot of the node that last gave a packet back the long way, or any other.
-    fn releasing() -> Option<&'static Slot<Self>>;
-
-    /// Notes which node gave a packet back.
-    fn released_by(slot: &'static Slot<Self>);
 
     /// How many cores the calling thread may use.
     fn cores() -> usize;

@@ -8,7 +8,9 @@ use narrows::memory::{Block, Layout};
 use narrows::platform::{Memory, Platform};
 
 use super::home::{Home, On, Peer};
-use super::transfer::Inlet;
+
+/// The receiver's side of a channel.
+pub(in crate::mcapi) type Inlet<H> = narrows::endpoint::Inlet<On<H>>;
 
 /// Blocks begin at multiples of this many bytes.
 const LINE: u32 = 64;

@@ -62,6 +62,29 @@ impl<H: Home> Default for Process<H> {
     }
 }
 
+/// What a place of nodes knows of its processes and of their threads.
+pub trait Processes: Home {
+    /// The nodes of the process that calls.
+    fn process() -> &'static Process<Self>;
+
+    /// As [`Processes::process`], before a node is opened.
+    fn make() -> &'static Process<Self> {
+        Self::process()
+    }
+
+    /// The node that the calling thread initialised: its slot and its life.
+    fn bound() -> Option<(usize, u64)>;
+
+    /// Notes which node the calling thread initialised.
+    fn bind(to: Option<(usize, u64)>);
+
+    /// The slot of the node that last gave a packet back the long way, or any other.
+    fn releasing() -> Option<&'static Slot<Self>>;
+
+    /// Notes which node gave a packet back.
+    fn released_by(slot: &'static Slot<Self>);
+}
+
 /// How many microseconds threads look before they sleep in a node that is opened now, by a thread
 /// that may use this many cores: what the environment says, or else no time where looking takes the
 /// other side's core.
@@ -75,14 +98,14 @@ fn look(said: Option<&OsStr>, cores: usize) -> Outcome<u64> {
 
 /// The node that a handle belongs to, if nobody has it locked.
 #[inline(always)]
-pub(super) fn quickly_for<H: Home>(handle: u32) -> Option<Locked<H>> {
+pub(super) fn quickly_for<H: Processes>(handle: u32) -> Option<Locked<H>> {
     H::process().slots.get((handle >> 26) as usize)?.try_lock()
 }
 
 /// The node that an endpoint is of, most likely, if nobody has it locked. The caller looks there
 /// whether the endpoint is its own.
 #[inline(always)]
-pub(super) fn quickly_at<H: Home>(endpoint: EndpointId) -> Option<Locked<H>> {
+pub(super) fn quickly_at<H: Processes>(endpoint: EndpointId) -> Option<Locked<H>> {
     let process = H::process();
     // Relaxed: the lock orders what is behind it.
     let at = process.near.get(near(endpoint.node()))?.load(Ordering::Relaxed);
@@ -97,14 +120,14 @@ fn near(id: NodeId) -> usize {
 
 /// The node that a packet is of, most likely, that is given back, if nobody has it locked.
 #[inline(always)]
-pub(super) fn quickly_releasing<H: Home>() -> Option<Locked<H>> {
+pub(super) fn quickly_releasing<H: Processes>() -> Option<Locked<H>> {
     // The caller looks there whether the packet is its.
     H::releasing()?.try_lock()
 }
 
 /// Whether a received packet was given back, or gives it back.
 #[inline(never)]
-pub(super) fn packet<H: Home>(at: usize, give_back: bool) -> Done {
+pub(super) fn packet<H: Processes>(at: usize, give_back: bool) -> Done {
     for slot in H::process().used() {
         let Some(mut call) = Call::new(slot) else { continue };
         let node = call.node();
@@ -126,7 +149,7 @@ pub(super) fn packet<H: Home>(at: usize, give_back: bool) -> Done {
 
 /// Whether the process has a node at all: what calls see to first.
 #[inline]
-pub(super) fn any<H: Home>() -> Outcome<()> {
+pub(super) fn any<H: Processes>() -> Outcome<()> {
     match H::process().nodes.load(Ordering::Relaxed) {
         0 => Err(Status::NodeNotInit),
         _ => Ok(()),
@@ -135,14 +158,14 @@ pub(super) fn any<H: Home>() -> Outcome<()> {
 
 /// The slot that a node of this process is in.
 #[inline]
-fn slot_of<H: Home>(id: NodeId) -> Option<&'static Slot<H>> {
+fn slot_of<H: Processes>(id: NodeId) -> Option<&'static Slot<H>> {
     // Relaxed: the lock orders what is behind it.
     H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
 #[inline(never)]
-pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
+pub(super) fn near_endpoint<H: Processes>(id: EndpointId) -> Outcome<Call<H>> {
     match slot_of::<H>(id.node()) {
         Some(slot) => Call::new(slot).ok_or(Status::NodeNotInit),
         None => of_thread(),
@@ -151,7 +174,7 @@ pub(super) fn near_endpoint<H: Home>(id: EndpointId) -> Outcome<Call<H>> {
 
 /// A call for the node that connects two endpoints.
 #[inline]
-pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Outcome<Call<H>> {
+pub(super) fn of_ends<H: Processes>(from: EndpointId, to: EndpointId) -> Outcome<Call<H>> {
     let mut call = near_endpoint(from)?;
     if call.node().id == from.node() {
         return Ok(call);
@@ -163,12 +186,12 @@ pub(super) fn of_ends<H: Home>(from: EndpointId, to: EndpointId) -> Outcome<Call
 
 /// A call for the node that a handle belongs to.
 #[inline(never)]
-pub(super) fn with_handle<H: Home>(handle: Handle) -> Option<Call<H>> {
+pub(super) fn with_handle<H: Processes>(handle: Handle) -> Option<Call<H>> {
     Call::new(H::process().slots.get(handle.slot()?)?)
 }
 
 /// A call for the node that this thread initialised, if it has not ended.
-fn bound<H: Home>() -> Option<Call<H>> {
+fn bound<H: Processes>() -> Option<Call<H>> {
     let (slot, life) = H::bound()?;
     let call = H::process().slots.get(slot).and_then(Call::new);
     let call = call.and_then(|mut call| (call.node().life == life).then_some(call));
@@ -180,7 +203,7 @@ fn bound<H: Home>() -> Option<Call<H>> {
 
 /// A call for the node that this thread initialised, or for the only one there is.
 #[inline(never)]
-pub(super) fn of_thread<H: Home>() -> Outcome<Call<H>> {
+pub(super) fn of_thread<H: Processes>() -> Outcome<Call<H>> {
     if let Some(call) = bound() {
         return Ok(call);
     }
@@ -193,7 +216,7 @@ pub(super) fn of_thread<H: Home>() -> Outcome<Call<H>> {
 }
 
 /// Opens a node and binds this thread to it.
-pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
+pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     let process = H::make();
     if bound::<H>().is_some() {
         return Err(Status::NodeInitialized);
@@ -221,7 +244,7 @@ pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
 }
 
 /// Ends a node.
-pub(super) fn finalize<H: Home>(mut call: Call<H>) {
+pub(super) fn finalize<H: Processes>(mut call: Call<H>) {
     let lives = call.node().lives();
     let slot = call.slot();
     slot.first.fetch_add(lives, Ordering::Relaxed);

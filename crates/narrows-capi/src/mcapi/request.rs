@@ -1,16 +1,56 @@
 //! Operations that are not finished, and how they ended.
 
+use std::ffi::c_void;
+
 use narrows::link::LinkId;
 
+use super::control::Kind;
 use super::foreign::{Buffer, Bytes, Output};
 use super::id::{EndpointId, Handle, NodeId, Table};
 use super::status::{Outcome, Status};
-use super::transfer::{Incoming, Outgoing};
 
 /// Requests that C may have at a time.
 pub(super) const MAX_REQUESTS: usize = 1000;
 /// More, for calls that wait: each thread has one at most.
 const OF_CALLS: usize = Handle::PLACES - MAX_REQUESTS;
+
+/// What is sent on a channel.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mcapi) enum Outgoing {
+    Packet(Bytes),
+    /// The first bytes of a word.
+    Scalar {
+        value: u64,
+        len: u32,
+    },
+}
+
+/// What is to be received on a channel.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mcapi) enum Incoming {
+    /// A packet; where its address goes.
+    Packet(Output<*mut c_void>),
+    /// A scalar of this many bytes.
+    Scalar { len: u32 },
+}
+
+impl Outgoing {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Outgoing::Packet(_) => Kind::Packet,
+            Outgoing::Scalar { .. } => Kind::Scalar,
+        }
+    }
+}
+
+impl Incoming {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Incoming::Packet(_) => Kind::Packet,
+            Incoming::Scalar { .. } => Kind::Scalar,
+        }
+    }
+}
 
 /// What a request waits for.
 #[derive(Clone, Copy, Debug)]

@@ -190,6 +190,38 @@ static void timeouts(void)
     CHECK(linx_close(linx) == 0);
 }
 
+/* A child has none of its parent's handles, and its own are as good as any. */
+static void forked(void)
+{
+    LINX *one = opened("one"), *own;
+    union LINX_SIGNAL *sig = made(one, ONE, 5);
+    LINX_SPID there;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        FAILS(EBADF, linx_send(one, &sig, linx_get_spid(one)) == -1);
+        FAILS(EBADF, linx_alloc(one, 4, ONE) == LINX_NIL);
+        FAILS(EBADF, linx_close(one) == -1);
+        FAILS(EADDRINUSE, linx_open("one", 0, NULL) == NULL);
+        own = opened("own");
+        there = hunted(own, "one");
+        sig = made(own, TWO, 7);
+        CHECK(linx_send(own, &sig, there) == 0);
+        freed(own, got(own, THREE));
+        CHECK(linx_close(own) == 0);
+        _exit(0);
+    }
+    sig = got(one, TWO);
+    there = linx_sender(one, &sig);
+    freed(one, sig);
+    sig = made(one, THREE, 0);
+    CHECK(linx_send(one, &sig, there) == 0);
+    CHECK(linx_attach(one, NULL, there) != LINX_ILLEGAL_ATTREF);
+    freed(one, got(one, LINX_OS_ATTACH_SIG));
+    finish(child);
+    CHECK(linx_close(one) == 0);
+}
+
 int main(void)
 {
     /* Each in a process of its own: what is left open does not outlive it. */
@@ -198,5 +230,6 @@ int main(void)
     finish(start(selection));
     finish(start(addresses));
     finish(start(timeouts));
+    finish(start(forked));
     return 0;
 }

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use rustix::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
 use rustix::io::{self, Errno};
-use rustix::process::{Pid, getpid};
+
+use crate::memory::fork::Maker;
 
 /// Operations that can have finished before their results are fetched.
 const RESULTS: libc::c_long = 64;
@@ -50,7 +51,7 @@ const _: () = assert!(size_of::<Operation>() == 64 && size_of::<Outcome>() == 32
 /// What the process needs for it, once. A process that was forked needs its own: the kernel keeps
 /// the context with the memory of the one that made it.
 struct Queue {
-    process: Pid,
+    maker: Maker,
     context: libc::c_ulong,
     /// Memory of no bytes, to read nothing from.
     nothing: OwnedFd,
@@ -70,7 +71,7 @@ impl Queue {
         let mut context: libc::c_ulong = 0;
         // SAFETY: the kernel writes the context's name to the one word it is given.
         result(unsafe { libc::syscall(libc::SYS_io_setup, RESULTS, &raw mut context) })?;
-        Ok(Queue { process: getpid(), context, nothing })
+        Ok(Queue { maker: Maker::this(), context, nothing })
     }
 
     fn add(&self, counter: BorrowedFd<'_>) -> io::Result<()> {
@@ -120,7 +121,7 @@ fn queue() -> io::Result<&'static Queue> {
     let known = QUEUE.load(Ordering::Acquire);
     // SAFETY: null, or what was leaked below and is never changed.
     if let Some(queue) = unsafe { known.as_ref() }
-        && queue.process == getpid()
+        && !queue.maker.is_another()
     {
         return Ok(queue);
     }

@@ -1,14 +1,19 @@
 //! What a node sleeps on: a set that says what can be done at the rendezvous, and one of all bells.
 
+use std::time::Duration;
+
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io;
 use rustix::time::Timespec;
 
 use crate::bells::idle::Idle;
+use crate::memory::fork::Maker;
 
 /// In nanoseconds.
 const MILLISECOND: i64 = 1_000_000;
+/// Seconds that a copy of a node sleeps at a time.
+const LONGEST_REST: i64 = 3600;
 
 /// What the set of all bells says of the supervision set inside it.
 pub(crate) const SUPERVISION: u64 = u64::MAX;
@@ -24,6 +29,7 @@ pub(crate) struct Sets {
     pub bells: OwnedFd,
     /// The core under the thread that sleeps on them.
     pub idle: Idle,
+    pub maker: Maker,
 }
 
 impl Sets {
@@ -34,9 +40,33 @@ impl Sets {
         events: &mut [epoll::Event],
         timeout: Option<Timespec>,
     ) -> io::Result<usize> {
+        if self.maker.is_another() {
+            return Ok(rest(timeout));
+        }
         self.idle.begins();
         wait_for(&self.bells, events, timeout)
     }
+
+    /// As [`Sets::sleep`], on the rendezvous alone.
+    pub(crate) fn sleep_on_supervision(
+        &self,
+        events: &mut [epoll::Event],
+        timeout: Option<Timespec>,
+    ) -> io::Result<usize> {
+        if self.maker.is_another() {
+            return Ok(rest(timeout));
+        }
+        wait_for(&self.supervision, events, timeout)
+    }
+}
+
+/// Sleeps, as a copy of a node does: what its sets said would be its parent's to hear. Nothing was
+/// heard.
+fn rest(timeout: Option<Timespec>) -> usize {
+    let secs = timeout.map_or(LONGEST_REST, |timeout| timeout.tv_sec.clamp(0, LONGEST_REST));
+    let nanos = timeout.map_or(0, |timeout| timeout.tv_nsec);
+    std::thread::sleep(Duration::new(secs.unsigned_abs(), u32::try_from(nanos).unwrap_or(0)));
+    0
 }
 
 /// Room for what a set says.

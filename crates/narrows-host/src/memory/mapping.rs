@@ -9,6 +9,8 @@ use rustix::fd::BorrowedFd;
 use rustix::io;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+use super::fork;
+
 /// Memory that stays mapped while anything points into it.
 pub(crate) struct Mapping {
     pub(crate) start: NonNull<u8>,
@@ -31,7 +33,8 @@ impl Mapping {
         let start = unsafe {
             rustix::mm::mmap(ptr::null_mut(), len as usize, protection, flags, memory, 0)?
         };
-        let start = NonNull::new(start.cast()).ok_or(io::Errno::FAULT)?;
+        let start: NonNull<u8> = NonNull::new(start.cast()).ok_or(io::Errno::FAULT)?;
+        fork::note(start.as_ptr().expose_provenance(), len as usize, protection);
         Ok(Arc::new(Mapping { start, len }))
     }
 
@@ -62,6 +65,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        fork::forget(self.start.as_ptr().addr());
         // SAFETY: the range is the one `mmap` returned, and everything that points into it holds
         // the `Arc` that is gone now.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len as usize) };

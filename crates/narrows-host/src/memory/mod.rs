@@ -3,6 +3,7 @@
 
 pub(crate) mod caches;
 pub(crate) mod copy;
+pub(crate) mod fork;
 pub(crate) mod mapping;
 pub(crate) mod sync;
 pub(crate) mod words;

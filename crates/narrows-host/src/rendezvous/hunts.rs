@@ -34,7 +34,7 @@ pub(super) struct Hunt {
 impl Rendezvous {
     pub(crate) fn hunt(&mut self, name: &Name) -> Result<(), HuntError> {
         if self.is_copy() {
-            return Err(hunt_error(Errno::CHILD));
+            return Err(HuntError::Forked);
         }
         if self.hunts.iter().any(|h| h.name == *name) || self.link_of(name).is_some() {
             return Ok(());

@@ -20,13 +20,13 @@ use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::net::Shutdown;
-use rustix::process::{Pid, getpid};
 use rustix::time::Timespec;
 
 use crate::bells::Bell;
 use crate::bells::sets::{SUPERVISION, Sets, listen_to, no_events};
 use crate::carrier::{Carried, Carrier};
 use crate::closing;
+use crate::memory::fork::Maker;
 use crate::memory::{LINE, PeerRegion, Region};
 use crate::rendezvous::directory::{Bound, Directory, Life};
 use crate::rendezvous::packet::Hello;
@@ -152,7 +152,7 @@ pub(crate) struct Rendezvous {
     me: Identity,
     /// A copy of this in a process that was forked does nothing: the sockets, the name and the
     /// links are the parent's.
-    process: Pid,
+    maker: Maker,
     directory: Directory,
     bound: Bound,
     sets: Arc<Sets>,
@@ -189,7 +189,7 @@ impl Rendezvous {
     ) -> Rendezvous {
         Rendezvous {
             me,
-            process: getpid(),
+            maker: Maker::this(),
             kept: Instant::now(),
             directory,
             bound,
@@ -216,15 +216,29 @@ impl Rendezvous {
         listen_to(&self.sets.bells, set.as_fd(), SUPERVISION, false)
     }
 
+    #[inline]
     pub(crate) fn is_copy(&self) -> bool {
-        getpid() != self.process
+        self.maker.is_another()
+    }
+
+    /// In a copy: its links are lost to it, and its hunts come to nothing. Nobody else is told.
+    fn renounce(&mut self) {
+        // This process's own descriptors are closed with them; the parent's stay open.
+        for (key, connection) in std::mem::take(&mut self.connections) {
+            if matches!(connection.stage, Stage::Linked { .. }) {
+                self.news.push_back(News::Lost(key, Lost::Forked));
+            }
+        }
+        let hunts = std::mem::take(&mut self.hunts).into_iter();
+        self.news.extend(hunts.map(|hunt| News::Failed(hunt.name, HuntError::Forked)));
+        self.filling.clear();
     }
 
     /// Does some of what has become possible since the last time, up to the first news: the
     /// application has its turn before the next.
     pub(crate) fn turn(&mut self) {
         if self.is_copy() {
-            return;
+            return self.renounce();
         }
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         for _ in 0..UNITS {

@@ -56,12 +56,20 @@ pub struct Peer {
 impl Peer {
     /// Starts the test binary again, to play a role.
     pub fn start(role: &str, directory: &Path, words: &str) -> Peer {
+        Peer::behind(&[], role, directory, words)
+    }
+
+    /// As [`Peer::start`], by another program with its arguments.
+    pub fn behind(program: &[&str], role: &str, directory: &Path, words: &str) -> Peer {
         let report = directory.join("report");
         std::fs::write(&report, 0_u64.to_le_bytes()).unwrap();
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", PLAYER, "--ignored", "--nocapture"]).stdout(Stdio::null());
-        command.env(ROLE, role).env(DIRECTORY, directory).env(WORDS, words);
-        Peer { child: command.spawn().unwrap(), report }
+        let this = std::env::current_exe().unwrap();
+        let mut line = program.iter().map(Path::new).chain([this.as_path()]);
+        let mut command = Command::new(line.next().unwrap());
+        command.args(line).args(["--exact", PLAYER, "--ignored", "--nocapture"]);
+        command.env(ROLE, role).env(DIRECTORY, directory).env(WORDS, words).stdout(Stdio::null());
+        let child = command.spawn().unwrap_or_else(|e| panic!("this test needs {program:?}: {e}"));
+        Peer { child, report }
     }
 
     pub fn signal(&self, signal: Signal) {

@@ -8,6 +8,7 @@ mod cores;
 mod idle;
 mod latency;
 mod notice;
+mod pace;
 mod parameters;
 mod parts;
 mod payload;
@@ -24,12 +25,14 @@ use core::time::Duration;
 use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
 pub use idle::Idle;
-use latency::{Pace, at_once, latency};
+use latency::latency;
 use notice::{noticed, waited};
+use pace::{Pace, at_once};
 pub use parameters::{
     Access, Buffers, Costs, Engine, InPool, Parameters, Polling, Results, Side, Told,
 };
-use parts::{Message, Parts};
+use parts::Parts;
+use payload::Message;
 pub use queue::{Phases, latencies};
 pub use stream::{Stream, Turn};
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use narrows::strategy::{Notification, Strategy};
 
-use super::latency::Pace;
+use super::pace::Pace;
 use super::parameters::{Costs, Polling, Side, Told};
 use super::{Flow, picos, sum};
 

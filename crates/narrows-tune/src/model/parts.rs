@@ -4,15 +4,8 @@ use narrows::strategy::{Acknowledgement, Notification, Placement, Strategy};
 
 use super::notice::{PROMPT, SHORTEST_LOOK, told};
 use super::parameters::{Costs, Side};
-use super::payload::{Moved, cold, moved};
+use super::payload::{Message, Moved, cold, moved};
 use super::{DAY, Flow, LONGEST, ModelError, picos, sum};
-
-/// A message of a flow: all requests that it holds.
-pub(super) struct Message {
-    pub request: u32,
-    pub response: u32,
-    pub work: u64,
-}
 
 /// A round trip, in picoseconds.
 pub(super) struct Parts {

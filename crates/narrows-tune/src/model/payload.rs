@@ -3,8 +3,14 @@
 use narrows::strategy::{Strategy, Transfer};
 
 use super::parameters::{Access, Costs, InPool, Side};
-use super::parts::Message;
 use super::sum;
+
+/// A message of a flow: all requests that it holds.
+pub(super) struct Message {
+    pub request: u32,
+    pub response: u32,
+    pub work: u64,
+}
 
 /// What moving payload takes of a core, and what it takes beside any core.
 #[derive(Clone, Copy, Default)]

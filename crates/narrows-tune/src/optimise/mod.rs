@@ -202,8 +202,7 @@ pub struct Storage<'a> {
     pub trial: &'a mut [Pick],
 }
 
-pub use reduce::{Kept as KeptChoice, Step as HullStep};
-pub use relax::State as GroupState;
+pub use reduce::{Kept as KeptChoice, State as GroupState, Step as HullStep};
 pub use search::Frame as SearchFrame;
 
 /// Finds the cheapest picks: `picks` has one for each flow, in the order of the groups.

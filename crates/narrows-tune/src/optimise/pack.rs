@@ -1,7 +1,6 @@
 //! Gives the flows of a relaxation that was made whole their DSPs.
 
-use super::reduce::Kept;
-use super::relax::State;
+use super::reduce::{Kept, State};
 use super::{Dsp, Pick};
 
 /// Takes a choice's share of what a DSP has, if it is there.

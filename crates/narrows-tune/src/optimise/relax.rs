@@ -1,36 +1,7 @@
 //! The linear relaxation: flows that are not fixed go along their hulls, what saves most for a byte
 //! first, until the memory of all DSPs together is full.
 
-use super::reduce::{Kept, Step};
-
-/// What a search knows of a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    /// Where its kept choices begin, and how many there are.
-    pub(super) first: u32,
-    pub(super) kept: u16,
-    /// Flows that are not fixed.
-    pub(super) left: u16,
-    /// The kept choice of the flow that was fixed last. As flows of a group are alike, none that
-    /// is fixed later takes one before it.
-    pub(super) floor: u16,
-    pub(super) least_memory: u32,
-    pub(super) least_work: u32,
-    pub(super) least_load: u32,
-    /// Where the relaxation, made whole, has the flows that are left: `raised` of them at `next`.
-    pub(super) at: u16,
-    pub(super) next: u16,
-    pub(super) raised: u16,
-    /// Flows that have their picks, while those are written down.
-    pub(super) seated: u16,
-}
-
-impl State {
-    /// One of the kept choices of the group.
-    pub(super) fn choice<'k>(&self, kept: &'k [Kept], number: u16) -> Option<&'k Kept> {
-        (number < self.kept).then(|| kept.get(self.first as usize + usize::from(number)))?
-    }
-}
+use super::reduce::{State, Step};
 
 /// What the relaxation says of the flows that are left.
 pub(super) struct Relaxed {

@@ -2,8 +2,8 @@
 //! one flow.
 
 use super::pack::{pack, take};
-use super::reduce::{Kept, Step, reduce};
-use super::relax::{Relaxed, State, relax};
+use super::reduce::{Kept, State, Step, reduce};
+use super::relax::{Relaxed, relax};
 use super::{Dsp, Found, MAX_DSPS, Pick, Problem, Storage, Unsolved};
 
 /// A level of the search: a flow of a group, and what it has been given.

@@ -131,7 +131,7 @@ impl<P: Platform> Node<P> {
     /// ```
     ///
     /// # Errors
-    /// [`PortError::Closed`] or [`PortError::Deadline`].
+    /// [`PortError::Closed`], [`PortError::Deadline`] or [`PortError::Forked`].
     #[inline]
     pub fn receive_all(
         &mut self,

@@ -7,10 +7,8 @@
 use core::time::Duration;
 
 use super::flow::Batch;
-use super::message::send_error;
-use super::node::would_block;
 use super::{Completed, Failure, FlowId, Node, Payload, SendError};
-use crate::driver::{self, DriverError};
+use crate::driver;
 use crate::link::{self, LinkId, Target};
 use crate::memory::{Descriptor, Kind};
 use crate::platform::{Lost, Platform};
@@ -110,14 +108,7 @@ impl<P: Platform> Node<P> {
         self.platform.stamp(Span::Endpoint, Edge::Enter, call);
         let sent = link::send(&self.platform, link, strategy, descriptor, payload);
         self.platform.stamp(Span::Endpoint, Edge::Leave, call);
-        sent.map_err(|error| {
-            if let DriverError::Corrupt(what) = error {
-                self.fail(id, what);
-            } else if would_block(error) {
-                self.attend();
-            }
-            send_error(error)
-        })
+        sent.map_err(|error| self.not_sent(id, error))
     }
 
     /// Adds a request to the flow's batch.
@@ -147,8 +138,10 @@ impl<P: Platform> Node<P> {
                     return Err(SendError::TooLong { limit: limit.saturating_sub(FRAME) & !3 });
                 }
                 let capacity = need.saturating_mul(strategy.granularity.into()).min(limit);
-                let block = driver::take_block(&mut link.shared, &strategy, capacity)
-                    .map_err(send_error)?;
+                let block = match driver::take_block(&mut link.shared, &strategy, capacity) {
+                    Ok(block) => block,
+                    Err(error) => return Err(self.not_sent(id, error)),
+                };
                 Batch { block, capacity, used: 0, count: 0, first: number }
             }
         };

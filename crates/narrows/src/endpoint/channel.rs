@@ -121,8 +121,7 @@ impl<P: Platform> Node<P> {
     }
 
     fn broken(&mut self, link: LinkId, what: Corrupt) -> SendError {
-        self.fail(link, what);
-        SendError::Gone(Lost::Corrupt(what))
+        SendError::Gone(self.fail(link, what))
     }
 
     /// See [`ChannelView::try_take`](super::ChannelView::try_take).
@@ -166,8 +165,7 @@ impl<P: Platform> Node<P> {
         let link = self.inlet_link(from)?;
         let Some(reason) = link.lost else {
             let what = link.shared.fault(from.ring);
-            self.fail(from.link, what);
-            return Err(LinkError::Gone(Lost::Corrupt(what)));
+            return Err(LinkError::Gone(self.fail(from.link, what)));
         };
         let left = !matches!(reason, Lost::Corrupt(_)) && link.shared.channel_left(from.ring);
         let platform = &self.platform;

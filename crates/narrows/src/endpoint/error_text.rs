@@ -51,6 +51,10 @@ impl Display for PortError {
             PortError::Deadline => {
                 "no message came in time: see that the peer sends, or wait longer"
             }
+            PortError::Forked => {
+                "nothing can come: this process is a forked copy of the one that opened the node; \
+                 open one here"
+            }
         })
     }
 }
@@ -60,6 +64,10 @@ impl Display for ServeError {
         f.write_str(match self {
             ServeError::Deadline => {
                 "nobody called in time: see that the peers call, or serve for longer"
+            }
+            ServeError::Forked => {
+                "nobody can call: this process is a forked copy of the one that opened the node; \
+                 open one here"
             }
         })
     }
@@ -270,12 +278,13 @@ mod tests {
     }
 
     fn all() -> Vec<(String, String)> {
-        let lost = [Lost::Closed, Lost::Died, Lost::Corrupt(Corrupt::Kind)];
+        let lost = [Lost::Closed, Lost::Died, Lost::Corrupt(Corrupt::Kind), Lost::Forked];
         let hunt = [
             HuntError::Forbidden,
             HuntError::Incompatible,
             HuntError::TooManyLinks,
             HuntError::Own,
+            HuntError::Forked,
             HuntError::System(13),
         ];
         let send = |reason| {
@@ -309,8 +318,14 @@ mod tests {
             both(&[LinkError::Unknown, LinkError::Deadline, LinkError::Full]),
             both(&lost.map(LinkError::Gone)),
             both(&hunt.map(LinkError::Hunt)),
-            both(&[PortError::OutOfRange, PortError::Open, PortError::Closed, PortError::Deadline]),
-            both(&[ServeError::Deadline]),
+            both(&[
+                PortError::OutOfRange,
+                PortError::Open,
+                PortError::Closed,
+                PortError::Deadline,
+                PortError::Forked,
+            ]),
+            both(&[ServeError::Deadline, ServeError::Forked]),
             both(&send(Lost::Died)),
             both(&strategy),
             both(&[

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::{Failure, LinkError, Node, Port, Source};
 use crate::link::{self, LinkId, Name};
 use crate::memory::{Ack, Descriptor, IN_SLOT, Kind, Layout, Shared, Taken};
-use crate::platform::{Lost, Platform};
+use crate::platform::Platform;
 use crate::strategy::Notification;
 
 /// Finding peers, and the links to them.
@@ -142,8 +142,7 @@ impl<P: Platform> Node<P> {
         if found.lost.is_none()
             && let Err(what) = found.shared.reclaim()
         {
-            self.fail(link, what);
-            return Err(LinkError::Gone(Lost::Corrupt(what)));
+            return Err(LinkError::Gone(self.fail(link, what)));
         }
         Ok((found.shared.pool().lent(), found.shared.pool().held()))
     }

@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use super::batch::plain;
-use super::node::would_block;
 use super::queue::Queue;
 use super::route::To;
 use super::{FlowId, Node, Payload, Select};
@@ -45,6 +44,8 @@ pub enum PortError {
     Closed,
     /// The deadline passed before a message came.
     Deadline,
+    /// This process is a forked copy of the one that opened the node: nothing comes any more.
+    Forked,
 }
 
 /// Why a message was not sent.
@@ -140,7 +141,7 @@ pub(super) fn descriptor(ack: Ack, from: Port, to: Port, priority: u8, tag: u16)
     }
 }
 
-pub(super) fn send_error(error: DriverError) -> SendError {
+fn send_error(error: DriverError) -> SendError {
     match error {
         DriverError::RingFull => SendError::RingFull,
         DriverError::PoolEmpty => SendError::PoolEmpty,
@@ -370,22 +371,27 @@ impl<P: Platform> Node<P> {
         self.platform.stamp(Span::Endpoint, Edge::Enter, id);
         let sent = link::send(&self.platform, link, strategy, descriptor, driven);
         self.platform.stamp(Span::Endpoint, Edge::Leave, id);
-        sent.map_err(|error| {
-            if let DriverError::Corrupt(what) = error {
-                self.fail(to.link, what);
-            } else if would_block(error) {
-                self.attend();
-            }
-            send_error(error)
-        })?;
+        sent.map_err(|error| self.not_sent(to.link, error))?;
         message.payload.spent();
         Ok(())
     }
 
-    /// Ends a link whose peer broke the protocol.
-    pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) {
+    /// What it means that a driver did not send over a link. A link without room may have ended.
+    pub(super) fn not_sent(&mut self, link: LinkId, error: DriverError) -> SendError {
+        if let DriverError::Corrupt(what) = error {
+            return SendError::Gone(self.fail(link, what));
+        }
+        if matches!(error, DriverError::RingFull | DriverError::PoolEmpty) {
+            self.attend();
+        }
+        self.gone(link).map_or_else(|| send_error(error), SendError::Gone)
+    }
+
+    /// Ends a link whose peer broke the protocol. Returns why it has ended.
+    pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) -> Lost {
         self.changed();
         self.links.end(&self.platform, link, Lost::Corrupt(what));
         self.lost(link);
+        self.gone(link).unwrap_or(Lost::Corrupt(what))
     }
 }

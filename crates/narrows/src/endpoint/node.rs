@@ -5,7 +5,6 @@ use super::known::Known;
 use super::message::Endpoint;
 use super::queue::Queue;
 use super::route::Last;
-use crate::driver;
 use crate::link::{Link, LinkId, Links};
 use crate::notify::Adaptive;
 use crate::platform::{HuntError, Lost, NoStorage, Platform};
@@ -248,9 +247,4 @@ impl<P: Platform> Node<P> {
             self.links.took(at.link);
         }
     }
-}
-
-/// What a driver could not do, for an operation's own error.
-pub(super) fn would_block(error: driver::DriverError) -> bool {
-    matches!(error, driver::DriverError::RingFull | driver::DriverError::PoolEmpty)
 }

@@ -78,8 +78,8 @@ impl<P: Platform> Node<P> {
         }
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         let shared = &mut self.links.get_mut(link).ok_or(SendError::Unknown)?.shared;
-        let block =
-            driver::take_block(shared, &strategy, len).map_err(super::message::send_error)?;
+        let taken = driver::take_block(shared, &strategy, len);
+        let block = taken.map_err(|error| self.not_sent(link, error))?;
         Ok(Reserved { link, block: Some(block), len })
     }
 

@@ -122,7 +122,7 @@ impl<P: Platform> Node<P> {
     /// ```
     ///
     /// # Errors
-    /// [`PortError::Closed`] or [`PortError::Deadline`].
+    /// [`PortError::Closed`], [`PortError::Deadline`] or [`PortError::Forked`].
     pub fn receive(
         &mut self,
         port: Port,
@@ -143,7 +143,7 @@ impl<P: Platform> Node<P> {
             let result = attempt(self);
             if !matches!(result, Ok(None)) || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
-                return result?.ok_or(PortError::Deadline);
+                return result?.ok_or(self.ended_in_vain());
             }
         }
     }
@@ -164,9 +164,17 @@ impl<P: Platform> Node<P> {
         };
         // Before the wait: behind it every look costs the message that ended it.
         if !self.attend() {
+            if self.platform.is_copy() {
+                return false;
+            }
             self.links.watched = self.wait(self.agreed(), deadline, None) == Woken::Word;
         }
         true
+    }
+
+    /// Why a receive ended without a message.
+    fn ended_in_vain(&self) -> PortError {
+        if self.platform.is_copy() { PortError::Forked } else { PortError::Deadline }
     }
 
     fn lent(&self, at: EntryId) -> Option<Lent> {
@@ -338,7 +346,7 @@ impl<P: Platform> Node<P> {
     /// ```
     ///
     /// # Errors
-    /// [`PortError::Closed`] or [`PortError::Deadline`].
+    /// [`PortError::Closed`], [`PortError::Deadline`] or [`PortError::Forked`].
     #[inline(always)]
     pub fn receive_into(
         &mut self,
@@ -370,7 +378,7 @@ impl<P: Platform> Node<P> {
             if !packed.is_none() || !self.wait_to_look(within, &mut waited) {
                 self.links.watched = false;
                 if packed.is_none() {
-                    self.other = Err(PortError::Deadline);
+                    self.other = Err(self.ended_in_vain());
                 }
                 return packed;
             }

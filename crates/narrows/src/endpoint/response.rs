@@ -5,7 +5,7 @@ use super::switch::Phase;
 use super::{Arrived, CallError, Failure, FlowId, Node, Select, Source};
 use crate::link::EntryId;
 use crate::memory::{Corrupt, Taken};
-use crate::platform::{Lost, Platform};
+use crate::platform::Platform;
 use crate::span::{Edge, Span};
 
 /// A response that has arrived.
@@ -110,8 +110,7 @@ impl<P: Platform> Node<P> {
                 Ok(Some(part)) => return Ok(Some(part)),
                 Ok(None) => {}
                 Err(what) => {
-                    self.fail(link, what);
-                    return Err(CallError::Gone(Lost::Corrupt(what)));
+                    return Err(CallError::Gone(self.fail(link, what)));
                 }
             }
             let flow = self.get_flow(id).ok_or(CallError::Unknown)?;

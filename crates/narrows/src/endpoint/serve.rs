@@ -42,6 +42,8 @@ pub enum Served {
 pub enum ServeError {
     /// The deadline passed before a call came.
     Deadline,
+    /// This process is a forked copy of the one that opened the node: no call comes any more.
+    Forked,
 }
 
 enum Turn {
@@ -94,7 +96,7 @@ impl<P: Platform> Node<P> {
     /// ```
     ///
     /// # Errors
-    /// [`ServeError::Deadline`].
+    /// See [`ServeError`].
     pub fn serve(
         &mut self,
         library: &mut [Function<'_>],
@@ -117,6 +119,9 @@ impl<P: Platform> Node<P> {
             self.attend();
             if self.news {
                 return Ok(Served::News);
+            }
+            if self.platform.is_copy() {
+                return Err(ServeError::Forked);
             }
             self.wait(self.agreed(), deadline, blocked);
         }

@@ -158,6 +158,10 @@ pub fn send<P: Platform>(
 pub fn undelivered<P: Platform>(link: &Link<P>, mut each: impl FnMut(&Taken, &Shared<P>)) -> u32 {
     let shared = &link.shared;
     let mut found = 0;
+    if link.lost == Some(Lost::Forked) {
+        // What was sent is the other process's.
+        return 0;
+    }
     let first = shared.first_untaken();
     // Numbers of messages wrap round.
     for index in (0..shared.tx.sent().wrapping_sub(first)).map(|n| first.wrapping_add(n)) {

@@ -433,7 +433,8 @@ impl<P: Platform> Links<P> {
         if let Some(link) = self.get_mut(id)
             && link.lost.is_none()
         {
-            link.lost = Some(reason);
+            // What a copy finds wrong is not the peer's doing.
+            link.lost = Some(if platform.is_copy() { Lost::Forked } else { reason });
             link.up = 0;
             link.taken = link.shared.rx.taken();
             link.shared.reclaim_all();

@@ -122,6 +122,8 @@ pub enum Lost {
     Died,
     /// The peer wrote something impossible: which check failed.
     Corrupt(crate::memory::Corrupt),
+    /// This process is a copy of the one whose link it is: there it goes on.
+    Forked,
 }
 
 impl fmt::Display for Lost {
@@ -130,6 +132,9 @@ impl fmt::Display for Lost {
             Lost::Closed => f.write_str("the peer closed the link"),
             Lost::Died => f.write_str("the peer died without a word"),
             Lost::Corrupt(what) => write!(f, "the peer broke the protocol ({what})"),
+            Lost::Forked => {
+                f.write_str("this process is a forked copy of the one whose link it is")
+            }
         }
     }
 }
@@ -151,7 +156,7 @@ pub enum Event<P: Platform> {
     Lost {
         /// The link's [`Connected::key`].
         key: u32,
-        /// Why: [`Lost::Closed`] or [`Lost::Died`].
+        /// Why: [`Lost::Closed`], [`Lost::Died`] or [`Lost::Forked`].
         reason: Lost,
     },
 }
@@ -170,6 +175,8 @@ pub enum HuntError {
     TooManyLinks,
     /// The name is this node's own.
     Own,
+    /// This process is a copy of the one that opened the node.
+    Forked,
     /// The platform refused; its own error number.
     System(i32),
 }
@@ -191,6 +198,9 @@ impl fmt::Display for HuntError {
                  it with more links",
             ),
             HuntError::Own => f.write_str("a node cannot hunt its own name: name its peer"),
+            HuntError::Forked => f.write_str(
+                "this process is a forked copy of the one that opened the node: open one here",
+            ),
             HuntError::System(number) => write!(
                 f,
                 "the system refused to look for the name, with its error {number}: see what that \
@@ -289,6 +299,12 @@ pub trait Platform: Sized {
 
     /// Tells the peer that the link of this key is closed, and forgets it.
     fn close(&self, key: u32);
+
+    /// Whether this process is a copy of the one that opened the platform. A copy says so by
+    /// [`Lost::Forked`] of each link; whatever it reads of its memory until then means nothing.
+    fn is_copy(&self) -> bool {
+        false
+    }
 
     /// Whether this platform has a copy engine.
     fn has_engine(&self) -> bool {

@@ -3,9 +3,8 @@
 use super::super::control::Kind;
 use super::super::endpoint::Direction;
 use super::super::foreign::Output;
-use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
-use super::super::process;
+use super::super::process::{self, Processes};
 use super::super::request::Done;
 use super::super::status::Status;
 use super::{Verdict, begin};
@@ -15,7 +14,13 @@ const PACKETS_IN: (Kind, Direction) = (Kind::Packet, Direction::Receive);
 const SCALARS_OUT: (Kind, Direction) = (Kind::Scalar, Direction::Send);
 const SCALARS_IN: (Kind, Direction) = (Kind::Scalar, Direction::Receive);
 
-unsafe fn connect<H: Home>(from: u32, to: u32, kind: Kind, request: *mut u32, status: *mut u32) {
+unsafe fn connect<H: Processes>(
+    from: u32,
+    to: u32,
+    kind: Kind,
+    request: *mut u32,
+    status: *mut u32,
+) {
     let (from, to) = (EndpointId(from), EndpointId(to));
     let work = || {
         let mut call = process::of_ends::<H>(from, to)?;
@@ -29,7 +34,7 @@ unsafe fn connect<H: Home>(from: u32, to: u32, kind: Kind, request: *mut u32, st
     unsafe { begin::<H>(request, status, work) };
 }
 
-unsafe fn open<H: Home>(
+unsafe fn open<H: Processes>(
     handle: *mut u32,
     endpoint: u32,
     (kind, way): (Kind, Direction),
@@ -59,7 +64,7 @@ unsafe fn open<H: Home>(
     unsafe { begin::<H>(request, status, work) };
 }
 
-unsafe fn close<H: Home>(
+unsafe fn close<H: Processes>(
     handle: u32,
     (kind, way): (Kind, Direction),
     request: *mut u32,
@@ -79,7 +84,7 @@ unsafe fn close<H: Home>(
     unsafe { begin::<H>(request, status, work) };
 }
 
-unsafe fn available<H: Home>(handle: u32, kind: Kind, status: *mut u32) -> u32 {
+unsafe fn available<H: Processes>(handle: u32, kind: Kind, status: *mut u32) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     verdict.value(0, || {
@@ -90,7 +95,7 @@ unsafe fn available<H: Home>(handle: u32, kind: Kind, status: *mut u32) -> u32 {
     })
 }
 
-pub(super) unsafe extern "C" fn pktchan_connect_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_connect_i<H: Processes>(
     send_endpoint: u32,
     receive_endpoint: u32,
     request: *mut u32,
@@ -100,7 +105,7 @@ pub(super) unsafe extern "C" fn pktchan_connect_i<H: Home>(
     unsafe { connect::<H>(send_endpoint, receive_endpoint, Kind::Packet, request, status) };
 }
 
-pub(super) unsafe extern "C" fn sclchan_connect_i<H: Home>(
+pub(super) unsafe extern "C" fn sclchan_connect_i<H: Processes>(
     send_endpoint: u32,
     receive_endpoint: u32,
     request: *mut u32,
@@ -110,7 +115,7 @@ pub(super) unsafe extern "C" fn sclchan_connect_i<H: Home>(
     unsafe { connect::<H>(send_endpoint, receive_endpoint, Kind::Scalar, request, status) };
 }
 
-pub(super) unsafe extern "C" fn pktchan_recv_open_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_recv_open_i<H: Processes>(
     receive_handle: *mut u32,
     receive_endpoint: u32,
     request: *mut u32,
@@ -120,7 +125,7 @@ pub(super) unsafe extern "C" fn pktchan_recv_open_i<H: Home>(
     unsafe { open::<H>(receive_handle, receive_endpoint, PACKETS_IN, request, status) };
 }
 
-pub(super) unsafe extern "C" fn pktchan_send_open_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_send_open_i<H: Processes>(
     send_handle: *mut u32,
     send_endpoint: u32,
     request: *mut u32,
@@ -130,7 +135,7 @@ pub(super) unsafe extern "C" fn pktchan_send_open_i<H: Home>(
     unsafe { open::<H>(send_handle, send_endpoint, PACKETS_OUT, request, status) };
 }
 
-pub(super) unsafe extern "C" fn sclchan_recv_open_i<H: Home>(
+pub(super) unsafe extern "C" fn sclchan_recv_open_i<H: Processes>(
     receive_handle: *mut u32,
     receive_endpoint: u32,
     request: *mut u32,
@@ -140,7 +145,7 @@ pub(super) unsafe extern "C" fn sclchan_recv_open_i<H: Home>(
     unsafe { open::<H>(receive_handle, receive_endpoint, SCALARS_IN, request, status) };
 }
 
-pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Home>(
+pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Processes>(
     send_handle: *mut u32,
     send_endpoint: u32,
     request: *mut u32,
@@ -150,7 +155,7 @@ pub(super) unsafe extern "C" fn sclchan_send_open_i<H: Home>(
     unsafe { open::<H>(send_handle, send_endpoint, SCALARS_OUT, request, status) };
 }
 
-pub(super) unsafe extern "C" fn pktchan_recv_close_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_recv_close_i<H: Processes>(
     receive_handle: u32,
     request: *mut u32,
     status: *mut u32,
@@ -159,7 +164,7 @@ pub(super) unsafe extern "C" fn pktchan_recv_close_i<H: Home>(
     unsafe { close::<H>(receive_handle, PACKETS_IN, request, status) };
 }
 
-pub(super) unsafe extern "C" fn pktchan_send_close_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_send_close_i<H: Processes>(
     send_handle: u32,
     request: *mut u32,
     status: *mut u32,
@@ -168,7 +173,7 @@ pub(super) unsafe extern "C" fn pktchan_send_close_i<H: Home>(
     unsafe { close::<H>(send_handle, PACKETS_OUT, request, status) };
 }
 
-pub(super) unsafe extern "C" fn sclchan_recv_close_i<H: Home>(
+pub(super) unsafe extern "C" fn sclchan_recv_close_i<H: Processes>(
     receive_handle: u32,
     request: *mut u32,
     status: *mut u32,
@@ -177,7 +182,7 @@ pub(super) unsafe extern "C" fn sclchan_recv_close_i<H: Home>(
     unsafe { close::<H>(receive_handle, SCALARS_IN, request, status) };
 }
 
-pub(super) unsafe extern "C" fn sclchan_send_close_i<H: Home>(
+pub(super) unsafe extern "C" fn sclchan_send_close_i<H: Processes>(
     send_handle: u32,
     request: *mut u32,
     status: *mut u32,
@@ -186,7 +191,7 @@ pub(super) unsafe extern "C" fn sclchan_send_close_i<H: Home>(
     unsafe { close::<H>(send_handle, SCALARS_OUT, request, status) };
 }
 
-pub(super) unsafe extern "C" fn pktchan_available<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_available<H: Processes>(
     receive_handle: u32,
     status: *mut u32,
 ) -> u32 {
@@ -194,7 +199,7 @@ pub(super) unsafe extern "C" fn pktchan_available<H: Home>(
     unsafe { available::<H>(receive_handle, Kind::Packet, status) }
 }
 
-pub(super) unsafe extern "C" fn sclchan_available<H: Home>(
+pub(super) unsafe extern "C" fn sclchan_available<H: Processes>(
     receive_handle: u32,
     status: *mut u32,
 ) -> u32 {

@@ -6,9 +6,8 @@ use super::super::attribute::{self, GET_SOURCE};
 use super::super::call::Call;
 use super::super::control::Said;
 use super::super::foreign::Output;
-use super::super::home::Home;
 use super::super::id::{EndpointId, Handle, MAX_PORT};
-use super::super::process;
+use super::super::process::{self, Processes};
 use super::super::request::{Done, Operation};
 use super::super::status::{Outcome, Status};
 use super::node::in_range;
@@ -17,7 +16,10 @@ use super::{Verdict, begin};
 /// How long another node has to say what an attribute is, in milliseconds.
 const SAID_WITHIN: u32 = 1000;
 
-pub(super) unsafe extern "C" fn endpoint_create<H: Home>(port_id: u32, status: *mut u32) -> u32 {
+pub(super) unsafe extern "C" fn endpoint_create<H: Processes>(
+    port_id: u32,
+    status: *mut u32,
+) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     verdict.value(0, || {
@@ -46,7 +48,7 @@ fn found(request: Option<Handle>) -> Done {
     request.map_or(Done::well(0), Done::goes_on)
 }
 
-pub(super) unsafe extern "C" fn endpoint_get_i<H: Home>(
+pub(super) unsafe extern "C" fn endpoint_get_i<H: Processes>(
     domain_id: u32,
     node_id: u32,
     port_id: u32,
@@ -68,7 +70,7 @@ pub(super) unsafe extern "C" fn endpoint_get_i<H: Home>(
     unsafe { begin::<H>(request, status, work) };
 }
 
-pub(super) unsafe extern "C" fn endpoint_get<H: Home>(
+pub(super) unsafe extern "C" fn endpoint_get<H: Processes>(
     domain_id: u32,
     node_id: u32,
     port_id: u32,
@@ -86,7 +88,7 @@ pub(super) unsafe extern "C" fn endpoint_get<H: Home>(
     })
 }
 
-pub(super) unsafe extern "C" fn endpoint_release<H: Home>(endpoint: u32, status: *mut u32) {
+pub(super) unsafe extern "C" fn endpoint_release<H: Processes>(endpoint: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
@@ -97,7 +99,7 @@ pub(super) unsafe extern "C" fn endpoint_release<H: Home>(endpoint: u32, status:
     });
 }
 
-pub(super) unsafe extern "C" fn endpoint_delete<H: Home>(endpoint: u32, status: *mut u32) {
+pub(super) unsafe extern "C" fn endpoint_delete<H: Processes>(endpoint: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
@@ -108,7 +110,7 @@ pub(super) unsafe extern "C" fn endpoint_delete<H: Home>(endpoint: u32, status: 
     });
 }
 
-pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
+pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Processes>(
     endpoint: u32,
     number: u32,
     value: *mut c_void,
@@ -135,7 +137,7 @@ pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Home>(
 
 /// The value of an attribute of `size` bytes: of an own endpoint, or of one that was got,
 /// whose node is asked.
-fn attribute_of<H: Home>(
+fn attribute_of<H: Processes>(
     mut call: Call<H>,
     id: EndpointId,
     number: u32,
@@ -161,7 +163,7 @@ fn attribute_of<H: Home>(
     }
 }
 
-pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Home>(
+pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Processes>(
     endpoint: u32,
     number: u32,
     value: *const c_void,

@@ -4,18 +4,17 @@ use std::ffi::c_void;
 
 use super::super::call::Call;
 use super::super::foreign::{Buffer, Bytes, Output};
-use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
-use super::super::process;
+use super::super::node::Quick;
+use super::super::process::{self, Processes};
 use super::super::request::{Done, Operation};
 use super::super::slot::Locked;
 use super::super::status::{Outcome, Status};
-use super::super::transfer::Quick;
 use super::{Verdict, begin, sent_more};
 
 /// Sends a message, waiting for room.
 #[inline(always)]
-pub(super) unsafe extern "C" fn msg_send<H: Home>(
+pub(super) unsafe extern "C" fn msg_send<H: Processes>(
     send_endpoint: u32,
     receive_endpoint: u32,
     buffer: *const c_void,
@@ -47,7 +46,7 @@ pub(super) unsafe extern "C" fn msg_send<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn rung_for<H: Home>(
+extern "C" fn rung_for<H: Processes>(
     ends: (EndpointId, EndpointId),
     mut locked: Locked<H>,
     verdict: Verdict,
@@ -60,7 +59,7 @@ extern "C" fn rung_for<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long<H: Home>(
+extern "C" fn send_long<H: Processes>(
     ends: (EndpointId, EndpointId),
     locked: Option<Locked<H>>,
     bytes: Bytes,
@@ -78,7 +77,7 @@ extern "C" fn send_long<H: Home>(
 
 /// Sends a message. If that has to wait for room, there is a request for it, and a call that
 /// `waits` waits for its end.
-fn send<H: Home>(
+fn send<H: Processes>(
     (from, to): (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,
@@ -97,7 +96,7 @@ fn send<H: Home>(
     call.transfer(&operation, fails, waits.then_some(timeout))
 }
 
-pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
+pub(super) unsafe extern "C" fn msg_send_i<H: Processes>(
     send_endpoint: u32,
     receive_endpoint: u32,
     buffer: *const c_void,
@@ -116,7 +115,7 @@ pub(super) unsafe extern "C" fn msg_send_i<H: Home>(
 
 /// Receives a message, waiting for it.
 #[inline(always)]
-pub(super) unsafe extern "C" fn msg_recv<H: Home>(
+pub(super) unsafe extern "C" fn msg_recv<H: Processes>(
     receive_endpoint: u32,
     buffer: *mut c_void,
     buffer_size: usize,
@@ -156,14 +155,14 @@ pub(super) unsafe extern "C" fn msg_recv<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more<H: Home>(locked: Locked<H>, truncated: bool, verdict: Verdict) {
+extern "C" fn received_more<H: Processes>(locked: Locked<H>, truncated: bool, verdict: Verdict) {
     locked.follow_up(Handle::NONE);
     verdict.say(if truncated { Status::MsgTruncated } else { Status::Success });
 }
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long<H: Home>(
+extern "C" fn receive_long<H: Processes>(
     id: EndpointId,
     buffer: Buffer,
     size: Output<usize>,
@@ -184,7 +183,7 @@ extern "C" fn receive_long<H: Home>(
 
 /// Receives a message. If none is there, there is a request for it, and a call that `waits` waits
 /// for its end.
-fn receive<H: Home>(
+fn receive<H: Processes>(
     mut call: Call<H>,
     id: EndpointId,
     buffer: Buffer,
@@ -198,7 +197,7 @@ fn receive<H: Home>(
     call.transfer(&operation, false, waits.then_some(timeout))
 }
 
-pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
+pub(super) unsafe extern "C" fn msg_recv_i<H: Processes>(
     receive_endpoint: u32,
     buffer: *mut c_void,
     buffer_size: usize,
@@ -215,7 +214,7 @@ pub(super) unsafe extern "C" fn msg_recv_i<H: Home>(
     }
 }
 
-pub(super) unsafe extern "C" fn msg_available<H: Home>(
+pub(super) unsafe extern "C" fn msg_available<H: Processes>(
     receive_endpoint: u32,
     status: *mut u32,
 ) -> u32 {

@@ -45,9 +45,8 @@ use scalar::*;
 use std::ptr::NonNull;
 
 use super::foreign::Variable;
-use super::home::Home;
 use super::id::Handle;
-use super::process;
+use super::process::{self, Processes};
 use super::request::Done;
 use super::slot::Locked;
 use super::status::{Outcome, Status};
@@ -96,7 +95,7 @@ impl Verdict {
 /// # Safety
 /// See the module page.
 #[inline]
-unsafe fn begin<H: Home>(
+unsafe fn begin<H: Processes>(
     request: *mut u32,
     status: *mut u32,
     work: impl FnOnce() -> Outcome<Done>,
@@ -120,7 +119,7 @@ unsafe fn begin<H: Home>(
 /// Ends a call that went the short way, with something else to do.
 #[cold]
 #[inline(never)]
-extern "C" fn sent_more<H: Home>(handle: u32, locked: Locked<H>, verdict: Verdict) {
+extern "C" fn sent_more<H: Processes>(handle: u32, locked: Locked<H>, verdict: Verdict) {
     locked.follow_up(Handle(handle));
     verdict.say(Status::Success);
 }

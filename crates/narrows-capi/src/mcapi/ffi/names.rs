@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 
 use super::super::here::Here;
 #[cfg(feature = "elsewhere")]
-use super::super::home::Home;
+use super::super::process::Processes;
 use super::{Info, NodeAttributes};
 
 macro_rules! functions {
@@ -35,7 +35,7 @@ macro_rules! functions {
         impl Functions {
             /// Those of a place.
             #[must_use]
-            pub const fn of<H: Home>() -> Functions {
+            pub const fn of<H: Processes>() -> Functions {
                 Functions { $($name: super::$function::<H>,)* }
             }
 

@@ -5,10 +5,9 @@ use std::ffi::{c_char, c_void};
 use super::super::call::Call;
 use super::super::endpoint::MAX_ENDPOINTS;
 use super::super::foreign::Output;
-use super::super::home::Home;
 use super::super::id::{MAX_DOMAIN, MAX_NODE, NodeId};
-use super::super::peer::{MAX_CHANNELS, MAX_PEERS};
-use super::super::process;
+use super::super::node::{MAX_CHANNELS, MAX_PEERS};
+use super::super::process::{self, Processes};
 use super::super::request::{Done, MAX_REQUESTS};
 use super::super::status::{Outcome, Status};
 use super::Verdict;
@@ -48,7 +47,7 @@ pub struct Info {
 
 /// Makes this thread a node's.
 #[inline(always)]
-pub(super) unsafe extern "C" fn initialize<H: Home>(
+pub(super) unsafe extern "C" fn initialize<H: Processes>(
     domain_id: u32,
     node_id: u32,
     attributes: *const NodeAttributes,
@@ -82,7 +81,7 @@ pub(super) unsafe extern "C" fn initialize<H: Home>(
     });
 }
 
-pub(super) unsafe extern "C" fn finalize<H: Home>(status: *mut u32) {
+pub(super) unsafe extern "C" fn finalize<H: Processes>(status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
@@ -91,13 +90,13 @@ pub(super) unsafe extern "C" fn finalize<H: Home>(status: *mut u32) {
     });
 }
 
-pub(super) unsafe extern "C" fn domain_id_get<H: Home>(status: *mut u32) -> u32 {
+pub(super) unsafe extern "C" fn domain_id_get<H: Processes>(status: *mut u32) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return u32::MAX };
     verdict.value(u32::MAX, || Ok(process::of_thread::<H>()?.node().id.domain()))
 }
 
-pub(super) unsafe extern "C" fn node_id_get<H: Home>(status: *mut u32) -> u32 {
+pub(super) unsafe extern "C" fn node_id_get<H: Processes>(status: *mut u32) -> u32 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return u32::MAX };
     verdict.value(u32::MAX, || Ok(process::of_thread::<H>()?.node().id.node()))
@@ -116,7 +115,7 @@ pub(super) fn in_range(domain: u32, node: u32) -> Outcome<NodeId> {
 
 /// Gives attributes of a node their defaults.
 #[inline(always)]
-pub(super) unsafe extern "C" fn node_init_attributes<H: Home>(
+pub(super) unsafe extern "C" fn node_init_attributes<H: Processes>(
     attributes: *mut NodeAttributes,
     status: *mut u32,
 ) {
@@ -132,7 +131,7 @@ pub(super) unsafe extern "C" fn node_init_attributes<H: Home>(
 
 /// Changes an attribute of a node that is not initialised yet.
 #[inline(always)]
-pub(super) unsafe extern "C" fn node_set_attribute<H: Home>(
+pub(super) unsafe extern "C" fn node_set_attribute<H: Processes>(
     attributes: *mut NodeAttributes,
     number: u32,
     value: *const c_void,
@@ -166,7 +165,7 @@ fn attribute_size(number: u32, size: usize) -> Outcome<()> {
     }
 }
 
-pub(super) unsafe extern "C" fn node_get_attribute<H: Home>(
+pub(super) unsafe extern "C" fn node_get_attribute<H: Processes>(
     domain_id: u32,
     node_id: u32,
     number: u32,
@@ -193,7 +192,7 @@ pub(super) unsafe extern "C" fn node_get_attribute<H: Home>(
 }
 
 /// Waits until another node is found.
-fn look_for<H: Home>(call: Call<H>, id: NodeId) -> Outcome<()> {
+fn look_for<H: Processes>(call: Call<H>, id: NodeId) -> Outcome<()> {
     let done = call.until(FOUND_WITHIN, &mut |node, over| {
         if over {
             node.give_up(id);
@@ -213,7 +212,7 @@ fn look_for<H: Home>(call: Call<H>, id: NodeId) -> Outcome<()> {
 
 /// The name of a status.
 #[inline(always)]
-pub(super) unsafe extern "C" fn display_status<H: Home>(
+pub(super) unsafe extern "C" fn display_status<H: Processes>(
     status: u32,
     text: *mut c_char,
     size: usize,

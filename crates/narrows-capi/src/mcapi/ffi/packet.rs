@@ -3,18 +3,17 @@
 use std::ffi::c_void;
 
 use super::super::foreign::{Bytes, Output};
-use super::super::home::Home;
 use super::super::id::Handle;
-use super::super::process;
-use super::super::request::{Done, Operation};
+use super::super::node::Quick;
+use super::super::process::{self, Processes};
+use super::super::request::{Done, Incoming, Operation, Outgoing};
 use super::super::slot::Locked;
 use super::super::status::{Outcome, Status};
-use super::super::transfer::{Incoming, Outgoing, Quick};
 use super::{Verdict, begin, sent_more};
 
 /// Sends a packet, waiting for room.
 #[inline(always)]
-pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_send<H: Processes>(
     send_handle: u32,
     buffer: *const c_void,
     size: usize,
@@ -42,7 +41,7 @@ pub(super) unsafe extern "C" fn pktchan_send<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_after<H: Home>(
+extern "C" fn send_after<H: Processes>(
     handle: u32,
     bytes: Bytes,
     verdict: Verdict,
@@ -67,13 +66,13 @@ extern "C" fn send_after<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long<H: Home>(handle: u32, bytes: Bytes, verdict: Verdict) {
+extern "C" fn send_long<H: Processes>(handle: u32, bytes: Bytes, verdict: Verdict) {
     verdict.of(|| send::<H>(Handle(handle), bytes, true)?.outcome().map(drop));
 }
 
 /// Sends a packet. If that has to wait for room, there is a request for it, and a call that `waits`
 /// waits for its end.
-fn send<H: Home>(channel: Handle, bytes: Bytes, waits: bool) -> Outcome<Done> {
+fn send<H: Processes>(channel: Handle, bytes: Bytes, waits: bool) -> Outcome<Done> {
     process::any::<H>()?;
     if bytes.missing() {
         return Err(Status::Parameter);
@@ -82,7 +81,7 @@ fn send<H: Home>(channel: Handle, bytes: Bytes, waits: bool) -> Outcome<Done> {
     call.transfer_on(&Operation::Send { channel, what: Outgoing::Packet(bytes) }, waits)
 }
 
-pub(super) unsafe extern "C" fn pktchan_send_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_send_i<H: Processes>(
     send_handle: u32,
     buffer: *const c_void,
     size: usize,
@@ -98,7 +97,7 @@ pub(super) unsafe extern "C" fn pktchan_send_i<H: Home>(
 
 /// Receives a packet, waiting for it.
 #[inline(always)]
-pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_recv<H: Processes>(
     receive_handle: u32,
     buffer: *mut *mut c_void,
     received_size: *mut usize,
@@ -130,7 +129,7 @@ pub(super) unsafe extern "C" fn pktchan_recv<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long<H: Home>(
+extern "C" fn receive_long<H: Processes>(
     handle: u32,
     out: Output<*mut c_void>,
     size: Output<usize>,
@@ -147,7 +146,7 @@ extern "C" fn receive_long<H: Home>(
 
 /// Receives a packet, unless a pointer is `missing` or `out` is null. If no packet is there, there
 /// is a request for it, and a call that `waits` waits for its end.
-fn receive<H: Home>(
+fn receive<H: Processes>(
     channel: Handle,
     out: Output<*mut c_void>,
     missing: bool,
@@ -161,7 +160,7 @@ fn receive<H: Home>(
     call.transfer_on(&Operation::Receive { channel, what: Incoming::Packet(out) }, waits)
 }
 
-pub(super) unsafe extern "C" fn pktchan_recv_i<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_recv_i<H: Processes>(
     receive_handle: u32,
     buffer: *mut *mut c_void,
     request: *mut u32,
@@ -176,7 +175,10 @@ pub(super) unsafe extern "C" fn pktchan_recv_i<H: Home>(
 
 /// Gives a received packet back.
 #[inline(always)]
-pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, status: *mut u32) {
+pub(super) unsafe extern "C" fn pktchan_release<H: Processes>(
+    buffer: *const c_void,
+    status: *mut u32,
+) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let at = buffer.addr();
@@ -199,7 +201,7 @@ pub(super) unsafe extern "C" fn pktchan_release<H: Home>(buffer: *const c_void, 
 
 #[cold]
 #[inline(never)]
-extern "C" fn released_more<H: Home>(mut locked: Locked<H>, verdict: Verdict) {
+extern "C" fn released_more<H: Processes>(mut locked: Locked<H>, verdict: Verdict) {
     if let Some(node) = locked.node() {
         node.give_all();
     }
@@ -208,13 +210,13 @@ extern "C" fn released_more<H: Home>(mut locked: Locked<H>, verdict: Verdict) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn release_long<H: Home>(at: usize, verdict: Verdict, locked: Option<Locked<H>>) {
+extern "C" fn release_long<H: Processes>(at: usize, verdict: Verdict, locked: Option<Locked<H>>) {
     drop(locked);
     verdict.say(released::<H>(at, true).status);
 }
 
 /// Whether a received packet was given back, or gives it back.
-fn released<H: Home>(at: usize, give_back: bool) -> Done {
+fn released<H: Processes>(at: usize, give_back: bool) -> Done {
     let released = process::any::<H>().and_then(|()| match at {
         0 => Err(Status::Parameter),
         _ => Ok(process::packet::<H>(at, give_back)),
@@ -223,7 +225,7 @@ fn released<H: Home>(at: usize, give_back: bool) -> Done {
 }
 
 /// Whether a received packet was given back.
-pub(super) unsafe extern "C" fn pktchan_release_test<H: Home>(
+pub(super) unsafe extern "C" fn pktchan_release_test<H: Processes>(
     buffer: *const c_void,
     status: *mut u32,
 ) -> u8 {

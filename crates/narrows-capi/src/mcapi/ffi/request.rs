@@ -2,9 +2,8 @@
 
 use super::super::call::Call;
 use super::super::foreign::{Output, Variable, Variables};
-use super::super::home::Home;
 use super::super::id::Handle;
-use super::super::process;
+use super::super::process::{self, Processes};
 use super::super::request::Done;
 use super::super::status::{Outcome, Status};
 use super::Verdict;
@@ -12,7 +11,7 @@ use super::several::Several;
 
 /// How the request ended that a variable holds, or what its node says if that is still to be asked.
 /// A request that has ended is none any more.
-fn ask<H: Home>(
+fn ask<H: Processes>(
     request: Option<Variable>,
     size: Output<usize>,
     node: impl FnOnce(Call<H>, Handle) -> Outcome<Done>,
@@ -42,7 +41,7 @@ fn ask<H: Home>(
     Ok(done)
 }
 
-pub(super) unsafe extern "C" fn test<H: Home>(
+pub(super) unsafe extern "C" fn test<H: Processes>(
     request: *mut u32,
     size: *mut usize,
     status: *mut u32,
@@ -58,7 +57,7 @@ pub(super) unsafe extern "C" fn test<H: Home>(
     u8::from(!done.is_pending())
 }
 
-pub(super) unsafe extern "C" fn wait<H: Home>(
+pub(super) unsafe extern "C" fn wait<H: Processes>(
     request: *mut u32,
     size: *mut usize,
     timeout: u32,
@@ -87,7 +86,7 @@ pub(super) unsafe extern "C" fn wait<H: Home>(
     u8::from(done.status == Status::Success)
 }
 
-pub(super) unsafe extern "C" fn wait_any<H: Home>(
+pub(super) unsafe extern "C" fn wait_any<H: Processes>(
     number: usize,
     requests: *mut *mut u32,
     size: *mut usize,
@@ -124,7 +123,7 @@ pub(super) unsafe extern "C" fn wait_any<H: Home>(
     index
 }
 
-pub(super) unsafe extern "C" fn cancel<H: Home>(request: *mut u32, status: *mut u32) {
+pub(super) unsafe extern "C" fn cancel<H: Processes>(request: *mut u32, status: *mut u32) {
     // SAFETY: as was promised.
     let (verdict, request) = unsafe { (Verdict::new(status), Variable::new(request)) };
     let Some(verdict) = verdict else { return };

@@ -1,16 +1,15 @@
 //! Scalar channels.
 
-use super::super::home::Home;
 use super::super::id::Handle;
-use super::super::process;
-use super::super::request::Operation;
+use super::super::node::Quick;
+use super::super::process::{self, Processes};
+use super::super::request::{Incoming, Operation, Outgoing};
 use super::super::slot::Locked;
 use super::super::status::{Outcome, Status};
-use super::super::transfer::{Incoming, Outgoing, Quick};
 use super::{Verdict, sent_more};
 
 #[inline(always)]
-unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
+unsafe fn send<H: Processes>(handle: u32, value: u64, len: u32, status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     let Some(mut locked) = process::quickly_for::<H>(handle) else {
@@ -32,7 +31,7 @@ unsafe fn send<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn send_long<H: Home>(
+extern "C" fn send_long<H: Processes>(
     handle: u32,
     value: u64,
     verdict: Verdict,
@@ -57,14 +56,14 @@ extern "C" fn send_long<H: Home>(
 }
 
 /// Sends or receives a scalar, and waits for that.
-fn transfer<H: Home>(channel: Handle, operation: Operation) -> Outcome<u64> {
+fn transfer<H: Processes>(channel: Handle, operation: Operation) -> Outcome<u64> {
     process::any::<H>()?;
     let call = process::with_handle::<H>(channel).ok_or(Status::ChanInvalid)?;
     call.transfer_on(&operation, true)?.outcome()
 }
 
 #[inline(always)]
-unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
+unsafe fn receive<H: Processes>(handle: u32, len: u32, status: *mut u32) -> u64 {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     let Some(mut locked) = process::quickly_for::<H>(handle) else {
@@ -86,7 +85,7 @@ unsafe fn receive<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
 
 #[cold]
 #[inline(never)]
-extern "C" fn received_more<H: Home>(
+extern "C" fn received_more<H: Processes>(
     handle: u32,
     verdict: Verdict,
     locked: Locked<H>,
@@ -100,7 +99,7 @@ extern "C" fn received_more<H: Home>(
 
 #[cold]
 #[inline(never)]
-extern "C" fn receive_long<H: Home>(
+extern "C" fn receive_long<H: Processes>(
     handle: u32,
     verdict: Verdict,
     locked: Option<Locked<H>>,
@@ -114,14 +113,14 @@ extern "C" fn receive_long<H: Home>(
 
 /// As [`send`], once for all sizes but the largest.
 #[inline(never)]
-unsafe extern "C" fn send_short<H: Home>(handle: u32, value: u64, len: u32, status: *mut u32) {
+unsafe extern "C" fn send_short<H: Processes>(handle: u32, value: u64, len: u32, status: *mut u32) {
     // SAFETY: as was promised.
     unsafe { send::<H>(handle, value, len, status) };
 }
 
 /// As [`receive`], once for all sizes but the largest.
 #[inline(never)]
-unsafe extern "C" fn receive_short<H: Home>(handle: u32, len: u32, status: *mut u32) -> u64 {
+unsafe extern "C" fn receive_short<H: Processes>(handle: u32, len: u32, status: *mut u32) -> u64 {
     // SAFETY: as was promised.
     unsafe { receive::<H>(handle, len, status) }
 }
@@ -131,7 +130,7 @@ macro_rules! scalars {
         $(
             #[doc = concat!("Sends a scalar of ", $bits, " bits, waiting for room.")]
             #[inline(always)]
-            pub(super) unsafe extern "C" fn $send<H: Home>(
+            pub(super) unsafe extern "C" fn $send<H: Processes>(
                 send_handle: u32,
                 dataword: $word,
                 status: *mut u32,
@@ -143,7 +142,7 @@ macro_rules! scalars {
 
             #[doc = concat!("Receives a scalar of ", $bits, " bits, waiting for it.")]
             #[inline(always)]
-            pub(super) unsafe extern "C" fn $receive<H: Home>(
+            pub(super) unsafe extern "C" fn $receive<H: Processes>(
                 receive_handle: u32,
                 status: *mut u32,
             ) -> $word {

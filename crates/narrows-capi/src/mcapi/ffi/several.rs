@@ -6,10 +6,9 @@
 use super::super::attribute::INFINITE;
 use super::super::call::{Call, MILLISECOND};
 use super::super::foreign::Variables;
-use super::super::home::Home;
 use super::super::id::Handle;
 use super::super::node::Node;
-use super::super::process;
+use super::super::process::{self, Processes};
 use super::super::request::Done;
 use super::super::status::Status;
 
@@ -56,7 +55,7 @@ impl Several {
     /// were cancelled. [`Step::Find`] goes over all; the others over those of one slot, whose node
     /// this is.
     #[inline(never)]
-    fn go_over<H: Home>(
+    fn go_over<H: Processes>(
         &mut self,
         step: Step,
         before: u32,
@@ -102,7 +101,7 @@ impl Several {
     /// Waits until a request of one node has ended, for `timeout` milliseconds at most. Pending if
     /// none ended, or all were cancelled.
     #[inline(never)]
-    fn wait_in<H: Home>(&mut self, slot: usize, timeout: u32) {
+    fn wait_in<H: Processes>(&mut self, slot: usize, timeout: u32) {
         if process::any::<H>().is_err() {
             return self.none(Status::NodeNotInit);
         }
@@ -136,7 +135,7 @@ impl Several {
     }
 
     /// Waits until a request has ended, for `timeout` milliseconds at most.
-    pub fn wait<H: Home>(&mut self, timeout: u32) {
+    pub fn wait<H: Processes>(&mut self, timeout: u32) {
         let start = H::now();
         let mut late = false;
         loop {

@@ -4,7 +4,7 @@ use narrows::link::Name;
 use narrows::memory::Layout;
 use narrows::platform::{Memory, Platform};
 use narrows_capi::mcapi::ffi::Functions;
-use narrows_capi::mcapi::{self, Home, Process, Slot};
+use narrows_capi::mcapi::{self, Home, Process, Processes, Slot};
 use narrows_host::Bell;
 use narrows_sim::chip::{Chip, Link};
 use narrows_sim::cpu::{Cpu, PeerRegion};
@@ -119,35 +119,6 @@ impl Home for Simulated {
 
     const LOOKS: u32 = 1;
 
-    fn process() -> &'static Process<Simulated> {
-        caller()
-            .map_or_else(|| NOBODY.with(|one| *one.get_or_init(process)), |caller| caller.process)
-    }
-
-    fn bound() -> Option<(usize, u64)> {
-        let caller = caller()?;
-        // Every call for a node asks this first: one that takes no time, made for ever, is then
-        // told.
-        caller.cpu.compute(Time::ZERO);
-        caller.bound.get()
-    }
-
-    fn bind(to: Option<(usize, u64)>) {
-        if let Some(caller) = caller() {
-            caller.bound.set(to);
-        }
-    }
-
-    fn releasing() -> Option<&'static Slot<Simulated>> {
-        caller()?.released.get()
-    }
-
-    fn released_by(slot: &'static Slot<Simulated>) {
-        if let Some(caller) = caller() {
-            caller.released.set(Some(slot));
-        }
-    }
-
     fn cores() -> usize {
         caller().map_or(1, |caller| if caller.shares { 1 } else { 2 })
     }
@@ -176,6 +147,37 @@ impl Home for Simulated {
         let lines = lent.get(offset as usize / LINE..).unwrap_or_default();
         for (at, byte) in lines.iter().flat_map(|line| &line.0).zip(bytes) {
             at.set(byte);
+        }
+    }
+}
+
+impl Processes for Simulated {
+    fn process() -> &'static Process<Simulated> {
+        caller()
+            .map_or_else(|| NOBODY.with(|one| *one.get_or_init(process)), |caller| caller.process)
+    }
+
+    fn bound() -> Option<(usize, u64)> {
+        let caller = caller()?;
+        // Every call for a node asks this first: one that takes no time, made for ever, is then
+        // told.
+        caller.cpu.compute(Time::ZERO);
+        caller.bound.get()
+    }
+
+    fn bind(to: Option<(usize, u64)>) {
+        if let Some(caller) = caller() {
+            caller.bound.set(to);
+        }
+    }
+
+    fn releasing() -> Option<&'static Slot<Simulated>> {
+        caller()?.released.get()
+    }
+
+    fn released_by(slot: &'static Slot<Simulated>) {
+        if let Some(caller) = caller() {
+            caller.released.set(Some(slot));
         }
     }
 }

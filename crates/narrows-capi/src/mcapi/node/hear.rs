@@ -4,20 +4,20 @@ use narrows::endpoint::What;
 use narrows::link::LinkId;
 use narrows::platform::Lost;
 
+use super::super::control::{Control, Kind, Place, Said, WORDS};
+use super::super::home::Home;
+use super::super::id::{EndpointId, Handle};
+use super::super::request::{Done, Operation};
+use super::super::status::Status;
 use super::channel::Asker;
-use super::control::{Control, Kind, Place, Said, WORDS};
-use super::home::Home;
-use super::id::{EndpointId, Handle};
-use super::node::{CONTROL, MOST_UNSAID, Node};
 use super::peer::End;
-use super::request::{Done, Operation};
-use super::status::Status;
+use super::{CONTROL, MOST_UNSAID, Node};
 
 /// What nodes said that is seen to in one turn.
 const HEARD_AT_ONCE: usize = 64;
 
 /// A get of another node's that waits for the endpoint to be made.
-pub(super) struct Wanted {
+pub(in crate::mcapi) struct Wanted {
     link: LinkId,
     request: u32,
     port: u16,

@@ -4,65 +4,22 @@
 //! is taken only where no request waits for the same thing, and the attempt of a request, in the
 //! order requests were made.
 
-use std::ffi::c_void;
 use std::ptr::with_exposed_provenance_mut;
 
 use narrows::endpoint::SendError;
 
+use super::super::control::Kind;
+use super::super::endpoint::Direction;
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::super::lender::Lender;
+use super::super::request::{Done, Incoming, Outgoing};
+use super::super::status::{Outcome, Status};
 use super::channel::Channel;
-use super::control::Kind;
-use super::endpoint::Direction;
-use super::foreign::{Bytes, Output};
-use super::home::{Home, On};
-use super::id::Handle;
-use super::lender::Lender;
-use super::node::{Node, PLACEMENT};
-use super::request::Done;
-use super::status::{Outcome, Status};
-
-/// The receiver's side of a channel.
-pub(super) type Inlet<H> = narrows::endpoint::Inlet<On<H>>;
-
-/// What is sent on a channel.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Outgoing {
-    Packet(Bytes),
-    /// The first bytes of a word.
-    Scalar {
-        value: u64,
-        len: u32,
-    },
-}
-
-/// What is to be received on a channel.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Incoming {
-    /// A packet; where its address goes.
-    Packet(Output<*mut c_void>),
-    /// A scalar of this many bytes.
-    Scalar { len: u32 },
-}
-
-impl Outgoing {
-    fn kind(&self) -> Kind {
-        match self {
-            Outgoing::Packet(_) => Kind::Packet,
-            Outgoing::Scalar { .. } => Kind::Scalar,
-        }
-    }
-}
-
-impl Incoming {
-    fn kind(&self) -> Kind {
-        match self {
-            Incoming::Packet(_) => Kind::Packet,
-            Incoming::Scalar { .. } => Kind::Scalar,
-        }
-    }
-}
+use super::{Node, PLACEMENT};
 
 /// What the short way came to.
-pub(super) enum Quick<T> {
+pub(in crate::mcapi) enum Quick<T> {
     Done(T),
     /// It was done, and there is something else to do.
     More(T),
@@ -79,7 +36,7 @@ impl<T> Quick<T> {
 
 /// Whether there is something else to do, if it was done the short way.
 #[inline(always)]
-pub(super) fn done(more: Option<bool>) -> Quick<()> {
+pub(in crate::mcapi) fn done(more: Option<bool>) -> Quick<()> {
     match more {
         None => Quick::Not,
         Some(more) => Quick::of((), more),
@@ -236,7 +193,7 @@ impl<H: Home> Node<H> {
 
 /// What sending something came to that was so long.
 #[inline]
-pub(super) fn sent(how: Result<(), SendError>, len: usize) -> Done {
+pub(in crate::mcapi) fn sent(how: Result<(), SendError>, len: usize) -> Done {
     match how {
         Ok(()) => Done::well(len as u64),
         Err(SendError::RingFull | SendError::PoolEmpty) => Status::Pending.into(),

@@ -1,18 +1,18 @@
 //! What waits: requests that are tried in the order they were made, how they end, and what the
 //! stack is told that they wait for.
 
-use super::control::Said;
-use super::endpoint::{Direction, MAX_ENDPOINTS};
-use super::home::Home;
-use super::id::Handle;
-use super::node::Node;
+use super::super::control::Said;
+use super::super::endpoint::{Direction, MAX_ENDPOINTS};
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::super::request::{Done, Operation};
+use super::super::status::{Outcome, Status};
+use super::Node;
 use super::peer::MAX_PEERS;
-use super::request::{Done, Operation};
-use super::status::{Outcome, Status};
 
 /// What a node's turns begin with, and what a call counts that did not go the short way alone:
 /// channels take that once for as many calls as a ring has slots, at least.
-pub(super) const TURNS: u8 = u8::MAX;
+pub(in crate::mcapi) const TURNS: u8 = u8::MAX;
 const LONG_WAY: u8 = 8;
 
 impl<H: Home> Node<H> {

@@ -2,9 +2,9 @@
 
 use narrows::memory::Arrival;
 
-use super::home::Home;
-use super::id::Handle;
-use super::node::Node;
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::Node;
 use super::transfer::{Quick, done};
 
 impl<H: Home> Node<H> {

@@ -4,12 +4,12 @@
 use narrows::endpoint::{Node as Stack, Route};
 use narrows::memory::Plain;
 
-use super::attribute::PRIORITIES;
-use super::foreign::Bytes;
-use super::home::{Home, On};
-use super::id::EndpointId;
-use super::node::{CONTROL, Node};
+use super::super::attribute::PRIORITIES;
+use super::super::foreign::Bytes;
+use super::super::home::{Home, On};
+use super::super::id::EndpointId;
 use super::transfer::{Quick, done};
+use super::{CONTROL, Node};
 
 /// Ways that are remembered, a power of two.
 const WAYS: usize = 16;
@@ -26,7 +26,7 @@ struct Way {
 }
 
 /// The ways of a node's messages, by where they lead.
-pub(super) struct Routes([Way; WAYS]);
+pub(in crate::mcapi) struct Routes([Way; WAYS]);
 
 impl Routes {
     pub fn new() -> Routes {

@@ -5,24 +5,22 @@ use std::sync::Arc;
 use narrows::endpoint::Address;
 use narrows::link::LinkId;
 
-use super::control::{Place, Said};
-use super::foreign::Output;
-use super::home::Home;
-use super::id::{EndpointId, Handle, NodeId};
-use super::lender::Lender;
-use super::node::Node;
-use super::request::Operation;
-use super::status::{Outcome, Status};
+use super::super::control::Place;
+use super::super::home::Home;
+use super::super::id::{EndpointId, NodeId};
+use super::super::lender::Lender;
+use super::super::status::{Outcome, Status};
+use super::Node;
 
 /// Nodes that one node can deal with at a time.
-pub(super) const MAX_PEERS: usize = 64;
+pub(in crate::mcapi) const MAX_PEERS: usize = 64;
 /// Channels from one node to one other.
-pub(super) const MAX_CHANNELS: u16 = 32;
+pub(in crate::mcapi) const MAX_CHANNELS: u16 = 32;
 /// Endpoints of others that a node can have got at a time, a power of two.
 const REMOTES: usize = 1024;
 
 /// A node that this one has a link to.
-pub(super) struct Peer {
+pub(in crate::mcapi) struct Peer {
     pub id: NodeId,
     pub link: LinkId,
     /// Rings of the link that this node sends on, a bit each.
@@ -33,7 +31,7 @@ pub(super) struct Peer {
 
 /// Why an endpoint cannot be sent to any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(in crate::mcapi) enum End {
     /// It was deleted, or its node was finalised.
     Deleted,
     /// Its node died.
@@ -42,7 +40,7 @@ pub(super) enum End {
 
 /// An endpoint of another node, or this node's own as it sends to itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Remote {
+pub(in crate::mcapi) struct Remote {
     pub id: EndpointId,
     pub peer: u8,
     pub link: LinkId,
@@ -69,7 +67,7 @@ impl Remote {
 }
 
 /// The peers of a node.
-pub(super) struct Peers<H: Home> {
+pub(in crate::mcapi) struct Peers<H: Home> {
     places: Box<[Option<Peer>]>,
     remotes: Box<[Option<Remote>; REMOTES]>,
     /// Memory in which packets were received: they stay there when the peer is gone.
@@ -233,135 +231,5 @@ impl<H: Home> Node<H> {
         let lender = Lender::new(link, region, layout)?;
         self.peers.lenders.push(lender.clone());
         Some(lender)
-    }
-
-    /// The stack's port of an endpoint that has to be this node's own, and how long a caller that
-    /// receives there may wait.
-    #[inline(never)]
-    pub fn receiver(&self, id: EndpointId) -> Outcome<(u16, u32)> {
-        match self.endpoints.own(id) {
-            Some((inner, endpoint)) => Ok((inner, endpoint.attributes.timeout)),
-            None if self.peers.has(id) => Err(Status::EndpRemote),
-            None => Err(Status::EndpInvalid),
-        }
-    }
-
-    /// Gets an endpoint. Returns the request that goes on if it is not known at once.
-    pub fn get_endpoint(
-        &mut self,
-        id: EndpointId,
-        out: Output<u32>,
-        of_call: bool,
-    ) -> Outcome<Option<Handle>> {
-        if id.node() == self.id
-            && let Some((_, endpoint)) = self.endpoints.own_mut(id)
-        {
-            endpoint.gets += 1;
-            endpoint.own_gets += 1;
-            endpoint.source = Some(self.id);
-            out.put(id.0);
-            return Ok(None);
-        }
-        let (node, port) = (id.node(), id.port());
-        let operation = Operation::Get { node, port, out, asked: None };
-        let request = self.begin(operation, of_call)?;
-        if let Ok(Some(link)) = self.link_to(node) {
-            self.ask_for(request, link);
-        }
-        Ok(Some(request))
-    }
-
-    /// Asks the node behind a link for the endpoint that a request wants.
-    pub fn ask_for(&mut self, request: Handle, link: LinkId) {
-        if let Some(Operation::Get { port, asked, .. }) = self.requests.pending(request) {
-            *asked = Some(link);
-            let port = *port;
-            self.say(link, Said::Get, &[request.0, port.into()]);
-        }
-    }
-
-    /// Ends a get.
-    pub fn end_get(&mut self, request: Handle, id: EndpointId, got: Outcome<()>) {
-        if let (Ok(()), Some(Operation::Get { out, .. })) = (got, self.requests.pending(request)) {
-            out.put(id.0);
-        }
-        self.end(request, got.into());
-    }
-
-    /// Gives a get back.
-    pub fn release_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
-        if id.node() == self.id {
-            let own = self.endpoints.own_mut(id).filter(|(_, endpoint)| endpoint.own_gets > 0);
-            own.ok_or(Status::EndpInvalid)?.1.given_back(true);
-            return Ok(());
-        }
-        let remote = self.peers.find_mut(id).filter(|remote| remote.gets > 0);
-        let remote = remote.ok_or(Status::EndpInvalid)?;
-        remote.gets -= 1;
-        let (link, place, there) = (remote.link, remote.place, remote.end.is_none());
-        if remote.gets == 0 {
-            // Nobody here has got it any more.
-            remote.end.get_or_insert(End::Deleted);
-        }
-        if there {
-            self.say(link, Said::Release, &[place.0]);
-        }
-        Ok(())
-    }
-
-    /// Makes an endpoint of this node's one that it can send to: over a link with itself.
-    #[inline(never)]
-    pub fn reach_own(&mut self, id: EndpointId) -> Outcome<()> {
-        // Both ends are this node's: it takes some turns and no waiting.
-        for _ in 0..1000 {
-            self.progress();
-            let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
-            let tag = endpoint.tag;
-            if let Some(link) = self.link_to(self.id)? {
-                let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
-                return self.peers.got(id, peer, link, Place::new(inner, tag));
-            }
-        }
-        Err(Status::Transmission)
-    }
-
-    /// Whether an endpoint is one that can be sent to.
-    pub fn knows(&self, id: EndpointId) -> bool {
-        let own = id.node() == self.id && self.endpoints.find(id).is_some();
-        own || self.peers.find(id).is_some_and(|remote| remote.end != Some(End::Deleted))
-    }
-
-    /// Deletes an endpoint of this node's.
-    pub fn delete_endpoint(&mut self, id: EndpointId) -> Outcome<()> {
-        if id.node() != self.id {
-            return Err(if self.peers.has(id) {
-                Status::EndpNotOwner
-            } else {
-                Status::EndpInvalid
-            });
-        }
-        let (inner, endpoint) = self.endpoints.own(id).ok_or(Status::EndpInvalid)?;
-        let channel = endpoint.channel.and_then(|handle| self.channels.get(handle));
-        if endpoint.opening.is_some() || channel.is_some_and(|channel| channel.open) {
-            return Err(Status::ChanOpen);
-        }
-        if endpoint.channel.is_some() {
-            return Err(Status::ChanConnected);
-        }
-        self.end_those(Status::EndpInvalid, &mut |operation| {
-            matches!(operation, Operation::ReceiveMessage { inner: of, .. } if *of == inner)
-        });
-        let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
-        let _ = self.stack.close(inner);
-        let place = Place::new(inner, endpoint.tag);
-        for peer in (0..MAX_PEERS as u8).filter(|peer| endpoint.known_to & 1 << peer != 0) {
-            if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {
-                self.say(link, Said::Deleted, &[place.0]);
-            }
-        }
-        if let Some(own) = self.peers.find_mut(id) {
-            own.end = Some(End::Deleted);
-        }
-        Ok(())
     }
 }

@@ -4,14 +4,14 @@
 use narrows::endpoint::Channel as Ring;
 use narrows::link::LinkId;
 
+use super::super::control::{Kind, Place, Said};
+use super::super::endpoint::{Direction, Endpoint};
+use super::super::home::Home;
+use super::super::id::{EndpointId, Handle};
+use super::super::request::Operation;
+use super::super::status::{Outcome, Status};
+use super::Node;
 use super::channel::{Asker, Channel, Stage, agrees};
-use super::control::{Kind, Place, Said};
-use super::endpoint::{Direction, Endpoint};
-use super::home::Home;
-use super::id::{EndpointId, Handle};
-use super::node::Node;
-use super::request::Operation;
-use super::status::{Outcome, Status};
 
 impl<H: Home> Node<H> {
     /// Connects an endpoint of this node's to another.

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use narrows::endpoint::{Channel as Ring, Node as Stack, Outlet};
 use narrows::link::LinkId;
 
-use super::control::Kind;
-use super::endpoint::Direction;
-use super::home::{Home, On};
-use super::id::Handle;
-use super::lender::Lender;
-use super::node::Node;
-use super::transfer::Inlet;
+use super::super::control::Kind;
+use super::super::endpoint::Direction;
+use super::super::home::{Home, On};
+use super::super::id::Handle;
+use super::super::lender::{Inlet, Lender};
+use super::Node;
 
 /// What the short way can do with a channel.
 enum Way<H: Home> {
@@ -37,7 +36,7 @@ struct Place<H: Home> {
 type Receiving<'a, H> = (&'a mut Inlet<H>, Option<&'a Arc<Lender<H>>>);
 
 /// The sides by their handles.
-pub(super) struct Shorts<H: Home> {
+pub(in crate::mcapi) struct Shorts<H: Home> {
     places: Box<[Place<H>; Handle::PLACES]>,
     /// The places of receivers' sides.
     inlets: Vec<u16>,

@@ -3,13 +3,13 @@
 use narrows::link::LinkId;
 use narrows::platform::Lost;
 
+use super::super::control::{Kind, Said};
+use super::super::endpoint::Direction;
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::super::status::{Outcome, Status};
+use super::Node;
 use super::channel::{Channel, Stage};
-use super::control::{Kind, Said};
-use super::endpoint::Direction;
-use super::home::Home;
-use super::id::Handle;
-use super::node::Node;
-use super::status::{Outcome, Status};
 
 impl<H: Home> Node<H> {
     /// Closes this side of a channel.

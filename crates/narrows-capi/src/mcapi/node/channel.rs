@@ -8,18 +8,18 @@ use narrows::link::LinkId;
 use narrows::memory::Arrival;
 use narrows::platform::Lost;
 
-use super::control::Kind;
-use super::endpoint::{Direction, Endpoint, Opening};
-use super::foreign::Output;
-use super::home::Home;
-use super::id::{EndpointId, Handle, NodeId};
-use super::node::Node;
-use super::request::Operation;
-use super::status::{Outcome, Status};
+use super::super::control::Kind;
+use super::super::endpoint::{Direction, Endpoint, Opening};
+use super::super::foreign::Output;
+use super::super::home::Home;
+use super::super::id::{EndpointId, Handle, NodeId};
+use super::super::request::Operation;
+use super::super::status::{Outcome, Status};
+use super::Node;
 
 /// The node that wanted two endpoints connected.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Asker {
+pub(in crate::mcapi) enum Asker {
     /// A request of this node's.
     Here(Handle),
     /// Another node, by the number that it has for it.
@@ -28,7 +28,7 @@ pub(super) enum Asker {
 
 /// How far a channel is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Stage {
+pub(in crate::mcapi) enum Stage {
     /// The link to the receiver's node is looked for.
     Hunting(Asker),
     /// The receiver was asked.
@@ -39,7 +39,7 @@ pub(super) enum Stage {
 }
 
 /// One end of a channel.
-pub(super) struct Channel {
+pub(in crate::mcapi) struct Channel {
     pub kind: Kind,
     pub direction: Direction,
     /// The endpoint that it is at: its port of the stack's.
@@ -107,7 +107,7 @@ impl Channel {
 impl<H: Home> Node<H> {
     /// Makes an end at an endpoint; `ring` is there and `theirs` known if it receives.
     #[inline(never)]
-    pub(super) fn end_at(
+    pub(in crate::mcapi) fn end_at(
         &mut self,
         inner: u16,
         (kind, direction): (Kind, Direction),
@@ -215,7 +215,7 @@ impl<H: Home> Node<H> {
 }
 
 #[inline(never)]
-pub(super) fn agrees(
+pub(in crate::mcapi) fn agrees(
     (kind, way): (Kind, Direction),
     wanted: Kind,
     direction: Direction,

@@ -2,14 +2,14 @@
 
 use narrows::endpoint::{Address, Message, SendError, What};
 
-use super::attribute::PRIORITIES;
-use super::foreign::{Buffer, Bytes};
-use super::home::Home;
-use super::id::EndpointId;
-use super::node::{CONTROL, Node};
-use super::request::Done;
-use super::status::{Outcome, Status};
+use super::super::attribute::PRIORITIES;
+use super::super::foreign::{Buffer, Bytes};
+use super::super::home::Home;
+use super::super::id::EndpointId;
+use super::super::request::Done;
+use super::super::status::{Outcome, Status};
 use super::transfer::{Quick, sent};
+use super::{CONTROL, Node};
 
 impl<H: Home> Node<H> {
     /// Where a message goes: the peer's place, address and mark.

@@ -1,4 +1,27 @@
 //! A node of MCAPI: its state, and how it moves on.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `endpoint`, `peer` | getting and deleting endpoints; other nodes and their endpoints |
+//! | `message`, `packet`, `scalar`, `transfer` | sending and receiving, and what they share |
+//! | `channel`, `connect`, `closing` | channels, from the first offer to the last close |
+//! | `pending` | trying operations again that are not finished |
+//! | `hear` | what the node does when it hears what other nodes say |
+//! | `short`, `route` | what calls keep for the short way: open channels, and ways of messages |
+
+mod channel;
+mod closing;
+mod connect;
+mod endpoint;
+mod hear;
+mod message;
+mod packet;
+mod peer;
+mod pending;
+mod route;
+mod scalar;
+mod short;
+mod transfer;
 
 use std::sync::OnceLock;
 
@@ -10,28 +33,30 @@ use narrows::strategy::{Placement, Strategy};
 use narrows_host::Bell;
 
 use super::attribute::{INBOX, LONGEST, SLOTS};
-use super::channel::Channel;
 use super::control::{Control, Said};
 use super::endpoint::{Endpoints, MAX_ENDPOINTS};
-use super::hear::Wanted;
 use super::home::{Home, On};
 use super::id::{Handle, NodeId, Table};
 use super::lender::Likely;
-use super::peer::{End, MAX_CHANNELS, MAX_PEERS, Peers};
-use super::pending::TURNS;
 use super::request::{Operation, Requests};
-use super::route::Routes;
-use super::short::Shorts;
 use super::status::Status;
+use channel::Channel;
+use hear::Wanted;
+use peer::{End, Peers};
+pub(super) use peer::{MAX_CHANNELS, MAX_PEERS};
+use pending::TURNS;
+use route::Routes;
+use short::Shorts;
+pub(super) use transfer::Quick;
 
 /// The stack's port for what nodes say to each other.
-pub(super) const CONTROL: u16 = 0;
+const CONTROL: u16 = 0;
 /// The kind of memory that payload is in: blocks used last are used next, and so are in the cache.
-pub(super) const PLACEMENT: Placement = Placement::Internal;
+const PLACEMENT: Placement = Placement::Internal;
 /// Slots of a channel's ring.
 const CHANNEL_SLOTS: u32 = 64;
 /// Answers that wait for room; a peer that lets more gather does not read them.
-pub(super) const MOST_UNSAID: usize = 1024;
+const MOST_UNSAID: usize = 1024;
 
 /// A node of this process. What is small comes first, so that it is near the node's own address.
 #[repr(C)]

@@ -6,12 +6,12 @@ use std::ptr::with_exposed_provenance_mut;
 use narrows::endpoint::Channel as Ring;
 use narrows::memory::Arrival;
 
-use super::foreign::{Bytes, Output};
-use super::home::Home;
-use super::id::Handle;
-use super::lender::{Lender, Likely};
-use super::node::{Node, PLACEMENT};
+use super::super::foreign::{Bytes, Output};
+use super::super::home::Home;
+use super::super::id::Handle;
+use super::super::lender::{Lender, Likely};
 use super::transfer::{Quick, done};
+use super::{Node, PLACEMENT};
 
 impl<H: Home> Node<H> {
     /// Sends a packet the short way, if it is short.
