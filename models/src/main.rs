@@ -1,19 +1,21 @@
 //! Searches the models of what nodes agree on: see docs/RELIABILITY.md. `ci/models` runs it.
 
+mod graph;
 mod meeting;
 mod switching;
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::process::ExitCode;
 
+use graph::{Graph, Wrong};
 use meeting::{Broken, Meeting, Step};
 use stateright::{Checker, Model};
 use switching::Switching;
 
-/// What is wrong with a model, if anything, and how many states it has. From every state one that
-/// is `good` has to be within reach by steps that are none of `fate`'s.
+/// What is wrong with a model, if anything, and how many states it has. By steps that are none of
+/// `fate`'s, from every state one that is `good` has to be within reach, and a fair run has to come
+/// to one.
 fn search<M>(
     make: impl Fn() -> M,
     good: impl Fn(&M, &M::State) -> bool,
@@ -30,60 +32,25 @@ where
     if let Some((name, path)) = checker.discoveries().into_iter().next() {
         return (states, Some(format!("not so: {name}: {:?}", path.into_actions())));
     }
-    (states, stuck(&make(), good, fate))
-}
-
-/// The first state from which none that is good is within reach.
-fn stuck<M>(
-    model: &M,
-    good: impl Fn(&M, &M::State) -> bool,
-    fate: impl Fn(&M::Action) -> bool,
-) -> Option<String>
-where
-    M: Model<State: Clone + Debug + Eq + Hash>,
-{
-    let mut places: HashMap<M::State, usize> = HashMap::new();
-    let (mut states, mut before): (Vec<M::State>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
-    let mut place = |state: M::State, states: &mut Vec<M::State>, before: &mut Vec<Vec<usize>>| {
-        *places.entry(state.clone()).or_insert_with(|| {
-            states.push(state);
-            before.push(Vec::new());
-            states.len() - 1
-        })
+    let model = make();
+    let graph = Graph::of(&model, fate);
+    let wrong = match graph.wrong(|state| good(&model, state)) {
+        None => None,
+        Some(Wrong::Stuck(state)) => Some(format!("no way on from: {state:?}")),
+        Some(Wrong::Round(state)) => Some(format!("round and round for ever by: {state:?}")),
     };
-    for state in model.init_states() {
-        place(state, &mut states, &mut before);
-    }
-    let mut at = 0;
-    while at < states.len() {
-        for (step, next) in model.next_steps(&states[at].clone()) {
-            let next = place(next, &mut states, &mut before);
-            if !fate(&step) {
-                before[next].push(at);
-            }
-        }
-        at += 1;
-    }
-    let mut todo: VecDeque<usize> =
-        (0..states.len()).filter(|at| good(model, &states[*at])).collect();
-    let mut gets_there = vec![false; states.len()];
-    todo.iter().for_each(|&at| gets_there[at] = true);
-    while let Some(at) = todo.pop_front() {
-        for &from in &before[at] {
-            if !std::mem::replace(&mut gets_there[from], true) {
-                todo.push_back(from);
-            }
-        }
-    }
-    let at = gets_there.iter().position(|there| !there)?;
-    Some(format!("no way on from: {:?}", states[at]))
+    (states, wrong)
 }
 
-fn meeting(hunts: &[&[usize]], deaths: u8, broken: Broken) -> (usize, Option<String>) {
+fn meeting(
+    hunts: &[&[usize]],
+    (deaths, refusals): (u8, u8),
+    broken: Broken,
+) -> (usize, Option<String>) {
     search(
-        || Meeting { hunts: hunts.iter().map(|h| h.to_vec()).collect(), deaths, broken },
+        || Meeting { hunts: hunts.iter().map(|h| h.to_vec()).collect(), deaths, refusals, broken },
         |model, state| state.processes_live() && state.met(&model.hunts),
-        |step| matches!(step, Step::Die(_)),
+        |step| matches!(step, Step::Die(_) | Step::Refuse(_)),
     )
 }
 
@@ -108,9 +75,9 @@ fn main() -> ExitCode {
     let crossing: &[&[usize]] = &[&[1], &[0]];
     let ring: &[&[usize]] = &[&[1], &[2], &[0]];
     if is("--self-test") {
-        use Broken::{Death, Early, FailedSend, OldLink, OwnGreeting, PutOff};
-        for broken in [OldLink, OwnGreeting, Early, FailedSend, Death, PutOff] {
-            let (states, found) = meeting(crossing, 2, broken);
+        use Broken::{Death, Early, FailedSend, FirstName, OldLink, OwnGreeting, PutOff};
+        for broken in [OldLink, OwnGreeting, Early, FailedSend, Death, PutOff, FirstName] {
+            let (states, found) = meeting(crossing, (2, 0), broken);
             println!(
                 "without {broken:?}: {states} states, {}",
                 found.as_deref().unwrap_or("NOT SEEN")
@@ -129,15 +96,16 @@ fn main() -> ExitCode {
         return if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
     let (deaths, calls) = if is("--short") { (2, 2) } else { (3, 3) };
-    for (name, hunts, deaths) in [
-        ("the first hunts", one, deaths),
-        ("the second hunts", other, deaths),
-        ("both hunt", crossing, deaths),
-        ("three in a ring", ring, deaths - 2),
+    for (name, hunts, deaths, refusals) in [
+        ("the first hunts", one, deaths, 0),
+        ("the second hunts", other, deaths, 0),
+        ("both hunt", crossing, deaths, 0),
+        ("both hunt", crossing, deaths - 1, deaths),
+        ("three in a ring", ring, deaths - 2, 0),
     ] {
-        let (states, found) = meeting(hunts, deaths, Broken::Nothing);
+        let (states, found) = meeting(hunts, (deaths, refusals), Broken::Nothing);
         println!(
-            "meeting, {name}, {deaths} deaths: {states} states, {}",
+            "meeting, {name}, {deaths} deaths, {refusals} refusals: {states} states, {}",
             found.as_deref().unwrap_or("good")
         );
         wrong |= found.is_some();

@@ -20,12 +20,16 @@ pub enum Broken {
     Death,
     /// `hear` gives a hunt up that was told *again*.
     PutOff,
+    /// `answer` says *again* whenever its own greeting is under way, whichever name comes first.
+    FirstName,
 }
 
 pub struct Meeting {
     /// Whom each node hunts.
     pub hunts: Vec<Vec<usize>>,
     pub deaths: u8,
+    /// How often nodes may say *again* for reasons of their own: no descriptor, no memory.
+    pub refusals: u8,
     pub broken: Broken,
 }
 
@@ -73,6 +77,7 @@ pub struct State {
     pub processes: Vec<Process>,
     pub sockets: Vec<Option<Socket>>,
     deaths: u8,
+    refusals: u8,
     /// A link was told to be up with a life whose end had been told.
     late: bool,
 }
@@ -87,6 +92,8 @@ pub enum Step {
     Greet(usize),
     /// `accept`.
     Accept(usize),
+    /// `accept`, where it can only say *again*.
+    Refuse(usize),
     /// `hear`, `answer`, `complete`.
     Hear(usize, usize),
     /// The kernel closes what a killed process had open.
@@ -226,7 +233,7 @@ impl Meeting {
             }
         }
         let greeted = s.greeting(node, name);
-        if greeted.is_some() && node < name {
+        if greeted.is_some() && (node < name || self.broken == Broken::FirstName) {
             s.send(at, 1, Packet::Again);
             return s.close(at, 1);
         }
@@ -260,7 +267,13 @@ impl Model for Meeting {
             given_up: vec![false; n],
             ended: vec![0; n],
         };
-        vec![State { processes: vec![process; n], sockets: vec![], deaths: 0, late: false }]
+        vec![State {
+            processes: vec![process; n],
+            sockets: vec![],
+            deaths: 0,
+            refusals: 0,
+            late: false,
+        }]
     }
 
     fn actions(&self, s: &State, steps: &mut Vec<Step>) {
@@ -288,6 +301,9 @@ impl Model for Meeting {
             let waits = |x: &Socket| x.owner[1] == node && x.open[1] && x.stage[1].is_none();
             if s.sockets.iter().flatten().any(waits) {
                 steps.push(Step::Accept(node));
+                if s.refusals < self.refusals {
+                    steps.push(Step::Refuse(node));
+                }
             }
             for (at, socket) in s.sockets.iter().enumerate() {
                 let Some(socket) = socket else { continue };
@@ -330,10 +346,16 @@ impl Model for Meeting {
                     s.close(at, 0);
                 }
             }
-            Step::Accept(node) => {
+            Step::Accept(node) | Step::Refuse(node) => {
                 let waits = |x: &Socket| x.owner[1] == node && x.open[1] && x.stage[1].is_none();
-                let socket = s.sockets.iter_mut().flatten().find(|x| waits(x))?;
-                socket.stage[1] = Some(Stage::Stranger);
+                let at = s.sockets.iter().position(|x| x.as_ref().is_some_and(waits))?;
+                if step == Step::Accept(node) {
+                    s.sockets[at].as_mut()?.stage[1] = Some(Stage::Stranger);
+                } else {
+                    s.refusals += 1;
+                    s.send(at, 1, Packet::Again);
+                    s.close(at, 1);
+                }
             }
             Step::Hear(at, end) => self.hear(&mut s, at, end),
             Step::Die(node) => {

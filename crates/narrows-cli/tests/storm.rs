@@ -33,6 +33,24 @@ fn number(row: &Value, path: &str) -> u64 {
     row.pointer(&at).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {path}: {row}"))
 }
 
+/// The rows in which a promise is broken, each with its sentences.
+fn broken(report: &Value) -> Vec<&Value> {
+    let rows = report["results"].as_array().unwrap();
+    rows.iter().filter(|row| row["broken"].as_array().is_some_and(|all| !all.is_empty())).collect()
+}
+
+/// Demands that the command ended well and broke no promise, and else says which.
+fn kept(output: &Output, report: &Value) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let broken = broken(report);
+    assert!(
+        output.status.success() && broken.is_empty(),
+        "{}: {text}broken: {broken:#?}\nnotes: {:#}",
+        output.status,
+        report["notes"]
+    );
+}
+
 fn nothing_left(place: &Path) {
     let left: Vec<_> = std::fs::read_dir(place).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
@@ -47,7 +65,7 @@ fn whoever_is_killed_everything_is_accounted_for_and_nothing_is_left() {
         .output()
         .unwrap();
     let report = report(&output);
-    assert!(output.status.success(), "{}", report["notes"]);
+    kept(&output, &report);
     nothing_left(place.path());
 
     let kills = rows(&report, "kills");
@@ -58,7 +76,6 @@ fn whoever_is_killed_everything_is_accounted_for_and_nothing_is_left() {
         .collect();
     assert_eq!(kinds.len(), 12, "{kinds:?}");
     for row in &kills {
-        assert_eq!(row["broken"], Value::Array(Vec::new()));
         assert!(row["told_ms"]["median"].as_f64().unwrap() > 0.0, "{row}");
         let of = |what: &str| number(row, &format!("tally.{what}"));
         assert_eq!(of("sent"), of("delivered") + of("returned") + of("died_with_peer"), "{row}");
@@ -77,7 +94,6 @@ fn whoever_is_killed_everything_is_accounted_for_and_nothing_is_left() {
     let stops = rows(&report, "stop");
     assert!(!stops.is_empty());
     for stop in stops {
-        assert_eq!(stop["broken"], Value::Array(Vec::new()));
         assert!(number(stop, "deadlines") > 0 && number(stop, "bystander") > 0, "{stop}");
         assert!(number(stop, "messages.0") > 0 && number(stop, "messages.1") > 0, "{stop}");
     }
@@ -138,10 +154,27 @@ fn a_soak_says_of_each_figure_whether_it_is_flat_and_its_exit_says_so_too() {
     }
     let samples = rows(&report, "sample");
     assert!(samples.len() >= 32);
+    // Not in each: an interval is short enough for a side to be without its core in all of it.
+    let busy = |sample: &&&Value| sample["messages_per_second"].as_f64().unwrap() > 0.0;
+    assert!(samples.iter().filter(busy).count() > 8, "{report}");
     for sample in samples {
-        assert!(sample["messages_per_second"].as_f64().unwrap() > 0.0, "{sample}");
         assert!(number(sample, "here.private_kib") > 0 && number(sample, "there.mappings") > 0);
     }
+}
+
+#[test]
+fn nobody_sleeps_while_a_message_lies_there() {
+    let place = tempfile::tempdir().unwrap();
+    let output = bench(place.path(), &["soak", "--for", "200ms", "--json"]).output().unwrap();
+    let report = report(&output);
+    kept(&output, &report);
+    let notes = report["notes"].as_array().unwrap();
+    let of = |note: &Value| {
+        let (count, _) =
+            note.as_str()?.split_once(" messages to a side that was going to sleep")?;
+        count.parse::<u64>().ok()
+    };
+    assert!(notes.iter().find_map(of).is_some_and(|count| count > 10), "{notes:?}");
 }
 
 #[test]
@@ -183,7 +216,7 @@ fn in_a_mesh_of_twelve_what_was_sent_is_what_came_and_what_came_back() {
     let arguments = ["storm", "--json", "--members", "12", "--rounds", "12"];
     let output = bench(place.path(), &arguments).output().unwrap();
     let report = report(&output);
-    assert!(output.status.success(), "{}", report["notes"]);
+    kept(&output, &report);
     nothing_left(place.path());
     let rows = rows(&report, "mesh");
     let [mesh] = rows[..] else { panic!("{report}") };
@@ -197,7 +230,6 @@ fn in_a_mesh_of_twelve_what_was_sent_is_what_came_and_what_came_back() {
         "{mesh}"
     );
     assert!(of("delivered") > 0 && of("returned") > 0, "{mesh}");
-    assert_eq!(mesh["broken"], Value::Array(Vec::new()));
 }
 
 /// What is promised of a node beside others that come and go, whatever the machine is doing.
@@ -217,7 +249,7 @@ fn beside_nodes_that_link_and_go_again_trips_are_answered_and_waits_end_late_not
     let arguments = ["storm", "--json", "--rounds", "2", "--notify", "interrupt", "--churn", "500"];
     let output = bench(place.path(), &arguments).output().unwrap();
     let report = report(&output);
-    assert!(output.status.success(), "{}", report["notes"]);
+    kept(&output, &report);
     nothing_left(place.path());
     let [churn] = rows(&report, "churn")[..] else { panic!("{report}") };
     assert_eq!(number(churn, "asked_per_second"), 500);

@@ -5,8 +5,11 @@
 //! a node is traced once, which gives the calls that it makes, and is then run again for each of
 //! them.
 //!
+//! Then two calls fail in one life, apart from each other: some pairs, which a seed draws.
+//!
 //! Some calls of each kind fail in the usual test. `ci/faults` has each of them fail, and
 //! `NARROWS_FAULT="hunts sendmsg 2 ENOBUFS once" cargo test -p narrows-host --test faults` one.
+//! `NARROWS_SEED=7` draws other pairs.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -20,8 +23,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use common::process::possessions;
-use places::{Fault, Lasting, faults_of, some_of};
+use common::process::{Random, possessions};
+use places::{Faults, faults_of, pairs_of, some_of};
 use run::{life, traced};
 use subject::SCENES;
 
@@ -73,18 +76,28 @@ fn whichever_call_fails_what_was_asked_ends_in_time_and_nothing_stays() {
     let asked = std::env::var("NARROWS_FAULT").ok();
     let how_many = std::env::var("NARROWS_FAULTS").unwrap_or_default();
     let began = Instant::now();
-    let mut faults: Vec<Fault> = Vec::new();
+    let seed = std::env::var("NARROWS_SEED").map_or(1, |text| text.parse().expect("a seed"));
+    let mut random = Random::new(seed);
+    let mut faults: Vec<Faults> = Vec::new();
     match asked {
         Some(text) => faults.push(text.parse().unwrap_or_else(|why| panic!("{why}: '{text}'"))),
         None => {
             for scene in SCENES {
                 let calls = traced(scene).unwrap_or_else(|what| panic!("{scene}, traced: {what}"));
-                let all = faults_of(scene, &calls);
-                faults.extend(match how_many.as_str() {
+                let all = faults_of(&calls);
+                let count = match how_many.as_str() {
+                    "all" => 40,
+                    "each" => 5,
+                    _ => 1,
+                };
+                let pairs = pairs_of(&all, count, &mut random);
+                let single = match how_many.as_str() {
                     "all" => all,
                     "each" => some_of(all, |fault| (fault.call.clone(), fault.number)),
                     _ => some_of(all, |fault| (fault.call.clone(), u32::from(fault.number > 1))),
-                });
+                };
+                let lives = single.into_iter().map(|fault| vec![fault]).chain(pairs);
+                faults.extend(lives.map(|calls| Faults { scene: scene.into(), calls }));
             }
         }
     }
@@ -104,10 +117,10 @@ fn whichever_call_fails_what_was_asked_ends_in_time_and_nothing_stays() {
     let mut met: BTreeMap<&str, [u32; 3]> = BTreeMap::new();
     let mut broken = Vec::new();
     for (fault, end) in &ends {
-        let row = met.entry(&fault.call).or_default();
+        let row = met.entry(fault.kind()).or_default();
         match end {
             Ok(life) => {
-                row[0] += u32::from(life.failed > 0);
+                row[0] += u32::from(life.failed >= fault.calls.len());
                 row[1] += u32::from(!life.errors.is_empty());
                 if faults.len() == 1 {
                     println!("{} calls failed; {:?}", life.failed, life.errors);
@@ -132,10 +145,23 @@ fn whichever_call_fails_what_was_asked_ends_in_time_and_nothing_stays() {
 }
 
 fn a_fault_is_written_as_it_is_read() {
-    for text in ["hunts sendmsg 2 ENOBUFS once", "hunted eventfd2 1 EMFILE lasting"] {
-        let fault: Fault = text.parse().unwrap();
-        assert_eq!(fault.to_string(), text);
-        assert_eq!(fault.lasting == Lasting::FromThenOn, text.ends_with("lasting"));
+    for text in [
+        "hunts sendmsg 2 ENOBUFS once",
+        "hunted eventfd2 1 EMFILE lasting",
+        "opens bind 1 EACCES once and openat 7 EMFILE lasting",
+        "framed sendto 2 EINTR once and sendto 5 EINTR once",
+    ] {
+        let faults: Faults = text.parse().unwrap();
+        assert_eq!(faults.to_string(), text);
+        assert_eq!(faults.last(), text.ends_with("lasting"));
     }
-    assert!("hunts sendmsg two ENOBUFS once".parse::<Fault>().is_err());
+    let two: Faults = "framed sendto 2 EINTR once and sendto 5 EINTR once".parse().unwrap();
+    assert_eq!(two.injections(), ["--inject=sendto:error=EINTR:when=2..5+3"]);
+    for text in [
+        "hunts sendmsg two ENOBUFS once",
+        "hunts sendmsg 2 ENOBUFS once and sendmsg 2 ENOBUFS once",
+        "hunts sendmsg 2 ENOBUFS once and sendmsg 3 EPIPE once",
+    ] {
+        assert!(text.parse::<Faults>().is_err(), "{text}");
+    }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use super::common::process::Random;
+
 /// The calls that fail, and the errors that each can have. Not there: `close` and `munmap`, which
 /// free what they were given whatever they answer, and what the allocator asks for.
 pub const ERRORS: [(&str, &[&str]); 39] = [
@@ -86,7 +88,6 @@ pub enum Lasting {
 /// A call that fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    pub scene: String,
     pub call: String,
     /// Which of the calls of that name, from 1 on.
     pub number: u32,
@@ -94,19 +95,76 @@ pub struct Fault {
     pub lasting: Lasting,
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { scene, call, number, error, lasting } = self;
-        let lasting = if *lasting == Lasting::Once { "once" } else { "lasting" };
-        write!(f, "{scene} {call} {number} {error} {lasting}")
+/// What fails in one life: a call, or two that fail apart from each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    pub scene: String,
+    pub calls: Vec<Fault>,
+}
+
+impl Faults {
+    /// What is counted together: the call that fails, or that it is two.
+    pub fn kind(&self) -> &str {
+        match &self.calls[..] {
+            [one] => &one.call,
+            _ => "two calls",
+        }
+    }
+
+    /// Whether what failed may fail again however often it is tried.
+    pub fn come_again(&self) -> bool {
+        let carries = |fault: &Fault| CARRYING.contains(&fault.call.as_str());
+        self.last() || (self.scene == "framed" && self.calls.iter().any(carries))
+    }
+
+    /// Whether calls fail to the end of the life.
+    pub fn last(&self) -> bool {
+        self.calls.iter().any(|fault| fault.lasting == Lasting::FromThenOn)
+    }
+
+    /// What `strace` is told. It takes one word for all calls of a name.
+    pub fn injections(&self) -> Vec<String> {
+        if let [first, then] = &self.calls[..]
+            && first.call == then.call
+        {
+            let Fault { call, number, error, .. } = first;
+            let [last, step] = [then.number, then.number - number];
+            return vec![format!("--inject={call}:error={error}:when={number}..{last}+{step}")];
+        }
+        let one = |Fault { call, number, error, lasting }: &Fault| {
+            let on = if *lasting == Lasting::FromThenOn { "+" } else { "" };
+            format!("--inject={call}:error={error}:when={number}{on}")
+        };
+        self.calls.iter().map(one).collect()
     }
 }
 
-impl Fault {
-    /// Whether what failed may fail again when it is tried once more.
-    pub fn comes_again(&self) -> bool {
-        self.lasting == Lasting::FromThenOn
-            || (self.scene == "framed" && CARRYING.contains(&self.call.as_str()))
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.scene)?;
+        for (at, Fault { call, number, error, lasting }) in self.calls.iter().enumerate() {
+            let and = if at > 0 { "and " } else { "" };
+            let lasting = if *lasting == Lasting::Once { "once" } else { "lasting" };
+            write!(f, " {and}{call} {number} {error} {lasting}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Faults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Faults, String> {
+        let (scene, calls) = text.split_once(' ').ok_or("no scene")?;
+        let calls: Result<Vec<Fault>, String> = calls.split(" and ").map(str::parse).collect();
+        let calls = calls?;
+        match &calls[..] {
+            [_] => {}
+            [one, other] if together(one, other) => {}
+            [_, _] => return Err("no two calls that can fail in one life".into()),
+            _ => return Err("more than two calls".into()),
+        }
+        Ok(Faults { scene: scene.into(), calls })
     }
 }
 
@@ -114,11 +172,10 @@ impl FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Fault, String> {
-        let [scene, call, number, error, lasting] = text.split(' ').collect::<Vec<_>>()[..] else {
-            return Err("no scene, call, number, error and 'once' or 'lasting'".into());
+        let [call, number, error, lasting] = text.split(' ').collect::<Vec<_>>()[..] else {
+            return Err("no call, number, error and 'once' or 'lasting'".into());
         };
         Ok(Fault {
-            scene: scene.into(),
             call: call.into(),
             number: number.parse().map_err(|_| "no number")?,
             error: error.into(),
@@ -129,6 +186,15 @@ impl FromStr for Fault {
             },
         })
     }
+}
+
+/// Whether two calls can fail in one life, the first of them first: of calls of one name `strace`
+/// makes two fail only in the same way.
+fn together(first: &Fault, then: &Fault) -> bool {
+    first.call != then.call
+        || (first.number < then.number
+            && first.error == then.error
+            && [first, then].iter().all(|fault| fault.lasting == Lasting::Once))
 }
 
 /// The calls between the two marks of a trace: how many of each name there were before, and which
@@ -158,13 +224,12 @@ pub fn calls(trace: &str, mark: &str) -> Vec<(String, u32)> {
     found
 }
 
-/// What can go wrong in a scene that makes these calls.
-pub fn faults_of(scene: &str, calls: &[(String, u32)]) -> Vec<Fault> {
+/// What can go wrong in a life that makes these calls.
+pub fn faults_of(calls: &[(String, u32)]) -> Vec<Fault> {
     let table: BTreeMap<&str, &[&str]> = errors().collect();
     let mut faults = Vec::new();
     for (call, number) in calls {
         let fault = |error: &str, lasting| Fault {
-            scene: scene.into(),
             call: call.clone(),
             number: *number,
             error: error.into(),
@@ -195,4 +260,16 @@ pub fn some_of<K: Ord>(all: Vec<Fault>, kind: impl Fn(&Fault) -> K) -> Vec<Fault
         chosen.push(one);
     }
     chosen
+}
+
+/// Two calls that fail in one life, drawn this many times.
+pub fn pairs_of(all: &[Fault], count: usize, random: &mut Random) -> Vec<Vec<Fault>> {
+    let mut pairs = Vec::new();
+    while pairs.len() < count {
+        let [first, then] = [0; 2].map(|_| &all[random.below(all.len() as u64) as usize]);
+        if together(first, then) {
+            pairs.push(vec![first.clone(), then.clone()]);
+        }
+    }
+    pairs
 }

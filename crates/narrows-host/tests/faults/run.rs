@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::common::stranger::socket;
 use super::partner::Partner;
-use super::places::{CLEANING, Fault, Lasting, calls, errors};
-use super::subject::{AGAIN, HANG, LASTING, MARK, PLACE, SCENE, links};
+use super::places::{CLEANING, Faults, calls, errors};
+use super::subject::{AGAIN, FAULTS, HANG, LASTING, MARK, PLACE, SCENE, links};
 
 /// How often it is looked whether the traced process has ended.
 const LOOK: Duration = Duration::from_millis(1);
@@ -41,23 +41,23 @@ pub fn traced(scene: &str) -> Result<Vec<(String, u32)>, String> {
     Ok(calls(&trace, MARK))
 }
 
-/// Runs a scene in which a call fails.
+/// Runs a scene in which calls fail.
 ///
 /// # Errors
 /// What was promised and does not hold.
-pub fn life(fault: &Fault) -> Result<Life, String> {
+pub fn life(faults: &Faults) -> Result<Life, String> {
     let place = tempfile::tempdir().unwrap();
-    run(&fault.scene, Some(fault), place.path()).map(|(life, _)| life)
+    run(&faults.scene, Some(faults), place.path()).map(|(life, _)| life)
 }
 
-fn run(scene: &str, fault: Option<&Fault>, place: &Path) -> Result<(Life, String), String> {
+fn run(scene: &str, faults: Option<&Faults>, place: &Path) -> Result<(Life, String), String> {
     let (nodes, trace) = (place.join("nodes"), place.join("trace"));
     std::fs::create_dir(&nodes).unwrap();
     if scene == "succeeds" {
         die(&nodes);
     }
     let partner = links(scene).then(|| Partner::open(&nodes, scene == "hunted"));
-    let mut subject = start(scene, fault, &nodes, &trace);
+    let mut subject = start(scene, faults, &nodes, &trace);
     let over = AtomicBool::new(false);
     let (ended, partner) = std::thread::scope(|scope| {
         let partner = scope.spawn(|| partner.map_or(Ok(()), |partner| partner.work(&over)));
@@ -74,9 +74,11 @@ fn run(scene: &str, fault: Option<&Fault>, place: &Path) -> Result<(Life, String
         return Err(format!("an error that says what is not so: {error}"));
     }
     // A node that does not open leaves nothing of its own. What a dead one had left stays then, and
-    // what a call that fails at the end keeps the node from removing: the next node removes both.
+    // what a call that fails at the end keeps the node from removing, or a second one as it tidies
+    // up behind the first: the next node removes all that.
     let opened = errors.is_empty();
-    nothing_left(&nodes, fault, !links(scene) && (opened || scene == "succeeds"))?;
+    let two = faults.is_some_and(|faults| faults.calls.len() > 1);
+    nothing_left(&nodes, faults, !links(scene) && (opened || two || scene == "succeeds"))?;
     let failed = trace.lines().filter(|line| line.ends_with("(INJECTED)")).count();
     Ok((Life { failed, errors }, trace))
 }
@@ -89,7 +91,7 @@ fn die(nodes: &Path) {
     rustix::net::bind(socket(), &address).unwrap();
 }
 
-fn start(scene: &str, fault: Option<&Fault>, nodes: &Path, trace: &Path) -> Child {
+fn start(scene: &str, faults: Option<&Faults>, nodes: &Path, trace: &Path) -> Child {
     let mut names: Vec<&str> = errors().map(|(name, _)| name).collect();
     names.extend(["stat", "statx"]);
     // A call that this architecture does not have is no error.
@@ -97,11 +99,11 @@ fn start(scene: &str, fault: Option<&Fault>, nodes: &Path, trace: &Path) -> Chil
     let mut command = Command::new("strace");
     command.args(["--follow-forks", "--quiet=all", "--signal=none", "--output"]).arg(trace);
     command.arg(format!("--trace={}", names.join(",")));
-    if let Some(fault @ Fault { call, number, error, lasting, .. }) = fault {
-        let on = if *lasting == Lasting::FromThenOn { "+" } else { "" };
-        command.arg(format!("--inject={call}:error={error}:when={number}{on}"));
-        command.env(AGAIN, if fault.comes_again() { "1" } else { "0" });
-        command.env(LASTING, if on.is_empty() { "0" } else { "1" });
+    if let Some(faults) = faults {
+        let word = |yes| if yes { "1" } else { "0" };
+        command.args(faults.injections());
+        command.env(FAULTS, faults.calls.len().to_string());
+        command.env(AGAIN, word(faults.come_again())).env(LASTING, word(faults.last()));
     }
     command.arg("--").arg(std::env::current_exe().unwrap());
     command
@@ -142,16 +144,17 @@ fn await_end(subject: &mut Child) -> Result<String, String> {
 
 /// What is in the directory when all nodes are gone; or, where one may have been kept from removing
 /// it, when another has come and gone.
-fn nothing_left(nodes: &Path, fault: Option<&Fault>, kept: bool) -> Result<(), String> {
+fn nothing_left(nodes: &Path, faults: Option<&Faults>, kept: bool) -> Result<(), String> {
     let left = || -> Vec<_> {
         let domain = nodes.join("default");
         let entries = [nodes, &domain].into_iter().filter_map(|path| std::fs::read_dir(path).ok());
         entries.flatten().map(|entry| entry.unwrap().path()).collect()
     };
-    let cleans = |fault: &Fault| {
-        fault.lasting == Lasting::FromThenOn || CLEANING.iter().any(|(call, _)| *call == fault.call)
+    let cleans = |faults: &Faults| {
+        let cleans = |name: &str| CLEANING.iter().any(|(call, _)| *call == name);
+        faults.last() || faults.calls.iter().any(|fault| cleans(&fault.call))
     };
-    if kept || fault.is_some_and(cleans) {
+    if kept || faults.is_some_and(cleans) {
         // What could not be removed is removed by the next node that opens and closes there.
         drop(Options::new("next").directory(nodes).open().map_err(|error| error.to_string())?);
     }

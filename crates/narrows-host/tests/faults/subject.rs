@@ -10,10 +10,11 @@ use narrows_host::{Carrier, Node, Options};
 
 use super::common::name;
 
-/// What the process is told: its scene, its directory, whether what failed may fail again, and
-/// whether no more descriptors can be had.
+/// What the process is told: its scene, its directory, how many calls fail, whether they may fail
+/// however often they are tried, and whether no more descriptors can be had.
 pub const SCENE: &str = "NARROWS_TEST_SCENE";
 pub const PLACE: &str = "NARROWS_TEST_PLACE";
+pub const FAULTS: &str = "NARROWS_TEST_FAULTS";
 pub const AGAIN: &str = "NARROWS_TEST_AGAIN";
 pub const LASTING: &str = "NARROWS_TEST_LASTING";
 
@@ -55,10 +56,11 @@ pub fn main() {
     let directory = PathBuf::from(std::env::var_os(PLACE).expect("a place"));
     let told = |variable| std::env::var(variable).is_ok_and(|word| word == "1");
     let (again, lasting) = (told(AGAIN), told(LASTING));
+    let faults = std::env::var(FAULTS).ok().map_or(1, |text| text.parse().expect("a number"));
     let before = held().expect("what this process has");
     let mut errors = Vec::new();
     mark();
-    let lived = Life { scene: &scene, directory, errors: &mut errors, again }.run();
+    let lived = Life { scene: &scene, directory, errors: &mut errors, faults, again }.run();
     mark();
     for error in &errors {
         println!("error: {error}");
@@ -92,21 +94,23 @@ struct Life<'a> {
     scene: &'a str,
     directory: PathBuf,
     errors: &'a mut Vec<String>,
+    /// How many calls fail, each of which may end one attempt.
+    faults: usize,
     again: bool,
 }
 
 impl Life<'_> {
-    /// Does something that may end with an error, once: then it has to work. Where calls go on
-    /// failing it need not.
-    fn twice<T, E: Display>(
+    /// Does something that may end with an error, once for each call that fails: then it has to
+    /// work. Where calls go on failing it need not.
+    fn again<T, E: Display>(
         &mut self,
         what: &str,
         mut act: impl FnMut() -> Result<T, E>,
     ) -> Result<Option<T>, String> {
-        for attempt in 0..2 {
+        for attempt in 0..=self.faults {
             match act() {
                 Ok(done) => return Ok(Some(done)),
-                Err(error) if attempt == 0 || self.again => {
+                Err(error) if attempt < self.faults || self.again => {
                     self.errors.push(format!("{what}: {error}"));
                 }
                 Err(error) => return Err(format!("{what}, tried again: {error}")),
@@ -123,11 +127,11 @@ impl Life<'_> {
             self.errors.extend(options.node().err().map(|error| format!("open: {error}")));
             return Ok(());
         }
-        let opened = self.twice("open", || options.clone().node())?;
+        let opened = self.again("open", || options.clone().node())?;
         let Some(mut node) = opened else { return Ok(()) };
         node.open(PORT).map_err(|error| error.to_string())?;
         let scene = self.scene;
-        self.twice("work", || {
+        self.again("work", || {
             let link = match scene {
                 "hunted" => wait_for_link(&mut node)?,
                 _ => node.hunt(&name("partner"), Some(WITHIN)).map_err(|e| format!("hunt: {e}"))?,

@@ -7,13 +7,12 @@ use narrows::platform::Lost;
 use narrows_sim::chip::Chip;
 use narrows_sim::engine::{Settings, Simulation};
 
-use super::sample::Footprint;
 use super::{Length, Soak, Taken};
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Root;
 use crate::base::options::Global;
 use crate::base::progress::Progress;
-use crate::experiments::bench::traffic::{Counts, STARTER, Trouble, chips};
+use crate::experiments::bench::traffic::{Counts, Footprint, STARTER, Trouble, chips};
 use crate::rig::sim;
 
 const PARTNER: &str = "partner";

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use super::choice;
 use super::traffic::churn::{self, Churn, Churning};
 use super::traffic::{
-    Count, Counts, Load, PATIENCE, Part, Partner, Profile, Role, STARTER, Trouble, agree, lull,
-    node,
+    Count, Counts, Footprint, Load, PATIENCE, Part, Partner, Profile, Role, STARTER, Trouble,
+    agree, lull, node,
 };
 use crate::base::failure::{Failure, Kind};
 use crate::base::latencies::{self, Latencies};
@@ -36,7 +36,7 @@ use crate::experiments::run::catch_signals;
 use crate::rig::peer;
 use crate::rig::peer::default_cores;
 use crate::rig::place::Place;
-use sample::{Footprint, Sample};
+use sample::Sample;
 use verdict::Check;
 
 const TIME: Duration = Duration::from_secs(3600);
@@ -47,8 +47,9 @@ const DEFAULTS: [&[&str]; 3] = [&["copy_batched"], &["hybrid"], &["external"]];
 const INTERVALS: u32 = 64;
 const LONGEST: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(20);
-/// The longest lull.
-const LULL: Duration = Duration::from_secs(10);
+/// The shortest and the longest lull. Where wake-ups are lost, a second counts one, for that is how
+/// long a sleeper sleeps then.
+const LULLS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 /// What a link of those that come and go may take of shared memory: both regions, of which each
 /// side counts a half.
 const REGION_KIB: f64 = 4096.0;
@@ -127,7 +128,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> 
     let interval = (time / INTERVALS).clamp(shortest, LONGEST);
     let profile = Profile { active: true, strategy, seed: 1 };
     // On a chip nothing that a core stored is unseen by the other.
-    let lull = if chip.is_some() { Duration::ZERO } else { (time / 10).min(LULL) };
+    let lull = if chip.is_some() { Duration::ZERO } else { (time / 10).clamp(LULLS[0], LULLS[1]) };
     let length = Length { profile, time, interval, churn: args.churn, lull };
     let progress = Progress::new(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), global.json);
     let intervals = time.as_nanos() / interval.as_nanos();
@@ -304,7 +305,9 @@ impl<P: Place> Soak<'_, P> {
             (from, before) = (self.now(), self.totals());
         }
         load.settle(self.node, self.counts, self.theirs, |_| ())?;
-        self.taken.knocks = lull(&mut load, self.node, self.counts, length.lull, |_| ())?;
+        if !self.stopped.load(Ordering::Relaxed) {
+            self.taken.knocks = lull(&mut load, self.node, self.counts, length.lull, |_| ())?;
+        }
         let blocks = self.node.link(self.link).blocks_in_use();
         if !agree(self.counts, self.theirs) || blocks != Ok((0, 0)) {
             let sentence = format!(

@@ -66,16 +66,6 @@ fn walk(directory: &Path) -> usize {
     entries.flatten().map(|entry| 1 + walk(&entry.path())).sum()
 }
 
-/// Private memory of a process in KiB, if the system says.
-pub fn private_kib() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/smaps_rollup").ok()?;
-    let of = |key: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    Some(of("Private_Clean:")? + of("Private_Dirty:")?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +85,5 @@ mod tests {
         let after = Possessions::look(place.path());
         assert!(after.since(&before).is_some_and(|left| left.contains("rendezvous")));
         assert_eq!(with.since(&with), None);
-        assert!(private_kib().is_some_and(|kib| kib > 0));
     }
 }

@@ -31,8 +31,9 @@ use std::time::Duration;
 use narrows_host::{Node, system};
 use tempfile::TempDir;
 
-use super::traffic::{Part, Profile, Role, STARTER, open, prioritise};
+use super::traffic::{Footprint, Part, Profile, Role, STARTER, open, prioritise};
 use crate::base::failure::{Failure, Kind};
+use crate::base::machine::Root;
 use crate::base::options::{Cores, Global};
 use crate::base::progress::Progress;
 use crate::experiments::bench::flags;
@@ -41,7 +42,7 @@ use crate::experiments::run::catch_signals;
 use crate::rig::peer;
 use crate::rig::peer::default_cores;
 use bystander::Bystander;
-use leftovers::{Possessions, private_kib};
+use leftovers::Possessions;
 use plan::{Life, Plan};
 use report::Storm;
 
@@ -161,11 +162,11 @@ pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure
             outcome.broken.extend(scene.left(&between));
             storm.add(number, &life, outcome);
             if number == u64::from(rounds / 4) {
-                storm.memory[0] = private_kib();
+                storm.memory[0] = memory();
             }
             progress.reach(number + 1);
         }
-        storm.memory[1] = private_kib();
+        storm.memory[1] = memory();
         for (number, _) in (0..stops).enumerate() {
             if stopped.load(Ordering::Relaxed) {
                 return Err(interrupted());
@@ -201,6 +202,11 @@ pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure
     churned?;
     left_alone?;
     storm.verdict()
+}
+
+/// Private memory of this process in KiB, if the system says.
+fn memory() -> Option<u64> {
+    Footprint::look(&Root::default(), std::process::id()).map(|has| has.private_kib)
 }
 
 fn no_priority_above() -> Failure {

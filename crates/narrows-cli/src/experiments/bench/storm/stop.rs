@@ -20,7 +20,7 @@ pub const STOPPED: Duration = Duration::from_secs(2);
 /// Full traffic before and behind that.
 const BESIDE: Duration = Duration::from_millis(200);
 /// The lull behind the traffic.
-const LULL: Duration = Duration::from_millis(200);
+const LULL: Duration = Duration::from_millis(500);
 /// The deadline of a send to a peer that is stopped.
 const DEADLINE: Duration = Duration::from_millis(20);
 

@@ -7,6 +7,7 @@ use narrows::endpoint::{
     Node, Select, SendError, Sink, Source, What,
 };
 use narrows::link::LinkId;
+use narrows::memory::IN_SLOT;
 use narrows::platform::{Instant, Lost, Woken};
 use narrows::strategy::{Notification, Strategy};
 
@@ -20,8 +21,11 @@ use crate::rig::place::Place;
 pub const PORT: u16 = 1;
 /// The tag of the message behind which its sender makes no more traffic, and asks for the same.
 const QUIET: u16 = u16::MAX;
-/// The tag of a message that is answered with one, by a side that sleeps until it comes.
+/// The tag of a message that is answered at once, by a side that sleeps until it comes.
 pub(super) const KNOCK: u16 = u16::MAX - 1;
+/// The tags of that answer: the message was seen before the side slept, or it had to be rung for.
+const SEEN: u16 = u16::MAX - 2;
+const RUNG: u16 = u16::MAX - 3;
 /// Calls that may be outstanding.
 const WINDOW: u64 = 16;
 /// The longest run of messages without a look at anything else.
@@ -70,6 +74,11 @@ pub struct Load {
     begun: [Option<Instant>; WINDOW as usize],
     /// There was no room for what was to be sent last.
     full: bool,
+    /// The last rest ended with a ring, and no message was answered since.
+    rung: bool,
+    /// How the last message to a side that sleeps was noticed, once it is answered: whether it was
+    /// rung for.
+    pub(super) answered: Option<bool>,
     /// The link's end, once it was told behind all messages.
     pub noticed: Option<Lost>,
     /// From the start of a call to its response.
@@ -108,6 +117,8 @@ impl Load {
             into: vec![0; LONGEST],
             begun: [None; WINDOW as usize],
             full: false,
+            rung: false,
+            answered: None,
             noticed: None,
             latencies: Latencies::default(),
         })
@@ -144,6 +155,7 @@ impl Load {
             return self.send(node, counts, Some(ROOM)).map(|_| ());
         }
         let woken = node.wait_by(self.notification, Some(IDLE));
+        self.rung = woken == Woken::Bell;
         // A receiver that polls, or lets messages gather, is not rung for each.
         let rung_for = matches!(
             self.notification,
@@ -241,7 +253,7 @@ impl Load {
         tag: u16,
     ) -> Result<bool, Trouble> {
         let number = counts.get(Count::Sent);
-        let message = Message::new(self.payloads.make(number, self.longest.message)).tag(tag);
+        let message = Message::new(self.payloads.make(number, self.longest(tag))).tag(tag);
         let to = Address { link: self.link, port: PORT };
         counts.set(Count::Tried, number + 1);
         let sent = match within {
@@ -261,6 +273,15 @@ impl Load {
             }
             Err(SendError::Gone(reason)) => Err(Trouble::Lost(reason)),
             Err(error) => Err(Trouble::defect("a message cannot be sent", error)),
+        }
+    }
+
+    /// The longest payload of a message with this tag. Those of a lull are in a slot: how long it
+    /// takes to write one is always the same.
+    fn longest(&self, tag: u16) -> usize {
+        match tag {
+            KNOCK | SEEN | RUNG => IN_SLOT,
+            _ => self.longest.message,
         }
     }
 
@@ -295,6 +316,7 @@ impl Load {
             let lent = lent.map_err(|error| Trouble::defect("cannot receive", error))?;
             let Some(lent) = lent else { return Ok(taken) };
             let mut knocked = false;
+            let longest = self.longest(lent.tag);
             match lent.what {
                 What::PeerGone(reason) => self.noticed = Some(reason),
                 What::Message => {
@@ -302,7 +324,7 @@ impl Load {
                     let bytes = self.into.get_mut(..lent.len);
                     let whole = bytes.is_some_and(|bytes| {
                         node.read(&lent, 0, bytes).is_ok()
-                            && self.payloads.is(number, self.longest.message, bytes)
+                            && self.payloads.is(number, longest, bytes)
                     });
                     // Nothing comes behind the notice.
                     if !whole || self.noticed.is_some() {
@@ -314,6 +336,8 @@ impl Load {
                     match lent.tag {
                         QUIET => counts.set(Count::Quiet, 1),
                         KNOCK => knocked = true,
+                        SEEN => self.answered = Some(false),
+                        RUNG => self.answered = Some(true),
                         _ => {}
                     }
                 }
@@ -322,7 +346,8 @@ impl Load {
             node.release(lent);
             if knocked {
                 self.notification = Notification::Interrupt;
-                while !self.send_tagged(node, counts, Some(ROOM), 0)? {}
+                let how = if std::mem::take(&mut self.rung) { RUNG } else { SEEN };
+                while !self.send_tagged(node, counts, Some(ROOM), how)? {}
             }
         }
         Ok(most)

@@ -1,25 +1,35 @@
 //! A lull, in which a wake-up that is lost shows.
 //!
 //! At full load the next message repairs what was not rung for. Here one side sends a message and
-//! nothing more until it is answered. The other side answers and goes to sleep, so that messages
-//! come while it does: before it arms its bell, just then, and behind that. A message that was
+//! nothing more until it is answered. The other side answers and goes to sleep. A message that was
 //! neither seen nor rung for lies there until the sleeper's wait ends by deadline, which counts it
 //! ([`Count::Unrung`](super::Count::Unrung)).
+//!
+//! A wake-up can be lost only if one side publishes within some tens of nanoseconds of the other's
+//! last look before its sleep. So the sender pauses behind each answer and seeks the pause at which
+//! they meet: each answer says whether the message was seen or rung for, and the next pause is
+//! longer or shorter.
 
 use std::time::Duration;
 
 use narrows::endpoint::Node;
 
-use super::load::{KNOCK, Load, ROOM, Trouble};
-use super::record::{Count, Counts};
+use super::load::{KNOCK, Load, Trouble};
+use super::record::Counts;
 use crate::rig::place::Place;
 
-/// The longest pause between an answer and the next message, in nanoseconds. A host takes about
-/// 2000 from its answer to its sleep.
-const PAUSE: u64 = 4000;
+/// By how much a pause is longer or shorter than the last, in nanoseconds.
+const STEP: u64 = 20;
+/// What is drawn on top of each.
+const DRAWN: u64 = 100;
+/// The longest. A side that has a core to itself sleeps long before.
+const LONGEST: u64 = 20_000;
+/// Messages from one look at what else there is to do to the next, behind which the sleeper is
+/// always asleep.
+const TOGETHER: u64 = 256;
 
 /// Sends one message after another, each once the last was answered, after both sides have fallen
-/// quiet ([`Load::settle`]). How many; `beside` is done before each.
+/// quiet ([`Load::settle`]). How many; now and then `beside` is done.
 ///
 /// # Errors
 /// The traffic is over.
@@ -31,19 +41,27 @@ pub fn lull<P: Place>(
     mut beside: impl FnMut(&mut Node<P>),
 ) -> Result<u64, Trouble> {
     let mut random = fastrand::Rng::with_seed(1);
-    let (begun, mut sent) = (node.platform().time(), 0);
+    let (begun, mut sent, mut pause) = (node.platform().time(), 0, 0);
     while node.platform().time().since(begun) < time {
-        beside(node);
-        let pause = Duration::from_nanos(random.u64(..PAUSE));
-        let (from, received) = (node.platform().time(), counts.get(Count::Received));
-        while node.platform().time().since(from) < pause {
+        if sent % TOGETHER == 0 {
+            beside(node);
+        }
+        let from = node.platform().time();
+        let pause_now = Duration::from_nanos(pause + random.u64(..DRAWN));
+        while node.platform().time().since(from) < pause_now {
             std::hint::spin_loop();
         }
-        while !load.send_tagged(node, counts, Some(ROOM), KNOCK)? {}
-        while counts.get(Count::Received) == received {
+        while !load.send_tagged(node, counts, None, KNOCK)? {
             load.turn(node, counts)?;
         }
         sent += 1;
+        let rung = loop {
+            load.turn(node, counts)?;
+            if let Some(rung) = load.answered.take() {
+                break rung;
+            }
+        };
+        pause = if rung { pause.saturating_sub(STEP) } else { LONGEST.min(pause + STEP) };
     }
     Ok(sent)
 }

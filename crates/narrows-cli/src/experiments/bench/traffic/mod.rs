@@ -8,6 +8,7 @@
 pub mod chips;
 pub mod churn;
 pub mod flags;
+mod footprint;
 mod load;
 mod lull;
 pub mod member;
@@ -16,6 +17,7 @@ mod payload;
 mod record;
 mod sheet;
 
+pub use footprint::Footprint;
 pub use load::{ECHO, Load, PORT, Profile, Trouble};
 pub use lull::lull;
 pub use partner::{Part, Partner, Process, Role, STARTER, node, open, prioritise, run};
