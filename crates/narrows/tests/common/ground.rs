@@ -24,6 +24,9 @@ type News = Result<Event<Ground>, (Name, HuntError)>;
 
 const FRAMED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"framed");
 
+/// Whether regions are memory that can be read and written like any other.
+pub const ADDRESSED: bool = true;
+
 /// Runs a test.
 pub fn inside<R>(test: impl FnOnce() -> R) -> R {
     test()

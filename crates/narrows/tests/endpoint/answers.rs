@@ -67,6 +67,7 @@ fn a_port_receives_as_was_agreed_for_the_flow_that_leads_to_it() {
         let mut got = [0; 1000];
         assert!(pair.a.read(&message, 0, &mut got).is_ok());
         assert_eq!(got[..], bytes(1000, 3));
+        assert!(pair.a.read(&message, 999, &mut [0; 2]).is_err(), "there is one byte");
         assert_eq!(pair.a.platform().state.engine_uses.get(), uses + 1, "the engine fetches");
         pair.a.release(message);
     });
@@ -214,6 +215,32 @@ fn a_program_that_only_sends_learns_that_its_peer_is_gone() {
             pair.bury_b();
             let errors = [send(&mut pair), send(&mut pair)];
             assert_eq!(errors[1], Err(SendError::Gone(Lost::Died)), "{what}: {errors:?}");
+        }
+    });
+}
+
+#[test]
+fn a_flow_that_could_not_be_opened_stays_unusable_and_says_why() {
+    use narrows::endpoint::{FlowError, SendError};
+    inside(|| {
+        let mut pair = open();
+        let many = Strategy { granularity: u16::MAX, ..Strategy::default() };
+        for (function, strategy, error) in [
+            ("nobody", Strategy::default(), FlowError::NotFound),
+            ("echo", many, FlowError::Infeasible),
+        ] {
+            let begun = pair.a.begin_flow(pair.to_b, &name(function), strategy, 10);
+            let flow = begun.expect("begun");
+            for _ in 0..5 {
+                serve(&mut pair.b.borrow_mut());
+                pair.a.poll();
+            }
+            for _ in 0..2 {
+                assert_eq!(pair.a.flow(flow).is_ready(), Err(error));
+                assert_eq!(pair.a.flow(flow).start(b"x"), Err(SendError::Unknown));
+                assert_eq!(pair.a.flow(flow).begin_switch(Strategy::default()), Err(error));
+            }
+            pair.a.flow(flow).close().expect("idle");
         }
     });
 }

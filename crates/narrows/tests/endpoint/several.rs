@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::ground::inside;
 use crate::common::world::{Pair, SECOND, Side, bytes, name, open};
 use narrows::endpoint::{Address, Limits, Message, Node, PortError, Select, SendError};
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::{Notification, Placement, Strategy};
 
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
@@ -258,5 +258,117 @@ fn a_link_that_has_ended_and_was_not_closed_keeps_nobody_awake() {
         let waits = pair.a.platform().state.waits.get();
         pair.a.wait_any(Some(Duration::from_micros(1)));
         assert_eq!(pair.a.platform().state.waits.get(), waits + 1);
+    });
+}
+
+#[test]
+fn of_two_links_the_urgent_message_comes_first_whichever_was_the_likelier() {
+    inside(|| {
+        for waits in [false, true] {
+            let mut pair = open();
+            let (mut c, from_c) = third(&pair);
+            pair.b.borrow_mut().set_notification(Notification::Interrupt);
+            let to_b = pair.b_port(1);
+            let tags = |pair: &Pair| {
+                let mut b = pair.b.borrow_mut();
+                let next = |_| b.receive_into(1, &mut [0; 8], SECOND).expect("sent").tag;
+                [(); 2].map(next)
+            };
+            for round in 0..3 {
+                // The link to `a` is the likelier: it was the last to bring anything.
+                pair.a.try_send(1, to_b, Message::new(b"x").tag(5)).expect("room");
+                let first = pair.b.borrow_mut().receive_into(1, &mut [0; 8], SECOND);
+                assert_eq!(first.map(|received| received.tag), Ok(5));
+                if waits {
+                    let mut b = pair.b.borrow_mut();
+                    let briefly = Some(Duration::from_micros(1));
+                    assert_eq!(b.receive_into(1, &mut [], briefly), Err(PortError::Deadline));
+                }
+                let [low, high] = [7, 0].map(|priority| Message::new(b"x").priority(priority));
+                pair.a.try_send(1, to_b, low.tag(7)).expect("room");
+                c.try_send(1, from_c, high.tag(0)).expect("room");
+                assert_eq!(tags(&pair), [0, 7], "round {round}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_wait_includes_the_link_that_is_left_when_the_likelier_one_was_closed() {
+    inside(|| {
+        let pair = open();
+        let (mut c, from_c) = third(&pair);
+        pair.b.borrow_mut().set_notification(Notification::Interrupt);
+        c.try_send(1, from_c, b"x").expect("room");
+        let got = pair.b.borrow_mut().receive_into(1, &mut [0; 8], SECOND);
+        let of_c = got.expect("sent").from.link;
+        pair.b.borrow_mut().link(of_c).close();
+        let (a, to_b) = (
+            std::rc::Rc::new(std::cell::RefCell::new(pair.a)),
+            Address { link: pair.to_b, port: 1 },
+        );
+        let (sender, mut sent) = (a.clone(), false);
+        pair.b.borrow().platform().on_wait(move || {
+            if !std::mem::replace(&mut sent, true) {
+                sender.borrow_mut().try_send(1, to_b, b"y").expect("room");
+            }
+        });
+        // Without a deadline only the message can end the wait.
+        let got = pair.b.borrow_mut().receive(1, &Select::default(), None).expect("rung");
+        pair.b.borrow_mut().release(got);
+        drop(a);
+    });
+}
+
+#[test]
+fn before_a_wait_each_of_three_links_is_given_what_was_held_back() {
+    inside(|| {
+        let mut pair = open();
+        let (mut c, from_c) = third(&pair);
+        let mut d = pair.world.node("d", Limits::default());
+        d.open(1).expect("free");
+        let link = d.hunt(&name("b"), None).expect("b is there");
+        let from_d = Address { link, port: 1 };
+        pair.b.borrow_mut().poll();
+        let to_b = pair.b_port(1);
+        for _ in 0..3 {
+            let mut fill = |pair: &mut Pair| {
+                let mut sent = [0; 3];
+                while pair.a.try_send(1, to_b, b"x").is_ok() {
+                    sent[0] += 1;
+                }
+                while c.try_send(1, from_c, b"x").is_ok() {
+                    sent[1] += 1;
+                }
+                while d.try_send(1, from_d, b"x").is_ok() {
+                    sent[2] += 1;
+                }
+                sent
+            };
+            let sent = fill(&mut pair);
+            assert_eq!(sent, [16; 3], "all that was held back came back");
+            let mut b = pair.b.borrow_mut();
+            while let Ok(Some(_)) = b.try_receive_into(1, &mut []) {}
+            b.wait_any(AT_ONCE);
+            b.wait_any(AT_ONCE);
+        }
+    });
+}
+
+#[test]
+fn a_receiver_that_never_waits_gives_blocks_back_before_their_sender_has_none() {
+    inside(|| {
+        let mut pair = open();
+        let to = pair.b_port(1);
+        let strategy = Strategy { placement: Placement::Internal, ..Strategy::default() };
+        pair.a.set_strategy(strategy);
+        // There are two blocks of this size, and no larger one is taken while they come back.
+        for round in 0..20 {
+            pair.a.try_send(1, to, &bytes(1000, round)).expect("a block came back");
+            let mut got = [0; 1000];
+            let received = pair.b.borrow_mut().try_receive_into(1, &mut got);
+            assert!(received.is_ok_and(|received| received.is_some()));
+            assert_eq!(got[..], bytes(1000, round));
+        }
     });
 }
