@@ -10,10 +10,10 @@ mod heap;
 use narrows::{link, platform, span};
 
 use carry::{carry, pattern};
-use heap::Heap;
+use heap::{Care, Heap, cared};
 use narrows::driver::area::{
-    ADMINISTRATION, Acknowledges, AreaState, Copied, Copies, Engine, Exposes, Gathered, Mover,
-    state,
+    ADMINISTRATION, Acknowledges, AreaState, Copied, Copies, Engine, Exposes, GATHERED_HEADER,
+    Gathered, Mover, state,
 };
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows::platform::{Memory, OwnMemory};
@@ -298,6 +298,38 @@ fn a_peer_that_breaks_the_protocol_is_found_out() {
 }
 
 #[test]
+fn a_core_whose_cache_nobody_sees_into_cares_for_what_is_written_and_read() {
+    // Header, pointer and payload, as far as they go through the area.
+    let cases = [
+        (Copies::Both, 8, 28, 28),
+        (Copies::Both, 0, 20, 20),
+        (Copies::Receiver, 8, 24, 24),
+        (Copies::Receiver, 0, 24, 20),
+    ];
+    for (copies, payload, written, read) in cases {
+        let ([mut one, mut other], [desk, _], _) = copied(copies, Acknowledges::Lazily);
+        let signal = desk.make(&pattern(1, payload));
+        cared();
+        assert_eq!(one.try_send(&[1; 20], Some((&signal, 0, payload))), Ok(()));
+        assert_eq!(cared(), [(Care::Clean, ADMINISTRATION, written)], "{copies:?} {payload}");
+        assert_eq!(other.try_receive(&mut [0; 20]), Ok(20 + payload));
+        assert_eq!(cared(), [(Care::Invalidate, ADMINISTRATION, read)], "{copies:?} {payload}");
+    }
+    let ([mut one, mut other], [desk, _], [_, theirs]) = gathered(Acknowledges::Lazily);
+    let signal = desk.make(&pattern(1, 100));
+    cared();
+    let (at, _) = Gathered::<Desk>::due(&theirs.words(0, 16).unwrap(), (3, 256)).unwrap();
+    assert_eq!(one.try_send(&[1; 20], Some((&signal, 0, 100))), Ok(()));
+    let before = GATHERED_HEADER as u32;
+    assert_eq!(cared(), [(Care::Clean, ADMINISTRATION, before + 20)]);
+    assert_eq!(other.try_receive(&mut [0; 20]), Ok(120));
+    // First what tells whether it is there and how long it is, then the whole.
+    let [first, whole] = cared()[..] else { panic!("twice") };
+    assert_eq!((first.0, first.1), (Care::Invalidate, at));
+    assert_eq!(whole, (Care::Invalidate, at, before + 120));
+}
+
+#[test]
 fn a_header_is_as_long_as_is_kept_and_no_longer() {
     // Behind the header of a single copy stands where the payload is.
     for (copies, kept) in [(Copies::Both, 28), (Copies::Receiver, 28)] {
@@ -367,6 +399,8 @@ fn an_engine_writes_where_the_next_frame_is_due_and_nowhere_else() {
         assert_eq!(other.try_send(&[!round; 20], None), Ok(()));
         let frame = other.detach().expect("a frame");
         assert!(!one.holds());
+        let next = Gathered::<Desk>::due(&theirs.words(0, 16).unwrap(), (3, 256));
+        assert_ne!(next, Some((at, most)), "the frame is still in its buffer");
         assert_eq!(frame.first[..20], [round; 20]);
         let mut got = desk.make(&vec![0; payload]);
         assert_eq!(other.collect(&frame, 20, payload, &mut got, 0), Ok(()));

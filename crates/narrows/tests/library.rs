@@ -57,9 +57,11 @@ fn a_look_takes_a_message_that_has_somewhere_to_go_and_leaves_any_other() {
     let mut buffer = [0; 8];
     assert_eq!(b.take_first(1, &mut buffer), None);
     assert_eq!(b.take_first_to(1, |_, _| None), (None, true), "there is none");
+    assert!(!b.glance());
     for tag in [1, 2] {
         pair.a.try_send(1, to, Message::new(b"hello").tag(tag)).expect("room");
     }
+    assert!(b.glance());
     assert_eq!(b.available(1), Ok(2));
     assert!(b.fresh(), "they were taken in");
     assert_eq!(b.wait_by(Notification::Interrupt, Some(Duration::ZERO)), Woken::Event);

@@ -246,6 +246,10 @@ fn an_end_is_quiet_until_its_node_has_something_to_say_and_is_rung_while_it_is_a
     assert!(!half.end.replica.is_quiet(), "credit and a block");
     assert_eq!(half.end.replica.send(&mut half.end.line, NOW), Ok(true));
     assert!(half.end.replica.is_quiet());
+    half.shared.publish(message(5), Placed::InSlot(b"again"));
+    assert!(!half.end.replica.is_quiet(), "a message in another slot");
+    assert_eq!(half.end.replica.send(&mut half.end.line, NOW), Ok(true));
+    assert!(half.end.replica.is_quiet());
     half.end.replica.disarm();
     half.shared.publish(message(5), Placed::InSlot(b"bytes"));
     half.shared.ring_if_armed(&Core);

@@ -151,6 +151,7 @@ impl Platform for Side {
     type Bell = (<Ground as Platform>::Bell, Rc<Cell<u32>>);
     type Slice<T> = Box<[T]>;
     const LINE: u32 = 64;
+    const LOOKS: u32 = 16;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         self.state.storages.set(self.state.storages.get() + 1);

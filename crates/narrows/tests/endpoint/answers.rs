@@ -113,6 +113,8 @@ fn a_function_knows_how_much_it_is_given_and_how_much_it_may_answer() {
                 let mut seen = Vec::new();
                 let mut parts = |request: &dyn Source, response: &mut dyn Sink| {
                     seen.push((request.is_empty(), request.len(), response.capacity()));
+                    // Whatever is a request there, so are bytes.
+                    assert_eq!(Source::len(&all(request)[..]), request.len());
                     // In two parts, each from its place.
                     for at in (0..request.len()).step_by(3) {
                         let mut part = vec![0; 3.min(request.len() - at)];
@@ -241,6 +243,47 @@ fn a_flow_that_could_not_be_opened_stays_unusable_and_says_why() {
                 assert_eq!(pair.a.flow(flow).begin_switch(Strategy::default()), Err(error));
             }
             pair.a.flow(flow).close().expect("idle");
+        }
+    });
+}
+
+#[test]
+fn a_flow_is_not_closed_over_calls_that_were_not_finished() {
+    use narrows::endpoint::FlowError;
+    inside(|| {
+        let mut pair = open();
+        for granularity in [1, 3] {
+            let flow = pair.flow("echo", Strategy { granularity, ..Strategy::default() }, 10);
+            pair.a.flow(flow).start(b"hello").expect("room");
+            assert_eq!(pair.a.flow(flow).outstanding(), Some(1));
+            assert_eq!(pair.a.flow(flow).close(), Err(FlowError::Outstanding), "not answered");
+            let _ = pair.a.flow(flow).flush();
+            serve(&mut pair.b.borrow_mut());
+            pair.a.poll();
+            assert_eq!(pair.a.flow(flow).close(), Err(FlowError::Outstanding), "answered");
+            assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Ok(1));
+            assert_eq!(pair.a.flow(flow).outstanding(), Some(0));
+            assert_eq!(pair.a.flow(flow).close(), Ok(()));
+            assert_eq!(pair.a.flow(flow).outstanding(), None);
+        }
+    });
+}
+
+#[test]
+fn an_engine_moves_what_is_longer_than_a_slot_and_nothing_else() {
+    inside(|| {
+        let mut pair = open();
+        let engine = Strategy { transfer: Transfer::CopyEngine, ..Strategy::default() };
+        let flow = pair.flow("echo", engine, 1000);
+        let mut uses = 0;
+        for (len, more) in [(48, 0), (49, 2)] {
+            let mut back = vec![0; len];
+            let request = bytes(len, 1);
+            assert_eq!(pair.a.flow(flow).call(&request, &mut back, SECOND), Ok(len));
+            assert!(back == request);
+            // Out by the caller's engine, and in again.
+            uses += more;
+            assert_eq!(pair.a.platform().state.engine_uses.get(), uses, "{len} bytes");
         }
     });
 }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use crate::common::ground::inside;
-use crate::common::world::{Pair, SECOND, Side, bytes, name, open};
-use narrows::endpoint::{Address, Limits, Message, Node, PortError, Select, SendError};
+use crate::common::world::{
+    Pair, SECOND, Side, State, bytes, class, name, open, opened, pair_with,
+};
+use narrows::endpoint::{Address, Limits, Message, Node, PortError, Received, Select, SendError};
+use narrows::memory::Layout;
 use narrows::strategy::{Notification, Placement, Strategy};
 
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
@@ -42,6 +45,9 @@ fn many_go_over_a_flow_in_one_call() {
         let none = pair.a.flow(flow).send_all(1, &mut messages[sent..], AT_ONCE);
         assert_eq!(none, Err(SendError::Deadline));
         assert_eq!(pair.tags(&Select::default()), (0..sent as u16).collect::<Vec<_>>());
+        pair.b.borrow_mut().arm();
+        assert_eq!(pair.a.flow(flow).send(1, Message::new(b"x").tag(99), SECOND), Ok(()));
+        assert_eq!(pair.tags(&Select::default()), [99]);
     });
 }
 
@@ -96,33 +102,35 @@ fn a_wait_for_many_ends_with_the_first_that_come() {
 #[test]
 fn one_call_hands_out_64_messages_at_most_wherever_they_wait() {
     inside(|| {
-        for waiting in [0, 60] {
+        for waiting in [0, 58, 64] {
             let mut pair = open();
             let mut tag = 0;
-            let mut fill = |pair: &mut Pair| {
-                while pair.send(4, tag, b"x").is_ok() {
+            let mut fill = |pair: &mut Pair, most: u16| {
+                while tag < most && pair.send(4, tag, b"x").is_ok() {
                     tag += 1;
                 }
                 tag
             };
             // What is looked for at another port is taken in and waits.
-            while fill(&mut pair) <= waiting {
+            while fill(&mut pair, waiting) < waiting {
                 let mut b = pair.b.borrow_mut();
                 assert_eq!(b.try_receive(2, &Select::default()), Ok(None));
                 b.arm();
                 b.disarm();
             }
-            let all = fill(&mut pair);
+            assert_eq!(pair.b.borrow_mut().try_receive(2, &Select::default()), Ok(None));
+            pair.b.borrow_mut().arm();
+            pair.b.borrow_mut().disarm();
+            let all = fill(&mut pair, u16::MAX);
+            assert_eq!(all, waiting + 16, "and as many as the ring has slots");
             let mut tags = Vec::new();
             let mut count = Vec::new();
             while tags.len() < usize::from(all) {
-                let each =
-                    |received: &narrows::endpoint::Received, _: &[u8]| tags.push(received.tag);
+                let each = |received: &Received, _: &[u8]| tags.push(received.tag);
                 count.push(pair.b.borrow_mut().try_receive_all(1, &mut [], each).expect("open"));
             }
             assert_eq!(tags, (0..all).collect::<Vec<_>>());
-            let most = usize::from(all).min(64);
-            assert_eq!(count[0], most, "{count:?}");
+            assert_eq!(count[0], usize::from(all).min(64), "{count:?}");
         }
     });
 }
@@ -224,8 +232,7 @@ fn a_link_that_is_closed_takes_its_messages_and_no_others() {
 fn nothing_is_lost_where_urgent_messages_have_filled_the_inbox() {
     inside(|| {
         let limits = Limits { inbox: 1, ..Limits::default() };
-        let pair = crate::common::world::pair_with(limits, limits, |_| {});
-        let mut pair = crate::common::world::opened(pair);
+        let mut pair = opened(pair_with(limits, limits, |_| {}));
         let mut sent = 0;
         for _ in 0..10 {
             // Each is more urgent than the one before it, as far as there are priorities.
@@ -250,14 +257,21 @@ fn nothing_is_lost_where_urgent_messages_have_filled_the_inbox() {
 #[test]
 fn a_link_that_has_ended_and_was_not_closed_keeps_nobody_awake() {
     inside(|| {
-        let mut pair = open();
-        pair.kill_b();
-        pair.a.poll();
-        // What there was to be said of the end has been said.
-        while pair.a.arm() {}
-        let waits = pair.a.platform().state.waits.get();
-        pair.a.wait_any(Some(Duration::from_micros(1)));
-        assert_eq!(pair.a.platform().state.waits.get(), waits + 1);
+        for wanting in [false, true] {
+            let mut pair = open();
+            let mut c = pair.world.node("c", Limits::default());
+            let to_c = pair.a.hunt(&name("c"), None).expect("c is there");
+            c.poll();
+            // Then each wait finds out anew what is waited for on every link.
+            pair.a.link(to_c).want_room(wanting).expect("a link");
+            pair.kill_b();
+            pair.a.poll();
+            // What there was to be said of the end has been said.
+            while pair.a.arm() {}
+            let waits = pair.a.platform().state.waits.get();
+            pair.a.wait_any(Some(Duration::from_micros(1)));
+            assert!(pair.a.platform().state.waits.get() > waits);
+        }
     });
 }
 
@@ -265,29 +279,40 @@ fn a_link_that_has_ended_and_was_not_closed_keeps_nobody_awake() {
 fn of_two_links_the_urgent_message_comes_first_whichever_was_the_likelier() {
     inside(|| {
         for waits in [false, true] {
-            let mut pair = open();
+            let pair = open();
             let (mut c, from_c) = third(&pair);
             pair.b.borrow_mut().set_notification(Notification::Interrupt);
             let to_b = pair.b_port(1);
-            let tags = |pair: &Pair| {
-                let mut b = pair.b.borrow_mut();
-                let next = |_| b.receive_into(1, &mut [0; 8], SECOND).expect("sent").tag;
-                [(); 2].map(next)
-            };
+            let b = pair.b.clone();
+            let receive = || b.borrow_mut().receive_into(1, &mut [0; 8], SECOND).expect("sent").tag;
+            let mut a = pair.a;
             for round in 0..3 {
                 // The link to `a` is the likelier: it was the last to bring anything.
-                pair.a.try_send(1, to_b, Message::new(b"x").tag(5)).expect("room");
-                let first = pair.b.borrow_mut().receive_into(1, &mut [0; 8], SECOND);
-                assert_eq!(first.map(|received| received.tag), Ok(5));
+                a.try_send(1, to_b, Message::new(b"x").tag(5)).expect("room");
+                assert_eq!(receive(), 5);
+                let mut both = (a, c);
+                let send = move |both: &mut (Node<Side>, Node<Side>)| {
+                    let [low, high] = [7, 0].map(|priority| Message::new(b"x").priority(priority));
+                    both.0.try_send(1, to_b, low.tag(7)).expect("room");
+                    both.1.try_send(1, from_c, high.tag(0)).expect("room");
+                };
                 if waits {
-                    let mut b = pair.b.borrow_mut();
-                    let briefly = Some(Duration::from_micros(1));
-                    assert_eq!(b.receive_into(1, &mut [], briefly), Err(PortError::Deadline));
+                    let shared = std::rc::Rc::new(std::cell::RefCell::new(Some(both)));
+                    let (inside, mut sent) = (shared.clone(), false);
+                    b.borrow().platform().on_wait(move || {
+                        if !std::mem::replace(&mut sent, true) {
+                            inside.borrow_mut().iter_mut().for_each(send);
+                        }
+                    });
+                    assert_eq!(receive(), 0, "round {round}");
+                    b.borrow().platform().off_wait();
+                    both = shared.take().expect("they are there");
+                } else {
+                    send(&mut both);
+                    assert_eq!(receive(), 0, "round {round}");
                 }
-                let [low, high] = [7, 0].map(|priority| Message::new(b"x").priority(priority));
-                pair.a.try_send(1, to_b, low.tag(7)).expect("room");
-                c.try_send(1, from_c, high.tag(0)).expect("room");
-                assert_eq!(tags(&pair), [0, 7], "round {round}");
+                assert_eq!(receive(), 7, "round {round}");
+                (a, c) = both;
             }
         }
     });
@@ -331,26 +356,26 @@ fn before_a_wait_each_of_three_links_is_given_what_was_held_back() {
         let from_d = Address { link, port: 1 };
         pair.b.borrow_mut().poll();
         let to_b = pair.b_port(1);
-        for _ in 0..3 {
-            let mut fill = |pair: &mut Pair| {
-                let mut sent = [0; 3];
-                while pair.a.try_send(1, to_b, b"x").is_ok() {
-                    sent[0] += 1;
-                }
-                while c.try_send(1, from_c, b"x").is_ok() {
-                    sent[1] += 1;
-                }
-                while d.try_send(1, from_d, b"x").is_ok() {
-                    sent[2] += 1;
-                }
-                sent
+        for round in 0..3 {
+            let mut send = |pair: &mut Pair| {
+                [
+                    pair.a.try_send(1, to_b, b"x").is_ok(),
+                    c.try_send(1, from_c, b"x").is_ok(),
+                    d.try_send(1, from_d, b"x").is_ok(),
+                ]
             };
-            let sent = fill(&mut pair);
-            assert_eq!(sent, [16; 3], "all that was held back came back");
-            let mut b = pair.b.borrow_mut();
-            while let Ok(Some(_)) = b.try_receive_into(1, &mut []) {}
-            b.wait_any(AT_ONCE);
-            b.wait_any(AT_ONCE);
+            // Fewer than a batch of credit.
+            (0..3).for_each(|_| assert_eq!(send(&mut pair), [true; 3]));
+            let take = |pair: &Pair| {
+                let mut b = pair.b.borrow_mut();
+                while let Ok(Some(_)) = b.try_receive_into(1, &mut []) {}
+                b.wait_any(AT_ONCE);
+                b.wait_any(AT_ONCE);
+            };
+            take(&pair);
+            let sent = (0..16).map(|_| send(&mut pair)).filter(|sent| *sent == [true; 3]).count();
+            assert_eq!(sent, 16, "all that was held back came back: round {round}");
+            take(&pair);
         }
     });
 }
@@ -358,11 +383,14 @@ fn before_a_wait_each_of_three_links_is_given_what_was_held_back() {
 #[test]
 fn a_receiver_that_never_waits_gives_blocks_back_before_their_sender_has_none() {
     inside(|| {
-        let mut pair = open();
+        // Two blocks, where the nodes choose how their regions are laid out.
+        let layout = Layout::new(64, 16, &[class(Placement::Internal, 1024, 2)]);
+        let layout = layout.expect("possible");
+        let prepare = |state: &State| state.layout.set(layout);
+        let mut pair = opened(pair_with(Limits::default(), Limits::default(), prepare));
         let to = pair.b_port(1);
         let strategy = Strategy { placement: Placement::Internal, ..Strategy::default() };
         pair.a.set_strategy(strategy);
-        // There are two blocks of this size, and no larger one is taken while they come back.
         for round in 0..20 {
             pair.a.try_send(1, to, &bytes(1000, round)).expect("a block came back");
             let mut got = [0; 1000];

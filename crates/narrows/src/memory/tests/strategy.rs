@@ -95,6 +95,7 @@ fn impossible_text_is_refused_with_its_reason() {
         ("copy=", StrategyError::Word),
         ("region=6", StrategyError::Region),
         ("region=255", StrategyError::Region),
+        ("region=256", StrategyError::Region),
         ("poll=0ms", StrategyError::Time),
         ("poll=2h", StrategyError::Time),
         ("poll=3601s", StrategyError::Time),
