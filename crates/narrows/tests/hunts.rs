@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::world::{SECOND, World, name, pair};
 use narrows::endpoint::{Address, FlowError, Limits, LinkError, Message, Select, SendError};
-use narrows::platform::Lost;
+use narrows::platform::{HuntError, Lost};
 use narrows::strategy::Strategy;
 
 const BRIEFLY: Option<Duration> = Some(Duration::from_micros(5));
@@ -94,4 +94,17 @@ fn a_flow_says_why_its_peer_is_gone_when_another_link_has_its_place() {
     assert_eq!(pair.a.flow(flow).is_ready(), Err(gone));
     assert_eq!(pair.a.flow(flow).begin_switch(Strategy::default()), Err(gone));
     assert_eq!(pair.a.flow(flow).start(b"x"), Err(SendError::Gone(Lost::Died)));
+}
+
+#[test]
+fn the_failure_of_the_hunt_that_is_waited_for_is_told_though_others_failed_before() {
+    // As many failures are kept as there may be links.
+    let limits = Limits { links: 1, ..Limits::default() };
+    let mut pair = common::world::pair_with(limits, Limits::default(), |_| {});
+    let mut c = pair.world.node("c", Limits::default());
+    let _ = c.hunt(&name("a"), BRIEFLY);
+    pair.a.poll();
+    let _d = pair.world.node("d", Limits::default());
+    let full = Err(LinkError::Hunt(HuntError::TooManyLinks));
+    assert_eq!(pair.a.hunt(&name("d"), BRIEFLY), full);
 }
