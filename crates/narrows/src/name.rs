@@ -64,3 +64,15 @@ impl fmt::Debug for Name {
         write!(f, "Name({})", self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+
+    #[test]
+    fn a_name_is_said_as_it_is_written() {
+        let name: Name = "dsp.2".parse().expect("a name");
+        assert_eq!(format!("{name}|{name:>7}|{name:?}"), "dsp.2|  dsp.2|Name(dsp.2)");
+    }
+}

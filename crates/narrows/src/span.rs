@@ -91,3 +91,16 @@ pub enum Edge {
     /// The span ends.
     Leave,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_span_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = Span::ALL.into_iter().map(Span::name).collect();
+        assert_eq!(names.len(), Span::ALL.len());
+        assert!(names.contains("endpoint") && !names.contains(""));
+    }
+}

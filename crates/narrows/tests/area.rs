@@ -10,10 +10,10 @@ mod heap;
 use narrows::{link, platform, span};
 
 use carry::{carry, pattern};
-use heap::Heap;
+use heap::{Care, Heap, cared};
 use narrows::driver::area::{
-    ADMINISTRATION, Acknowledges, AreaState, Copied, Copies, Engine, Exposes, Gathered, Mover,
-    state,
+    ADMINISTRATION, Acknowledges, AreaState, Copied, Copies, Engine, Exposes, GATHERED_HEADER,
+    Gathered, Mover, state,
 };
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows::platform::{Memory, OwnMemory};
@@ -136,6 +136,7 @@ impl Engine for Desk {
     ) -> Result<(), NotThere> {
         let mut bytes = vec![0; head];
         own.read(ADMINISTRATION, &mut bytes).map_err(|_| NotThere)?;
+        assert!(payload.is_none_or(|(_, _, len)| len > 0), "no engine moves nothing");
         if let Some((from, at, len)) = payload {
             bytes.extend(self.bytes(*from, at, len)?);
         }
@@ -164,12 +165,13 @@ fn copied(copies: Copies, acknowledges: Acknowledges) -> ([Copied<Desk>; 2], [De
     (ends, desks, memory)
 }
 
-fn gathered(acknowledges: Acknowledges) -> ([Gathered<Desk>; 2], [Desk; 2]) {
+fn gathered(acknowledges: Acknowledges) -> ([Gathered<Desk>; 2], [Desk; 2], [Heap; 2]) {
     let room = Gathered::<Desk>::room(3, 256).unwrap();
     let ends = Desk::pair(room);
     let desks = ends.clone().map(|(desk, ..)| desk);
+    let memory = ends.clone().map(|(_, own, _)| own);
     let end = |(desk, own, peer)| Gathered::new(desk, own, peer, (3, 256), acknowledges).unwrap();
-    (ends.map(end), desks)
+    (ends.map(end), desks, memory)
 }
 
 const BOTH: [Acknowledges; 2] = [Acknowledges::Interrupt, Acknowledges::Lazily];
@@ -192,7 +194,7 @@ fn frames_that_cores_copy_come_whole_and_in_order() {
 #[test]
 fn frames_that_an_engine_gathers_come_whole_and_in_order() {
     for acknowledges in BOTH {
-        let ([mut one, mut other], [desk, theirs]) = gathered(acknowledges);
+        let ([mut one, mut other], [desk, theirs], _) = gathered(acknowledges);
         let signals = (&|bytes: &[u8]| desk.make(bytes), &|signal: &Signal| desk.show(signal));
         assert_eq!(carry(&mut one, &mut other, (signals.0, signals.1)), Ok(()));
         let expected = if acknowledges == Acknowledges::Interrupt { 11 } else { 0 };
@@ -251,7 +253,7 @@ fn a_single_copy_holds_the_signal_until_it_was_copied() {
 
 #[test]
 fn a_buffer_that_is_taken_is_not_given_again_until_it_comes_back() {
-    let ([mut one, mut other], [desk, _]) = gathered(Acknowledges::Interrupt);
+    let ([mut one, mut other], [desk, _], _) = gathered(Acknowledges::Interrupt);
     let mut taken = Vec::new();
     for number in 0..2 {
         let signal = desk.make(&pattern(number, 64));
@@ -293,6 +295,125 @@ fn a_peer_that_breaks_the_protocol_is_found_out() {
     other.try_receive(&mut [0; 20]).unwrap();
     let mut to = desk.make(&[0; 8]);
     assert_eq!(other.read(20, 8, &mut to, 0), Err(NotThere), "a pointer to nowhere");
+}
+
+#[test]
+fn a_core_whose_cache_nobody_sees_into_cares_for_what_is_written_and_read() {
+    // Header, pointer and payload, as far as they go through the area.
+    let cases = [
+        (Copies::Both, 8, 28, 28),
+        (Copies::Both, 0, 20, 20),
+        (Copies::Receiver, 8, 24, 24),
+        (Copies::Receiver, 0, 24, 20),
+    ];
+    for (copies, payload, written, read) in cases {
+        let ([mut one, mut other], [desk, _], _) = copied(copies, Acknowledges::Lazily);
+        let signal = desk.make(&pattern(1, payload));
+        cared();
+        assert_eq!(one.try_send(&[1; 20], Some((&signal, 0, payload))), Ok(()));
+        assert_eq!(cared(), [(Care::Clean, ADMINISTRATION, written)], "{copies:?} {payload}");
+        assert_eq!(other.try_receive(&mut [0; 20]), Ok(20 + payload));
+        assert_eq!(cared(), [(Care::Invalidate, ADMINISTRATION, read)], "{copies:?} {payload}");
+    }
+    let ([mut one, mut other], [desk, _], [_, theirs]) = gathered(Acknowledges::Lazily);
+    let signal = desk.make(&pattern(1, 100));
+    cared();
+    let (at, _) = Gathered::<Desk>::due(&theirs.words(0, 16).unwrap(), (3, 256)).unwrap();
+    assert_eq!(one.try_send(&[1; 20], Some((&signal, 0, 100))), Ok(()));
+    let before = GATHERED_HEADER as u32;
+    assert_eq!(cared(), [(Care::Clean, ADMINISTRATION, before + 20)]);
+    assert_eq!(other.try_receive(&mut [0; 20]), Ok(120));
+    // First what tells whether it is there and how long it is, then the whole.
+    let [first, whole] = cared()[..] else { panic!("twice") };
+    assert_eq!((first.0, first.1), (Care::Invalidate, at));
+    assert_eq!(whole, (Care::Invalidate, at, before + 120));
+}
+
+#[test]
+fn a_header_is_as_long_as_is_kept_and_no_longer() {
+    // Behind the header of a single copy stands where the payload is.
+    for (copies, kept) in [(Copies::Both, 28), (Copies::Receiver, 28)] {
+        let ([mut one, mut other], [desk, _], [memory, _]) = copied(copies, Acknowledges::Lazily);
+        let signal = desk.make(&pattern(1, 8));
+        let payload = Some((&signal, 0, 8));
+        let longer = vec![1; kept + 1];
+        assert_eq!(one.try_send(&longer, payload), Err(NotSent::TooLong));
+        assert_eq!(one.try_send(&longer[..kept], payload), Ok(()));
+        assert_eq!(other.try_receive(&mut [0; 32]), Ok(kept + 8));
+        assert_eq!(other.headers_only(), copies == Copies::Receiver);
+        let frame = other.receiving().expect("it is being received");
+        assert_eq!((frame.header, frame.len), (kept, kept + 8));
+        let mut to = desk.make(&[0; 8]);
+        assert_eq!(other.read(kept, 8, &mut to, 0), Ok(()));
+        assert_eq!(desk.show(&to), pattern(1, 8));
+        other.release();
+        assert_eq!(other.receiving(), None);
+        assert_eq!(one.try_send(&longer[..kept], payload), Ok(()));
+        memory.poke(2 * 4, kept as u32 + 1);
+        assert_eq!(other.try_receive(&mut [0; 32]), Err(NoFrame::Gone), "{copies:?}");
+    }
+    let ([mut one, mut other], [desk, _], [_, theirs]) = gathered(Acknowledges::Lazily);
+    let signal = desk.make(&pattern(1, 8));
+    assert_eq!(one.try_send(&[1; 33], Some((&signal, 0, 8))), Err(NotSent::TooLong));
+    assert_eq!(one.try_send(&[1; 32], Some((&signal, 0, 8))), Ok(()));
+    assert_eq!(other.try_receive(&mut [0; 32]), Ok(40));
+    assert_eq!(other.receiving().map(|frame| frame.header), Some(32));
+    other.release();
+    // What the engine brings is not believed either: the length, and that of the header.
+    for (word, lie) in [(1, 257), (2, 33), (2, 21)] {
+        assert_eq!(one.try_send(&[1; 20], None), Ok(()), "{word}");
+        let (at, _) = Gathered::<Desk>::due(&theirs.words(0, 16).unwrap(), (3, 256)).unwrap();
+        let honest = theirs.word(at + word * 4);
+        theirs.poke(at + word * 4, lie);
+        assert_eq!(other.try_receive(&mut [0; 32]), Err(NoFrame::Gone), "word {word}: {lie}");
+        theirs.poke(at + word * 4, honest);
+        assert_eq!(other.try_receive(&mut [0; 32]), Ok(20));
+        other.release();
+    }
+    // As long as the area is, and as is kept.
+    assert_eq!(one.try_send(&[1; 32], Some((&desk.make(&[5; 224]), 0, 224))), Ok(()));
+    assert_eq!(other.try_receive(&mut [0; 32]), Ok(256));
+}
+
+#[test]
+fn an_engine_writes_where_the_next_frame_is_due_and_nowhere_else() {
+    let ([mut one, mut other], [desk, _], [own, theirs]) = gathered(Acknowledges::Lazily);
+    let stride = 256 + 64;
+    let mut places = Vec::new();
+    // More rounds than there are buffers, and none of them is lost.
+    for round in 0..10_u8 {
+        let words = theirs.words(0, 16).unwrap();
+        let (at, most) = Gathered::<Desk>::due(&words, (3, 256)).expect("buffers");
+        assert_eq!(most, stride);
+        assert_eq!((at - ADMINISTRATION * 2) % stride, 0);
+        let before = [own.bytes(), theirs.bytes()];
+        let payload = if round % 2 == 0 { 0 } else { 100 };
+        let signal = desk.make(&vec![round; payload]);
+        assert_eq!(one.try_send(&[round; 20], Some((&signal, 0, payload))), Ok(()));
+        assert!(one.holds(), "the engine may still read the signal");
+        let after = theirs.bytes();
+        let changed = (0..after.len()).filter(|byte| after[*byte] != before[1][*byte]);
+        let (from, to) = (at as usize, (at + most) as usize);
+        assert!(changed.into_iter().all(|byte| (from..to).contains(&byte)), "round {round}");
+        // The other direction is used at the same time.
+        assert_eq!(other.try_send(&[!round; 20], None), Ok(()));
+        let frame = other.detach().expect("a frame");
+        assert!(!one.holds());
+        let next = Gathered::<Desk>::due(&theirs.words(0, 16).unwrap(), (3, 256));
+        assert_ne!(next, Some((at, most)), "the frame is still in its buffer");
+        assert_eq!(frame.first[..20], [round; 20]);
+        let mut got = desk.make(&vec![0; payload]);
+        assert_eq!(other.collect(&frame, 20, payload, &mut got, 0), Ok(()));
+        assert_eq!(desk.show(&got), vec![round; payload]);
+        let back = one.detach().expect("a frame");
+        assert_eq!(back.first[..20], [!round; 20]);
+        other.give_back(&frame);
+        one.give_back(&back);
+        places.push(at);
+    }
+    places.sort_unstable();
+    places.dedup();
+    assert!(places.len() >= 2, "a buffer is not used again at once");
 }
 
 #[test]

@@ -584,3 +584,147 @@ fn nothing_is_asked_of_the_platforms_storage_once_a_link_is_up() {
     assert_eq!(pair.a.platform().state.storages.get(), before);
     assert_eq!(in_use(&mut pair.a, pair.to_b), (0, 0));
 }
+
+#[test]
+fn a_channel_is_watched_until_it_is_not_however_often_that_is_said() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 1);
+    let rings = |pair: &Pair| pair.b.borrow().platform().rings();
+    for _ in 0..2 {
+        pair.b.borrow_mut().channel(from).watch(true).expect("a channel");
+    }
+    assert!(!pair.b.borrow_mut().arm());
+    let before = rings(&pair);
+    pair.a.channel(to).try_send_word(1, 8, 0).expect("room");
+    assert_eq!(rings(&pair), before + 1);
+    pair.b.borrow_mut().disarm();
+    take(&mut pair.b.borrow_mut(), from).expect("sent");
+    // A node that is armed and looks away is not rung any more.
+    assert!(!pair.b.borrow_mut().arm());
+    pair.b.borrow_mut().channel(from).watch(false).expect("a channel");
+    pair.a.channel(to).try_send_word(2, 8, 0).expect("room");
+    assert_eq!(rings(&pair), before + 1);
+}
+
+#[test]
+fn who_waits_for_several_entries_is_rung_for_the_last_of_them() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 1);
+    let rings = |pair: &Pair| pair.b.borrow().platform().rings();
+    for packets in [false, true] {
+        pair.b.borrow_mut().channel(from).watch(true).expect("a channel");
+        assert!(!pair.b.borrow_mut().arm_for(3));
+        let before = rings(&pair);
+        for n in 1..=3 {
+            let sent = match packets {
+                true => pair.a.channel(to).try_send_packet(b"packet", Placement::External, n),
+                false => pair.a.channel(to).try_send_word(1, 8, n),
+            };
+            sent.expect("room");
+            assert_eq!(rings(&pair), before + u32::from(n == 3), "{n}");
+        }
+        let mut b = pair.b.borrow_mut();
+        b.disarm();
+        for n in 1..=3 {
+            let got = take(&mut b, from).expect("sent");
+            assert_eq!(got.tag, n);
+            got.block.into_iter().for_each(|block| b.channel(from).release(block));
+        }
+        settle(&mut b);
+    }
+}
+
+#[test]
+fn a_wait_for_room_leaves_what_other_waits_include_as_it_was() {
+    for wanted in [false, true] {
+        let mut pair = linked();
+        let ((to, from), (other, of_other)) = (ends(&pair, 1), ends(&pair, 2));
+        for to in [to, other] {
+            (0..SLOTS).for_each(|_| pair.a.channel(to).try_send_word(1, 8, 0).expect("room"));
+        }
+        pair.a.channel(to).want_room(wanted).expect("a channel");
+        pair.a.channel(other).want_room(true).expect("a channel");
+        pair.a.channel(other).want_room(true).expect("a channel");
+        assert_eq!(pair.a.channel(to).wait_for_room(BRIEFLY), Err(LinkError::Deadline));
+        assert!(!pair.a.arm());
+        while take(&mut pair.b.borrow_mut(), from).is_some() {}
+        settle(&mut pair.b.borrow_mut());
+        pair.a.disarm();
+        assert_eq!(pair.a.arm(), wanted, "room in the channel that was waited for");
+        pair.a.disarm();
+        while take(&mut pair.b.borrow_mut(), of_other).is_some() {}
+        settle(&mut pair.b.borrow_mut());
+        assert!(pair.a.arm(), "room in the other");
+        pair.a.disarm();
+    }
+}
+
+#[test]
+fn room_for_messages_and_in_a_channel_that_come_together_are_not_slept_through() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 1);
+    pair.a.open(1).expect("free");
+    pair.b.borrow_mut().open(1).expect("free");
+    let port = Address { link: pair.to_b, port: 1 };
+    while pair.a.try_send(1, port, b"x").is_ok() {}
+    (0..SLOTS).for_each(|_| pair.a.channel(to).try_send_word(1, 8, 0).expect("room"));
+    pair.a.link(pair.to_b).want_room(true).expect("a link");
+    pair.a.channel(to).want_room(true).expect("a channel");
+    assert!(!pair.a.arm());
+    pair.a.disarm();
+    while let Ok(Some(_)) = pair.b.borrow_mut().try_receive_into(1, &mut []) {}
+    while take(&mut pair.b.borrow_mut(), from).is_some() {}
+    settle(&mut pair.b.borrow_mut());
+    assert!(pair.a.arm(), "there is room for both");
+}
+
+#[test]
+fn a_packet_as_long_as_the_longest_block_waits_for_one() {
+    let mut pair = linked();
+    let (to, _) = ends(&pair, 0);
+    let longest = vec![1; 65536];
+    let place = Placement::Internal;
+    assert_eq!(pair.a.channel(to).try_send_packet(&longest, place, 0), Ok(()));
+    assert_eq!(pair.a.channel(to).try_send_packet(&longest, place, 0), Ok(()));
+    let full = pair.a.channel(to).try_send_packet(&longest, place, 0);
+    assert_eq!(full, Err(SendError::PoolEmpty));
+    let limit = 65536;
+    let longer = vec![1; 65537];
+    let refused = pair.a.channel(to).try_send_packet(&longer, place, 0);
+    assert_eq!(refused, Err(SendError::TooLong { limit }));
+}
+
+#[test]
+fn of_an_ended_channel_the_ring_is_filled_once_behind_what_was_taken() {
+    let mut pair = linked();
+    let (from, to) = ends(&pair, 0);
+    for n in 0..3 * u64::from(SLOTS) {
+        pair.b.borrow_mut().channel(to).try_send_word(n, 8, 0).expect("room");
+        assert_eq!(take(&mut pair.a, from).map(|arrival| arrival.word), Some(n));
+        settle(&mut pair.a);
+    }
+    for n in 0..4 {
+        pair.b.borrow_mut().channel(to).try_send_word(n, 8, 0).expect("room");
+    }
+    pair.world.kill("b");
+    pair.a.poll();
+    let rest: Vec<_> = (0..4).filter_map(|_| take(&mut pair.a, from)).collect();
+    assert_eq!(rest.len(), 4, "what it had sent is there");
+    assert_eq!(pair.a.channel(from).try_take(), Err(LinkError::Gone(Lost::Died)));
+}
+
+#[test]
+fn a_program_that_only_sends_over_a_channel_learns_that_its_peer_is_gone() {
+    for packets in [false, true] {
+        let mut pair = linked();
+        let (to, _) = ends(&pair, 0);
+        let send = |a: &mut Node<Side>| match packets {
+            true => a.channel(to).try_send_packet(&[3; 5000], Placement::Internal, 0),
+            false => a.channel(to).try_send_word(3, 8, 0),
+        };
+        while send(&mut pair.a).is_ok() {}
+        pair.world.kill("b");
+        let errors = [send(&mut pair.a), send(&mut pair.a)];
+        assert_eq!(errors[1], Err(SendError::Gone(Lost::Died)), "{errors:?}");
+    }
+}

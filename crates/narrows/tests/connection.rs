@@ -9,7 +9,9 @@ use std::time::Duration;
 use common::frames::{Line, line};
 use narrows::connection::flattened::Flattened;
 use narrows::connection::point_to_point::{PointToPoint, Waiting};
-use narrows::connection::{Arrived, Broken, Closed, Refused, Settings, Signal, State, UDATA};
+use narrows::connection::{
+    Arrived, Broken, Closed, Header, Refused, Settings, Signal, State, UDATA,
+};
 use narrows::platform::Instant;
 use proptest::prelude::*;
 
@@ -267,7 +269,7 @@ fn frag(sequence: u8, offset: u8, payload: &[u8]) -> Vec<u8> {
 fn every_lie_in_a_frame_ends_the_connection_with_its_reason_and_tells_the_peer() {
     let honest = udata(1, 3, 5, b"abc");
     let first = udata(1, 10, 5, b"abcde");
-    let rows: [(&[&[u8]], Broken); 15] = [
+    let rows: [(&[&[u8]], Broken); 16] = [
         (&[b""], Broken::Kind),
         (&[&[9; 30]], Broken::Kind),
         (&[&honest[..UDATA - 1]], Broken::Kind),
@@ -280,6 +282,7 @@ fn every_lie_in_a_frame_ends_the_connection_with_its_reason_and_tells_the_peer()
         (&[&first, &frag(2, 6, b"abc")], Broken::Fragment),
         (&[&first, &frag(2, 5, b"abcdef")], Broken::Fragment),
         (&[&first, &frag(2, 5, b"")], Broken::Fragment),
+        (&[&udata(1, 3, 5, b"")], Broken::Fragment),
         (&[&udata(1, 101, 5, b"abc")], Broken::TooLong),
         (&[&honest, &udata(2, 0, 5, b""), &udata(3, 1, 5, b"a")], Broken::Window),
         (&[&[4, 0, 1, 0, 1, 0, 0, 0]], Broken::Credit),
@@ -470,4 +473,59 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_flattened_end_says_when_it_is_to_be_looked_at_and_what_its_next_header_has() {
+    let second = Duration::from_secs(1);
+    let settings =
+        Settings { heartbeat: Some(second), patience: Some(3 * second), ..Settings::default() };
+    let (mut one, mut other) = line::<Vec<u8>>(64, 64);
+    let mut ends = [(); 2].map(|()| Flattened::new(settings, 64, START));
+    let [a, b] = &mut ends;
+    assert!(a.attend(&mut one, START) && b.attend(&mut other, START));
+    assert_eq!(a.receive(&mut one, START, make), Arrived::Up);
+    assert_eq!(a.next_look(), Some(START + second), "the heartbeat is due");
+    assert!(a.attend(&mut one, START + second));
+    assert_eq!(a.next_look(), Some(START + 2 * second));
+}
+
+#[test]
+fn the_numbers_of_the_next_header_are_those_that_the_header_has() {
+    let ((mut a, mut to), (mut b, mut from)) = pair(64, Settings::default());
+    for round in 0..3 {
+        b.send(signal(5, b"one")).expect("room");
+        b.transmit(&mut from, START, |_, _| {});
+        assert_eq!(received(all(&mut a, &mut to, START)).len(), 1);
+        a.give_back(1);
+        let [number, given] = b.numbers();
+        assert!(number > 0 && given == round);
+        a.send(signal(5, b"two")).expect("room");
+        a.transmit(&mut to, START, |_, _| {});
+        let frame = to.out.borrow().frames.back().cloned().expect("it was sent");
+        let mut header = [0; UDATA];
+        header.copy_from_slice(&frame[..UDATA]);
+        let (_, _, sequence, freed) = Header::read(&header, frame.len()).expect("a header");
+        assert_eq!((sequence, freed), (number, given + 1), "but for what it gives back itself");
+        assert_eq!(received(all(&mut b, &mut from, START)).len(), 1);
+    }
+}
+
+#[test]
+fn a_farewell_without_room_is_still_to_be_said() {
+    let settings = Settings::default();
+    let (mut one, mut other) = line::<Vec<u8>>(64, 64);
+    let mut ends = [(); 2].map(|()| Flattened::new(settings, 64, START));
+    let [a, b] = &mut ends;
+    assert!(a.attend(&mut one, START) && b.attend(&mut other, START));
+    assert_eq!(a.receive(&mut one, START, make), Arrived::Up);
+    assert_eq!(b.receive(&mut other, START, make), Arrived::Up);
+    a.close();
+    one.room = 0;
+    assert!(!a.attend(&mut one, START));
+    assert_eq!(b.receive(&mut other, START, make), Arrived::Nothing);
+    one.room = 1;
+    assert!(a.attend(&mut one, START));
+    assert!(a.attend(&mut one, START), "it is said once");
+    assert_eq!(b.receive(&mut other, START, make), Arrived::Down(Closed::Peer));
 }

@@ -226,3 +226,57 @@ fn who_waits_for_one_message_of_the_dead_gets_it_from_behind_many() {
     assert_eq!(got.tag, 249);
     pair.a.release(got);
 }
+
+#[test]
+fn a_message_of_no_call_ends_its_link() {
+    const NONE: u32 = 0xffff << 16;
+    for to_function in [false, true] {
+        let mut pair = open();
+        // Each has opened the other's function, and nothing has been called.
+        let flow = pair.flow("echo", Strategy::default(), 10);
+        let begun =
+            pair.b.borrow_mut().begin_flow(pair.to_a, &name("echo"), Strategy::default(), 10);
+        let of_b = begun.expect("begun");
+        for _ in 0..5 {
+            serve(&mut pair.a);
+            pair.b.borrow_mut().poll();
+        }
+        assert_eq!(pair.b.borrow_mut().flow(of_b).is_ready(), Ok(true));
+        assert_eq!((flow.place(), of_b.place()), (0, 0));
+        let region = pair.world.region("b", "a");
+        // b has answered two questions and asked two.
+        let (kind, reason) =
+            if to_function { (2, Corrupt::Control) } else { (3, Corrupt::Response) };
+        // A request for the second function of the library, which was not opened.
+        let ports = if to_function { 1 } else { 0 };
+        publish(&region, 4, [first(kind, 0), ports, NONE], [0; 2]);
+        pair.a.poll();
+        let gone = LinkError::Gone(Lost::Corrupt(reason));
+        assert_eq!(pair.a.link(pair.to_b).check(), Err(gone), "{reason:?}");
+    }
+}
+
+#[test]
+fn a_peer_that_is_alive_in_truth_brings_a_ring_of_messages_more() {
+    let few = Limits { inbox: 4, ..Limits::default() };
+    let mut pair = common::world::opened(pair_with(few, Limits::default(), |_| {}));
+    let to_a = Address { link: pair.to_a, port: 1 };
+    let send = |pair: &Pair| pair.b.borrow_mut().try_send(1, to_a, b"x").is_ok();
+    while send(&pair) {}
+    assert_eq!(pair.a.try_receive(2, &Select::default()), Ok(None));
+    pair.world.kill("b");
+    pair.a.poll();
+    let mut received = 0;
+    for _ in 0..200 {
+        send(&pair);
+        pair.a.poll();
+        if let Some(message) = pair.a.try_receive(1, &Select::default()).expect("open") {
+            received += 1;
+            pair.a.release(message);
+        }
+        // It goes on as if it had been given credit for all.
+        let region = pair.world.region("a", "b");
+        region.poke(640, region.word(768));
+    }
+    assert!((16..=4 + 16 + 16).contains(&received), "{received}");
+}

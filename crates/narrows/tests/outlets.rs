@@ -71,8 +71,10 @@ fn words_and_packets_go_from_outlet_to_inlet_as_far_as_there_is_room() {
     let mut b = pair.b.borrow_mut();
     let mut inlet = b.take_inlet(from).expect("a channel");
     assert!(inlet.is_empty() && b.take_word(&mut inlet, 8).is_none());
+    assert_eq!(pair.a.post_word(&mut outlet, 0, 9, 0), None, "no word is that long");
     for n in 0..u64::from(SLOTS) {
         assert_eq!(pair.a.post_word(&mut outlet, n, 8, 0), Some(false));
+        assert!(!inlet.is_empty());
     }
     assert_eq!(pair.a.post_word(&mut outlet, 9, 8, 0), None, "no slot is free");
     assert_eq!(b.take_word(&mut inlet, 4), None, "it is longer");
@@ -88,13 +90,17 @@ fn words_and_packets_go_from_outlet_to_inlet_as_far_as_there_is_room() {
     assert_eq!(pair.a.channel(to).try_send_packet(b"short", Placement::Internal, 0), Ok(()));
     let mut outlet = pair.a.take_outlet(to).expect("a channel");
     let (short, long) = (bytes(64, 1), bytes(65, 2));
+    assert_eq!(
+        pair.a.post_short_packet(&mut outlet, b"shorter", Placement::Internal, 0),
+        Some(false)
+    );
     let place = Placement::Internal;
     assert_eq!(pair.a.post_short_packet(&mut outlet, &long, place, 0), None);
     assert_eq!(pair.a.post_short_packet(&mut outlet, &short, place, 0), Some(false));
     assert_eq!(pair.a.post_packet(&mut outlet, &long, place, 0), Some(false));
     assert_eq!(pair.a.post_packet(&mut outlet, &[0; 1 << 20], place, 0), None);
     assert_eq!(b.take_word(&mut inlet, 5), None, "it is a packet");
-    for sent in [&b"short"[..], &short, &long] {
+    for sent in [&b"short"[..], b"shorter", &short, &long] {
         let packet = take_packet(&b, &mut inlet).expect("sent");
         let (at, len, block) = (packet.offset as usize, packet.len as usize, packet.block);
         let region = pair.world.region("a", "b").bytes();
@@ -220,4 +226,92 @@ fn what_is_put_back_after_its_link_was_closed_is_forgotten() {
     pair.a.put_outlet(outlet);
     pair.a.put_inlet(inlet);
     assert!(pair.a.take_outlet(to).is_none() && pair.a.take_inlet(to).is_none());
+}
+
+#[test]
+fn credit_that_an_inlet_owes_when_it_is_put_back_is_given_before_a_wait() {
+    let mut pair = linked();
+    let (to, from) = ends(&pair, 0);
+    let mut outlet = pair.a.take_outlet(to).expect("a channel");
+    for round in 0..3 {
+        for n in 0..u64::from(SLOTS) {
+            assert_eq!(pair.a.post_word_anew(&mut outlet, n, 8, 0), Some(false), "round {round}");
+        }
+        let mut b = pair.b.borrow_mut();
+        let mut inlet = b.take_inlet(from).expect("a channel");
+        while b.take_word(&mut inlet, 8).is_some() {}
+        b.put_inlet(inlet);
+        settle(&mut b);
+    }
+}
+
+#[test]
+fn a_link_whose_packets_are_kept_without_it_is_over_when_it_ends() {
+    let limits = Limits { links: 1, ..Limits::default() };
+    let layout = || small().with_channels(3, SLOTS).expect("possible");
+    for forgotten in [false, true] {
+        let mut pair = pair_with(limits, limits, |state| state.layout.set(layout()));
+        pair.a.platform().off_wait();
+        let (from, to) = ends(&pair, 0);
+        let sent = pair.b.borrow_mut().channel(to).try_send_packet(b"kept", Placement::Internal, 0);
+        assert_eq!(sent, Ok(()));
+        assert!(pair.a.channel(from).try_take().is_ok_and(|taken| taken.is_some()));
+        if forgotten {
+            pair.a.forget_block(pair.to_b);
+        }
+        pair.world.kill("b");
+        pair.a.poll();
+        let _other = pair.world.node("c", limits);
+        let hunted = pair.a.hunt(&"c".parse().expect("a name"), BRIEFLY);
+        assert_eq!(hunted.is_ok(), forgotten, "{hunted:?}");
+    }
+}
+
+#[test]
+fn no_more_blocks_are_lent_than_the_peer_can_return_at_once() {
+    // The peer has a place to return each of its own blocks, which are fewer.
+    let few =
+        narrows::memory::Layout::new(64, 64, &[common::world::class(Placement::Internal, 64, 2)]);
+    let many =
+        narrows::memory::Layout::new(64, 64, &[common::world::class(Placement::Internal, 64, 40)]);
+    let layouts = [many, few].map(|layout| layout.and_then(|l| l.with_channels(1, 64)));
+    let layouts = layouts.map(|layout| std::cell::Cell::new(layout.ok()));
+    let mut next = std::cell::Cell::new(0);
+    let mut pair = pair_with(Limits::default(), Limits::default(), |state| {
+        state.layout.set(layouts[next.replace(next.get() + 1)].take().expect("possible"));
+    });
+    assert_eq!(*next.get_mut(), 2);
+    pair.a.platform().off_wait();
+    let (to, from) = ends(&pair, 0);
+    let (_, theirs) = pair.a.link(pair.to_b).layouts().expect("up");
+    let most = theirs.blocks();
+    for way in 0..3 {
+        let mut outlet = (way == 1).then(|| pair.a.take_outlet(to).expect("a channel"));
+        if way == 2 {
+            for node in [&mut pair.a, &mut pair.b.borrow_mut()] {
+                node.open(1).expect("free");
+            }
+        }
+        let port = narrows::endpoint::Address { link: pair.to_b, port: 1 };
+        let place = Placement::Internal;
+        let internal = narrows::strategy::Strategy { placement: place, ..Default::default() };
+        pair.a.set_strategy(internal);
+        let mut send = |a: &mut Node<Side>| match (way, &mut outlet) {
+            (1, Some(outlet)) => a.post_short_packet(outlet, &[1; 60], place, 0).is_some(),
+            (2, _) => a.try_send(1, port, &[1; 60]).is_ok(),
+            _ => a.channel(to).try_send_packet(&[1; 60], place, 0).is_ok(),
+        };
+        let sent = (0..64).take_while(|_| send(&mut pair.a)).count();
+        assert_eq!(sent, most as usize, "way {way}");
+        outlet.into_iter().for_each(|outlet| pair.a.put_outlet(outlet));
+        let mut b = pair.b.borrow_mut();
+        while let Ok(Some(packet)) = b.channel(from).try_take() {
+            b.channel(from).release(packet.block.expect("a packet"));
+        }
+        while way == 2 && matches!(b.try_receive_into(1, &mut []), Ok(Some(_))) {}
+        settle(&mut b);
+        drop(b);
+        settle(&mut pair.a);
+        assert_eq!(common::world::in_use(&mut pair.a, pair.to_b), (0, 0));
+    }
 }

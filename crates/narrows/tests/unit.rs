@@ -306,3 +306,24 @@ fn a_signal_that_has_no_room_where_it_goes_stalls_the_link_until_it_is_tried_aga
     assert_eq!(a.resume().map(|signal| signal.buffer), Some(b"one".to_vec()));
     assert!(!a.is_stalled());
 }
+
+#[test]
+fn a_unit_says_when_its_connection_is_to_be_looked_at_whichever_that_is() {
+    let second = std::time::Duration::from_secs(1);
+    let settings = Settings { heartbeat: Some(second), ..Settings::default() };
+    let flat = Connection::Flat(Flattened::new(settings, 64, NOW));
+    for connection in [flat, layered(settings)] {
+        let (line, _) = line::<Vec<u8>>(64, 64);
+        let (mut unit, mut stage) = (End::new(connection, vec![None; 4]), stage(line));
+        assert_eq!(unit.transmit(&mut stage, NOW), Left::Nothing);
+        assert_eq!(unit.next_look(), Some(NOW + second));
+        assert_eq!(unit.connection().next_look(), Some(NOW + second));
+        assert_eq!(unit.connection().numbers(), [0, 0], "nothing has come");
+        let mut first = [0; narrows::connection::UDATA];
+        let hello = narrows::connection::Header::Hello { window: 1, longest: 64 };
+        let len = hello.write(0, 0, &mut first);
+        stage.into.borrow_mut().frames.push_back(first[..len].to_vec());
+        assert_eq!(one(&unit, &mut stage), Arrived::Up);
+        assert_eq!(unit.connection().numbers(), [1, 0]);
+    }
+}

@@ -18,6 +18,12 @@ pub type Ground = Cpu;
 #[derive(Default)]
 pub struct Net;
 
+/// Bytes of a slot.
+pub const LINE: u32 = 64;
+
+/// Whether regions are memory that can be read and written like any other.
+pub const ADDRESSED: bool = false;
+
 thread_local! {
     /// The process that the test runs in.
     static CPU: RefCell<Option<Cpu>> = const { RefCell::new(None) };

@@ -17,6 +17,8 @@ mod common {
     pub(crate) use crate::{ground, world};
 }
 
+#[path = "../../../narrows/tests/endpoint/answers.rs"]
+mod answers;
 #[path = "../../../narrows/tests/endpoint/calls.rs"]
 mod calls;
 #[path = "../../../narrows/tests/endpoint/death.rs"]
@@ -31,6 +33,8 @@ mod outstanding;
 mod quick;
 #[path = "../../../narrows/tests/endpoint/room.rs"]
 mod room;
+#[path = "../../../narrows/tests/endpoint/several.rs"]
+mod several;
 #[path = "../../../narrows/tests/endpoint/switching.rs"]
 mod switching;
 #[path = "../../../narrows/tests/endpoint/walk.rs"]

@@ -163,6 +163,8 @@ impl<P: Platform> Node<P> {
                 link.shared.put_back(made);
             }
         }
+        let fill = [0; 3].get(..(padded(len) - len) as usize).unwrap_or_default();
+        link.shared.write(batch.block, batch.used + FRAME + len, fill);
         self.platform.stamp(Span::PhaseA, Edge::Leave, call);
         batch.used += need;
         batch.count += 1;

@@ -268,7 +268,9 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
-    use crate::memory::Corrupt;
+    use crate::driver::{NoFrame, NotSent};
+    use crate::link::NameError;
+    use crate::memory::{Corrupt, LayoutError};
     use crate::platform::{HuntError, Lost};
     use crate::strategy::StrategyError;
 
@@ -306,6 +308,7 @@ mod tests {
         let strategy = [
             StrategyError::Word,
             StrategyError::Time,
+            StrategyError::Region,
             StrategyError::Messages,
             StrategyError::Granularity,
             StrategyError::Fragment,
@@ -326,6 +329,28 @@ mod tests {
                 PortError::Forked,
             ]),
             both(&[ServeError::Deadline, ServeError::Forked]),
+            both(&[NameError]),
+            both(&[NotSent::Full, NotSent::TooLong, NotSent::Gone]),
+            both(&[NoFrame::Empty]),
+            both(&[
+                LayoutError::Line,
+                LayoutError::Slots,
+                LayoutError::Channels,
+                LayoutError::Classes,
+                LayoutError::Class,
+                LayoutError::Size,
+            ]),
+            both(&[
+                Corrupt::Header,
+                Corrupt::Kind,
+                Corrupt::Length,
+                Corrupt::Block,
+                Corrupt::Credit,
+                Corrupt::Return,
+                Corrupt::Control,
+                Corrupt::Response,
+                Corrupt::Frame,
+            ]),
             both(&send(Lost::Died)),
             both(&strategy),
             both(&[
@@ -375,6 +400,9 @@ mod tests {
         assert_eq!(source(&CallError::Gone(lost)), name(&lost));
         let start = CallError::Start(SendError::RingFull);
         assert_eq!(source(&start), name(&SendError::RingFull));
+        let reason = StrategyError::Messages;
+        assert_eq!(source(&FlowError::Strategy(reason)), name(&reason));
+        assert_eq!(source(&CallError::Failed(Failure::Refused)), name(&Failure::Refused));
         assert_eq!(source(&SendError::RingFull), None);
     }
 

@@ -135,18 +135,20 @@ impl<P: Platform> Node<P> {
         strategy: Strategy,
     ) -> Result<(), FlowError> {
         let strategy = strategy.check().map_err(FlowError::Strategy)?;
-        let link = self.flow_link(flow).ok_or(FlowError::Unknown)?;
+        let found = self.get_flow(flow).ok_or(FlowError::Unknown)?;
+        let link = found.link;
+        match found.phase {
+            Phase::Running | Phase::Refused => {}
+            // Its link may have made place for another: only the flow knows of it still.
+            Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
+            Phase::Unusable(error) => return Err(error),
+            _ => return Err(FlowError::Switching),
+        }
         if let Some(reason) = self.gone(link) {
             return Err(FlowError::Gone(reason));
         }
         if !self.feasible(link, &strategy) {
             return Err(FlowError::Infeasible);
-        }
-        match self.get_flow(flow).ok_or(FlowError::Unknown)?.phase {
-            Phase::Running | Phase::Refused => {}
-            Phase::Gone(reason) => return Err(FlowError::Gone(reason)),
-            Phase::Unusable(error) => return Err(error),
-            _ => return Err(FlowError::Switching),
         }
         self.set_phase(flow.index, Phase::Draining(strategy));
         self.advance();

@@ -85,6 +85,7 @@ mod tests {
             assert_eq!(Word::read(&bytes[..len]), Err(Misled::Word));
         }
         assert_eq!(Word::read(&[6, 0, 0, 0]), Err(Misled::Word));
+        assert_eq!(Word::read(&[5, 0, 1, 0, 4, 3, 2, 1]), Err(Misled::Word), "of no hunt");
         assert_eq!(Word::read(b"\x01\0\0\0a//b"), Err(Misled::Word));
         assert_eq!(Word::read(&[1, 0, 0, 0, 0xff]), Err(Misled::Word));
     }

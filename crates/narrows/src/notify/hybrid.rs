@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn an_answer_that_was_slept_through_but_came_promptly_is_looked_for_again() {
-        // 20 µs on its way, and 60 to wake.
+        // 40 µs on its way, and 100 to wake.
         let mut waits = [20_000; 11];
-        waits[10] = 80;
+        waits[10] = 140;
         assert_eq!(after(&waits), LONGEST);
         waits[10] = 3;
         assert_eq!(after(&waits), Duration::from_micros(6));

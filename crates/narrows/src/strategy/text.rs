@@ -65,7 +65,7 @@ impl FromStr for Strategy {
                 ("internal", true) => s.placement = Placement::Internal,
                 ("external", true) => s.placement = Placement::External,
                 ("region", false) => {
-                    let n = value.parse().ok().filter(|n| *n < 6).ok_or(StrategyError::Region)?;
+                    let n = value.parse().map_err(|_| StrategyError::Region)?;
                     s.placement = Placement::Region(n);
                 }
                 ("ack_interrupt", true) => s.acknowledgement = Acknowledgement::Interrupt,
@@ -149,10 +149,6 @@ impl fmt::Display for Acknowledgement {
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let usual = match self.transfer {
-            Transfer::Copy => Acknowledgement::Interrupt,
-            _ => Acknowledgement::Batched,
-        };
         write!(f, "{}", self.transfer)?;
         let copied = self.transfer == Transfer::Copy;
         match self.acknowledgement {
@@ -161,7 +157,7 @@ impl fmt::Display for Strategy {
             _ => {}
         }
         write!(f, "/{}/{}", self.notification, self.placement)?;
-        if !copied && self.acknowledgement != usual {
+        if !copied && self.acknowledgement != Acknowledgement::Batched {
             write!(f, "/{}", self.acknowledgement)?;
         }
         if self.granularity != 1 {

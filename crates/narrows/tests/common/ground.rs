@@ -24,6 +24,15 @@ type News = Result<Event<Ground>, (Name, HuntError)>;
 
 const FRAMED: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"framed");
 
+/// Bytes of a slot: few in the test program `narrow`.
+pub const LINE: u32 = match env!("CARGO_CRATE_NAME").as_bytes() {
+    b"narrow" => 32,
+    _ => 64,
+};
+
+/// Whether regions are memory that can be read and written like any other.
+pub const ADDRESSED: bool = true;
+
 /// Runs a test.
 pub fn inside<R>(test: impl FnOnce() -> R) -> R {
     test()
@@ -169,7 +178,7 @@ impl Platform for Ground {
     type Peer = Heap;
     type Bell = Bell;
     type Slice<T> = Box<[T]>;
-    const LINE: u32 = 64;
+    const LINE: u32 = LINE;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         Ok((0..n).map(make).collect())

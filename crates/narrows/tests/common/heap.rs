@@ -22,6 +22,31 @@ std::thread_local! {
     static LEFT: Cell<u32> = const { Cell::new(0) };
     static ACT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     static ASKED: Cell<Option<u32>> = const { Cell::new(None) };
+    static CARED: RefCell<Vec<(Care, u32, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What is done for a core whose cache others do not see into.
+#[allow(dead_code, reason = "some tests have no use for it")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    Clean,
+    Invalidate,
+}
+
+/// For which bytes, from where on, this thread has cared since the last time.
+#[allow(dead_code, reason = "some tests have no use for it")]
+pub fn cared() -> Vec<(Care, u32, u32)> {
+    CARED.take()
+}
+
+fn care(what: Care, offset: u32, len: u32) {
+    CARED.with_borrow_mut(|all| {
+        all.push((what, offset, len));
+        // Of most tests nobody asks.
+        if all.len() > 64 {
+            all.clear();
+        }
+    });
 }
 
 /// The word at which the slot begins that this thread has asked for since the last time, if any.
@@ -133,6 +158,9 @@ impl Memory for Heap {
         self.range(offset, count as usize * 4)?;
         Ok(HeapWords { bytes: self.0.clone(), base: offset as usize, count })
     }
+    fn invalidate(&self, offset: u32, len: u32) {
+        care(Care::Invalidate, offset, len);
+    }
     unsafe fn slice(&self, offset: u32, len: u32) -> Option<&[u8]> {
         let cells = self.range(offset, len as usize).ok()?;
         // SAFETY: that nobody writes the cells the caller vouches for.
@@ -147,6 +175,9 @@ impl Memory for Heap {
 }
 
 impl OwnMemory for Heap {
+    fn clean(&self, offset: u32, len: u32) {
+        care(Care::Clean, offset, len);
+    }
     unsafe fn slice_mut(&mut self, offset: u32, len: u32) -> Option<&mut [u8]> {
         let cells = self.range(offset, len as usize).ok()?;
         // SAFETY: a cell may be written by whoever has it, and that nobody else does the caller

@@ -13,7 +13,7 @@ use narrows::platform::{
 use narrows::span::{Edge, Span};
 use narrows::strategy::Placement;
 
-use super::ground::{Ground, Net, make, ring};
+use super::ground::{Ground, LINE, Net, make, ring};
 pub use super::pair::*;
 
 /// Waits that nothing ends before a test is told so.
@@ -150,7 +150,8 @@ impl Platform for Side {
     type Peer = <Ground as Platform>::Peer;
     type Bell = (<Ground as Platform>::Bell, Rc<Cell<u32>>);
     type Slice<T> = Box<[T]>;
-    const LINE: u32 = 64;
+    const LINE: u32 = LINE;
+    const LOOKS: u32 = 16;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
         self.state.storages.set(self.state.storages.get() + 1);

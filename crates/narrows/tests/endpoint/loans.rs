@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::common::ground::inside;
+use crate::common::ground::{ADDRESSED, inside};
 use crate::common::world::{Pair, SECOND, bytes, open, serve};
 use narrows::endpoint::{FlowId, Message, Select, SendError};
 use narrows::strategy::Strategy;
@@ -29,6 +29,7 @@ fn what_is_made_in_a_loan_is_read_where_it_is_and_both_blocks_come_back() {
             let mut loan = pair.a.flow(flow).loan(len, NOW).expect("a block");
             assert_eq!((loan.len(), loan.is_empty()), (len, len == 0));
             assert!(loan.write(len, b"x").is_err(), "behind its end");
+            assert_eq!(loan.bytes().is_some(), ADDRESSED, "{len} bytes");
             let (half, rest) = made.split_at(len / 2);
             loan.write(0, half).expect("inside");
             match loan.bytes() {

@@ -3,6 +3,7 @@
 //! `lies.rs` and `wire.rs` beside this folder.
 #![cfg(not(loom))]
 
+mod answers;
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,5 +14,6 @@ mod news;
 mod outstanding;
 mod quick;
 mod room;
+mod several;
 mod switching;
 mod walk;

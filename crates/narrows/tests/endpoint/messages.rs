@@ -67,9 +67,11 @@ fn the_engine_is_used_where_it_was_chosen_and_its_failure_is_told() {
         pair.a.set_strategy(Strategy { transfer: Transfer::CopyEngine, ..Strategy::default() });
         pair.send(0, 0, &bytes(1000, 1)).expect("room");
         assert_eq!(pair.a.platform().state.engine_uses.get(), 1);
+        pair.send(0, 2, &bytes(48, 1)).expect("room");
+        assert_eq!(pair.a.platform().state.engine_uses.get(), 1, "not for what fits a slot");
         pair.a.platform().state.broken.set(true);
         assert_eq!(pair.send(0, 1, &bytes(1000, 2)), Err(SendError::NoEngine));
-        assert_eq!(pair.tags(&Select::default()), [0]);
+        assert_eq!(pair.tags(&Select::default()), [0, 2]);
         pair.check_empty();
     });
 }

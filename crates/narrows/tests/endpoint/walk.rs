@@ -83,7 +83,9 @@ fn a_call_has_the_phases_a_to_e_in_order() {
     inside(|| {
         for len in [4, 1000] {
             let mut pair = pair();
+            let other = pair.flow("echo", Strategy::default(), 1000);
             let flow = pair.flow("echo", Strategy::default(), 1000);
+            assert_eq!((other.place(), flow.place()), (0, 1));
             for number in 0..3 {
                 stamps(&pair);
                 pair.a.flow(flow).start(&vec![0; len][..]).expect("room");
@@ -106,7 +108,7 @@ fn a_call_has_the_phases_a_to_e_in_order() {
                     ("a", Span::PhaseE, Edge::Leave),
                 ];
                 assert_eq!(way, expected);
-                assert!(phases.clone().all(|(.., id)| *id == number), "the call's number, flow 0");
+                assert!(phases.clone().all(|(.., id)| *id == 1 << 16 | number), "flow and call");
             }
         }
     });
@@ -140,5 +142,27 @@ fn nothing_is_entered_that_is_not_left() {
             }
         }
         assert!(open.is_empty());
+    });
+}
+
+#[test]
+fn what_is_gathered_is_stamped_with_the_first_call_of_its_message() {
+    inside(|| {
+        let mut pair = pair();
+        let gathered = Strategy { granularity: 2, ..Strategy::default() };
+        let other = pair.flow("echo", gathered, 100);
+        let flow = pair.flow("echo", gathered, 100);
+        assert_eq!((other.place(), flow.place()), (0, 1));
+        for first in [0, 2] {
+            stamps(&pair);
+            for _ in 0..2 {
+                pair.a.flow(flow).start(b"x").expect("room");
+            }
+            let seen = stamps(&pair);
+            assert!(seen.iter().any(|(_, span, ..)| *span == Span::PhaseA));
+            assert!(seen.iter().all(|(.., id)| *id == 1 << 16 | first), "{seen:?}");
+            serve(&mut pair.b.borrow_mut());
+            assert_eq!(pair.a.flow(flow).complete(|_, _| {}), Ok(2));
+        }
     });
 }

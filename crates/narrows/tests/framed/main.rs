@@ -2,6 +2,8 @@
 //! where the two nodes share no memory.
 #![cfg(not(loom))]
 
+#[path = "../endpoint/answers.rs"]
+mod answers;
 #[path = "../endpoint/calls.rs"]
 mod calls;
 #[path = "../common/mod.rs"]
@@ -20,6 +22,8 @@ mod outstanding;
 mod quick;
 #[path = "../endpoint/room.rs"]
 mod room;
+#[path = "../endpoint/several.rs"]
+mod several;
 #[path = "../endpoint/switching.rs"]
 mod switching;
 #[path = "../endpoint/walk.rs"]

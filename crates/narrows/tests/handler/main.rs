@@ -246,3 +246,59 @@ fn what_no_link_handler_says_is_answered_with_the_end_of_the_link() {
     net.link(1, "other", 0, "back");
     net.open(0, "late");
 }
+
+#[test]
+fn a_peer_looks_for_a_share_of_what_is_looked_for_and_leaves_the_rest_to_others() {
+    let limits = Limits { hunts: 16, ..Limits::default() };
+    let mut net = Net::new(2, limits);
+    net.link(0, "node1", 1, "node0");
+    net.link(0, "other", 1, "back");
+    let hunter = net.open(0, "hunter");
+    for link in [0, 1] {
+        let node = &mut net.nodes[0];
+        let mut said = |number: u8| {
+            let bytes = [1, 0, number, 0, b'x'];
+            let signal = Signal { from: 9, to: 0, len: bytes.len(), buffer: bytes.to_vec() };
+            node.handler.receive(&mut node.around, link, signal)
+        };
+        let taken = (0..16).take_while(|number| said(*number) == Ok(Taken::Used)).count();
+        assert_eq!(taken, limits.hunts / 4 + 1, "link {link}");
+    }
+    for n in 0..4 {
+        assert_eq!(net.hunt(0, hunter, &format!("late{n}")), Ok(()));
+    }
+}
+
+#[test]
+fn a_name_without_links_is_looked_for_here_where_links_are_not_made_on_demand() {
+    let mut net = two();
+    let hunter = net.open(0, "hunter");
+    net.open(1, "node1");
+    net.hunt(0, hunter, "node1").expect("it waits");
+    assert_eq!(net.got(0), []);
+    let here = net.open(0, "node1");
+    assert_eq!(net.found(0, hunter), here);
+}
+
+#[test]
+fn who_sends_again_after_it_was_said_to_be_gone_is_somebody_new() {
+    let mut net = two();
+    let near = net.open(0, "near");
+    let far = net.open(1, "far");
+    net.hunt(1, far, "node0/near").expect("room");
+    let to_near = net.found(1, far);
+    net.send(1, far, to_near, "first").expect("room");
+    let old = net.got(0)[0].1;
+    let node = &mut net.nodes[0];
+    let mut say = |from: u32, to: u32, bytes: &[u8]| {
+        let signal = Signal { from, to, len: bytes.len(), buffer: bytes.to_vec() };
+        let taken = node.handler.receive(&mut node.around, 0, signal);
+        assert!(matches!(taken, Ok(Taken::Used | Taken::Delivered)), "{taken:?}");
+    };
+    say(0, 0, &[&[5, 0, 0, 0][..], &far.0.to_le_bytes()].concat());
+    say(far.0, near.0, b"second");
+    let got = net.got(0);
+    assert_eq!((got[0].0, got[0].2.as_str()), (near, "second"));
+    assert_ne!(got[0].1, old);
+    assert_eq!(net.nodes[0].handler.check(old), Err(HandlerError::Gone));
+}

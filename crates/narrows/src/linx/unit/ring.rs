@@ -110,7 +110,9 @@ mod tests {
         let places = |count| -> Vec<Option<u32>> { (0..count).map(|_| None).collect() };
         let mut ring = Ring::new(places(3));
         for round in 0..4 {
+            assert!(ring.is_empty());
             assert_eq!((ring.push(round), ring.push(round + 1)), (Ok(()), Ok(())));
+            assert!(!ring.is_empty());
             assert_eq!(ring.pop(), Some(round));
             assert_eq!((ring.push(7), ring.put_back(9)), (Ok(()), Ok(())));
             assert_eq!((ring.push(1), ring.put_back(2)), (Err(1), Err(2)), "full");

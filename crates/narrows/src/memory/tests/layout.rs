@@ -3,7 +3,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::{Heap, class, formatted};
-use crate::memory::{Block, Class, Corrupt, Layout, LayoutError};
+use crate::memory::{Block, Class, Corrupt, Layout, LayoutError, MAX_CLASSES, Ring};
 use crate::strategy::Placement;
 
 fn placement() -> impl Strategy<Value = Placement> {
@@ -124,12 +124,19 @@ fn limits_are_where_they_are_documented() {
     assert_eq!(one(internal((1 << 24) - 1, 1)), Ok(1));
     assert_eq!(one(internal(1 << 24, 1)), Err(LayoutError::Class));
     assert_eq!(one(internal((1 << 24) - 1, 65)), Err(LayoutError::Size));
+    // A gibibyte: what is left of the last megabyte when the rings have theirs.
+    let whole = |last| Layout::new(64, 2, &[internal(last, 1), internal(1 << 20, 1023)]);
+    let first = whole(64).expect("possible").places().next().expect("blocks").0;
+    assert_eq!(whole((1 << 20) - first).map(|layout| layout.size()), Ok(1 << 30));
+    assert_eq!(whole((1 << 20) - first + 64), Err(LayoutError::Size));
     assert_eq!(one(class(Placement::Region(5), 1, 1)), Ok(1));
     assert_eq!(one(class(Placement::Region(6), 1, 1)), Err(LayoutError::Class));
     assert_eq!(one(class(Placement::Region(255), 1, 1)), Err(LayoutError::Class));
     let plain = Layout::new(64, 2, &[internal(1, 1)]).expect("possible");
     let channels = |count, slots| plain.with_channels(count, slots).map(|l| l.channels());
     assert_eq!(channels(64, 4096), Ok(64));
+    let four = plain.with_channels(3, 4).expect("possible");
+    assert_eq!((four.channels(), four.channel_slots()), (3, 4));
     assert_eq!(channels(65, 2), Err(LayoutError::Channels));
     assert_eq!(plain.with_channels(5, 8).and_then(|l| l.with_channels(0, 8)), Ok(plain));
     for slots in [0, 1, 3, 8192] {
@@ -151,4 +158,30 @@ fn limits_are_where_they_are_documented() {
     assert_eq!(Layout::new(64, 2, &most), Err(LayoutError::Size));
     most[15].count = 4094;
     assert_eq!(Layout::new(64, 2, &most).map(|layout| layout.blocks()), Ok(65519));
+}
+
+#[test]
+fn a_header_has_as_many_sizes_of_blocks_as_there_may_be() {
+    let internal = (1..=8).map(|size| class(Placement::Internal, size * 64, 1));
+    let external = (1..=8).map(|size| class(Placement::External, size * 64, 1));
+    let classes: Vec<Class> = internal.chain(external).collect();
+    assert_eq!(classes.len(), MAX_CLASSES);
+    let layout = Layout::new(64, 2, &classes).expect("possible");
+    assert_eq!(Layout::read(&formatted(&layout), 64), Ok(layout));
+    // Slots of channels that there are none of.
+    let region = formatted(&layout);
+    region.poke(8 * 4, 8);
+    assert_eq!(Layout::read(&region, 64), Err(Corrupt::Header));
+}
+
+#[test]
+fn a_channel_beyond_the_last_has_no_words() {
+    let layout = Layout::standard(64).and_then(|layout| layout.with_channels(3, 8));
+    let layout = layout.expect("possible");
+    let region = formatted(&layout);
+    for (channel, there) in [(0, true), (2, true), (3, false), (63, false)] {
+        let ring = Ring::Channel(channel);
+        assert_eq!(layout.slots_in(&region, ring).is_ok(), there, "{channel}");
+        assert_eq!(layout.taken_in(&region, ring).is_ok(), there, "{channel}");
+    }
 }

@@ -349,3 +349,12 @@ fn a_sender_out_of_blocks_sleeps_whatever_credit_came_back() {
     pair.b.release(&Core, &taken.descriptor);
     assert!(!would_sleep(&pair.a));
 }
+
+#[test]
+fn a_platform_that_says_nothing_of_an_engine_has_none() {
+    use crate::platform::{EngineError, Platform};
+    let heap = formatted(&layout(4, 4));
+    assert!(!Core::<64>.has_engine());
+    assert_eq!(Core::<64>.engine_store(&heap, 0, b"x", 64), Err(EngineError));
+    assert_eq!(Core::<64>.engine_fetch(&heap, 0, &mut [0], 64), Err(EngineError));
+}

@@ -94,6 +94,8 @@ fn impossible_text_is_refused_with_its_reason() {
         ("copy=1", StrategyError::Word),
         ("copy=", StrategyError::Word),
         ("region=6", StrategyError::Region),
+        ("region=255", StrategyError::Region),
+        ("region=256", StrategyError::Region),
         ("poll=0ms", StrategyError::Time),
         ("poll=2h", StrategyError::Time),
         ("poll=3601s", StrategyError::Time),
@@ -141,5 +143,41 @@ fn the_bytes_of_a_strategy_are_as_documented() {
         let figures = ["messages", "time", "granularity", "fragment", "zero"];
         let figures = figures.map(|name| field(&bytes, name));
         assert_eq!(figures, [messages, time, 300, 70000, 0], "{text}");
+    }
+}
+
+#[test]
+fn a_strategy_is_said_as_shortly_as_it_is_written() {
+    for text in [
+        "copy/interrupt/internal",
+        "copy_lazy/spin/external",
+        "copy_batched/poll/region=5",
+        "single_copy/hybrid/internal",
+        "in_place/coalesced/internal",
+        "in_place/poll=7ms/internal/ack_lazy",
+        "single_copy/hybrid=7us/internal/ack_interrupt",
+        "copy_engine/coalesced=3:1s/internal/granularity=9/fragment=64",
+        "copy_engine/poll=1500us/internal",
+        "copy_engine/poll=999ns/internal",
+    ] {
+        let strategy = text.parse::<Strategy>();
+        assert_eq!(strategy.map(|strategy| strategy.to_string()), Ok(text.to_string()));
+    }
+    for (word, notification) in [
+        ("poll", Notification::Poll { every: Duration::ZERO }),
+        ("hybrid", Notification::Hybrid { longest: Duration::ZERO }),
+        ("coalesced", Notification::Coalesced { messages: 1, within: Duration::ZERO }),
+    ] {
+        let meant = word.parse::<Strategy>().expect("a word").notification;
+        assert_eq!(core::mem::discriminant(&meant), core::mem::discriminant(&notification));
+    }
+}
+
+#[test]
+fn a_region_that_does_not_travel_is_refused() {
+    let region = |n| Strategy { placement: Placement::Region(n), ..Strategy::default() };
+    assert!(region(5).check().is_ok());
+    for n in [6, 253, 254, 255] {
+        assert_eq!(region(n).check(), Err(StrategyError::Region), "{n}");
     }
 }

@@ -1,0 +1,402 @@
+//! Several messages, ports and links at a time, and waits that something else ends first.
+
+use std::time::Duration;
+
+use crate::common::ground::inside;
+use crate::common::world::{
+    Pair, SECOND, Side, State, bytes, class, name, open, opened, pair_with,
+};
+use narrows::endpoint::{Address, Limits, Message, Node, PortError, Received, Select, SendError};
+use narrows::memory::Layout;
+use narrows::strategy::{Notification, Placement, Strategy};
+
+const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
+
+/// A third node with a link to `b`, and the address of the first port there.
+fn third(pair: &Pair) -> (Node<Side>, Address) {
+    let mut c = pair.world.node("c", Limits::default());
+    c.open(1).expect("free");
+    let link = c.hunt(&name("b"), None).expect("b is there");
+    pair.b.borrow_mut().poll();
+    (c, Address { link, port: 1 })
+}
+
+/// Runs each of `steps` in a wait of its own.
+fn in_turn(node: &Node<Side>, steps: Vec<Box<dyn FnOnce()>>) {
+    let mut steps = steps.into_iter();
+    node.platform().on_wait(move || {
+        if let Some(step) = steps.next() {
+            step();
+        }
+    });
+}
+
+#[test]
+fn many_go_over_a_flow_in_one_call() {
+    inside(|| {
+        let mut pair = open();
+        let to = pair.b_port(1);
+        let flow = pair.a.open_flow_to(to, Strategy::default(), SECOND).expect("open");
+        let mut messages: Vec<_> = (0..20).map(|tag| Message::new(b"x").tag(tag)).collect();
+        pair.a.platform().off_wait();
+        let sent = pair.a.flow(flow).send_all(1, &mut messages, AT_ONCE).expect("room");
+        // The ring has 16 slots.
+        assert!((14..=16).contains(&sent), "{sent}");
+        let none = pair.a.flow(flow).send_all(1, &mut messages[sent..], AT_ONCE);
+        assert_eq!(none, Err(SendError::Deadline));
+        assert_eq!(pair.tags(&Select::default()), (0..sent as u16).collect::<Vec<_>>());
+        pair.b.borrow_mut().arm();
+        assert_eq!(pair.a.flow(flow).send(1, Message::new(b"x").tag(99), SECOND), Ok(()));
+        assert_eq!(pair.tags(&Select::default()), [99]);
+    });
+}
+
+#[test]
+fn many_are_sent_while_room_comes_back() {
+    inside(|| {
+        let mut pair = open();
+        let to = pair.b_port(1);
+        let (b, got) = (pair.b.clone(), std::rc::Rc::new(std::cell::RefCell::default()));
+        let tags = got.clone();
+        pair.a.platform().on_wait(move || {
+            let mut b = b.borrow_mut();
+            let tags: &mut Vec<u16> = &mut tags.borrow_mut();
+            let _ = b.try_receive_all(1, &mut [], |received, _| tags.push(received.tag));
+            b.arm();
+            b.disarm();
+        });
+        let mut messages: Vec<_> = (0..50).map(|tag| Message::new(b"x").tag(tag)).collect();
+        assert_eq!(pair.a.send_all(1, to, &mut messages, SECOND), Ok(50));
+        let _ = pair.b.borrow_mut().try_receive_all(1, &mut [], |received, _| {
+            got.borrow_mut().push(received.tag);
+        });
+        assert_eq!(*got.borrow(), (0..50).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_wait_for_many_ends_with_the_first_that_come() {
+    inside(|| {
+        let mut pair = open();
+        let to = Address { link: pair.to_a, port: 1 };
+        let (b, mut left) = (pair.b.clone(), 2);
+        pair.a.platform().on_wait(move || {
+            if left > 0 {
+                left -= 1;
+                b.borrow_mut().try_send(1, to, b"x").expect("room");
+                b.borrow_mut().try_send(1, to, b"y").expect("room");
+            }
+        });
+        let mut seen = Vec::new();
+        let count = pair.a.receive_all(1, &mut [0; 8], |_, bytes| seen.extend(bytes), SECOND);
+        assert_eq!((count, &seen[..]), (Ok(2), &b"xy"[..]));
+        let count = pair.a.receive_all(1, &mut [], |_, _| (), SECOND);
+        assert_eq!(count, Ok(2));
+        let briefly = Some(Duration::from_micros(5));
+        let count = pair.a.receive_all(1, &mut [], |_, _| (), briefly);
+        assert_eq!(count, Err(PortError::Deadline));
+        assert_eq!(pair.a.receive_all(9, &mut [], |_, _| (), briefly), Err(PortError::Closed));
+    });
+}
+
+#[test]
+fn one_call_hands_out_64_messages_at_most_wherever_they_wait() {
+    inside(|| {
+        for waiting in [0, 58, 64] {
+            let mut pair = open();
+            let mut tag = 0;
+            let mut fill = |pair: &mut Pair, most: u16| {
+                while tag < most && pair.send(4, tag, b"x").is_ok() {
+                    tag += 1;
+                }
+                tag
+            };
+            // What is looked for at another port is taken in and waits.
+            while fill(&mut pair, waiting) < waiting {
+                let mut b = pair.b.borrow_mut();
+                assert_eq!(b.try_receive(2, &Select::default()), Ok(None));
+                b.arm();
+                b.disarm();
+            }
+            assert_eq!(pair.b.borrow_mut().try_receive(2, &Select::default()), Ok(None));
+            pair.b.borrow_mut().arm();
+            pair.b.borrow_mut().disarm();
+            let all = fill(&mut pair, u16::MAX);
+            assert_eq!(all, waiting + 16, "and as many as the ring has slots");
+            let mut tags = Vec::new();
+            let mut count = Vec::new();
+            while tags.len() < usize::from(all) {
+                let each = |received: &Received, _: &[u8]| tags.push(received.tag);
+                count.push(pair.b.borrow_mut().try_receive_all(1, &mut [], each).expect("open"));
+            }
+            assert_eq!(tags, (0..all).collect::<Vec<_>>());
+            assert_eq!(count[0], usize::from(all).min(64), "{count:?}");
+        }
+    });
+}
+
+#[test]
+fn a_wait_for_a_message_goes_on_when_something_else_came() {
+    inside(|| {
+        for how in [Notification::Interrupt, Notification::Spin] {
+            for into in [false, true] {
+                let mut pair = open();
+                pair.a.set_notification(how);
+                let (b, link) = (pair.b.clone(), pair.to_a);
+                let send = |port: u16| -> Box<dyn FnOnce()> {
+                    let b = b.clone();
+                    Box::new(move || {
+                        b.borrow_mut().try_send(1, Address { link, port }, b"x").expect("room");
+                    })
+                };
+                in_turn(&pair.a, vec![send(2), send(2), send(1)]);
+                let port = if into {
+                    pair.a.receive_into(1, &mut [0; 8], SECOND).map(|received| received.from.port)
+                } else {
+                    let received = pair.a.receive(1, &Select::default(), SECOND);
+                    received.map(|lent| {
+                        let port = lent.from.port;
+                        pair.a.release(lent);
+                        port
+                    })
+                };
+                assert_eq!(port, Ok(1), "{how:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn of_two_links_each_message_ends_a_wait_and_arrives() {
+    inside(|| {
+        for how in [Notification::Interrupt, Notification::Spin] {
+            let pair = open();
+            let (mut c, from_c) = third(&pair);
+            pair.b.borrow_mut().set_notification(how);
+            let to_b = pair.b_port(1);
+            let mut a = pair.a;
+            let mut tag = 0;
+            for of_c in [false, false, true, true, false] {
+                for _ in 0..2 {
+                    tag += 1;
+                    let message = Message::new(b"x").tag(tag);
+                    // Sent while `b` waits; each by the node that is not `b`.
+                    let (sent, of_a) = (std::cell::Cell::new(false), !of_c);
+                    let mut nodes = (a, c);
+                    let cell = std::rc::Rc::new(std::cell::RefCell::new(nodes));
+                    let (inner, mut message) = (cell.clone(), Some(message));
+                    pair.b.borrow().platform().on_wait(move || {
+                        if sent.replace(true) {
+                            return;
+                        }
+                        let message = message.take().expect("once");
+                        let (a, c) = &mut *inner.borrow_mut();
+                        let done = if of_a {
+                            a.try_send(1, to_b, message)
+                        } else {
+                            c.try_send(1, from_c, message)
+                        };
+                        done.expect("room");
+                    });
+                    let received = pair.b.borrow_mut().receive_into(1, &mut [0; 8], SECOND);
+                    assert_eq!(received.map(|received| received.tag), Ok(tag), "{how:?}");
+                    pair.b.borrow().platform().off_wait();
+                    let Ok(taken) = std::rc::Rc::try_unwrap(cell) else { panic!("one is left") };
+                    nodes = taken.into_inner();
+                    (a, c) = nodes;
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_link_that_is_closed_takes_its_messages_and_no_others() {
+    inside(|| {
+        let mut pair = open();
+        let (mut c, from_c) = third(&pair);
+        for tag in 0..4 {
+            c.try_send(1, from_c, Message::new(&bytes(100, 0)).tag(100 + tag)).expect("room");
+            pair.send(4, tag, &bytes(100, 0)).expect("room");
+            // They wait in the order in which they came.
+            assert_eq!(pair.b.borrow_mut().try_receive(2, &Select::default()), Ok(None));
+        }
+        let of_c = pair.b.borrow().links().find(|(_, peer)| *peer == name("c"));
+        pair.b.borrow_mut().link(of_c.expect("it is up").0).close();
+        assert_eq!(pair.tags(&Select::default()), [0, 1, 2, 3]);
+        pair.check_empty();
+    });
+}
+
+#[test]
+fn nothing_is_lost_where_urgent_messages_have_filled_the_inbox() {
+    inside(|| {
+        let limits = Limits { inbox: 1, ..Limits::default() };
+        let mut pair = opened(pair_with(limits, limits, |_| {}));
+        let mut sent = 0;
+        for _ in 0..10 {
+            // Each is more urgent than the one before it, as far as there are priorities.
+            while pair.send(7 - (sent % 8) as u8, sent, b"x").is_ok() {
+                sent += 1;
+            }
+            let mut b = pair.b.borrow_mut();
+            assert_eq!(b.try_receive(2, &Select::default()), Ok(None));
+            b.arm();
+            b.disarm();
+        }
+        let mut tags = Vec::new();
+        for _ in 0..10 {
+            tags.extend(pair.tags(&Select::default()));
+        }
+        tags.sort_unstable();
+        assert_eq!(tags, (0..sent).collect::<Vec<_>>());
+        pair.check_empty();
+    });
+}
+
+#[test]
+fn a_link_that_has_ended_and_was_not_closed_keeps_nobody_awake() {
+    inside(|| {
+        for wanting in [false, true] {
+            let mut pair = open();
+            let mut c = pair.world.node("c", Limits::default());
+            let to_c = pair.a.hunt(&name("c"), None).expect("c is there");
+            c.poll();
+            // Then each wait finds out anew what is waited for on every link.
+            pair.a.link(to_c).want_room(wanting).expect("a link");
+            pair.kill_b();
+            pair.a.poll();
+            // What there was to be said of the end has been said.
+            while pair.a.arm() {}
+            let waits = pair.a.platform().state.waits.get();
+            pair.a.wait_any(Some(Duration::from_micros(1)));
+            assert!(pair.a.platform().state.waits.get() > waits);
+        }
+    });
+}
+
+#[test]
+fn of_two_links_the_urgent_message_comes_first_whichever_was_the_likelier() {
+    inside(|| {
+        for waits in [false, true] {
+            let pair = open();
+            let (mut c, from_c) = third(&pair);
+            pair.b.borrow_mut().set_notification(Notification::Interrupt);
+            let to_b = pair.b_port(1);
+            let b = pair.b.clone();
+            let receive = || b.borrow_mut().receive_into(1, &mut [0; 8], SECOND).expect("sent").tag;
+            let mut a = pair.a;
+            for round in 0..3 {
+                // The link to `a` is the likelier: it was the last to bring anything.
+                a.try_send(1, to_b, Message::new(b"x").tag(5)).expect("room");
+                assert_eq!(receive(), 5);
+                let mut both = (a, c);
+                let send = move |both: &mut (Node<Side>, Node<Side>)| {
+                    let [low, high] = [7, 0].map(|priority| Message::new(b"x").priority(priority));
+                    both.0.try_send(1, to_b, low.tag(7)).expect("room");
+                    both.1.try_send(1, from_c, high.tag(0)).expect("room");
+                };
+                if waits {
+                    let shared = std::rc::Rc::new(std::cell::RefCell::new(Some(both)));
+                    let (inside, mut sent) = (shared.clone(), false);
+                    b.borrow().platform().on_wait(move || {
+                        if !std::mem::replace(&mut sent, true) {
+                            inside.borrow_mut().iter_mut().for_each(send);
+                        }
+                    });
+                    assert_eq!(receive(), 0, "round {round}");
+                    b.borrow().platform().off_wait();
+                    both = shared.take().expect("they are there");
+                } else {
+                    send(&mut both);
+                    assert_eq!(receive(), 0, "round {round}");
+                }
+                assert_eq!(receive(), 7, "round {round}");
+                (a, c) = both;
+            }
+        }
+    });
+}
+
+#[test]
+fn a_wait_includes_the_link_that_is_left_when_the_likelier_one_was_closed() {
+    inside(|| {
+        let pair = open();
+        let (mut c, from_c) = third(&pair);
+        pair.b.borrow_mut().set_notification(Notification::Interrupt);
+        c.try_send(1, from_c, b"x").expect("room");
+        let got = pair.b.borrow_mut().receive_into(1, &mut [0; 8], SECOND);
+        let of_c = got.expect("sent").from.link;
+        pair.b.borrow_mut().link(of_c).close();
+        let (a, to_b) = (
+            std::rc::Rc::new(std::cell::RefCell::new(pair.a)),
+            Address { link: pair.to_b, port: 1 },
+        );
+        let (sender, mut sent) = (a.clone(), false);
+        pair.b.borrow().platform().on_wait(move || {
+            if !std::mem::replace(&mut sent, true) {
+                sender.borrow_mut().try_send(1, to_b, b"y").expect("room");
+            }
+        });
+        // Without a deadline only the message can end the wait.
+        let got = pair.b.borrow_mut().receive(1, &Select::default(), None).expect("rung");
+        pair.b.borrow_mut().release(got);
+        drop(a);
+    });
+}
+
+#[test]
+fn before_a_wait_each_of_three_links_is_given_what_was_held_back() {
+    inside(|| {
+        let mut pair = open();
+        let (mut c, from_c) = third(&pair);
+        let mut d = pair.world.node("d", Limits::default());
+        d.open(1).expect("free");
+        let link = d.hunt(&name("b"), None).expect("b is there");
+        let from_d = Address { link, port: 1 };
+        pair.b.borrow_mut().poll();
+        let to_b = pair.b_port(1);
+        for round in 0..3 {
+            let mut send = |pair: &mut Pair| {
+                [
+                    pair.a.try_send(1, to_b, b"x").is_ok(),
+                    c.try_send(1, from_c, b"x").is_ok(),
+                    d.try_send(1, from_d, b"x").is_ok(),
+                ]
+            };
+            // Fewer than a batch of credit.
+            (0..3).for_each(|_| assert_eq!(send(&mut pair), [true; 3]));
+            let take = |pair: &Pair| {
+                let mut b = pair.b.borrow_mut();
+                while let Ok(Some(_)) = b.try_receive_into(1, &mut []) {}
+                b.wait_any(AT_ONCE);
+                b.wait_any(AT_ONCE);
+            };
+            take(&pair);
+            let sent = (0..16).map(|_| send(&mut pair)).filter(|sent| *sent == [true; 3]).count();
+            assert_eq!(sent, 16, "all that was held back came back: round {round}");
+            take(&pair);
+        }
+    });
+}
+
+#[test]
+fn a_receiver_that_never_waits_gives_blocks_back_before_their_sender_has_none() {
+    inside(|| {
+        // Two blocks, where the nodes choose how their regions are laid out.
+        let layout = Layout::new(64, 16, &[class(Placement::Internal, 1024, 2)]);
+        let layout = layout.expect("possible");
+        let prepare = |state: &State| state.layout.set(layout);
+        let mut pair = opened(pair_with(Limits::default(), Limits::default(), prepare));
+        let to = pair.b_port(1);
+        let strategy = Strategy { placement: Placement::Internal, ..Strategy::default() };
+        pair.a.set_strategy(strategy);
+        for round in 0..20 {
+            pair.a.try_send(1, to, &bytes(1000, round)).expect("a block came back");
+            let mut got = [0; 1000];
+            let received = pair.b.borrow_mut().try_receive_into(1, &mut got);
+            assert!(received.is_ok_and(|received| received.is_some()));
+            assert_eq!(got[..], bytes(1000, round));
+        }
+    });
+}
