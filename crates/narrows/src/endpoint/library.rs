@@ -65,6 +65,14 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// Whether a link has ended and nothing waits to be received that came over it: no message, no
+    /// entry of a channel that is watched and no packet that was not given back. Also true of a
+    /// link that was closed.
+    #[must_use]
+    pub fn is_over(&self, link: LinkId) -> bool {
+        self.links.get(link).is_none_or(crate::link::Link::is_over)
+    }
+
     /// How many messages and notices an endpoint can receive without waiting. It looks at the rings
     /// alone, as [`Node::try_receive`] does.
     ///
