@@ -4,7 +4,7 @@ use narrows::endpoint::What;
 use narrows::link::LinkId;
 use narrows::platform::Lost;
 
-use super::channel::Asker;
+use super::channel::{Asker, Channel};
 use super::control::{Control, Kind, Place, Said, WORDS};
 use super::home::Home;
 use super::id::{EndpointId, Handle};
@@ -190,7 +190,20 @@ impl<H: Home> Node<H> {
             _ => false,
         });
         self.lose_channels(link, reason);
+        self.ended.push(link);
         self.news = true;
+    }
+
+    /// Closes links that have ended and of which nothing is left that could be received.
+    pub fn close_ended(&mut self) {
+        for at in (0..self.ended.len()).rev() {
+            let Some(link) = self.ended.get(at).copied() else { continue };
+            let over = |channel: &Channel| channel.ring.is_some_and(|ring| ring.link == link);
+            if self.stack.is_over(link) && !self.channels.iter().any(over) {
+                self.stack.link(link).close();
+                self.ended.swap_remove(at);
+            }
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub(super) struct Node<H: Home> {
     pub channels: Table<Channel>,
     pub requests: Requests,
     pub unsaid: Vec<(LinkId, Control)>,
+    /// Links that have ended and are not closed: something that came over them may still be there.
+    pub ended: Vec<LinkId>,
     pub wanted: Vec<Wanted>,
     /// The memory in which the packet was that was released last, or the next is likely to be.
     pub likely: Likely,
@@ -114,6 +116,7 @@ impl<H: Home> Node<H> {
             channels: Table::new(slot, first, Handle::PLACES),
             requests: Requests::new(slot, first),
             unsaid: Vec::with_capacity(64),
+            ended: Vec::with_capacity(2 * MAX_PEERS),
             wanted: Vec::with_capacity(64),
             likely: Likely::none(),
             stack,
@@ -131,6 +134,9 @@ impl<H: Home> Node<H> {
         self.give_all();
         self.stack.poll();
         self.hear();
+        if !self.ended.is_empty() {
+            self.close_ended();
+        }
         if self.hunting > 0 {
             self.hunt_for_channels();
         }

@@ -231,6 +231,10 @@ impl<H: Home> Node<H> {
         }
         let (region, layout) = (self.stack.peer_region(link)?, self.stack.peer_layout(link)?);
         let lender = Lender::new(link, region, layout)?;
+        // Those of closed links that the application has nothing of any more are of no use.
+        let stack = &self.stack;
+        let used = |old: &Arc<Lender<H>>| stack.peer_region(old.link()).is_some() || old.lends();
+        self.peers.lenders.retain(used);
         self.peers.lenders.push(lender.clone());
         Some(lender)
     }
