@@ -10,6 +10,7 @@ use super::endpoint::{Direction, Endpoint};
 use super::home::Home;
 use super::id::{EndpointId, Handle};
 use super::node::Node;
+use super::peer::MAX_CHANNELS;
 use super::request::Operation;
 use super::status::{Outcome, Status};
 
@@ -91,7 +92,7 @@ impl<H: Home> Node<H> {
         let receives = |channel: &Channel| {
             channel.ring == Some(ring) && channel.direction == Direction::Receive
         };
-        if ring.ring >= there || self.channels.iter().any(receives) {
+        if ring.ring >= there.min(MAX_CHANNELS) || self.channels.iter().any(receives) {
             return Err(Status::Transmission);
         }
         let what = (kind, Direction::Receive);
