@@ -126,13 +126,18 @@ impl<H: Home> Node<H> {
                     channel.lost = Some(reason);
                     let (closed, open, direction) =
                         (channel.closed, channel.open, channel.direction);
+                    let (closed_there, ring) = (channel.closed_there, channel.ring);
                     let status = channel.check().err().unwrap_or(Status::Transmission);
                     self.lengthen(handle);
                     if direction == Direction::Send {
                         self.fail_pending(handle, status);
                     }
-                    // Nobody has its handle, so nobody would close it.
-                    if closed || !open {
+                    // Nobody has its handle, so nobody would close it, unless a receiver is yet to
+                    // open it for what was sent and closed.
+                    let left = direction == Direction::Receive
+                        && (closed_there
+                            || ring.is_some_and(|ring| self.stack.channel(ring).is_ready()));
+                    if closed || !(open || left) {
                         self.disconnect(handle);
                     }
                 }

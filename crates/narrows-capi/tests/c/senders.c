@@ -12,7 +12,9 @@ enum { TURN, RECEIVED, LEFT };
 static unsigned senders(void)
 {
     const char *said = getenv("NARROWS_SENDERS");
-    unsigned count = said ? (unsigned)strtoul(said, NULL, 10) : USUALLY;
+    unsigned count = USUALLY;
+    if (said)
+        count = (unsigned)strtoul(said, NULL, 10);
     CHECK(count > FEW && count < MCAPI_MAX_NODE - FIRST);
     return count;
 }
@@ -48,7 +50,7 @@ static void check_use(use_t before, use_t after)
         fprintf(stderr, "after %d senders %zu KiB and %zu mappings, after %u %zu and %zu\n",
                 (int)FEW, before.resident, before.mappings, senders(), after.resident,
                 after.mappings);
-        CHECK(!"flat");
+        CHECK(0 && "flat");
     }
 }
 
