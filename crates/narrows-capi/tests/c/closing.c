@@ -240,6 +240,100 @@ static void ends_and_says_so(void)
     post(DONE);
 }
 
+/*
+ * Who has closed an end needs nobody for what comes next: its endpoint is deleted, or opened anew,
+ * while the other node makes no call.
+ */
+static void needs_nobody(const kind_t *kind, mcapi_endpoint_t endpoint, mcapi_uint32_t handle,
+                         int sends, int deletes)
+{
+    mcapi_status_t status;
+    mcapi_request_t request;
+    EXPECT_IS(MCAPI_SUCCESS, sends ? close_send(kind, handle) : close_recv(kind, handle));
+    EXPECT_IS(MCAPI_ERR_CHAN_NOTOPEN, sends ? close_send(kind, handle) : close_recv(kind, handle));
+    CHECK(get_uint(endpoint, MCAPI_ENDP_ATTR_STATUS) == 0);
+    if (!deletes) {
+        set_uint(endpoint, MCAPI_ENDP_ATTR_PRIORITY, 1);
+        set_uint(endpoint, MCAPI_ENDP_ATTR_PRIORITY, 0);
+        (sends ? kind->open_send : kind->open_recv)(&handle, endpoint, &request, &status);
+        EXPECT(MCAPI_PENDING);
+        mcapi_cancel(&request, &status);
+        EXPECT(MCAPI_SUCCESS);
+        return;
+    }
+    mcapi_endpoint_delete(endpoint, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(create(endpoint & MCAPI_MAX_PORT) == endpoint);
+}
+
+/* Ports 0 to 3: packets and scalars, and whether the endpoint is deleted. */
+enum { ENDS = 4 };
+
+static void receives_when_closed(void)
+{
+    mcapi_endpoint_t own[ENDS];
+    mcapi_uint32_t handles[ENDS], value = 0;
+    int i;
+    initialize(1);
+    for (i = 0; i < ENDS; i++)
+        own[i] = create((mcapi_port_t)i);
+    serve(READY);
+    post(CLOSED);
+    await(DONE);
+    put(DONE, 0);
+    for (i = 0; i < ENDS; i++) {
+        handles[i] = open_recv(kinds[i % 2], own[i]);
+        EXPECT_IS(MCAPI_SUCCESS, recv_one(kinds[i % 2], handles[i], &value));
+        CHECK(value == (mcapi_uint32_t)i);
+        EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, recv_one(kinds[i % 2], handles[i], &value));
+        EXPECT_IS(MCAPI_SUCCESS, close_recv(kinds[i % 2], handles[i]));
+    }
+    post(READY + 8);
+    /* And the other way round. */
+    for (i = 0; i < ENDS; i++)
+        handles[i] = open_recv(kinds[i % 2], own[i]);
+    await(DONE);
+    for (i = 0; i < ENDS; i++)
+        needs_nobody(kinds[i % 2], own[i], handles[i], 0, i / 2);
+    post(CLOSED + 8);
+    serve(DONE + 8);
+    finalize();
+}
+
+static void closes_and_goes_on(void)
+{
+    mcapi_endpoint_t own[ENDS];
+    mcapi_uint32_t handles[ENDS];
+    int i;
+    initialize(2);
+    for (i = 0; i < ENDS; i++) {
+        own[i] = create((mcapi_port_t)i);
+        EXPECT_IS(MCAPI_SUCCESS, connect_ends(kinds[i % 2], own[i], get(1, (mcapi_port_t)i)));
+        handles[i] = open_send(kinds[i % 2], own[i]);
+        EXPECT_IS(MCAPI_SUCCESS, send_one(kinds[i % 2], handles[i], (mcapi_uint32_t)i));
+    }
+    post(READY);
+    await(CLOSED);
+    for (i = 0; i < ENDS; i++)
+        needs_nobody(kinds[i % 2], own[i], handles[i], 1, i / 2);
+    post(DONE);
+    serve(READY + 8);
+    for (i = 0; i < ENDS; i++) {
+        EXPECT_IS(MCAPI_SUCCESS, connect_ends(kinds[i % 2], own[i], get(1, (mcapi_port_t)i)));
+        handles[i] = open_send(kinds[i % 2], own[i]);
+        EXPECT_IS(MCAPI_SUCCESS, send_one(kinds[i % 2], handles[i], 0));
+    }
+    post(DONE);
+    await(CLOSED + 8);
+    serve_once();
+    for (i = 0; i < ENDS; i++) {
+        EXPECT_IS(MCAPI_ERR_CHAN_CLOSEPENDING, send_one(kinds[i % 2], handles[i], 0));
+        EXPECT_IS(MCAPI_SUCCESS, close_send(kinds[i % 2], handles[i]));
+    }
+    post(DONE + 8);
+    finalize();
+}
+
 /* All channels from one node to another are used, and one more. */
 static void far_ends(void)
 {
@@ -297,5 +391,6 @@ int main(void)
     TOGETHER(other_side, goes_away, is_told);
     TOGETHER(limit, far_ends, too_many);
     early_ends();
-    return verdict(10);
+    TOGETHER(alone, receives_when_closed, closes_and_goes_on);
+    return verdict(11);
 }

@@ -49,7 +49,6 @@ pub const WANTED: &[(&str, Status)] = &[
     ("connect", Status::AttrIncompatible),
     ("open", Status::Success),
     ("open", Status::Pending),
-    ("open", Status::ChanClosePending),
     ("close", Status::Success),
     ("close", Status::ChanNotOpen),
     ("send_packet", Status::Success),
