@@ -59,6 +59,8 @@ pub(super) struct Node<H: Home> {
     pub news: bool,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
     pub unheard: bool,
+    /// Whether no other node of the process was initialised since it was.
+    pub alone: bool,
     /// Calls that may find what they want before the next that sees to everything.
     pub turns: u8,
     /// Tells it from the one that has the slot after it.
@@ -122,6 +124,7 @@ impl<H: Home> Node<H> {
             led: false,
             news: false,
             unheard: false,
+            alone: true,
             turns: TURNS,
             life,
             look,

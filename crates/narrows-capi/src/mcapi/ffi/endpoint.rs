@@ -101,7 +101,7 @@ pub(super) unsafe extern "C" fn endpoint_delete<H: Home>(endpoint: u32, status: 
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
-        let mut call = process::near_endpoint::<H>(EndpointId(endpoint))?;
+        let mut call = process::of_owner::<H>(EndpointId(endpoint))?;
         let node = call.node();
         node.progress();
         node.delete_endpoint(EndpointId(endpoint))
@@ -171,7 +171,7 @@ pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Home>(
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
-        let mut call = process::near_endpoint::<H>(EndpointId(endpoint))?;
+        let mut call = process::of_owner::<H>(EndpointId(endpoint))?;
         if value.is_null() {
             return Err(Status::Parameter);
         }
