@@ -40,8 +40,17 @@ fn node(number: u32) -> Ends {
     Ends { messages: create(1), scalars: create(2), packets: create(3) }
 }
 
-/// Has both nodes work on a request until it has ended. In one thread, so that both do the same
-/// number of calls each time: a node sees to everything once in so many.
+/// Begins to get an endpoint of the second node: where it will be, and the request.
+fn get(port: u32) -> (&'static u32, u32) {
+    let endpoint: *mut u32 = Box::leak(Box::default());
+    let mut request = 0;
+    call!(mcapi_endpoint_get_i(0, 2, port, endpoint, &mut request));
+    // SAFETY: it is never freed, and nobody reads it before the request has ended.
+    (unsafe { &*endpoint }, request)
+}
+
+/// Has both nodes work on a request until it has ended. In one thread, which is no node's, so that
+/// both do the same number of calls each time: a node sees to everything once in so many.
 fn wait(mut request: u32, receiver: Ends) {
     let mut size = 0;
     while call!(mcapi_test(&mut request, &mut size)) == 0 {
@@ -54,15 +63,13 @@ fn main() {
     // SAFETY: there is no other thread yet.
     unsafe { std::env::set_var("NARROWS_DIR", directory.path()) };
     let receiver = std::thread::spawn(|| node(2)).join().expect("a node");
-    let sender = node(1);
-
-    let get = |port| {
-        let (mut endpoint, mut request) = (0, 0);
-        call!(mcapi_endpoint_get_i(0, 2, port, &mut endpoint, &mut request));
+    let sender = std::thread::spawn(|| (node(1), [1, 2, 3].map(get)));
+    let (sender, gets) = sender.join().expect("a node");
+    let got = gets.map(|(endpoint, request)| {
         wait(request, receiver);
-        endpoint
-    };
-    assert_eq!((get(1), get(2), get(3)), (receiver.messages, receiver.scalars, receiver.packets));
+        *endpoint
+    });
+    assert_eq!(got, [receiver.messages, receiver.scalars, receiver.packets]);
     let (mut request, mut out, mut into) = (0, 0, 0);
     call!(mcapi_sclchan_connect_i(sender.scalars, receiver.scalars, &mut request));
     wait(request, receiver);

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use super::attribute::INFINITE;
-use super::home::Home;
 use super::id::Handle;
 use super::node::Node;
+use super::process;
+use super::process::Processes;
 use super::request::{Done, Operation};
 use super::slot::{GLANCE, Locked, Slot};
 use super::status::{Outcome, Status};
@@ -14,10 +15,14 @@ use super::status::{Outcome, Status};
 /// Nanoseconds of a millisecond.
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
-/// A node that a call has locked.
-pub(super) struct Call<H: Home>(Locked<H>);
+/// The longest that a thread which waits leaves the process's other nodes to themselves, in
+/// nanoseconds.
+const LONGEST_TURN: u64 = 20 * MILLISECOND;
 
-impl<H: Home> Call<H> {
+/// A node that a call has locked.
+pub(super) struct Call<H: Processes>(Locked<H>);
+
+impl<H: Processes> Call<H> {
     /// Locks a slot. None if there is no node.
     #[inline(never)]
     pub fn new(slot: &'static Slot<H>) -> Option<Call<H>> {
@@ -171,9 +176,18 @@ impl<H: Home> Call<H> {
             }
             let locked = self.into_locked();
             let left = until - now;
-            let look = leads && now.saturating_sub(start) < look;
-            let left = if look { left.min(GLANCE) } else { left };
-            let left = (until != u64::MAX || look).then(|| Duration::from_nanos(left));
+            let waited = now.saturating_sub(start);
+            let look = leads && waited < look;
+            let drives = leads && !look && process::nodes::<H>() > 1;
+            let left = match () {
+                () if look => left.min(GLANCE),
+                () if drives => {
+                    process::drive_others(slot);
+                    left.min((waited / 4).clamp(MILLISECOND, LONGEST_TURN))
+                }
+                () => left,
+            };
+            let left = (until != u64::MAX || look || drives).then(|| Duration::from_nanos(left));
             let locked = match leads {
                 true => slot.lead(locked, left, look),
                 false => slot.follow(locked, left),
@@ -198,7 +212,7 @@ impl<H: Home> Call<H> {
     }
 }
 
-impl<H: Home> Locked<H> {
+impl<H: Processes> Locked<H> {
     /// Sees to what else there was to do when something was done with a handle, or none.
     #[inline(never)]
     pub fn follow_up(mut self, handle: Handle) {

@@ -1,5 +1,5 @@
-//! What nodes of MCAPI say to each other: messages of the stack from port 0 to port 0, each of
-//! which fits a slot.
+//! What nodes of MCAPI say to each other. It goes over a channel of each link that is kept for it,
+//! cut into words, so that no message of the application's is in its way.
 
 /// The type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,11 +93,26 @@ impl Control {
         new
     }
 
-    pub fn bytes(&self) -> &[u8] {
-        self.0.as_flattened()
+    /// A piece of it, in which zeros at its end are left out, and whether it is the last.
+    #[inline]
+    pub fn piece(&self, at: usize) -> (u64, bool) {
+        let (pieces, _) = self.0.as_chunks::<2>();
+        let piece = pieces.get(at).copied().unwrap_or_default();
+        let mut rest = pieces.iter().skip(at + 1).flatten();
+        (
+            u64::from_le_bytes(piece.as_flattened().try_into().unwrap_or_default()),
+            rest.all(|word| *word == [0; 4]),
+        )
     }
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.as_flattened_mut()
+
+    /// Puts a piece where it belongs. False if there is no such place.
+    #[inline]
+    #[must_use]
+    pub fn put(&mut self, at: usize, piece: u64) -> bool {
+        let (pieces, _) = self.0.as_chunks_mut::<2>();
+        let Some(place) = pieces.get_mut(at) else { return false };
+        place.as_flattened_mut().copy_from_slice(&piece.to_le_bytes());
+        true
     }
 
     /// What a message says, and its words; none if it is no message.
@@ -140,8 +155,14 @@ mod tests {
             (Said::Offer, &[1, Kind::Packet as u32, 31, u32::MAX, 7, 1, 2, 3]),
             (Said::Free, &[u32::MAX]),
         ] {
-            let mut there = Control::NONE;
-            there.bytes_mut().copy_from_slice(Control::new(said, words).bytes());
+            let (here, mut there) = (Control::new(said, words), Control::NONE);
+            for at in 0.. {
+                let (piece, last) = here.piece(at);
+                assert!(there.put(at, piece) && at < 5);
+                if last {
+                    break;
+                }
+            }
             let (what, got) = there.read().unwrap();
             assert_eq!((what, &got[..words.len()]), (said, words));
             assert!(got[words.len()..].iter().all(|word| *word == 0));
@@ -157,7 +178,7 @@ mod tests {
         let none = |said, words: &[u32]| Control::new(said, words).read();
         for code in [0, 14, 255] {
             let mut message = Control::new(Said::Close, &[1]);
-            message.bytes_mut()[0] = code;
+            assert!(message.put(0, 1 << 32 | code) && !message.put(5, 1));
             assert_eq!(message.read(), None);
         }
         assert_eq!(none(Said::Get, &[1, 0x1_0000]), None, "a port of more than 16 bits");

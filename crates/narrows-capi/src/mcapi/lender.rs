@@ -150,6 +150,11 @@ impl<H: Home> Lender<H> {
         self.lines.has(at)
     }
 
+    /// Whether the application has any packet of it.
+    pub fn lends(&self) -> bool {
+        self.lines.blocks.iter().any(|line| line.load(Ordering::Relaxed) != NOTHING)
+    }
+
     /// Whether an address is in this memory.
     pub fn contains(&self, at: usize) -> bool {
         at.wrapping_sub(self.lines.base) < self.region.size() as usize

@@ -163,6 +163,59 @@ fn slot_of<H: Processes>(id: NodeId) -> Option<&'static Slot<H>> {
     H::process().used().iter().find(|slot| slot.id.load(Ordering::Relaxed) == id.0)
 }
 
+/// A call for the node that has to own an endpoint: the thread's, or, for a thread that is bound to
+/// none, the node of the endpoint if that is of this process.
+#[inline]
+pub(super) fn of_owner<H: Processes>(id: EndpointId) -> Outcome<Call<H>> {
+    let call = near_endpoint(id)?;
+    if owns(call.slot()) {
+        return Ok(call);
+    }
+    drop(call);
+    of_thread()
+}
+
+/// Whether the calling thread may do what an owner may with the node of this slot: it is bound to
+/// it, or to none.
+#[inline(always)]
+pub(super) fn owns<H: Processes>(slot: &'static Slot<H>) -> bool {
+    H::bound().is_none() || !is_strange(slot)
+}
+
+/// Whether the calling thread is bound to another node than that of this slot.
+#[inline(never)]
+fn is_strange<H: Processes>(slot: &'static Slot<H>) -> bool {
+    let Some((at, life)) = H::bound() else { return false };
+    let Some(own) = H::process().slots.get(at) else { return false };
+    // Relaxed: nobody but this thread makes its own node another, and one that it does not see end
+    // might have ended later.
+    let lives = own.life.load(Ordering::Relaxed) == life;
+    lives && own.id.load(Ordering::Relaxed) != NOBODY && !std::ptr::eq(own, slot)
+}
+
+/// How many nodes the process has.
+#[inline]
+pub(super) fn nodes<H: Processes>() -> u32 {
+    H::process().nodes.load(Ordering::Relaxed)
+}
+
+/// Sees to what waits in the other nodes of the process of which nobody has the lock: a thread that
+/// waits in one drives all.
+#[cold]
+pub(super) fn drive_others<H: Processes>(own: &'static Slot<H>) {
+    for slot in H::process().used() {
+        if slot.id.load(Ordering::Relaxed) == NOBODY || std::ptr::eq(slot, own) {
+            continue;
+        }
+        if let Some(mut locked) = slot.try_lock()
+            && let Some(node) = locked.node()
+        {
+            node.progress();
+            node.credit_shorts();
+        }
+    }
+}
+
 /// A call for the node of an endpoint if that is of this process, else for the thread's.
 #[inline(never)]
 pub(super) fn near_endpoint<H: Processes>(id: EndpointId) -> Outcome<Call<H>> {
@@ -172,9 +225,15 @@ pub(super) fn near_endpoint<H: Processes>(id: EndpointId) -> Outcome<Call<H>> {
     }
 }
 
-/// A call for the node that connects two endpoints.
+/// A call for the node that connects two endpoints: the thread's if it has got both.
 #[inline]
 pub(super) fn of_ends<H: Processes>(from: EndpointId, to: EndpointId) -> Outcome<Call<H>> {
+    if let Some(mut call) = bound() {
+        let node = call.node();
+        if node.knows(from) && node.knows(to) {
+            return Ok(call);
+        }
+    }
     let mut call = near_endpoint(from)?;
     if call.node().id == from.node() {
         return Ok(call);
@@ -233,13 +292,23 @@ pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
     let first = slot.first.load(Ordering::Relaxed);
     let node = Node::open(id, (at as u32, first), life, &slot.bell, look.saturating_mul(1000));
-    *slot.lock().place() = Some(node.ok_or(Status::NodeInitFailed)?);
+    let mut node = node.ok_or(Status::NodeInitFailed)?;
+    node.alone = process.nodes.fetch_add(1, Ordering::Relaxed) == 0;
+    *slot.lock().place() = Some(node);
+    slot.life.store(life, Ordering::Relaxed);
     slot.id.store(id.0, Ordering::Relaxed);
     if let Some(near) = process.near.get(near(id)) {
         near.store(at as u32, Ordering::Relaxed);
     }
-    process.nodes.fetch_add(1, Ordering::Relaxed);
     H::bind(Some((at, life)));
+    // A thread that sleeps in another node is woken, and drives this one from now on.
+    for other in process.used().iter().filter(|other| !std::ptr::eq(*other, slot)) {
+        if other.id.load(Ordering::Relaxed) != NOBODY
+            && let Some(node) = other.lock().node()
+        {
+            node.alone = false;
+        }
+    }
     Ok(())
 }
 

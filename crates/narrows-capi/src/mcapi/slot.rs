@@ -9,7 +9,7 @@
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use narrows::strategy::Notification;
@@ -33,6 +33,8 @@ pub struct Slot<H: Home> {
     node: Behind<Option<Box<Node<H>>>>,
     /// The node that is there.
     pub(super) id: AtomicU32,
+    /// The life of the node that is there, or was last.
+    pub(super) life: AtomicU64,
     /// The first life of the next node's handles, which no handle of an earlier node has.
     pub(super) first: AtomicU16,
     /// Threads that want the lock.
@@ -123,6 +125,7 @@ impl<H: Home> Slot<H> {
     pub(super) const fn new() -> Slot<H> {
         Slot {
             id: AtomicU32::new(NOBODY),
+            life: AtomicU64::new(0),
             first: AtomicU16::new(0),
             lock: Lock::new(),
             node: Behind(UnsafeCell::new(None)),

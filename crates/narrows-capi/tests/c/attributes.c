@@ -192,8 +192,10 @@ static void stages(const kind_t *kind, mcapi_uint_t type)
     CHECK(get_uint(b, MCAPI_ENDP_ATTR_STATUS)
           == (to | MCAPI_ENDP_ATTR_STATUS_CONNECTED | MCAPI_ENDP_ATTR_STATUS_OPEN));
     EXPECT_IS(MCAPI_SUCCESS, close_send(kind, send));
-    CHECK(get_uint(a, MCAPI_ENDP_ATTR_STATUS)
-          == (from | MCAPI_ENDP_ATTR_STATUS_CONNECTED | MCAPI_ENDP_ATTR_STATUS_CLOSE_PENDING));
+    CHECK(get_uint(a, MCAPI_ENDP_ATTR_STATUS) == 0);
+    CHECK(get_uint(b, MCAPI_ENDP_ATTR_STATUS)
+          == (to | MCAPI_ENDP_ATTR_STATUS_CONNECTED | MCAPI_ENDP_ATTR_STATUS_OPEN
+              | MCAPI_ENDP_ATTR_STATUS_CLOSE_PENDING));
     EXPECT_IS(MCAPI_SUCCESS, close_recv(kind, receive));
     CHECK(get_uint(a, MCAPI_ENDP_ATTR_STATUS) == 0);
     CHECK(get_uint(b, MCAPI_ENDP_ATTR_STATUS) == 0);

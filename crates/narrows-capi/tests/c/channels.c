@@ -231,7 +231,6 @@ static void open_errors(void)
         EXPECT_IS(MCAPI_SUCCESS, close_send(kind, send));
         EXPECT_IS(MCAPI_ERR_CHAN_NOTOPEN, close_send(kind, send));
         EXPECT_IS(MCAPI_ERR_CHAN_INVALID, send_one(kind, send, 1));
-        OPENS(kind->open_send, MCAPI_ERR_CHAN_CLOSEPENDING, &unset, a);
         EXPECT_IS(MCAPI_ERR_CHAN_CONNECTED, connect_ends(kind, a, b));
         EXPECT_IS(MCAPI_SUCCESS, close_recv(kind, receive));
         EXPECT_IS(MCAPI_ERR_CHAN_INVALID, close_send(kind, send));

@@ -36,7 +36,6 @@ REQUEST_ROW(after, NAME(connect_direction_of_sender), MCAPI_ERR_CHAN_DIRECTION, 
     REQUEST_ROW(after, NAME(which##_open_type_open), MCAPI_ERR_CHAN_TYPE, CALL(which##_open_i)(&word, OWN(THAT.here##_port), &r, &s)) \
     REQUEST_ROW(after, NAME(which##_open_direction_pending), MCAPI_ERR_CHAN_DIRECTION, CALL(which##_open_i)(&word, OWN(THIS.there##_pending), &r, &s)) \
     REQUEST_ROW(after, NAME(which##_open_direction_open), MCAPI_ERR_CHAN_DIRECTION, CALL(which##_open_i)(&word, OWN(THIS.there##_port), &r, &s)) \
-    REQUEST_ROW(after, NAME(which##_open_close_pending), MCAPI_ERR_CHAN_CLOSEPENDING, CALL(which##_open_i)(&word, OWN(THIS.closed_##here##_port), &r, &s)) \
     REQUEST_ROW(after, NAME(which##_open_pending), MCAPI_ERR_CHAN_OPENPENDING, CALL(which##_open_i)(&word, OWN(THIS.here##_pending), &r, &s)) \
     REQUEST_ROW(after, NAME(which##_open_open), MCAPI_ERR_CHAN_OPEN, CALL(which##_open_i)(&word, OWN(THIS.here##_port), &r, &s))
 OPENING(recv, recv, send)

@@ -429,11 +429,117 @@ static void coming_and_going(void)
     finalize();
 }
 
+/* Which node a thread is bound to decides what it owns, and any thread that waits drives all. */
+static pthread_barrier_t barrier;
+static mcapi_endpoint_t ends[3];
+enum { CONNECT_BY_RECEIVER, CONNECT_BY_THIRD, CONNECT_BY_BOTH, CASES };
+
+static void meet(void)
+{
+    pthread_barrier_wait(&barrier);
+}
+
+static void disowned(mcapi_endpoint_t theirs, mcapi_status_t deleted, mcapi_status_t used)
+{
+    mcapi_status_t status;
+    mcapi_request_t request;
+    mcapi_uint32_t handle;
+    mcapi_uint_t priority = 3;
+    size_t size;
+    int kind;
+    mcapi_endpoint_delete(theirs, &status);
+    EXPECT(deleted);
+    mcapi_endpoint_set_attribute(theirs, MCAPI_ENDP_ATTR_PRIORITY, &priority, sizeof priority,
+                                 &status);
+    EXPECT(used);
+    mcapi_msg_recv(theirs, NULL, 0, &size, &status);
+    EXPECT(used);
+    mcapi_msg_recv_i(theirs, NULL, 0, &request, &status);
+    EXPECT(used);
+    mcapi_msg_available(theirs, &status);
+    EXPECT(used);
+    for (kind = 0; kind < 2; kind++) {
+        (kind ? &packets : &scalars)->open_recv(&handle, theirs, &request, &status);
+        EXPECT(used);
+        (kind ? &packets : &scalars)->open_send(&handle, theirs, &request, &status);
+        EXPECT(used);
+    }
+}
+
+static void *owns(void *argument)
+{
+    unsigned node = *(unsigned *)argument;
+    mcapi_status_t status;
+    int i;
+    initialize(node);
+    ends[node] = create(1);
+    meet();
+    /* The first node's thread makes no call while the others ask for its endpoint. */
+    if (node != 0) {
+        disowned(ends[0], MCAPI_ERR_ENDP_INVALID, MCAPI_ERR_ENDP_INVALID);
+        CHECK(get(0, 1) == ends[0]);
+        disowned(ends[0], MCAPI_ERR_ENDP_NOTOWNER, MCAPI_ERR_ENDP_REMOTE);
+        CHECK(get(1, 1) == ends[1]);
+        CHECK(get(2, 1) == ends[2]);
+    }
+    meet();
+    if (node == 0)
+        CHECK(get(1, 1) == ends[1]);
+    meet();
+    for (i = 0; i < CASES; i++) {
+        /* Packets go from the first node to the second. */
+        mcapi_uint32_t handle;
+        if ((i == CONNECT_BY_RECEIVER && node == 1) || (i == CONNECT_BY_THIRD && node == 2))
+            EXPECT_IS(MCAPI_SUCCESS, connect_ends(&packets, ends[0], ends[1]));
+        if (i == CONNECT_BY_BOTH && node != 2) {
+            status = connect_ends(&packets, ends[0], ends[1]);
+            CHECK(status == MCAPI_SUCCESS || status == MCAPI_ERR_CHAN_CONNECTED);
+            add(i + 8, status == MCAPI_SUCCESS);
+        }
+        meet();
+        CHECK(look(i + 8) == (i == CONNECT_BY_BOTH));
+        if (node == 0) {
+            handle = open_send(&packets, ends[0]);
+            EXPECT_IS(MCAPI_SUCCESS, close_send(&packets, handle));
+        }
+        meet();
+        if (node == 1) {
+            handle = open_recv(&packets, ends[1]);
+            EXPECT_IS(MCAPI_SUCCESS, close_recv(&packets, handle));
+            serve_once();
+        }
+        meet();
+    }
+    /* A thread that is no node's may use any. */
+    if (node == 2) {
+        finalize();
+        set_uint(ends[0], MCAPI_ENDP_ATTR_PRIORITY, 3);
+        mcapi_endpoint_delete(ends[1], &status);
+        EXPECT(MCAPI_SUCCESS);
+    }
+    meet();
+    if (node != 2)
+        finalize();
+    return NULL;
+}
+
+static void owners(void)
+{
+    pthread_t threads[3];
+    unsigned nodes[3] = {0, 1, 2}, i;
+    CHECK(pthread_barrier_init(&barrier, NULL, 3) == 0);
+    for (i = 0; i < 3; i++)
+        start_thread(&threads[i], owns, &nodes[i]);
+    for (i = 0; i < 3; i++)
+        join(threads[i]);
+}
+
 int main(void)
 {
     ALONE(ring);
     ALONE(two_nodes);
     TOGETHER(crowds, crowd_1, crowd_2);
     ALONE(coming_and_going);
-    return verdict(4);
+    ALONE(owners);
+    return verdict(5);
 }

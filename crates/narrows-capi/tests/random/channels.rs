@@ -145,7 +145,6 @@ impl Case<'_> {
             (None, Some(channel)) if channel.ends[way as usize].endpoint != id => {
                 Status::ChanDirection
             }
-            (None, Some(channel)) if channel.ends[way as usize].closed => Status::ChanClosePending,
             (None, Some(channel)) if channel.ends[way as usize].open => Status::ChanOpen,
             (None, Some(_)) => Status::Success,
             (None, None) => Status::Pending,
@@ -185,6 +184,7 @@ impl Case<'_> {
             return self.came_to("close", &[Status::ChanNotOpen], status);
         }
         (end.open, end.closed) = (false, true);
+        let endpoint = end.endpoint;
         if way == Way::Receive {
             channel.queue.clear();
             for request in std::mem::take(&mut channel.receiving) {
@@ -194,6 +194,7 @@ impl Case<'_> {
         } else {
             self.model.hand_over(at);
         }
+        self.model.leave(endpoint, at);
         self.model.disconnect_if_over(at);
         self.came_to("close", &[Status::Success], status);
     }

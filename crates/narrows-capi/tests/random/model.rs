@@ -221,19 +221,19 @@ impl Model {
         assert!(self.held.insert(place, (node, bytes)).is_none(), "a packet has its own place");
     }
 
+    /// An endpoint is not an end of a channel any more.
+    pub fn leave(&mut self, id: u32, at: usize) {
+        // One of that number may be another by now.
+        let endpoint = self.endpoints.get_mut(&id);
+        if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.channel == Some(at)) {
+            endpoint.channel = None;
+        }
+    }
+
     /// Ends what is over: both ends have closed, or are gone.
     pub fn disconnect_if_over(&mut self, at: usize) {
         let channel = &mut self.channels[at];
-        if channel.ends.iter().all(|end| end.closed) {
-            channel.over = true;
-            for id in [channel.ends[0].endpoint, channel.ends[1].endpoint] {
-                // One of that number may be another by now.
-                let endpoint = self.endpoints.get_mut(&id);
-                if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.channel == Some(at)) {
-                    endpoint.channel = None;
-                }
-            }
-        }
+        channel.over |= channel.ends.iter().all(|end| end.closed);
     }
 
     /// A node and all that it has is gone.
@@ -263,14 +263,21 @@ impl Model {
             if gone(&channel.ends[1].endpoint) {
                 channel.receiving.clear();
             }
-            for end in &mut channel.ends {
-                // Nobody would close what nobody has opened.
+            // A receiver may still open what has something for it.
+            let left = channel.ends[0].closed || !channel.queue.is_empty();
+            let mut left_by = Vec::new();
+            for (end, left) in channel.ends.iter_mut().zip([false, left]) {
                 if gone(&end.endpoint) {
                     end.handle = None;
                     end.closed = true;
                 }
-                end.closed |= !end.open;
+                // Nobody would close what nobody has opened.
+                end.closed |= !end.open && !left;
                 end.open &= !end.closed;
+                left_by.extend(end.closed.then_some(end.endpoint));
+            }
+            for id in left_by {
+                self.leave(id, at);
             }
             self.hand_over(at);
             self.disconnect_if_over(at);
@@ -312,7 +319,7 @@ impl Model {
                 let is = |end: usize| self.endpoints.get(&channel.ends[end].endpoint);
                 let sends = is(0).is_some_and(|other| std::ptr::eq(other, endpoint));
                 let own = &channel.ends[usize::from(!sends)];
-                let closed = channel.ends.iter().any(|end| end.closed);
+                let closed = channel.ends[usize::from(sends)].closed;
                 0x1 | kind(channel.kind)
                     | way(if sends { Way::Send } else { Way::Receive })
                     | if own.open { 0x2 } else { 0 }

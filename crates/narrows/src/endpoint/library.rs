@@ -65,6 +65,30 @@ impl<P: Platform> Node<P> {
         }
     }
 
+    /// Whether a link came up or was lost since the last time this was asked, by a program that
+    /// does not serve.
+    #[inline]
+    pub fn take_news(&mut self) -> bool {
+        core::mem::take(&mut self.news)
+    }
+
+    /// Whether a message or notice of an endpoint has been taken off its ring and waits to be
+    /// received.
+    #[inline]
+    #[must_use]
+    pub fn has_waiting(&self, port: Port) -> bool {
+        let endpoint = self.endpoints.get(usize::from(port)).and_then(Option::as_ref);
+        endpoint.is_some_and(|endpoint| !endpoint.queue.is_empty())
+    }
+
+    /// Whether a link has ended and nothing waits to be received that came over it: no message, no
+    /// entry of a channel that is watched and no packet that was not given back. Also true of a
+    /// link that was closed.
+    #[must_use]
+    pub fn is_over(&self, link: LinkId) -> bool {
+        self.links.get(link).is_none_or(crate::link::Link::is_over)
+    }
+
     /// How many messages and notices an endpoint can receive without waiting. It looks at the rings
     /// alone, as [`Node::try_receive`] does.
     ///
@@ -127,8 +151,10 @@ impl<P: Platform> Node<P> {
     }
 
     /// See [`ChannelView::is_ready`](super::ChannelView::is_ready).
+    #[inline]
     pub(super) fn channel_ready(&self, from: Channel) -> bool {
-        self.links.get(from.link).is_some_and(|link| link.shared.channel_ready(from.ring))
+        let link = self.links.at(from.link.index).filter(|link| link.life == from.link.life);
+        link.is_some_and(|link| link.shared.channel_ready(from.ring))
     }
 
     /// See [`ChannelView::available`](super::ChannelView::available).

@@ -201,6 +201,7 @@ impl<P: Platform> Node<P> {
         }
         let mut notice = link.attached.take();
         self.fresh = true;
+        self.news = true;
         self.drop_requests(id);
         self.refuse(id);
         for index in 0..self.flows.len() as u16 {

@@ -62,9 +62,9 @@ impl<S: DerefMut<Target = [Entry]>> Inbox<S> {
         self.free.is_some()
     }
 
-    /// Whether no message waits. Looks at every entry.
+    /// Whether no message waits.
     pub fn is_empty(&self) -> bool {
-        self.entries.iter().all(|entry| entry.taken.is_none())
+        self.used == 0
     }
 
     /// Keeps a message.

@@ -120,6 +120,11 @@ impl<P: Platform> Link<P> {
             || since >= self.shared.theirs().slots()
             || self.shared.rx.head() == Ok(None)
     }
+
+    /// Whether it has ended and left nothing that waits to be received.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lost.is_some() && self.told && self.inbox.is_empty() && !self.shared.keeps_channels()
+    }
 }
 
 impl<P: Platform> Link<P> {

@@ -405,13 +405,9 @@ impl<P: Platform> Links<P> {
     /// The place of the oldest link that has ended and left nothing that waits to be received: a
     /// program that only serves never hears of it, and so cannot close it.
     fn over(&self) -> Option<usize> {
-        let over = |link: &Link<P>| {
-            let empty = link.inbox.is_empty() && !link.shared.keeps_channels();
-            link.lost.is_some() && link.told && empty
-        };
         let links = self.table.iter().enumerate();
         let links = links.filter_map(|(place, link)| Some((place, link?)));
-        let ended = links.filter(|(_, link)| over(link));
+        let ended = links.filter(|(_, link)| link.is_over());
         Some(ended.max_by_key(|(_, link)| self.lives.wrapping_sub(link.life))?.0)
     }
 

@@ -45,7 +45,7 @@ unsafe fn open<H: Processes>(
     let out = unsafe { Output::new(handle) };
     let id = EndpointId(endpoint);
     let work = || {
-        let mut call = process::near_endpoint::<H>(id)?;
+        let mut call = process::of_owner::<H>(id)?;
         if out.is_null() {
             return Err(Status::Parameter);
         }

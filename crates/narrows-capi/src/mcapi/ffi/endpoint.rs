@@ -103,7 +103,7 @@ pub(super) unsafe extern "C" fn endpoint_delete<H: Processes>(endpoint: u32, sta
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
-        let mut call = process::near_endpoint::<H>(EndpointId(endpoint))?;
+        let mut call = process::of_owner::<H>(EndpointId(endpoint))?;
         let node = call.node();
         node.progress();
         node.delete_endpoint(EndpointId(endpoint))
@@ -173,7 +173,7 @@ pub(super) unsafe extern "C" fn endpoint_set_attribute<H: Processes>(
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
-        let mut call = process::near_endpoint::<H>(EndpointId(endpoint))?;
+        let mut call = process::of_owner::<H>(EndpointId(endpoint))?;
         if value.is_null() {
             return Err(Status::Parameter);
         }

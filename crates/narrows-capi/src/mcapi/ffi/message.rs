@@ -135,9 +135,10 @@ pub(super) unsafe extern "C" fn msg_recv<H: Processes>(
     let Some(mut locked) = locked else {
         return receive_long::<H>(id, buffer, size, verdict, None);
     };
+    let slot = locked.slot();
     let taken = match locked.node() {
-        Some(node) => node.collect_message(id, buffer.there()),
-        None => Quick::Not,
+        Some(node) if node.alone || process::owns(slot) => node.collect_message(id, buffer.there()),
+        _ => Quick::Not,
     };
     match taken {
         Quick::Done(len) if len <= buffer_size => {
@@ -170,7 +171,7 @@ extern "C" fn receive_long<H: Processes>(
     locked: Option<Locked<H>>,
 ) {
     drop(locked);
-    let received = process::near_endpoint::<H>(id).and_then(|call| match size.is_null() {
+    let received = process::of_owner::<H>(id).and_then(|call| match size.is_null() {
         true => Err(Status::Parameter),
         false => receive(call, id, buffer, true),
     });
@@ -208,9 +209,7 @@ pub(super) unsafe extern "C" fn msg_recv_i<H: Processes>(
     // SAFETY: as was promised.
     unsafe {
         let buffer = Buffer::new(buffer.cast(), buffer_size);
-        begin::<H>(request, status, || {
-            receive(process::near_endpoint::<H>(id)?, id, buffer, false)
-        });
+        begin::<H>(request, status, || receive(process::of_owner::<H>(id)?, id, buffer, false));
     }
 }
 
@@ -222,7 +221,7 @@ pub(super) unsafe extern "C" fn msg_available<H: Processes>(
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return 0 };
     verdict.value(0, || {
         let id = EndpointId(receive_endpoint);
-        let mut call = process::near_endpoint::<H>(id)?;
+        let mut call = process::of_owner::<H>(id)?;
         let node = call.node();
         let (inner, _) = node.receiver(id)?;
         node.progress();

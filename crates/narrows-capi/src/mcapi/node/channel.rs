@@ -171,9 +171,6 @@ impl<H: Home> Node<H> {
             && let Some(channel) = self.channels.get_mut(handle)
         {
             agrees((channel.kind, channel.direction), kind, direction)?;
-            if channel.closed {
-                return Err(Status::ChanClosePending);
-            }
             if channel.open {
                 return Err(Status::ChanOpen);
             }
@@ -208,7 +205,7 @@ impl<H: Home> Node<H> {
         {
             flags |= CONNECTED | kind(channel.kind) | way(channel.direction);
             flags |= if channel.open { OPEN } else { 0 };
-            flags |= if channel.closed || channel.closed_there { CLOSE_PENDING } else { 0 };
+            flags |= if channel.closed_there { CLOSE_PENDING } else { 0 };
         }
         flags
     }

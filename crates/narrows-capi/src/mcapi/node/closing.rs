@@ -24,7 +24,9 @@ impl<H: Home> Node<H> {
         channel.closed = true;
         channel.open = false;
         let (theirs, lost, ring) = (channel.theirs, channel.lost, channel.ring);
+        let inner = channel.inner;
         let both = channel.closed_there || lost.is_some();
+        self.leave(inner, handle);
         self.lengthen(handle);
         self.fail_pending(handle, Status::ChanClosePending);
         if way == Direction::Receive {
@@ -37,6 +39,15 @@ impl<H: Home> Node<H> {
             self.disconnect(handle);
         }
         Ok(())
+    }
+
+    /// An endpoint is not an end of a channel any more, if it still was: when its own side has
+    /// closed, it need not wait for the other to be deleted or opened anew.
+    fn leave(&mut self, inner: u16, handle: Handle) {
+        let endpoint = self.endpoints.get_mut(inner);
+        if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.channel == Some(handle)) {
+            endpoint.channel = None;
+        }
     }
 
     /// The other side has closed.
@@ -73,9 +84,7 @@ impl<H: Home> Node<H> {
         let (direction, lost, ring) = (channel.direction, channel.lost, channel.ring);
         let (inner, theirs) = (channel.inner, channel.theirs);
         channel.stage = Stage::Draining;
-        if let Some(endpoint) = self.endpoints.get_mut(inner) {
-            endpoint.channel = None;
-        }
+        self.leave(inner, handle);
         if direction == Direction::Receive {
             self.discard(handle);
         }
@@ -126,13 +135,18 @@ impl<H: Home> Node<H> {
                     channel.lost = Some(reason);
                     let (closed, open, direction) =
                         (channel.closed, channel.open, channel.direction);
+                    let (closed_there, ring) = (channel.closed_there, channel.ring);
                     let status = channel.check().err().unwrap_or(Status::Transmission);
                     self.lengthen(handle);
                     if direction == Direction::Send {
                         self.fail_pending(handle, status);
                     }
-                    // Nobody has its handle, so nobody would close it.
-                    if closed || !open {
+                    // Nobody has its handle, so nobody would close it, unless a receiver is yet to
+                    // open it for what was sent and closed.
+                    let left = direction == Direction::Receive
+                        && (closed_there
+                            || ring.is_some_and(|ring| self.stack.channel(ring).is_ready()));
+                    if closed || !(open || left) {
                         self.disconnect(handle);
                     }
                 }

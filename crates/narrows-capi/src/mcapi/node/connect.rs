@@ -12,6 +12,7 @@ use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::Node;
 use super::channel::{Asker, Channel, Stage, agrees};
+use super::peer::MAX_CHANNELS;
 
 impl<H: Home> Node<H> {
     /// Connects an endpoint of this node's to another.
@@ -91,7 +92,7 @@ impl<H: Home> Node<H> {
         let receives = |channel: &Channel| {
             channel.ring == Some(ring) && channel.direction == Direction::Receive
         };
-        if ring.ring >= there || self.channels.iter().any(receives) {
+        if ring.ring >= there.min(MAX_CHANNELS) || self.channels.iter().any(receives) {
             return Err(Status::Transmission);
         }
         let what = (kind, Direction::Receive);

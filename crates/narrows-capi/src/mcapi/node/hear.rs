@@ -9,9 +9,9 @@ use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::request::{Done, Operation};
 use super::super::status::Status;
-use super::channel::Asker;
+use super::channel::{Asker, Channel};
 use super::peer::End;
-use super::{CONTROL, MOST_UNSAID, Node};
+use super::{CONTROL, MOST_UNSAID, Node, control_of};
 
 /// What nodes said that is seen to in one turn.
 const HEARD_AT_ONCE: usize = 64;
@@ -27,33 +27,62 @@ impl<H: Home> Node<H> {
     /// Sees to what other nodes said.
     pub fn hear(&mut self) {
         self.unheard = false;
+        if self.stack.take_news() {
+            self.meet();
+        }
+        for place in self.peers.places() {
+            if let Some(link) = self.peers.get(place).map(|peer| peer.link)
+                && self.stack.channel(control_of(link)).is_ready()
+            {
+                self.hear_from(link);
+            }
+        }
         for _ in 0..HEARD_AT_ONCE {
-            let mut control = Control::NONE;
-            let room = control.bytes_mut();
-            let most = room.len();
-            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, room) else { return };
+            if !self.stack.has_waiting(CONTROL) {
+                return;
+            }
+            let Ok(Some(received)) = self.stack.try_receive_into(CONTROL, &mut []) else { return };
             let link = received.from.link;
             match received.what {
-                What::Message => match control.read().filter(|_| received.len == most) {
-                    Some((said, words)) => self.obey(link, said, words),
-                    None => {
-                        self.stack.link(link).close();
-                        self.lost(link, Lost::Closed);
-                    }
-                },
                 What::Refused => {
                     let place = Place::new(received.from.port, received.tag);
                     self.peers.deleted(link, place);
                 }
-                What::PeerGone(reason) => self.lost(link, reason),
-                _ => {}
+                _ => self.drop_link(link),
             }
         }
         self.unheard = true;
     }
 
+    /// Sees to what the node behind a link said.
+    pub fn hear_from(&mut self, link: LinkId) {
+        for _ in 0..HEARD_AT_ONCE {
+            let Ok(Some(arrival)) = self.stack.channel(control_of(link)).try_take() else { return };
+            let place = self.peers.of(link);
+            let Some(peer) = place.and_then(|place| self.peers.get_mut(place)) else { return };
+            let sound = arrival.block.is_none() && peer.heard.put(peer.pieces, arrival.word);
+            peer.pieces += 1;
+            if sound && arrival.tag != 0 {
+                continue;
+            }
+            let heard = std::mem::replace(&mut peer.heard, Control::NONE);
+            peer.pieces = 0;
+            match heard.read().filter(|_| sound) {
+                Some((said, words)) => self.obey(link, said, words),
+                None => return self.drop_link(link),
+            }
+        }
+        self.unheard = true;
+    }
+
+    /// Ends the link of a peer that does not keep the rules.
+    fn drop_link(&mut self, link: LinkId) {
+        self.stack.link(link).close();
+        self.lost(link, Lost::Closed);
+    }
+
     fn obey(&mut self, link: LinkId, said: Said, words: [u32; WORDS]) {
-        let Some(peer) = self.met(link) else { return };
+        let Some(peer) = self.peers.of(link) else { return };
         let [a, b, c, d, e, f, g, h, _] = words;
         let (handle, place) = (Handle(a), Place(b));
         match said {
@@ -165,14 +194,14 @@ impl<H: Home> Node<H> {
 
     /// A link has ended.
     pub fn lost(&mut self, link: LinkId, reason: Lost) {
-        self.unsaid.retain(|(to, _)| *to != link);
+        self.unsaid.retain(|unsaid| unsaid.link != link);
         self.wanted.retain(|wanted| wanted.link != link);
         let died = reason != Lost::Closed;
         let Some(place) = self.peers.of(link) else { return };
         let full = self.peers.are_full();
         self.peers.remove(place, if died { End::Died } else { End::Deleted });
         if full {
-            self.admit();
+            self.meet_new();
         }
         for (_, endpoint) in self.endpoints.iter_mut() {
             let known = endpoint.known_to & 1 << place != 0;
@@ -190,7 +219,20 @@ impl<H: Home> Node<H> {
             _ => false,
         });
         self.lose_channels(link, reason);
+        self.ended.push(link);
         self.news = true;
+    }
+
+    /// Closes links that have ended and of which nothing is left that could be received.
+    pub fn close_ended(&mut self) {
+        for at in (0..self.ended.len()).rev() {
+            let Some(link) = self.ended.get(at).copied() else { continue };
+            let over = |channel: &Channel| channel.ring.is_some_and(|ring| ring.link == link);
+            if self.stack.is_over(link) && !self.channels.iter().any(over) {
+                self.stack.link(link).close();
+                self.ended.swap_remove(at);
+            }
+        }
     }
 }
 

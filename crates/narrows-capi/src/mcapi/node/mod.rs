@@ -25,7 +25,7 @@ mod transfer;
 
 use std::sync::OnceLock;
 
-use narrows::endpoint::{Address, Limits, Node as Stack, SendError};
+use narrows::endpoint::{Channel as Ring, Limits, LinkError, Node as Stack, SendError};
 use narrows::link::{LinkId, Name};
 use narrows::memory::{Class, Layout};
 use narrows::platform::{Lost, Platform};
@@ -49,7 +49,7 @@ use route::Routes;
 use short::Shorts;
 pub(super) use transfer::Quick;
 
-/// The stack's port for what nodes say to each other.
+/// The stack's port that messages are sent from, which hears of those that were refused.
 const CONTROL: u16 = 0;
 /// The kind of memory that payload is in: blocks used last are used next, and so are in the cache.
 const PLACEMENT: Placement = Placement::Internal;
@@ -57,6 +57,20 @@ const PLACEMENT: Placement = Placement::Internal;
 const CHANNEL_SLOTS: u32 = 64;
 /// Answers that wait for room; a peer that lets more gather does not read them.
 const MOST_UNSAID: usize = 1024;
+
+/// What is to be said to the node behind a link, and how many pieces of it were.
+#[derive(Clone, Copy)]
+pub(super) struct Unsaid {
+    pub link: LinkId,
+    control: Control,
+    said: usize,
+}
+
+/// The channel for what is said over a link.
+#[inline]
+pub(super) fn control_of(link: LinkId) -> Ring {
+    Ring { link, ring: MAX_CHANNELS }
+}
 
 /// A node of this process. What is small comes first, so that it is near the node's own address.
 #[repr(C)]
@@ -70,6 +84,8 @@ pub(super) struct Node<H: Home> {
     pub news: bool,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
     pub unheard: bool,
+    /// Whether no other node of the process was initialised since it was.
+    pub alone: bool,
     /// Calls that may find what they want before the next that sees to everything.
     pub turns: u8,
     /// Tells it from the one that has the slot after it.
@@ -82,7 +98,9 @@ pub(super) struct Node<H: Home> {
     pub peers: Peers<H>,
     pub channels: Table<Channel>,
     pub requests: Requests,
-    pub unsaid: Vec<(LinkId, Control)>,
+    pub unsaid: Vec<Unsaid>,
+    /// Links that have ended and are not closed: something that came over them may still be there.
+    pub ended: Vec<LinkId>,
     pub wanted: Vec<Wanted>,
     /// The memory in which the packet was that was released last, or the next is likely to be.
     pub likely: Likely,
@@ -97,7 +115,8 @@ pub fn layout(line: u32) -> Option<Layout> {
     let class = |size, count| Class { placement: PLACEMENT, size, count };
     let classes = [class(64, 128), class(1024, 64), class(8192, 32), class(LONGEST, 16)];
     let layout = Layout::new(line, SLOTS, &classes).ok()?;
-    layout.with_channels(MAX_CHANNELS, CHANNEL_SLOTS).ok()
+    // One more, for what nodes say to each other.
+    layout.with_channels(MAX_CHANNELS + 1, CHANNEL_SLOTS).ok()
 }
 
 impl<H: Home> Node<H> {
@@ -130,6 +149,7 @@ impl<H: Home> Node<H> {
             led: false,
             news: false,
             unheard: false,
+            alone: true,
             turns: TURNS,
             life,
             look,
@@ -139,6 +159,7 @@ impl<H: Home> Node<H> {
             channels: Table::new(slot, first, Handle::PLACES),
             requests: Requests::new(slot, first),
             unsaid: Vec::with_capacity(64),
+            ended: Vec::with_capacity(2 * MAX_PEERS),
             wanted: Vec::with_capacity(64),
             likely: Likely::none(),
             stack,
@@ -156,6 +177,9 @@ impl<H: Home> Node<H> {
         self.give_all();
         self.stack.poll();
         self.hear();
+        if !self.ended.is_empty() {
+            self.close_ended();
+        }
         if self.hunting > 0 {
             self.hunt_for_channels();
         }
@@ -166,7 +190,7 @@ impl<H: Home> Node<H> {
     /// Says something to the node behind a link.
     #[inline(never)]
     pub fn say(&mut self, link: LinkId, said: Said, words: &[u32]) {
-        self.unsaid.push((link, Control::new(said, words)));
+        self.unsaid.push(Unsaid { link, control: Control::new(said, words), said: 0 });
         self.speak();
     }
 
@@ -174,16 +198,22 @@ impl<H: Home> Node<H> {
     fn speak(&mut self) {
         let mut full = 0u64;
         let mut at = 0;
-        while let Some((link, control)) = self.unsaid.get(at).copied() {
+        while let Some(Unsaid { link, control, said }) = self.unsaid.get(at).copied() {
             let peer = self.peers.of(link).map_or(0, |place| 1 << place);
             if full & peer != 0 {
                 at += 1;
                 continue;
             }
-            let to = Address { link, port: CONTROL };
-            match self.try_send(to, control.bytes(), (0, 0)) {
-                Err(SendError::RingFull | SendError::PoolEmpty) => {
-                    let _ = self.stack.link(link).want_room(true);
+            let (piece, last) = control.piece(said);
+            let mut channel = self.stack.channel(control_of(link));
+            match channel.try_send_word(piece, 8, u16::from(!last)) {
+                Ok(()) if !last => {
+                    if let Some(unsaid) = self.unsaid.get_mut(at) {
+                        unsaid.said += 1;
+                    }
+                }
+                Err(SendError::RingFull) => {
+                    let _ = channel.want_room(true);
                     full |= peer;
                     if self.unsaid.len() > MOST_UNSAID {
                         self.stack.link(link).close();
@@ -194,8 +224,8 @@ impl<H: Home> Node<H> {
                 // Said, or there is nobody to hear it any more.
                 _ => {
                     self.unsaid.remove(at);
-                    if !self.unsaid.iter().any(|(to, _)| *to == link) {
-                        self.want_room_if_queued(link);
+                    if !self.unsaid.iter().any(|unsaid| unsaid.link == link) {
+                        let _ = self.stack.channel(control_of(link)).want_room(false);
                     }
                 }
             }
@@ -205,24 +235,18 @@ impl<H: Home> Node<H> {
     /// Says to the stack whether messages wait for room on a link.
     pub fn want_room_if_queued(&mut self, link: LinkId) {
         let queued = self.peers.of(link).and_then(|place| self.peers.get(place));
-        let unsaid = self.unsaid.iter().any(|(to, _)| *to == link);
-        let wanted = unsaid || queued.is_some_and(|peer| peer.queued > 0);
+        let wanted = queued.is_some_and(|peer| peer.queued > 0);
         let _ = self.stack.link(link).want_room(wanted);
     }
 
-    /// The place of the peer behind a link that something came over or is to go over.
+    /// The place of the peer behind a link that has come up.
     pub fn met(&mut self, link: LinkId) -> Option<u8> {
         if let Some(place) = self.peers.of(link) {
             return Some(place);
         }
         let (name, _) = self.stack.link(link).peer().ok()?;
-        let id = NodeId::named(&name);
-        if id.is_some_and(|id| !self.peers.have_room_for(id)) {
-            // One too many: it is not answered, and asks again when there is room.
-            return None;
-        }
-        let place = id.and_then(|id| self.peers.insert(id, link));
-        if place.is_none() || self.stack.link(link).attach(CONTROL).is_err() {
+        let place = NodeId::named(&name).and_then(|id| self.peers.insert(id, link));
+        if place.is_none() || self.stack.channel(control_of(link)).watch(true).is_err() {
             // It is not a node of MCAPI, or has gone already.
             if let Some(place) = place {
                 self.peers.remove(place, End::Died);
@@ -233,12 +257,30 @@ impl<H: Home> Node<H> {
         place
     }
 
-    /// Has those that were one too many ask again.
-    pub fn admit(&mut self) {
+    /// Notes which links have ended, and which have come up.
+    #[inline(never)]
+    pub fn meet(&mut self) {
+        for place in self.peers.places() {
+            let Some(link) = self.peers.get(place).map(|peer| peer.link) else { continue };
+            if let Err(LinkError::Gone(reason)) = self.stack.link(link).check() {
+                // What it said before.
+                self.hear_from(link);
+                self.lost(link, reason);
+            }
+        }
+        self.meet_new();
+    }
+
+    /// Notes which links have come up. Those that are one too many have to wait: what they say is
+    /// heard when there is room.
+    pub fn meet_new(&mut self) {
         for _ in 0..2 * MAX_PEERS {
             let unknown = |(link, _): &(LinkId, Name)| self.peers.of(*link).is_none();
             let Some((link, _)) = self.stack.links().find(unknown) else { return };
-            self.stack.link(link).close();
+            if self.peers.are_full() {
+                return;
+            }
+            self.met(link);
         }
     }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use narrows::endpoint::Address;
 use narrows::link::LinkId;
 
-use super::super::control::Place;
+use super::super::control::{Control, Place, Said};
+use super::super::foreign::Output;
 use super::super::home::Home;
-use super::super::id::{EndpointId, NodeId};
+use super::super::id::{EndpointId, Handle, NodeId};
 use super::super::lender::Lender;
+use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::Node;
 
@@ -27,6 +29,9 @@ pub(in crate::mcapi) struct Peer {
     rings: u32,
     /// Messages that wait for room.
     pub queued: u16,
+    /// What it has said of what it is about to say, and in how many pieces.
+    pub heard: Control,
+    pub pieces: usize,
 }
 
 /// Why an endpoint cannot be sent to any more.
@@ -69,6 +74,8 @@ impl Remote {
 /// The peers of a node.
 pub(in crate::mcapi) struct Peers<H: Home> {
     places: Box<[Option<Peer>]>,
+    /// A bit for each place that is taken.
+    taken: u64,
     remotes: Box<[Option<Remote>; REMOTES]>,
     /// Memory in which packets were received: they stay there when the peer is gone.
     pub lenders: Vec<Arc<Lender<H>>>,
@@ -81,6 +88,7 @@ impl<H: Home> Peers<H> {
         let remotes = vec![None; REMOTES].into_boxed_slice();
         Some(Peers {
             places: (0..MAX_PEERS).map(|_| None).collect(),
+            taken: 0,
             // It is as long as the array: the conversion cannot fail, and nothing is dropped here.
             remotes: remotes.try_into().map_err(std::mem::forget).ok()?,
             lenders: Vec::new(),
@@ -104,10 +112,22 @@ impl<H: Home> Peers<H> {
         self.places.get(usize::from(place))?.as_ref()
     }
 
+    /// The places that are taken now.
+    #[inline]
+    pub fn places(&self) -> impl Iterator<Item = u8> + use<H> {
+        let mut left = self.taken;
+        std::iter::from_fn(move || {
+            let place = (left != 0).then(|| left.trailing_zeros() as u8);
+            left &= left.wrapping_sub(1);
+            place
+        })
+    }
+
     /// Whether there are as many as there can be.
-    #[inline(never)]
+    #[inline]
     pub fn are_full(&self) -> bool {
-        self.places.iter().all(Option::is_some)
+        const { assert!(MAX_PEERS == u64::BITS as usize) };
+        self.taken == u64::MAX
     }
     /// Whether a node is one of them, or can become one.
     #[inline(never)]
@@ -119,7 +139,9 @@ impl<H: Home> Peers<H> {
     pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
         self.changes += 1;
         let free = self.places.iter().position(Option::is_none)?;
-        *self.places.get_mut(free)? = Some(Peer { id, link, rings: 0, queued: 0 });
+        *self.places.get_mut(free)? =
+            Some(Peer { id, link, rings: 0, queued: 0, heard: Control::NONE, pieces: 0 });
+        self.taken |= 1 << free;
         Some(free as u8)
     }
 
@@ -129,6 +151,7 @@ impl<H: Home> Peers<H> {
         let Some(peer) = self.places.get_mut(usize::from(place)).and_then(Option::take) else {
             return;
         };
+        self.taken &= !(1 << place);
         let theirs = |remote: &&mut Remote| remote.link == peer.link && remote.end.is_none();
         for remote in self.remotes.iter_mut().flatten().filter(theirs) {
             remote.end = Some(end);
@@ -229,6 +252,10 @@ impl<H: Home> Node<H> {
         }
         let (region, layout) = (self.stack.peer_region(link)?, self.stack.peer_layout(link)?);
         let lender = Lender::new(link, region, layout)?;
+        // Those of closed links that the application has nothing of any more are of no use.
+        let stack = &self.stack;
+        let used = |old: &Arc<Lender<H>>| stack.peer_region(old.link()).is_some() || old.lends();
+        self.peers.lenders.retain(used);
         self.peers.lenders.push(lender.clone());
         Some(lender)
     }
