@@ -23,7 +23,7 @@ use crate::engine::Engine;
 use crate::memory::sync;
 use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Region};
-use crate::rendezvous::{Linked, News, Rendezvous};
+use crate::rendezvous::{Farewell, Linked, News, Rendezvous};
 use crate::trace::{Stamps, Trace};
 
 /// Nanoseconds after which a spinning node looks at the rendezvous again.
@@ -390,7 +390,11 @@ impl Platform for Host {
     }
 
     fn close(&self, key: u32) {
-        self.with(|r| r.close(key));
+        self.with(|r| r.close(key, Farewell::Closed));
+    }
+
+    fn refuse(&self, key: u32) {
+        self.with(|r| r.close(key, Farewell::Full));
     }
 
     fn has_engine(&self) -> bool {

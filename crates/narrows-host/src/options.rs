@@ -39,6 +39,7 @@ pub struct Options {
     core: Option<usize>,
     engine: Option<Option<usize>>,
     carrier: Option<Carrier>,
+    limits: Limits,
 }
 
 impl Options {
@@ -55,6 +56,7 @@ impl Options {
             core: None,
             engine: None,
             carrier: None,
+            limits: Limits::default(),
         }
     }
 
@@ -122,15 +124,23 @@ impl Options {
         self
     }
 
-    /// Opens the node with tables of the default [`Limits`]: from here on others can find it.
+    /// How large the node's tables are, other than the default.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Options {
+        self.limits = limits;
+        self
+    }
+
+    /// Opens the node: from here on others can find it.
     ///
     /// # Errors
     /// See [`OpenError`]; each is a sentence that says what to do.
     pub fn node(self) -> Result<Node, OpenError> {
-        Node::new(self.open()?, Limits::default()).map_err(OpenError::Node)
+        let limits = self.limits;
+        Node::new(self.open()?, limits).map_err(OpenError::Node)
     }
 
-    /// Opens the platform alone, for a node with [`Limits`] of its own: from here on others can
+    /// Opens the platform alone, for a program that makes the node itself: from here on others can
     /// find it.
     ///
     /// # Errors

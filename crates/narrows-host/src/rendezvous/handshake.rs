@@ -16,7 +16,7 @@ use crate::bells::sets::listen_to;
 use crate::carrier::{self, Carried, Parts, Stream};
 use crate::closing::{self, Foreign};
 use crate::memory::{LINE, PeerRegion, Region, Unfit};
-use crate::rendezvous::packet::{self, Hello, Received, Refusal};
+use crate::rendezvous::packet::{self, Farewell, Hello, Received, Refusal};
 use crate::system::peer_user;
 
 /// Connections that have not given a name.
@@ -90,8 +90,11 @@ impl Rendezvous {
         match (&connection.stage, received) {
             (_, Received::Nothing) => {}
             (Stage::Linked { name, .. }, received) => {
-                let mut reason =
-                    if matches!(received, Received::Bye) { Lost::Closed } else { Lost::Died };
+                let mut reason = match received {
+                    Received::Bye(Farewell::Closed) => Lost::Closed,
+                    Received::Bye(Farewell::Full) => Lost::Full,
+                    _ => Lost::Died,
+                };
                 if let Some(carried) = &connection.carried {
                     carried.settle();
                     reason = carried.corrupt().map_or(reason, Lost::Corrupt);
@@ -99,7 +102,7 @@ impl Rendezvous {
                 if reason == Lost::Died && !self.dead.iter().any(|(dead, _)| dead == name) {
                     self.dead.push((*name, Instant::now()));
                 }
-                self.remove(key, false);
+                self.remove(key, None);
                 self.news.push_back(News::Lost(key, reason));
             }
             (Stage::Stranger(_), Received::Hello(hello, memory, bell)) => {
@@ -109,13 +112,13 @@ impl Rendezvous {
             }
             (Stage::Stranger(_), Received::Bad(why)) => self.turn_away(key, why),
             (Stage::Stranger(_), Received::Refused(_)) => self.turn_away(key, Refusal::Malformed),
-            (Stage::Stranger(_), Received::End | Received::Bye) => self.remove(key, false),
+            (Stage::Stranger(_), Received::End | Received::Bye(_)) => self.remove(key, None),
             (Stage::Greeted { .. }, Received::Hello(hello, memory, bell)) => {
                 self.complete(key, &hello, memory, bell);
             }
             (Stage::Greeted { name, .. }, received) => {
                 let name = *name;
-                self.remove(key, false);
+                self.remove(key, None);
                 match received {
                     Received::Refused(Some(Refusal::Forbidden)) => {
                         self.fail(&name, HuntError::Forbidden);
@@ -136,7 +139,7 @@ impl Rendezvous {
         if let Some(connection) = self.connections.get(&key) {
             packet::refuse(connection.socket.as_fd(), why);
         }
-        self.remove(key, false);
+        self.remove(key, None);
     }
 
     /// Checks a greeting, as far as it concerns every link. Whether its sender is another user.
@@ -241,13 +244,13 @@ impl Rendezvous {
         let sent = packet::greet(connection.socket.as_fd(), &mine, offered, bell.as_fd());
         connection.stage = Stage::Linked { name: hello.name, bell };
         if sent.is_err() {
-            self.remove(key, false);
+            self.remove(key, None);
             return Ok(());
         }
         // Not before the answer has gone: the greeting may be of a life that has ended since, and
         // the peer's next may have answered this node's own.
         if let Some(greeted) = greeted {
-            self.remove(greeted, false);
+            self.remove(greeted, None);
         }
         self.link_up(key, hello, own, peer, ring);
         Ok(())
@@ -270,7 +273,7 @@ impl Rendezvous {
         match admitted {
             Ok((peer, ring)) => self.link_up(key, hello, own, peer, ring),
             Err(why) => {
-                self.remove(key, true);
+                self.remove(key, Some(Farewell::Closed));
                 self.fail(
                     &name,
                     match why {

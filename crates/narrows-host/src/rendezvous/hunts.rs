@@ -8,7 +8,7 @@ use rustix::fd::AsFd;
 use rustix::io::Errno;
 
 use super::directory::Life;
-use super::packet::{self, Hello};
+use super::packet::{self, Farewell, Hello};
 use super::{Connection, News, QUICK_TICK, Rendezvous, Stage, hunt_error};
 use crate::bells::sets::listen_to;
 use crate::carrier::{self, Carrier, Stream};
@@ -66,7 +66,7 @@ impl Rendezvous {
             && let Some(at) = self.hunts.iter().position(|h| h.name == *name)
         {
             if let Some(key) = self.hunts.swap_remove(at).greeted {
-                self.remove(key, true);
+                self.remove(key, Some(Farewell::Closed));
             }
             self.adjust();
         }
@@ -160,7 +160,7 @@ impl Rendezvous {
                 if matches!(error, Errno::PIPE | Errno::CONNRESET) {
                     self.hear(key);
                 }
-                self.remove(key, false);
+                self.remove(key, None);
                 if matches!(error, Errno::PIPE | Errno::CONNRESET | Errno::AGAIN) {
                     self.put_off(name);
                     Ok(())

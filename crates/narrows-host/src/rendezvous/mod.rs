@@ -29,6 +29,7 @@ use crate::closing;
 use crate::memory::fork::Maker;
 use crate::memory::{LINE, PeerRegion, Region};
 use crate::rendezvous::directory::{Bound, Directory, Life};
+pub(crate) use crate::rendezvous::packet::Farewell;
 use crate::rendezvous::packet::Hello;
 use crate::rendezvous::ticker::Ticker;
 use hunts::Hunt;
@@ -139,11 +140,11 @@ fn let_go(socket: OwnedFd, others: bool) {
 
 impl Connection {
     /// Says that the link ends in order, behind all that was sent over it.
-    fn part(&self) {
+    fn part(&self, why: Farewell) {
         if let Some(carried) = &self.carried {
             carried.finish();
         }
-        packet::part(self.socket.as_fd());
+        packet::part(self.socket.as_fd(), why);
     }
 }
 
@@ -278,7 +279,7 @@ impl Rendezvous {
         }
     }
 
-    pub(crate) fn close(&mut self, key: u32) {
+    pub(crate) fn close(&mut self, key: u32, why: Farewell) {
         let linked = match self.connections.get(&key) {
             Some(Connection { stage: Stage::Linked { name, .. }, .. }) if !self.is_copy() => {
                 Some(*name)
@@ -286,7 +287,7 @@ impl Rendezvous {
             _ => None,
         };
         if let Some(name) = linked {
-            self.remove(key, true);
+            self.remove(key, Some(why));
             if name == self.me.name
                 && let Some(other) = self.link_of(&name)
             {
@@ -341,12 +342,12 @@ impl Rendezvous {
         Ok((own, memory, bell))
     }
 
-    /// Forgets a connection, with a word of farewell if asked.
-    fn remove(&mut self, key: u32, with_word: bool) {
+    /// Forgets a connection, with a word of farewell if there is one.
+    fn remove(&mut self, key: u32, farewell: Option<Farewell>) {
         let Some(connection) = self.connections.remove(&key) else { return };
         self.filling.retain(|(of, ..)| *of != key);
-        if with_word {
-            connection.part();
+        if let Some(why) = farewell {
+            connection.part(why);
         }
         // Not left to closing: the peer has the bell open as well, and a process being started may
         // have inherited the socket.
@@ -366,7 +367,7 @@ impl Rendezvous {
         let late: Vec<u32> =
             self.connections.iter().filter(|(_, c)| overdue(c)).map(|(key, _)| *key).collect();
         for key in late {
-            self.remove(key, false);
+            self.remove(key, None);
         }
         if std::mem::take(&mut self.deaf) {
             let listener = self.bound.listener.as_fd();
@@ -402,7 +403,7 @@ impl Drop for Rendezvous {
             return;
         }
         for connection in std::mem::take(&mut self.connections).into_values() {
-            connection.part();
+            connection.part(Farewell::Closed);
             let_go(connection.socket, connection.others);
         }
         self.directory.leave(&self.me.name, &self.bound);

@@ -52,6 +52,15 @@ pub(crate) enum Refusal {
     Again = 4,
 }
 
+/// Why a node ends a link in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Farewell {
+    /// It was closed.
+    Closed = 0,
+    /// There is no place for it.
+    Full = 1,
+}
+
 /// What came over a socket.
 #[derive(Debug)]
 pub(crate) enum Received {
@@ -63,8 +72,8 @@ pub(crate) enum Received {
     Hello(Hello, Foreign, Foreign),
     /// A refusal; none if its code is unknown.
     Refused(Option<Refusal>),
-    /// A farewell.
-    Bye,
+    /// The end of a link.
+    Bye(Farewell),
     /// What deserves this refusal.
     Bad(Refusal),
 }
@@ -153,8 +162,8 @@ pub(crate) fn refuse(socket: BorrowedFd<'_>, why: Refusal) {
 }
 
 /// Says that a link ends in order. Whether that arrives does not matter: the end will.
-pub(crate) fn part(socket: BorrowedFd<'_>) {
-    let _ = send(socket, &short(BYE, 0), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+pub(crate) fn part(socket: BorrowedFd<'_>, why: Farewell) {
+    let _ = send(socket, &short(BYE, why as u32), SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
 }
 
 /// The next packet of a socket, without waiting.
@@ -212,7 +221,10 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
             Some(4) => Some(Refusal::Again),
             _ => None,
         }),
-        Some(BYE) if short => Received::Bye,
+        Some(BYE) if short => Received::Bye(match word(packet, 12) {
+            Some(1) => Farewell::Full,
+            _ => Farewell::Closed,
+        }),
         _ => Received::Bad(Refusal::Malformed),
     }
 }
@@ -248,7 +260,7 @@ mod tests {
             let mut packet = short(BYE, 0);
             packet[4..8].copy_from_slice(&versions.to_le_bytes());
             send(&a, &packet, SendFlags::empty()).unwrap();
-            matches!(receive(b.as_fd()), Received::Bye)
+            matches!(receive(b.as_fd()), Received::Bye(Farewell::Closed))
         };
         for (versions, is_heard) in [
             (1, true),

@@ -280,7 +280,8 @@ mod tests {
     }
 
     fn all() -> Vec<(String, String)> {
-        let lost = [Lost::Closed, Lost::Died, Lost::Corrupt(Corrupt::Kind), Lost::Forked];
+        let lost =
+            [Lost::Closed, Lost::Died, Lost::Corrupt(Corrupt::Kind), Lost::Forked, Lost::Full];
         let hunt = [
             HuntError::Forbidden,
             HuntError::Incompatible,

@@ -340,7 +340,10 @@ impl<P: Platform> Links<P> {
                 match self.insert(platform, connected) {
                     Ok(id) => return Some(News::Up(id)),
                     Err(error) => {
-                        platform.close(key);
+                        match error {
+                            HuntError::TooManyLinks => platform.refuse(key),
+                            _ => platform.close(key),
+                        }
                         self.fail(name, error);
                     }
                 }

@@ -124,6 +124,8 @@ pub enum Lost {
     Corrupt(crate::memory::Corrupt),
     /// This process is a copy of the one whose link it is: there it goes on.
     Forked,
+    /// The peer has no place for one more link. Nothing was delivered.
+    Full,
 }
 
 impl fmt::Display for Lost {
@@ -135,6 +137,7 @@ impl fmt::Display for Lost {
             Lost::Forked => {
                 f.write_str("this process is a forked copy of the one whose link it is")
             }
+            Lost::Full => f.write_str("the peer has no place for one more link"),
         }
     }
 }
@@ -156,7 +159,7 @@ pub enum Event<P: Platform> {
     Lost {
         /// The link's [`Connected::key`].
         key: u32,
-        /// Why: [`Lost::Closed`], [`Lost::Died`] or [`Lost::Forked`].
+        /// Why: [`Lost::Closed`], [`Lost::Died`], [`Lost::Forked`] or [`Lost::Full`].
         reason: Lost,
     },
 }
@@ -304,6 +307,11 @@ pub trait Platform: Sized {
     /// [`Lost::Forked`] of each link; whatever it reads of its memory until then means nothing.
     fn is_copy(&self) -> bool {
         false
+    }
+
+    /// Closes a link that this node has no place for, and tells the peer so where it can.
+    fn refuse(&self, key: u32) {
+        self.close(key);
     }
 
     /// Whether this platform has a copy engine.
