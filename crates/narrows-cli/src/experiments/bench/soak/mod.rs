@@ -49,7 +49,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(20);
 /// The shortest and the longest lull. Where wake-ups are lost, a second counts one, for that is how
 /// long a sleeper sleeps then.
-const LULLS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+const LULLS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// What a link of those that come and go may take of shared memory: both regions, of which each
 /// side counts a half.
 const REGION_KIB: f64 = 4096.0;

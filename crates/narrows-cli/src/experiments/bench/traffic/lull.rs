@@ -6,9 +6,11 @@
 //! ([`Count::Unrung`](super::Count::Unrung)).
 //!
 //! A wake-up can be lost only if one side publishes within some tens of nanoseconds of the other's
-//! last look before its sleep. So the sender pauses behind each answer and seeks the pause at which
-//! they meet: each answer says whether the message was seen or rung for, and the next pause is
-//! longer or shorter.
+//! last look before its sleep. So the side that answers does not sleep at once, and the sender
+//! pauses behind each answer and seeks the pause at which they meet: each answer says whether the
+//! message was seen or rung for, and the next pause is longer or shorter. A side that was rung has
+//! cold caches, and goes to sleep more slowly than one that saw the message, so there is a pause
+//! for either.
 
 use std::time::Duration;
 
@@ -18,8 +20,10 @@ use super::load::{KNOCK, Load, Trouble};
 use super::record::Counts;
 use crate::rig::place::Place;
 
-/// By how much a pause is longer or shorter than the last, in nanoseconds.
-const STEP: u64 = 20;
+/// By how much a pause is longer than the last if the message was seen, and shorter if it was rung
+/// for, in nanoseconds. A ring takes so much longer that five of six are to be seen.
+const LONGER: u64 = 20;
+const SHORTER: u64 = 100;
 /// What is drawn on top of each.
 const DRAWN: u64 = 100;
 /// The longest. A side that has a core to itself sleeps long before.
@@ -41,27 +45,37 @@ pub fn lull<P: Place>(
     mut beside: impl FnMut(&mut Node<P>),
 ) -> Result<u64, Trouble> {
     let mut random = fastrand::Rng::with_seed(1);
-    let (begun, mut sent, mut pause) = (node.platform().time(), 0, 0);
+    let (begun, mut sent) = (node.platform().time(), 0);
+    // Behind a message that was seen, and behind one that was rung for.
+    let (mut pauses, mut rung) = ([0_u64; 2], false);
     while node.platform().time().since(begun) < time {
         if sent % TOGETHER == 0 {
             beside(node);
         }
-        let from = node.platform().time();
-        let pause_now = Duration::from_nanos(pause + random.u64(..DRAWN));
-        while node.platform().time().since(from) < pause_now {
-            std::hint::spin_loop();
-        }
+        let pause = &mut pauses[usize::from(rung)];
+        linger(node, Duration::from_nanos(*pause + random.u64(..DRAWN)));
         while !load.send_tagged(node, counts, None, KNOCK)? {
             load.turn(node, counts)?;
         }
         sent += 1;
-        let rung = loop {
+        rung = loop {
             load.turn(node, counts)?;
             if let Some(rung) = load.answered.take() {
                 break rung;
             }
         };
-        pause = if rung { pause.saturating_sub(STEP) } else { LONGEST.min(pause + STEP) };
+        *pause = match rung {
+            true => pause.saturating_sub(SHORTER),
+            false => LONGEST.min(*pause + LONGER),
+        };
     }
     Ok(sent)
+}
+
+/// Does nothing for this long, without a sleep.
+pub(super) fn linger<P: Place>(node: &Node<P>, time: Duration) {
+    let from = node.platform().time();
+    while node.platform().time().since(from) < time {
+        std::hint::spin_loop();
+    }
 }
