@@ -2,24 +2,12 @@
 
 use core::time::Duration;
 
-use super::route::To;
-use super::{Address, FlowId, Message, Node, Payload, Port, PortError, Received, SendError};
-use crate::memory::Plain;
+use super::message::{To, plain};
+use super::{Address, FlowId, Message, Node, Port, PortError, Received, SendError};
 use crate::platform::Platform;
 
 /// Messages handed out by one call, so that a flood leaves the application its turn.
 const BATCH: usize = 64;
-
-/// The first of `messages`, up to one that was made in a reserved block.
-#[inline(always)]
-pub(super) fn plain<'a>(messages: &'a [Message<'_>]) -> impl Iterator<Item = Plain<'a>> {
-    messages.iter().map_while(|message| match message.payload {
-        Payload::Bytes(bytes) => {
-            Some(Plain { priority: message.priority, tag: message.tag, bytes })
-        }
-        Payload::Reserved(_) => None,
-    })
-}
 
 /// Many messages at a time.
 impl<P: Platform> Node<P> {

@@ -14,7 +14,7 @@ use crate::memory::{Descriptor, Kind};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 
-use super::serve::{FRAME, FRAMED, padded};
+use super::frames::{FRAME, FRAMED, padded};
 
 /// Why a call did not give a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

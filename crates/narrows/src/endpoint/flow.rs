@@ -9,7 +9,6 @@ use core::time::Duration;
 
 use super::queue::Queue;
 use super::route::Route;
-use super::switch::Phase;
 use super::{Address, Node, SendError};
 use crate::link::{LinkId, Name, Target};
 use crate::memory::Block;
@@ -67,6 +66,51 @@ pub(super) struct Batch {
     pub used: u32,
     pub count: u16,
     pub first: u16,
+}
+
+/// Where a flow is between being opened and being nobody's any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The peer has to be asked for the function or port.
+    Asking,
+    /// Waiting for the answer to that.
+    Opening,
+    Running,
+    /// Waiting for outstanding calls before proposing.
+    Draining(Strategy),
+    /// Waiting for the answer to a proposal.
+    Agreeing(Strategy),
+    /// The peer said no to a change: what is over is said once, to the caller that asked.
+    Refused,
+    /// It could not be opened.
+    Unusable(FlowError),
+    /// Nobody's any more: the peer has to be told.
+    Closing,
+    Gone(Lost),
+}
+
+impl Phase {
+    pub(super) fn switching(self) -> bool {
+        matches!(self, Phase::Draining(_) | Phase::Agreeing(_))
+    }
+
+    /// Whether something has to be said to the peer's stack.
+    pub(super) fn pending(self) -> bool {
+        matches!(self, Phase::Asking | Phase::Draining(_) | Phase::Closing)
+    }
+
+    /// Whether something can be sent over a flow in this phase.
+    ///
+    /// # Errors
+    /// What stands against it.
+    pub(super) fn usable(self) -> Result<(), SendError> {
+        match self {
+            Phase::Running | Phase::Refused => Ok(()),
+            Phase::Gone(reason) => Err(SendError::Gone(reason)),
+            Phase::Unusable(_) | Phase::Closing => Err(SendError::Unknown),
+            _ => Err(SendError::Switching),
+        }
+    }
 }
 
 /// See the module page.

@@ -2,13 +2,11 @@
 
 use core::time::Duration;
 
-use super::batch::plain;
 use super::queue::Queue;
-use super::route::To;
 use super::{FlowId, Node, Payload, Select};
 use crate::driver::DriverError;
 use crate::link::{self, LinkId};
-use crate::memory::{Ack, Corrupt, Descriptor, Kind};
+use crate::memory::{Descriptor, Plain};
 use crate::platform::{Instant, Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -127,18 +125,24 @@ impl<'a, T: Into<Payload<'a>>> From<T> for Message<'a> {
     }
 }
 
-/// What a message's slot says of it, but for the length and the block.
-pub(super) fn descriptor(ack: Ack, from: Port, to: Port, priority: u8, tag: u16) -> Descriptor {
-    Descriptor {
-        kind: Kind::Message,
-        ack,
-        priority,
-        len: 0,
-        source: from,
-        target: to,
-        tag,
-        block: None,
-    }
+/// What a message is sent to.
+#[derive(Clone, Copy)]
+pub(super) enum To {
+    /// A port, in the node's own strategy.
+    Address(Address),
+    /// The port that a flow leads to, in the flow's strategy.
+    Flow(FlowId),
+}
+
+/// The first of `messages`, up to one that was made in a reserved block.
+#[inline(always)]
+pub(super) fn plain<'a>(messages: &'a [Message<'_>]) -> impl Iterator<Item = Plain<'a>> {
+    messages.iter().map_while(|message| match message.payload {
+        Payload::Bytes(bytes) => {
+            Some(Plain { priority: message.priority, tag: message.tag, bytes })
+        }
+        Payload::Reserved(_) => None,
+    })
 }
 
 fn send_error(error: DriverError) -> SendError {
@@ -364,7 +368,8 @@ impl<P: Platform> Node<P> {
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
         let ack = strategy.acknowledgement.wanted();
-        let descriptor = descriptor(ack, from, to.port, message.priority.min(7), message.tag);
+        let priority = message.priority.min(7);
+        let descriptor = Descriptor::message(ack, from, to.port, priority, message.tag);
         let link = self.links.up_mut(to.link).ok_or(SendError::Unknown)?;
         let driven = message.payload.driven(to.link).ok_or(SendError::NotReserved)?;
         let id = u32::from(from) << 16 | u32::from(message.tag);
@@ -385,13 +390,5 @@ impl<P: Platform> Node<P> {
             self.attend();
         }
         self.gone(link).map_or_else(|| send_error(error), SendError::Gone)
-    }
-
-    /// Ends a link whose peer broke the protocol. Returns why it has ended.
-    pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) -> Lost {
-        self.changed();
-        self.links.end(&self.platform, link, Lost::Corrupt(what));
-        self.lost(link);
-        self.gone(link).unwrap_or(Lost::Corrupt(what))
     }
 }

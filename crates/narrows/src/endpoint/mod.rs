@@ -15,6 +15,7 @@ mod channel;
 mod control;
 mod error_text;
 mod flow;
+mod frames;
 mod function;
 mod known;
 #[cfg(feature = "library")]

@@ -1,6 +1,6 @@
 //! Taking messages off the rings and putting each where it belongs.
 
-use super::switch::Phase;
+use super::flow::Phase;
 use super::{LinkError, Node, Port, Select};
 use crate::connection::direct;
 use crate::link::{EntryId, Link, LinkId, News, Target};
@@ -224,6 +224,14 @@ impl<P: Platform> Node<P> {
                 self.give_back(at);
             }
         }
+    }
+
+    /// Ends a link whose peer broke the protocol. Returns why it has ended.
+    pub(super) fn fail(&mut self, link: LinkId, what: Corrupt) -> Lost {
+        self.changed();
+        self.links.end(&self.platform, link, Lost::Corrupt(what));
+        self.lost(link);
+        self.gone(link).unwrap_or(Lost::Corrupt(what))
     }
 
     /// The reason for which nothing more can come from a lost peer until the application makes

@@ -172,11 +172,6 @@ impl<P: Platform> Node<P> {
         true
     }
 
-    /// Why a receive ended without a message.
-    fn ended_in_vain(&self) -> PortError {
-        if self.platform.is_copy() { PortError::Forked } else { PortError::Deadline }
-    }
-
     fn lent(&self, at: EntryId) -> Option<Lent> {
         let link = self.links.at(at.link)?;
         let taken = link.inbox.get(at.entry)?.taken.as_ref()?;

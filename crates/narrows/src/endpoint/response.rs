@@ -1,7 +1,7 @@
 //! The caller's side of responses: which call each answers, and handing it over.
 
-use super::serve::{FRAME, FRAMED, padded};
-use super::switch::Phase;
+use super::flow::Phase;
+use super::frames::{FRAMED, frame, padded};
 use super::{Arrived, CallError, Failure, FlowId, Node, Select, Source};
 use crate::link::EntryId;
 use crate::memory::{Corrupt, Taken};
@@ -197,13 +197,4 @@ struct Part {
     status: u8,
     /// Where the next one of the message starts.
     next: Option<u32>,
-}
-
-/// One frame of a gathered message: where its bytes start, how many, and its status.
-pub(super) fn frame(whole: &dyn Source, at: u32) -> Option<(u32, u32, u8)> {
-    let mut word = [0; FRAME as usize];
-    whole.read(at as usize, &mut word).ok()?;
-    let word = u32::from_le_bytes(word);
-    let (len, start) = (word & 0xff_ffff, at + FRAME);
-    (start as usize + len as usize <= whole.len()).then_some((start, len, (word >> 24) as u8))
 }

@@ -5,7 +5,7 @@
 //! tracing changes. A route holds the epoch in which it was found. While the two are equal, a
 //! message over the route needs nothing but room: it is written to the next slot of the ring.
 
-use super::message::{Message, Port, SendError, descriptor};
+use super::message::{Message, Port, SendError, To};
 use super::{Address, FlowId, LinkError, Node, Payload};
 use crate::link::LinkId;
 use crate::memory::{Descriptor, Plain, copied_to};
@@ -62,15 +62,6 @@ impl Last {
     pub const NONE: Last = Last { route: Route::NONE, usual: 0 };
 }
 
-/// What a message is sent to.
-#[derive(Clone, Copy)]
-pub(super) enum To {
-    /// A port, in the node's own strategy.
-    Address(Address),
-    /// The port that a flow leads to, in the flow's strategy.
-    Flow(FlowId),
-}
-
 impl<P: Platform> Node<P> {
     /// Says that something changed which routes depend on, or what is known of ports: every route
     /// is found out anew before it is used, and the next look sees to everything.
@@ -105,7 +96,7 @@ impl<P: Platform> Node<P> {
             _ => SendError::Unknown,
         })?;
         let ack = strategy.acknowledgement.wanted();
-        let [first, ..] = descriptor(ack, from, to.port, 0, 0).pack();
+        let [first, ..] = Descriptor::message(ack, from, to.port, 0, 0).pack();
         // While stamps are kept each layer's function is called: no route is current then.
         let epoch = if self.platform.tracing() { 0 } else { self.epoch };
         let (link, target, pool) = (to.link, to.port, copied_to(strategy));

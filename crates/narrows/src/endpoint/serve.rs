@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::response::frame;
+use super::frames::{FRAME, FRAMED, frame, padded};
 use super::{Arrived, Buffer, Failure, Function, Made, Node, Select, Sink, Source};
 use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Reply, Target};
@@ -11,19 +11,8 @@ use crate::platform::Platform;
 use crate::span::{Edge, Span};
 use crate::strategy::{Strategy, Transfer};
 
-/// In a request's or response's priority bits: it is a message of several calls, each behind a word
-/// with its length and status.
-pub(super) const FRAMED: u8 = 7;
-/// Bytes of that word.
-pub(super) const FRAME: u32 = 4;
-
 /// Requests that one turn serves of each link.
 const TURN: usize = 16;
-
-/// Bytes that a call's bytes take in a message of several.
-pub(super) fn padded(len: u32) -> u32 {
-    len.saturating_add(3) & !3
-}
 
 /// What a wait for calls ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,60 +1,16 @@
-//! The phases of a flow: opening it and changing its strategy, and what the two stacks say to each
-//! other for that.
+//! How the phases of a flow follow each other: opening it and changing its strategy, and what the
+//! two stacks say to each other for that.
 
 use core::time::Duration;
 
 use super::control::Control;
-use super::flow::Flow;
-use super::{FlowError, FlowId, Node, SendError};
+use super::flow::{Flow, Phase};
+use super::{FlowError, FlowId, Node};
 use crate::link::{LinkId, Target};
 use crate::memory::Corrupt;
 use crate::notify;
-use crate::platform::{Instant, Lost, Platform};
+use crate::platform::{Instant, Platform};
 use crate::strategy::{Notification, Strategy};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// The peer has to be asked for the function or port.
-    Asking,
-    /// Waiting for the answer to that.
-    Opening,
-    Running,
-    /// Waiting for outstanding calls before proposing.
-    Draining(Strategy),
-    /// Waiting for the answer to a proposal.
-    Agreeing(Strategy),
-    /// The peer said no to a change: what is over is said once, to the caller that asked.
-    Refused,
-    /// It could not be opened.
-    Unusable(FlowError),
-    /// Nobody's any more: the peer has to be told.
-    Closing,
-    Gone(Lost),
-}
-
-impl Phase {
-    fn switching(self) -> bool {
-        matches!(self, Phase::Draining(_) | Phase::Agreeing(_))
-    }
-
-    /// Whether something has to be said to the peer's stack.
-    pub(super) fn pending(self) -> bool {
-        matches!(self, Phase::Asking | Phase::Draining(_) | Phase::Closing)
-    }
-
-    /// Whether something can be sent over a flow in this phase.
-    ///
-    /// # Errors
-    /// What stands against it.
-    pub(super) fn usable(self) -> Result<(), SendError> {
-        match self {
-            Phase::Running | Phase::Refused => Ok(()),
-            Phase::Gone(reason) => Err(SendError::Gone(reason)),
-            Phase::Unusable(_) | Phase::Closing => Err(SendError::Unknown),
-            _ => Err(SendError::Switching),
-        }
-    }
-}
 
 impl Flow {
     /// What follows from an answer of the peer's stack: the phase.

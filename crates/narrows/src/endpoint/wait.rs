@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::Node;
+use super::{Node, PortError};
 use crate::link::{self, LinkId, Links};
 use crate::notify::{self, Awaited, Looks};
 use crate::platform::{Instant, Platform, Woken};
@@ -93,6 +93,11 @@ impl<P: Platform> Node<P> {
 
     pub(super) fn passed(&self, deadline: Option<Instant>) -> bool {
         deadline.is_some_and(|d| self.platform.now() >= d)
+    }
+
+    /// Why a receive ended without a message.
+    pub(super) fn ended_in_vain(&self) -> PortError {
+        if self.platform.is_copy() { PortError::Forked } else { PortError::Deadline }
     }
 
     /// How to wait for what peers have opened here.

@@ -2,7 +2,6 @@
 //! attached to them.
 
 use super::hunts::Owner;
-use super::links::bit;
 use super::{Adaption, Handler, HandlerError, Misled};
 use crate::connection::Signal;
 use crate::name::Name;
@@ -45,6 +44,11 @@ pub(super) struct Entry {
 
 impl Entry {
     pub const FREE: Entry = Entry { what: What::Free, life: 0, untold: 0 };
+}
+
+/// The bit of a link.
+pub(super) fn bit(link: u16) -> u32 {
+    1_u32.checked_shl(link.into()).unwrap_or(0)
 }
 
 pub(super) struct Attach<B> {

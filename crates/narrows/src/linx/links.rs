@@ -1,6 +1,6 @@
 //! Links of a link handler: their names, and what follows when one comes up or ends.
 
-use super::addresses::What;
+use super::addresses::{What, bit};
 use super::hunts::{Hunt, Owner};
 use super::{Adaption, Handler, HandlerError, Spid};
 use crate::name::Name;
@@ -12,11 +12,6 @@ pub(super) struct Unit {
     /// Who sent last, by the address there and by that here, while it is there: most likely the
     /// next who does.
     pub last: Option<[Spid; 2]>,
-}
-
-/// The bit of a link.
-pub(super) fn bit(link: u16) -> u32 {
-    1_u32.checked_shl(link.into()).unwrap_or(0)
 }
 
 impl<P: Platform, B> Handler<P, B> {

@@ -75,6 +75,12 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
+    /// Of a message from one port to another, but for its length and its block.
+    #[must_use]
+    pub fn message(ack: Ack, source: u16, target: u16, priority: u8, tag: u16) -> Descriptor {
+        Descriptor { kind: Kind::Message, ack, priority, len: 0, source, target, tag, block: None }
+    }
+
     /// Words one to three of the slot; word zero is the sequence number.
     #[inline(always)]
     #[must_use]

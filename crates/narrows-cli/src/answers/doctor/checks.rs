@@ -1,7 +1,7 @@
 //! The checks, each from files to a finding.
 
 use super::limits::{descriptors, locked_memory, quota, real_time};
-use super::{Finding, Level};
+use super::{Finding, Level, finding, good};
 use crate::base::machine::{Root, cores};
 
 pub(super) const ALL: [fn(&Root) -> Finding; 15] = [
@@ -23,26 +23,6 @@ pub(super) const ALL: [fn(&Root) -> Finding; 15] = [
 ];
 
 const CPU: &str = "sys/devices/system/cpu";
-
-pub(super) fn finding(
-    check: &str,
-    level: Level,
-    found: String,
-    effect: &str,
-    advice: &str,
-) -> Finding {
-    Finding {
-        check: check.to_owned(),
-        level,
-        found,
-        effect: effect.to_owned(),
-        advice: advice.to_owned(),
-    }
-}
-
-pub(super) fn good(check: &str, found: impl Into<String>) -> Finding {
-    finding(check, Level::Good, found.into(), "it does no harm", "")
-}
 
 fn core_count(root: &Root) -> Finding {
     let online = root.online().len();

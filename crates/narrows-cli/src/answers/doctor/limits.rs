@@ -1,7 +1,6 @@
 //! The checks of what this process is allowed: processor time, locked memory, priority, files.
 
-use super::checks::{finding, good};
-use super::{Finding, Level};
+use super::{Finding, Level, finding, good};
 use crate::base::machine::Root;
 
 pub(super) fn quota(root: &Root) -> Finding {

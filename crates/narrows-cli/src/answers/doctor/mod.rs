@@ -43,6 +43,20 @@ pub struct Finding {
     pub advice: String,
 }
 
+fn finding(check: &str, level: Level, found: String, effect: &str, advice: &str) -> Finding {
+    Finding {
+        check: check.to_owned(),
+        level,
+        found,
+        effect: effect.to_owned(),
+        advice: advice.to_owned(),
+    }
+}
+
+fn good(check: &str, found: impl Into<String>) -> Finding {
+    finding(check, Level::Good, found.into(), "it does no harm", "")
+}
+
 /// Looks at everything below `root`.
 pub fn examine(root: &Root) -> Vec<Finding> {
     checks::ALL.iter().map(|check| check(root)).collect()

@@ -4,8 +4,8 @@
 //! nothing by themselves, the way from core to core and what the stack does are in spans, and what
 //! copying a line takes is in the memory of the blocks.
 
-use super::parts::{Constants, LINE, LONG, Parts};
-use super::sample::Figure;
+use super::parts::{Constants, LINE, Parts};
+use super::sample::{Figure, LONG};
 use crate::base::machine::Machine;
 use narrows::memory::Layout;
 use narrows::platform::Platform;

@@ -31,7 +31,7 @@ use std::path::Path;
 pub fn run(global: &Global, args: &Calibrate) -> Result<(), Failure> {
     let directory = args.out.parent().filter(|directory| !directory.as_os_str().is_empty());
     output::probe_directory(directory.unwrap_or(Path::new(".")))?;
-    let longest = parts::LONG.max(check::LONGEST);
+    let longest = sample::LONG.max(check::LONGEST);
     let mut pair = Pair::start(global, false, longest, None)?;
     pair.warn();
     let mut samples = Samples::new(parts::items().into_iter().chain(check::items()));

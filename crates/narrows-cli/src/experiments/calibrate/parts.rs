@@ -1,7 +1,7 @@
 //! What a message consists of on this machine: its parts, measured one by one, and the constants of
 //! a platform that follow from them.
 
-use super::sample::{Figure, Item, Samples};
+use super::sample::{Figure, Item, LONG, Samples};
 use crate::formats::functions::LIBRARY;
 use crate::rig::limit::Kind;
 use narrows::strategy::{Acknowledgement, Notification, Strategy, Transfer};
@@ -14,8 +14,6 @@ const SHORT: usize = 56;
 pub(super) const SIZES: [usize; 9] = [SHORT, 128, 512, 2048, 3072, 8192, 12288, 24576, LONG];
 /// Of these, those at which calls are measured too.
 const SERVED: [usize; 5] = [SHORT, 3072, 12288, 24576, LONG];
-/// The longest of them, at which copying in is told from copying out.
-pub(super) const LONG: usize = 60 << 10;
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
 /// Lines of a copy behind which others may take another time.

@@ -26,9 +26,10 @@ const BATCH: f64 = 5e5;
 const TURNS: u64 = 4;
 /// Two speeds of the machine are told apart if one is this many times the other.
 const APART: f64 = 1.7;
-/// Bytes of the requests of functions: with the response more than a first-level cache mostly has,
-/// as is what the copy driver has a function work on.
-const REQUEST: usize = super::parts::LONG;
+/// Bytes of the longest messages that are measured, at which copying in is told from copying out,
+/// and of the requests of functions: with the response more than a first-level cache mostly has, as
+/// is what the copy driver has a function work on.
+pub(super) const LONG: usize = 60 << 10;
 /// Requests of a batch.
 const REQUESTS: usize = 32;
 
@@ -154,8 +155,8 @@ fn function(name: &str) -> Result<f64, Failure> {
         Failure::new(failure::Kind::Internal, text)
     };
     let answer = functions::find(name).and_then(|entry| entry.stream).ok_or_else(refused)?;
-    let request = Request((0..REQUEST).map(|at| (at * 7) as u8).collect());
-    let mut room = Room(vec![0; 2 * REQUEST]);
+    let request = Request((0..LONG).map(|at| (at * 7) as u8).collect());
+    let mut room = Room(vec![0; 2 * LONG]);
     let timer = Clock::get();
     let mut times = Vec::with_capacity(REQUESTS);
     for _ in 0..REQUESTS {
@@ -165,7 +166,7 @@ fn function(name: &str) -> Result<f64, Failure> {
         black_box(&mut room);
         made.map_err(|_| refused())?;
     }
-    Ok(median(&mut times).unwrap_or_default() * 4.0 / REQUEST as f64)
+    Ok(median(&mut times).unwrap_or_default() * 4.0 / LONG as f64)
 }
 
 /// What a function is asked.
