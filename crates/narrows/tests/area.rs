@@ -381,7 +381,7 @@ fn an_engine_writes_where_the_next_frame_is_due_and_nowhere_else() {
     let stride = 256 + 64;
     let mut places = Vec::new();
     // More rounds than there are buffers, and none of them is lost.
-    for round in 0..10_u8 {
+    for round in 0..100_u8 {
         let words = theirs.words(0, 16).unwrap();
         let (at, most) = Gathered::<Desk>::due(&words, (3, 256)).expect("buffers");
         assert_eq!(most, stride);

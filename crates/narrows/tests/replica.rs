@@ -65,7 +65,11 @@ struct Half {
 }
 
 fn half(pulse: Pulse) -> Half {
-    let (own, replica) = (formatted(&layout()), formatted(&layout()));
+    half_of(&layout(), pulse)
+}
+
+fn half_of(layout: &Layout, pulse: Pulse) -> Half {
+    let (own, replica) = (formatted(layout), formatted(layout));
     let (mine, peer) = line(128, 1000);
     let end = end(&own, &replica, pulse, Faulty::new(mine, 1));
     let bell = std::rc::Rc::default();
@@ -254,6 +258,33 @@ fn an_end_is_quiet_until_its_node_has_something_to_say_and_is_rung_while_it_is_a
     half.shared.publish(message(5), Placed::InSlot(b"bytes"));
     half.shared.ring_if_armed(&Core);
     assert_eq!(rung.take(), 0, "an end that is not armed looks itself");
+}
+
+#[test]
+fn more_blocks_than_a_frame_can_name_come_back_in_their_order() {
+    let many = [Class { placement: Placement::Internal, size: 64, count: 100 }];
+    let mut half = half_of(&Layout::new(64, 32, &many).expect("possible"), Pulse::default());
+    for number in 0..20_u8 {
+        let in_block = Descriptor { block: Some(Block(number.into())), ..message(4) };
+        let mut frame = entry(in_block, &[]);
+        frame[2] = number;
+        half.peer.try_send(&frame, None).expect("room");
+    }
+    assert_eq!(half.end.replica.receive(&mut half.end.line, NOW), Ok(true));
+    while let Ok(Some(taken)) = half.shared.take() {
+        half.shared.release(&Core, &taken.descriptor);
+    }
+    half.shared.flush(&Core);
+    assert_eq!(half.end.replica.send(&mut half.end.line, NOW), Ok(true));
+    let frames = half.peer.into.borrow();
+    let returns: Vec<_> = frames.frames.iter().filter(|frame| frame[0] == 4).collect();
+    assert_eq!(
+        returns.iter().map(|frame| (frame[1], frame.len())).collect::<Vec<_>>(),
+        [(16, 4 + 32), (4, 4 + 8)]
+    );
+    let names = returns.iter().flat_map(|frame| frame[4..].chunks_exact(2));
+    let names: Vec<_> = names.map(|name| u16::from_le_bytes([name[0], name[1]])).collect();
+    assert_eq!(names, (0..20).collect::<Vec<_>>());
 }
 
 #[test]

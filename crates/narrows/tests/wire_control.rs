@@ -181,8 +181,14 @@ fn calls_one_by_one_and_what_they_come_to() {
 
 #[test]
 fn calls_that_are_gathered() {
+    // Responses that are copied into a block, and those that are made in one.
+    ["copy", "in_place"].into_iter().for_each(gathered_by);
+}
+
+fn gathered_by(transfer: &str) {
     let mut pair = pair();
-    let strategy: Strategy = "copy/internal/granularity=2".parse().expect("possible");
+    let strategy = format!("{transfer}/internal/granularity=2");
+    let strategy: Strategy = strategy.parse().expect("possible");
     let flow = pair.flow("echo", strategy, 64);
     // What is not written of a block holds what was there before.
     for _ in 0..2 {

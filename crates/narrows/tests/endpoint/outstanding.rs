@@ -132,6 +132,20 @@ fn the_numbers_of_calls_wrap_round() {
 }
 
 #[test]
+fn the_numbers_of_questions_wrap_round() {
+    inside(|| {
+        let mut pair = pair();
+        // Each flow takes three: to open it, to agree how it travels, to close it.
+        for _ in 0..22_000 {
+            let flow = pair.flow("echo", Strategy::default(), 10);
+            pair.a.flow(flow).close().expect("idle");
+        }
+        let flow = pair.flow("echo", Strategy::default(), 10);
+        assert_eq!(pair.a.flow(flow).call(b"hello", &mut [0; 5], SECOND), Ok(5));
+    });
+}
+
+#[test]
 fn a_callback_gets_every_response() {
     inside(|| {
         let mut pair = pair();

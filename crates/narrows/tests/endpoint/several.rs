@@ -400,3 +400,29 @@ fn a_receiver_that_never_waits_gives_blocks_back_before_their_sender_has_none() 
         }
     });
 }
+
+#[test]
+fn traffic_that_never_pauses_hides_no_news() {
+    inside(|| {
+        for into in [false, true] {
+            let mut pair = open();
+            let to = pair.b_port(1);
+            let mut c = pair.world.node("c", Limits::default());
+            let mut next = || {
+                pair.a.try_send(1, to, b"x").expect("room");
+                let mut b = pair.b.borrow_mut();
+                if into {
+                    assert!(b.receive_into(1, &mut [], SECOND).is_ok());
+                } else {
+                    let received = b.receive(1, &Select::default(), SECOND).expect("sent");
+                    b.release(received);
+                }
+                b.links().count()
+            };
+            assert_eq!((0..3).map(|_| next()).max(), Some(1));
+            let _ = c.hunt(&name("b"), None).expect("b is there");
+            let known = (0..1000).position(|_| next() == 2);
+            assert!(known.is_some(), "a thousand messages and it has not heard of c: {into}");
+        }
+    });
+}
