@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::attribute::INFINITE;
 use super::home::Home;
-use super::id::Handle;
+use super::id::{EndpointId, Handle};
 use super::node::Node;
 use super::process;
 use super::request::{Done, Operation};
@@ -14,6 +14,9 @@ use super::status::{Outcome, Status};
 
 /// Nanoseconds of a millisecond.
 pub(super) const MILLISECOND: u64 = 1_000_000;
+
+/// How long the node of an endpoint that was passed on has to say where it is, in milliseconds.
+const LEARNT_WITHIN: u32 = 1000;
 
 /// The longest that a thread which waits leaves the process's other nodes to themselves, in
 /// nanoseconds.
@@ -95,6 +98,20 @@ impl<H: Home> Call<H> {
         Ok(match timeout {
             Some(timeout) => self.finish(begun, timeout),
             None => begun,
+        })
+    }
+
+    /// Has the node learn where an endpoint is that was passed on to it, if it does not know. False
+    /// if it knew, or there is none.
+    #[cold]
+    pub fn learn(mut self, id: EndpointId) -> bool {
+        let node = self.node();
+        if !node.may_learn(id) {
+            return false;
+        }
+        let request = node.look_for_endpoint(id);
+        request.is_ok_and(|request| {
+            self.finish(Done::goes_on(request), LEARNT_WITHIN).status == Status::Success
         })
     }
 

@@ -3,6 +3,7 @@
 use super::attribute::Attributes;
 use super::control::{Kind, Place};
 use super::id::{EndpointId, Handle, MAX_PORT, NodeId};
+use super::message::HEAR;
 use super::status::{Outcome, Status};
 
 /// Endpoints of one node.
@@ -98,7 +99,7 @@ impl Endpoints {
         let place = place.ok_or(Status::EndpLimit)?;
         self.next = place + 1;
         self.changes += 1;
-        self.tag = self.tag.wrapping_add(1);
+        self.tag = self.tag.wrapping_add(1) & !HEAR;
         let inner = place as u16 + 1;
         if let (Some(entry), Some(number)) = (self.places.get_mut(place), self.ports.get_mut(port))
         {

@@ -29,6 +29,8 @@ pub(super) struct Peer {
     rings: u32,
     /// Messages that wait for room.
     pub queued: u16,
+    /// Whether something was said to it since the last message.
+    pub said: bool,
     /// What it has said of what it is about to say, and in how many pieces.
     pub heard: Control,
     pub pieces: usize,
@@ -139,8 +141,15 @@ impl<H: Home> Peers<H> {
     pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
         self.changes += 1;
         let free = self.places.iter().position(Option::is_none)?;
-        *self.places.get_mut(free)? =
-            Some(Peer { id, link, rings: 0, queued: 0, heard: Control::NONE, pieces: 0 });
+        *self.places.get_mut(free)? = Some(Peer {
+            id,
+            link,
+            rings: 0,
+            queued: 0,
+            said: false,
+            heard: Control::NONE,
+            pieces: 0,
+        });
         self.taken |= 1 << free;
         Some(free as u8)
     }
@@ -210,12 +219,18 @@ impl<H: Home> Peers<H> {
         None
     }
 
-    /// Notes an endpoint that was got, once more perhaps.
-    pub fn got(&mut self, id: EndpointId, peer: u8, link: LinkId, place: Place) -> Outcome<()> {
+    /// Notes an endpoint that was got, once more perhaps, or only found.
+    pub fn got(
+        &mut self,
+        id: EndpointId,
+        (peer, link): (u8, LinkId),
+        place: Place,
+        counts: bool,
+    ) -> Outcome<()> {
         self.changes += 1;
         if let Some(known) = self.find_mut(id) {
             let gets = if known.end.is_none() && known.place == place { known.gets } else { 0 };
-            *known = Remote { id, peer, link, place, gets: gets + 1, end: None };
+            *known = Remote { id, peer, link, place, gets: gets + u32::from(counts), end: None };
             return Ok(());
         }
         let first = Peers::<H>::first(id);
@@ -229,7 +244,7 @@ impl<H: Home> Peers<H> {
         let place_of = |at: &usize| self.remotes.get(*at).is_some_and(usable);
         let at = places.find(place_of).filter(|_| used < REMOTES / 4 * 3);
         let entry = at.and_then(|at| self.remotes.get_mut(at)).ok_or(Status::EndpGetLimit)?;
-        *entry = Some(Remote { id, peer, link, place, gets: 1, end: None });
+        *entry = Some(Remote { id, peer, link, place, gets: counts.into(), end: None });
         Ok(())
     }
 
@@ -288,7 +303,7 @@ impl<H: Home> Node<H> {
             return Ok(None);
         }
         let (node, port) = (id.node(), id.port());
-        let operation = Operation::Get { node, port, out, asked: None };
+        let operation = Operation::Get { node, port, out, asked: None, counts: true };
         let request = self.begin(operation, of_call)?;
         if let Ok(Some(link)) = self.link_to(node) {
             self.ask_for(request, link);
@@ -298,11 +313,32 @@ impl<H: Home> Node<H> {
 
     /// Asks the node behind a link for the endpoint that a request wants.
     pub fn ask_for(&mut self, request: Handle, link: LinkId) {
-        if let Some(Operation::Get { port, asked, .. }) = self.requests.pending(request) {
+        if let Some(Operation::Get { port, asked, counts, .. }) = self.requests.pending(request) {
             *asked = Some(link);
-            let port = *port;
-            self.say(link, Said::Get, &[request.0, port.into()]);
+            let (port, said) = (*port, if *counts { Said::Get } else { Said::Look });
+            self.say(link, said, &[request.0, port.into()]);
         }
+    }
+
+    /// Whether an endpoint of another node may be there though it was not got, or no more when it
+    /// was last heard of.
+    pub fn may_learn(&self, id: EndpointId) -> bool {
+        let other = id.node() != self.id;
+        other
+            && self.peers.find(id).is_none_or(|remote| {
+                remote.end == Some(End::Deleted) && self.peers.of(remote.link).is_some()
+            })
+    }
+
+    /// Looks for an endpoint that another node has passed on. Returns the request that goes on.
+    pub fn look_for_endpoint(&mut self, id: EndpointId) -> Outcome<Handle> {
+        let (node, port, out) = (id.node(), id.port(), Output::nowhere());
+        let operation = Operation::Get { node, port, out, asked: None, counts: false };
+        let request = self.begin(operation, true)?;
+        if let Ok(Some(link)) = self.link_to(node) {
+            self.ask_for(request, link);
+        }
+        Ok(request)
     }
 
     /// Ends a get.
@@ -344,7 +380,7 @@ impl<H: Home> Node<H> {
             let tag = endpoint.tag;
             if let Some(link) = self.link_to(self.id)? {
                 let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
-                return self.peers.got(id, peer, link, Place::new(inner, tag));
+                return self.peers.got(id, (peer, link), Place::new(inner, tag), true);
             }
         }
         Err(Status::Transmission)
