@@ -4,16 +4,18 @@
 use std::time::Duration;
 
 use super::attribute::INFINITE;
-use super::id::Handle;
+use super::id::{EndpointId, Handle};
 use super::node::Node;
-use super::process;
-use super::process::Processes;
 use super::request::{Done, Operation};
 use super::slot::{GLANCE, Locked, Slot};
 use super::status::{Outcome, Status};
+use super::table::{Processes, drive_others, nodes};
 
 /// Nanoseconds of a millisecond.
 pub(super) const MILLISECOND: u64 = 1_000_000;
+
+/// How long the node of an endpoint that was passed on has to say where it is, in milliseconds.
+const LEARNT_WITHIN: u32 = 1000;
 
 /// The longest that a thread which waits leaves the process's other nodes to themselves, in
 /// nanoseconds.
@@ -98,6 +100,20 @@ impl<H: Processes> Call<H> {
         })
     }
 
+    /// Has the node learn where an endpoint is that was passed on to it, if it does not know. False
+    /// if it knew, or there is none.
+    #[cold]
+    pub fn learn(mut self, id: EndpointId) -> bool {
+        let node = self.node();
+        if !node.may_learn(id) {
+            return false;
+        }
+        let request = node.look_for_endpoint(id);
+        request.is_ok_and(|request| {
+            self.finish(Done::goes_on(request), LEARNT_WITHIN).status == Status::Success
+        })
+    }
+
     /// Waits for what was begun, if it has not ended. It is taken back if it does not end within
     /// `timeout` milliseconds.
     #[inline(never)]
@@ -178,11 +194,11 @@ impl<H: Processes> Call<H> {
             let left = until - now;
             let waited = now.saturating_sub(start);
             let look = leads && waited < look;
-            let drives = leads && !look && process::nodes::<H>() > 1;
+            let drives = leads && !look && nodes::<H>() > 1;
             let left = match () {
                 () if look => left.min(GLANCE),
                 () if drives => {
-                    process::drive_others(slot);
+                    drive_others(slot);
                     left.min((waited / 4).clamp(MILLISECOND, LONGEST_TURN))
                 }
                 () => left,

@@ -1,6 +1,10 @@
 //! What nodes of MCAPI say to each other. It goes over a channel of each link that is kept for it,
 //! cut into words, so that no message of the application's is in its way.
 
+/// Added to the mark of a message before which its sender said something else that matters: that is
+/// heard before the message is used.
+pub(super) const HEAR: u16 = 1 << 15;
+
 /// The type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -46,7 +50,8 @@ pub(super) const WORDS: usize = 9;
 pub(super) enum Said {
     /// Where is this port? Answered when there is one. `request, port`
     Get = 1,
-    /// There it is. `request, place`
+    /// There it is, and whether that counts as a get; the place 0 if it is not. `request, place,
+    /// counts`
     Found = 2,
     /// The answer to a get is not wanted any more. `request`
     GiveUp = 3,
@@ -71,6 +76,8 @@ pub(super) enum Said {
     Close = 12,
     /// Both ends are closed and there is nothing on the ring any more. `channel`
     Free = 13,
+    /// As Get, answered at once and not counted. `request, port`
+    Look = 14,
 }
 
 /// A message: what it says and its words, each in the bytes that it is sent as.
@@ -119,9 +126,9 @@ impl Control {
     #[inline]
     pub fn read(&self) -> Option<(Said, [u32; WORDS])> {
         use Said::*;
-        const ALL: [Said; 13] = [
+        const ALL: [Said; 14] = [
             Get, Found, GiveUp, Release, Deleted, Query, Value, Connect, Connected, Offer, Answer,
-            Close, Free,
+            Close, Free, Look,
         ];
         let [code, bytes @ ..] = &self.0;
         let mut words = [0; WORDS];
@@ -132,7 +139,7 @@ impl Control {
         let [_, kind_or_port, ring, _, port, ..] = words;
         let (is_kind, is_port) = (kind_or_port <= Kind::Scalar as u32, |word| word <= 0xffff);
         let sound = match said {
-            Get => is_port(kind_or_port),
+            Get | Look => is_port(kind_or_port),
             Connect => is_kind,
             Offer => is_kind && is_port(ring) && is_port(port),
             _ => true,
@@ -167,7 +174,7 @@ mod tests {
             assert_eq!((what, &got[..words.len()]), (said, words));
             assert!(got[words.len()..].iter().all(|word| *word == 0));
         }
-        for code in 1..=13 {
+        for code in 1..=14 {
             let sound = Control([[code, 0, 0, 0]; 1 + WORDS]).read().map(|(said, _)| said as u8);
             assert_eq!(sound, (![8, 10].contains(&code)).then_some(code));
         }
@@ -176,7 +183,7 @@ mod tests {
     #[test]
     fn what_is_none_is_refused() {
         let none = |said, words: &[u32]| Control::new(said, words).read();
-        for code in [0, 14, 255] {
+        for code in [0, 15, 255] {
             let mut message = Control::new(Said::Close, &[1]);
             assert!(message.put(0, 1 << 32 | code) && !message.put(5, 1));
             assert_eq!(message.read(), None);

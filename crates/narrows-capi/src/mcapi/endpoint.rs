@@ -1,7 +1,7 @@
 //! A node's own endpoints.
 
 use super::attribute::Attributes;
-use super::control::{Kind, Place};
+use super::control::{HEAR, Kind, Place};
 use super::id::{EndpointId, Handle, MAX_PORT, NodeId};
 use super::status::{Outcome, Status};
 
@@ -98,7 +98,7 @@ impl Endpoints {
         let place = place.ok_or(Status::EndpLimit)?;
         self.next = place + 1;
         self.changes += 1;
-        self.tag = self.tag.wrapping_add(1);
+        self.tag = self.tag.wrapping_add(1) & !HEAR;
         let inner = place as u16 + 1;
         if let (Some(entry), Some(number)) = (self.places.get_mut(place), self.ports.get_mut(port))
         {

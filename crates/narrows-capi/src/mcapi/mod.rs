@@ -35,6 +35,7 @@ mod process;
 mod request;
 mod slot;
 mod status;
+mod table;
 
 pub use status::Status;
 #[cfg(feature = "elsewhere")]

@@ -55,8 +55,8 @@ impl Incoming {
 /// What a request waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operation {
-    /// An endpoint of another node.
-    Get { node: NodeId, port: u16, out: Output<u32>, asked: Option<LinkId> },
+    /// An endpoint of another node; `counts` if it is got, and not only looked for.
+    Get { node: NodeId, port: u16, out: Output<u32>, asked: Option<LinkId>, counts: bool },
     /// The end of connecting two endpoints.
     Connect { asked: Option<LinkId> },
     /// An endpoint that is to be connected; where its channel's handle goes.

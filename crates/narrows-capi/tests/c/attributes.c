@@ -124,9 +124,9 @@ static void asks(void)
 
     initialize(2);
     end_point = ((unsigned)DOMAIN << 24 | 1u << 12 | 1);
-    EXPECT_IS(MCAPI_ERR_ENDP_INVALID, read_as(MCAPI_ENDP_ATTR_PRIORITY, 4));
-    get(1, 1);
     serve(MADE);
+    EXPECT_IS(MCAPI_SUCCESS, read_as(MCAPI_ENDP_ATTR_PRIORITY, 4));
+    get(1, 1);
     CHECK(get_uint(end_point, MCAPI_ENDP_ATTR_PRIORITY) == 5);
     CHECK(get_uint(end_point, MCAPI_ENDP_ATTR_GET_COUNT) == 1);
     get(1, 1);

@@ -116,7 +116,7 @@ ROW(after, msg_send_buffer_null, MCAPI_ERR_PARAMETER, mcapi_msg_send(OWN(PLAIN),
 ROW(after, msg_send_unknown, MCAPI_ERR_ENDP_INVALID, mcapi_msg_send(UNKNOWN, far, bytes, 1, 0, &s))
 ROW(after, msg_send_from_remote, MCAPI_ERR_ENDP_INVALID, mcapi_msg_send(far, OWN(SHORT), bytes, 1, 0, &s))
 ROW(after, msg_send_to_unknown, MCAPI_ERR_ENDP_INVALID, mcapi_msg_send(OWN(PLAIN), UNKNOWN, bytes, 1, 0, &s))
-ROW(after, msg_send_to_not_got, MCAPI_ERR_ENDP_INVALID, mcapi_msg_send(OWN(PLAIN), FAR(2), bytes, 1, 0, &s))
+ROW(after, msg_send_to_none, MCAPI_ERR_ENDP_INVALID, mcapi_msg_send(OWN(PLAIN), FAR(3000), bytes, 1, 0, &s))
 ROW(after, msg_send_size, MCAPI_ERR_MSG_SIZE, mcapi_msg_send(OWN(PLAIN), far, bytes, 65537, 8, &s))
 ROW(after, msg_send_payload, MCAPI_ERR_MSG_SIZE, mcapi_msg_send(OWN(SHORT), far, bytes, 11, 0, &s))
 ROW(after, msg_send_priority, MCAPI_ERR_PRIORITY, mcapi_msg_send(OWN(PLAIN), far, bytes, 1, 8, &s))

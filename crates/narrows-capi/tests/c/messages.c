@@ -469,7 +469,8 @@ static void gets_and_gives_back(void)
             EXPECT_IS(MCAPI_SUCCESS, send_eight(from, to));
         mcapi_endpoint_release(to, &status);
         EXPECT(MCAPI_SUCCESS);
-        EXPECT_IS(MCAPI_ERR_ENDP_INVALID, send_eight(from, to));
+        /* As one that was passed on. */
+        EXPECT_IS(MCAPI_SUCCESS, send_eight(from, to));
     }
     post(READY);
     finalize();
@@ -484,7 +485,7 @@ static void is_got(void)
 
     initialize(1);
     inbox = create(1);
-    for (i = 0; i < 9; i++) {
+    for (i = 0; i < 12; i++) {
         mcapi_msg_recv(inbox, in, sizeof in, &size, &status);
         EXPECT(MCAPI_SUCCESS);
     }

@@ -15,8 +15,8 @@ use crate::strategy::{Notification, Strategy, Transfer};
 pub struct Limits {
     /// Links, ended ones that were not closed included. When they are all in use, a new link takes
     /// the place of the oldest that has ended and of which nothing waits to be received; what of
-    /// that one was [not delivered](super::LinkView::undelivered) is gone then. If there is none, the
-    /// peer is told so: its link ends with [`Lost::Full`].
+    /// that one was [not delivered](super::LinkView::undelivered) is gone then. If there is none,
+    /// the peer is told so: its link ends with [`Lost::Full`].
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,

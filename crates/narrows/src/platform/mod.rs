@@ -257,8 +257,8 @@ pub trait Platform: Sized {
 
     /// Waits until a word of `set` is as [`Watch`] says, something else wakes it, or the deadline:
     /// see [`Wait`]. The first of the set is the likeliest to change. Only [`Wait::Spin`] and
-    /// [`Wait::Yield`] look at the words; a node that sleeps has looked before, behind the fence that
-    /// arming needs, and a bell rung since then ends the wait at once.
+    /// [`Wait::Yield`] look at the words; a node that sleeps has looked before, behind the fence
+    /// that arming needs, and a bell rung since then ends the wait at once.
     fn wait<'a, S>(&self, set: S, how: Wait, deadline: Option<Instant>) -> Woken
     where
         S: Iterator<Item = Watch<'a, <Self::Peer as Memory>::Words>> + Clone,

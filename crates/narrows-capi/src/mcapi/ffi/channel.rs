@@ -22,13 +22,19 @@ unsafe fn connect<H: Processes>(
     status: *mut u32,
 ) {
     let (from, to) = (EndpointId(from), EndpointId(to));
-    let work = || {
+    let connect = || {
         let mut call = process::of_ends::<H>(from, to)?;
         let node = call.node();
         node.progress();
         let request = node.connect(from, to, kind)?;
         node.progress();
         Ok(Done::goes_on(request))
+    };
+    // Endpoints that were not got are looked for.
+    let learn = |id| process::of_ends::<H>(from, to).is_ok_and(|call| call.learn(id));
+    let work = || match connect() {
+        Err(Status::EndpInvalid) if learn(from) | learn(to) => connect(),
+        begun => begun,
     };
     // SAFETY: as was promised.
     unsafe { begin::<H>(request, status, work) };

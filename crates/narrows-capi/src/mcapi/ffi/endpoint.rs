@@ -122,11 +122,18 @@ pub(super) unsafe extern "C" fn endpoint_get_attribute<H: Processes>(
     // SAFETY: valid for writes of the attribute's size, which is that of two words or of one.
     let (pair, word) = unsafe { (Output::new(value.cast()), Output::new(value.cast())) };
     verdict.of(|| {
-        let call = process::near_endpoint::<H>(EndpointId(endpoint))?;
+        let id = EndpointId(endpoint);
+        let call = process::near_endpoint::<H>(id)?;
         if value.is_null() {
             return Err(Status::Parameter);
         }
-        let [low, high] = attribute_of(call, EndpointId(endpoint), number, size)?;
+        let [low, high] = match attribute_of(call, id, number, size) {
+            // One that was not got is looked for.
+            Err(Status::EndpInvalid) if process::near_endpoint::<H>(id)?.learn(id) => {
+                attribute_of(process::near_endpoint::<H>(id)?, id, number, size)?
+            }
+            said => said?,
+        };
         match number {
             GET_SOURCE => pair.put([low, high]),
             _ => word.put(low),

@@ -76,8 +76,22 @@ extern "C" fn send_long<H: Processes>(
 }
 
 /// Sends a message. If that has to wait for room, there is a request for it, and a call that
-/// `waits` waits for its end.
+/// `waits` waits for its end. A receiver that was not got is looked for.
 fn send<H: Processes>(
+    ends: (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+    waits: bool,
+) -> Outcome<Done> {
+    let sent = send_known::<H>(ends, bytes, priority, waits);
+    let status = Done::from(sent).status;
+    if status == Status::EndpInvalid && process::near_endpoint::<H>(ends.0)?.learn(ends.1) {
+        return send_known::<H>(ends, bytes, priority, waits);
+    }
+    sent
+}
+
+fn send_known<H: Processes>(
     (from, to): (EndpointId, EndpointId),
     bytes: Bytes,
     priority: u32,

@@ -43,7 +43,7 @@ impl<H: Home> Node<H> {
             return Ok(None);
         }
         let (node, port) = (id.node(), id.port());
-        let operation = Operation::Get { node, port, out, asked: None };
+        let operation = Operation::Get { node, port, out, asked: None, counts: true };
         let request = self.begin(operation, of_call)?;
         if let Ok(Some(link)) = self.link_to(node) {
             self.ask_for(request, link);
@@ -53,11 +53,32 @@ impl<H: Home> Node<H> {
 
     /// Asks the node behind a link for the endpoint that a request wants.
     pub fn ask_for(&mut self, request: Handle, link: LinkId) {
-        if let Some(Operation::Get { port, asked, .. }) = self.requests.pending(request) {
+        if let Some(Operation::Get { port, asked, counts, .. }) = self.requests.pending(request) {
             *asked = Some(link);
-            let port = *port;
-            self.say(link, Said::Get, &[request.0, port.into()]);
+            let (port, said) = (*port, if *counts { Said::Get } else { Said::Look });
+            self.say(link, said, &[request.0, port.into()]);
         }
+    }
+
+    /// Whether an endpoint of another node may be there though it was not got, or no more when it
+    /// was last heard of.
+    pub fn may_learn(&self, id: EndpointId) -> bool {
+        let other = id.node() != self.id;
+        other
+            && self.peers.find(id).is_none_or(|remote| {
+                remote.end == Some(End::Deleted) && self.peers.of(remote.link).is_some()
+            })
+    }
+
+    /// Looks for an endpoint that another node has passed on. Returns the request that goes on.
+    pub fn look_for_endpoint(&mut self, id: EndpointId) -> Outcome<Handle> {
+        let (node, port, out) = (id.node(), id.port(), Output::nowhere());
+        let operation = Operation::Get { node, port, out, asked: None, counts: false };
+        let request = self.begin(operation, true)?;
+        if let Ok(Some(link)) = self.link_to(node) {
+            self.ask_for(request, link);
+        }
+        Ok(request)
     }
 
     /// Ends a get.
@@ -99,7 +120,7 @@ impl<H: Home> Node<H> {
             let tag = endpoint.tag;
             if let Some(link) = self.link_to(self.id)? {
                 let peer = self.peers.of(link).ok_or(Status::MemLimit)?;
-                return self.peers.got(id, peer, link, Place::new(inner, tag));
+                return self.peers.got(id, (peer, link), Place::new(inner, tag), true);
             }
         }
         Err(Status::Transmission)

@@ -4,7 +4,7 @@ use narrows::endpoint::What;
 use narrows::link::LinkId;
 use narrows::platform::Lost;
 
-use super::super::control::{Control, Kind, Place, Said, WORDS};
+use super::super::control::{Control, HEAR, Kind, Place, Said, WORDS};
 use super::super::home::Home;
 use super::super::id::{EndpointId, Handle};
 use super::super::request::{Done, Operation};
@@ -45,7 +45,7 @@ impl<H: Home> Node<H> {
             let link = received.from.link;
             match received.what {
                 What::Refused => {
-                    let place = Place::new(received.from.port, received.tag);
+                    let place = Place::new(received.from.port, received.tag & !HEAR);
                     self.peers.deleted(link, place);
                 }
                 _ => self.drop_link(link),
@@ -87,6 +87,11 @@ impl<H: Home> Node<H> {
         let (handle, place) = (Handle(a), Place(b));
         match said {
             Said::Get => self.wanted(link, peer, a, b as u16),
+            Said::Look => {
+                if !self.found((link, peer), a, b as u16, false) {
+                    self.say(link, Said::Found, &[a]);
+                }
+            }
             Said::GiveUp => {
                 self.wanted.retain(|wanted| wanted.link != link || wanted.request != a);
             }
@@ -96,9 +101,12 @@ impl<H: Home> Node<H> {
                     && *asked == Some(link)
                 {
                     let id = node.endpoint(*port);
-                    let got = self.peers.got(id, peer, link, place);
+                    let got = match place {
+                        Place(0) => Err(Status::EndpInvalid),
+                        place => self.peers.got(id, (peer, link), place, c != 0),
+                    };
                     self.end_get(handle, id, got);
-                } else {
+                } else if c != 0 {
                     // The node that wanted it does not any more.
                     self.say(link, Said::Release, &[place.0]);
                 }
@@ -162,22 +170,25 @@ impl<H: Home> Node<H> {
 
     /// Another node asks for an endpoint.
     fn wanted(&mut self, link: LinkId, peer: u8, request: u32, port: u16) {
-        if !self.found(link, peer, request, port) && self.wanted.len() < MOST_UNSAID {
+        if !self.found((link, peer), request, port, true) && self.wanted.len() < MOST_UNSAID {
             self.wanted.push(Wanted { link, request, port });
         }
     }
 
-    fn found(&mut self, link: LinkId, peer: u8, request: u32, port: u16) -> bool {
+    /// Says where an endpoint is, if it is there. Whether it `counts` as got by that.
+    fn found(&mut self, (link, peer): (LinkId, u8), request: u32, port: u16, counts: bool) -> bool {
         let source = self.peers.get(peer).map(|peer| peer.id);
         let id = self.id.endpoint(port & 0xfff);
         let Some((inner, endpoint)) = self.endpoints.own_mut(id) else { return false };
-        endpoint.gets += 1;
-        endpoint.own_gets += u32::from(source == Some(self.id));
-        endpoint.source = source;
+        if counts {
+            endpoint.gets += 1;
+            endpoint.own_gets += u32::from(source == Some(self.id));
+            endpoint.source = source;
+        }
         endpoint.known_to |= 1 << peer;
         endpoint.orphaned = false;
         let place = Place::new(inner, endpoint.tag);
-        self.say(link, Said::Found, &[request, place.0]);
+        self.say(link, Said::Found, &[request, place.0, counts.into()]);
         true
     }
 
@@ -187,7 +198,7 @@ impl<H: Home> Node<H> {
         while let Some(at) = self.wanted.iter().position(|wanted| wanted.port == port) {
             let Wanted { link, request, .. } = self.wanted.swap_remove(at);
             if let Some(peer) = self.peers.of(link) {
-                self.found(link, peer, request, port);
+                self.found((link, peer), request, port, true);
             }
         }
     }

@@ -3,6 +3,7 @@
 use narrows::endpoint::{Address, Message, SendError, What};
 
 use super::super::attribute::PRIORITIES;
+use super::super::control::HEAR;
 use super::super::foreign::{Buffer, Bytes};
 use super::super::home::Home;
 use super::super::id::EndpointId;
@@ -42,20 +43,26 @@ impl<H: Home> Node<H> {
     pub fn collect_message(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Quick<usize> {
         match self.take_first(id, buffer) {
             // No batch of credit that is due is heard of here.
-            Some(len) => Quick::of(len, self.is_due()),
+            Some((len, 0)) => Quick::of(len, self.is_due()),
+            Some((len, _)) => {
+                self.hear();
+                Quick::More(len)
+            }
             None => Quick::Not,
         }
     }
 
+    /// How long the first message is, and what was added to its mark.
     #[inline(always)]
-    fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<usize> {
+    fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<(usize, u16)> {
         let (inner, buffer) = (self.endpoints.find_quickly(id)?, buffer?);
         let endpoint =
             self.endpoints.get_quickly(inner).filter(|endpoint| endpoint.receiving == 0)?;
         let tag = endpoint.tag;
         let received = self.stack.take_first(inner, buffer)?;
         // What is not meant for it is for an endpoint that had this place before.
-        (received.what == What::Message && received.tag == tag).then_some(received.len)
+        let more = received.tag ^ tag;
+        (received.what == What::Message && more & !HEAR == 0).then_some((received.len, more))
     }
 
     /// Sends a message if there is room, and nothing waits before it or it is its turn.
@@ -71,12 +78,22 @@ impl<H: Home> Node<H> {
             Ok(target) => target,
             Err(status) => return status.into(),
         };
-        if !in_turn && self.peers.get(peer).is_some_and(|peer| peer.queued > 0) {
+        let there = self.peers.get(peer);
+        if !in_turn && there.is_some_and(|peer| peer.queued > 0) {
             return Status::Pending.into();
         }
+        let said = there.is_some_and(|peer| peer.said);
+        let tag = if said { tag | HEAR } else { tag };
         // From the control port, which sees to refusals: a receiver of MCAPI's is not told who
         // sent.
-        sent(self.try_send(address, bytes, (priority, tag)), bytes.len())
+        let done = sent(self.try_send(address, bytes, (priority, tag)), bytes.len());
+        if said
+            && done.status == Status::Success
+            && let Some(peer) = self.peers.get_mut(peer)
+        {
+            peer.said = false;
+        }
+        done
     }
 
     /// Sends a message if that can be done at once, and remembers its way for those after it.
@@ -125,7 +142,12 @@ impl<H: Home> Node<H> {
                     return Status::Transmission.into();
                 }
                 Ok(None) => return Status::Pending.into(),
-                Ok(Some(received)) if received.what == What::Message && received.tag == tag => {
+                Ok(Some(received))
+                    if received.what == What::Message && received.tag & !HEAR == tag =>
+                {
+                    if received.tag != tag {
+                        self.hear();
+                    }
                     return match received.len.checked_sub(buffer.len()) {
                         None | Some(0) => Done::well(received.len as u64),
                         Some(_) => {

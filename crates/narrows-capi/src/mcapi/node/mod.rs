@@ -190,6 +190,10 @@ impl<H: Home> Node<H> {
     /// Says something to the node behind a link.
     #[inline(never)]
     pub fn say(&mut self, link: LinkId, said: Said, words: &[u32]) {
+        if let Some(peer) = self.peers.of(link).and_then(|place| self.peers.get_mut(place)) {
+            // Messages do not go the short way before one has told that.
+            peer.said = true;
+        }
         self.unsaid.push(Unsaid { link, control: Control::new(said, words), said: 0 });
         self.speak();
     }

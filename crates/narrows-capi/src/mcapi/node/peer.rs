@@ -5,12 +5,10 @@ use std::sync::Arc;
 use narrows::endpoint::Address;
 use narrows::link::LinkId;
 
-use super::super::control::{Control, Place, Said};
-use super::super::foreign::Output;
+use super::super::control::{Control, Place};
 use super::super::home::Home;
-use super::super::id::{EndpointId, Handle, NodeId};
+use super::super::id::{EndpointId, NodeId};
 use super::super::lender::Lender;
-use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::Node;
 
@@ -29,6 +27,8 @@ pub(in crate::mcapi) struct Peer {
     rings: u32,
     /// Messages that wait for room.
     pub queued: u16,
+    /// Whether something was said to it since the last message.
+    pub said: bool,
     /// What it has said of what it is about to say, and in how many pieces.
     pub heard: Control,
     pub pieces: usize,
@@ -139,8 +139,15 @@ impl<H: Home> Peers<H> {
     pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
         self.changes += 1;
         let free = self.places.iter().position(Option::is_none)?;
-        *self.places.get_mut(free)? =
-            Some(Peer { id, link, rings: 0, queued: 0, heard: Control::NONE, pieces: 0 });
+        *self.places.get_mut(free)? = Some(Peer {
+            id,
+            link,
+            rings: 0,
+            queued: 0,
+            said: false,
+            heard: Control::NONE,
+            pieces: 0,
+        });
         self.taken |= 1 << free;
         Some(free as u8)
     }
@@ -210,12 +217,18 @@ impl<H: Home> Peers<H> {
         None
     }
 
-    /// Notes an endpoint that was got, once more perhaps.
-    pub fn got(&mut self, id: EndpointId, peer: u8, link: LinkId, place: Place) -> Outcome<()> {
+    /// Notes an endpoint that was got, once more perhaps, or only found.
+    pub fn got(
+        &mut self,
+        id: EndpointId,
+        (peer, link): (u8, LinkId),
+        place: Place,
+        counts: bool,
+    ) -> Outcome<()> {
         self.changes += 1;
         if let Some(known) = self.find_mut(id) {
             let gets = if known.end.is_none() && known.place == place { known.gets } else { 0 };
-            *known = Remote { id, peer, link, place, gets: gets + 1, end: None };
+            *known = Remote { id, peer, link, place, gets: gets + u32::from(counts), end: None };
             return Ok(());
         }
         let first = Peers::<H>::first(id);
@@ -229,7 +242,7 @@ impl<H: Home> Peers<H> {
         let place_of = |at: &usize| self.remotes.get(*at).is_some_and(usable);
         let at = places.find(place_of).filter(|_| used < REMOTES / 4 * 3);
         let entry = at.and_then(|at| self.remotes.get_mut(at)).ok_or(Status::EndpGetLimit)?;
-        *entry = Some(Remote { id, peer, link, place, gets: 1, end: None });
+        *entry = Some(Remote { id, peer, link, place, gets: counts.into(), end: None });
         Ok(())
     }
 
