@@ -10,7 +10,7 @@ use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId, number};
 use super::node::Node;
 use super::request::Done;
-use super::slot::{Locked, NOBODY, Slot};
+use super::slot::{Locked, NOBODY, Slot, waits_in};
 use super::status::{Outcome, Status};
 
 /// Places for nodes. There is one for every number that the upper bits of a handle can be; the
@@ -48,6 +48,11 @@ impl<H: Home> Process<H> {
         for slot in self.used() {
             drop(slot.lock().place().take());
         }
+    }
+
+    /// Whether this thread waits in a node of it, and so calls from within a signal's handler.
+    fn is_waited_in(&self) -> bool {
+        waits_in(self.used())
     }
 
     /// The slots that nodes can have.
@@ -228,7 +233,7 @@ pub(super) fn with_handle<H: Home>(handle: Handle) -> Option<Call<H>> {
 
 /// A call for the node that this thread initialised, if it has not ended.
 fn bound<H: Home>() -> Option<Call<H>> {
-    let (slot, life) = H::bound()?;
+    let (slot, life) = H::bound().filter(|_| !H::process().is_waited_in())?;
     let call = H::process().slots.get(slot).and_then(Call::new);
     let call = call.and_then(|mut call| (call.node().life == life).then_some(call));
     if call.is_none() {
@@ -240,6 +245,9 @@ fn bound<H: Home>() -> Option<Call<H>> {
 /// A call for the node that this thread initialised, or for the only one there is.
 #[inline(never)]
 pub(super) fn of_thread<H: Home>() -> Outcome<Call<H>> {
+    if H::process().is_waited_in() {
+        return Err(Status::General);
+    }
     if let Some(call) = bound() {
         return Ok(call);
     }
@@ -254,6 +262,9 @@ pub(super) fn of_thread<H: Home>() -> Outcome<Call<H>> {
 /// Opens a node and binds this thread to it.
 pub(super) fn initialize<H: Home>(id: NodeId) -> Outcome<()> {
     let process = H::make();
+    if process.is_waited_in() {
+        return Err(Status::NodeInitFailed);
+    }
     if bound::<H>().is_some() {
         return Err(Status::NodeInitialized);
     }
