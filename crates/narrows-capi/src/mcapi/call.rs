@@ -28,7 +28,7 @@ impl<H: Processes> Call<H> {
     /// Locks a slot. None if there is no node.
     #[inline(never)]
     pub fn new(slot: &'static Slot<H>) -> Option<Call<H>> {
-        Call::of(slot.lock())
+        Call::of(slot.enter()?)
     }
 
     fn of(mut locked: Locked<H>) -> Option<Call<H>> {
@@ -136,7 +136,7 @@ impl<H: Processes> Call<H> {
     fn begin(&mut self, operation: &Operation, fails: bool, of_call: bool) -> Outcome<Done> {
         let receives =
             matches!(operation, Operation::ReceiveMessage { .. } | Operation::Receive { .. });
-        let done = self.soon(if receives && of_call { H::LOOKS } else { 1 }, operation);
+        let mut done = self.soon(if receives && of_call { H::LOOKS } else { 1 }, operation);
         let node = self.node();
         if let Operation::SendMessage { to, .. } = *operation
             && done.status == Status::EndpInvalid
@@ -145,7 +145,7 @@ impl<H: Processes> Call<H> {
         {
             // A node is linked with itself when it first sends to itself.
             node.reach_own(to)?;
-            return Ok(Done::goes_on(node.begin(*operation, of_call)?));
+            done = node.try_once(operation, false);
         }
         if !done.is_pending() {
             node.turn();

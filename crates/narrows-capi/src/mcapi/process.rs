@@ -143,7 +143,7 @@ pub(super) fn with_handle<H: Processes>(handle: Handle) -> Option<Call<H>> {
 
 /// A call for the node that this thread initialised, if it has not ended.
 fn bound<H: Processes>() -> Option<Call<H>> {
-    let (slot, life) = H::bound()?;
+    let (slot, life) = H::bound().filter(|_| !H::process().is_waited_in())?;
     let call = H::process().slots.get(slot).and_then(Call::new);
     let call = call.and_then(|mut call| (call.node().life == life).then_some(call));
     if call.is_none() {
@@ -155,6 +155,9 @@ fn bound<H: Processes>() -> Option<Call<H>> {
 /// A call for the node that this thread initialised, or for the only one there is.
 #[inline(never)]
 pub(super) fn of_thread<H: Processes>() -> Outcome<Call<H>> {
+    if H::process().is_waited_in() {
+        return Err(Status::General);
+    }
     if let Some(call) = bound() {
         return Ok(call);
     }
@@ -169,6 +172,9 @@ pub(super) fn of_thread<H: Processes>() -> Outcome<Call<H>> {
 /// Opens a node and binds this thread to it.
 pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     let process = H::make();
+    if process.is_waited_in() {
+        return Err(Status::NodeInitFailed);
+    }
     if bound::<H>().is_some() {
         return Err(Status::NodeInitialized);
     }

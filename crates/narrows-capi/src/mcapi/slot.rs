@@ -6,7 +6,7 @@
 //! without the lock, and are told when something has ended.
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
@@ -24,6 +24,19 @@ use super::node::Node;
 pub(super) const NOBODY: u32 = u32::MAX;
 /// How many nanoseconds a thread that looks does so before it sees whether somebody wants the lock.
 pub(super) const GLANCE: u64 = 2000;
+
+thread_local! {
+    /// The slot in which this thread waits with the lock. Code that a signal's handler runs then
+    /// cannot have the lock.
+    static LEADS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread waits with the lock of one of these slots, and so calls from within a
+/// signal's handler.
+pub(super) fn waits_in<H: Home>(slots: &[Slot<H>]) -> bool {
+    let leads = LEADS.get();
+    leads != 0 && slots.iter().any(|slot| std::ptr::from_ref(slot).addr() == leads)
+}
 
 /// A place for a node. Each has cache lines of its own: the locks of two do not share one. The lock
 /// is first, so that the slot's address is the lock's.
@@ -150,6 +163,15 @@ impl<H: Home> Slot<H> {
         self.try_lock().unwrap_or_else(|| self.lock_in_turn())
     }
 
+    /// As [`Slot::lock`]. None if the caller has it locked already, and waits.
+    #[inline]
+    pub(super) fn enter(&'static self) -> Option<Locked<H>> {
+        self.try_lock().or_else(|| {
+            let own = LEADS.get() == std::ptr::from_ref(self).addr();
+            (!own).then(|| self.lock_in_turn())
+        })
+    }
+
     /// Ends a `Locked` that is dropped.
     #[inline(never)]
     fn unlock(&'static self) {
@@ -234,7 +256,9 @@ impl<H: Home> Slot<H> {
                 fence(Ordering::SeqCst);
             }
             if look || !wanted() {
+                LEADS.set(std::ptr::from_ref(self).addr());
                 node.stack.wait_by(how, left);
+                LEADS.set(0);
             }
             if !look {
                 self.asleep.store(false, Ordering::SeqCst);

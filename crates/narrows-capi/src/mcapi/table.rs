@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::home::Home;
 use super::id::Handle;
-use super::slot::{NOBODY, Slot};
+use super::slot::{NOBODY, Slot, waits_in};
 
 /// Places for nodes. There is one for every number that the upper bits of a handle can be; the
 /// first [`Handle::SLOTS`] are used.
@@ -39,6 +39,11 @@ impl<H: Home> Process<H> {
         for slot in self.used() {
             drop(slot.lock().place().take());
         }
+    }
+
+    /// Whether this thread waits in a node of it, and so calls from within a signal's handler.
+    pub(super) fn is_waited_in(&self) -> bool {
+        waits_in(self.used())
     }
 
     /// The slots that nodes can have.

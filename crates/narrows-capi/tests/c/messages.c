@@ -494,6 +494,34 @@ static void is_got(void)
     finalize();
 }
 
+/* A node that sends to itself has room from the first message on. */
+static void fails_at_limit(void)
+{
+    static unsigned numbers[8];
+    mcapi_endpoint_t a, b;
+    mcapi_request_t requests[8];
+    mcapi_status_t status;
+    unsigned i, value;
+    size_t size;
+    initialize(1);
+    a = create(1);
+    b = create(2);
+    set_uint(a, MCAPI_ENDP_ATTR_MEMORY_TYPE,
+             MCAPI_ENDP_ATTR_LOCAL_MEMORY | MCAPI_ENDP_ATTR_FAIL_ON_MEM_LIMIT);
+    for (i = 0; i < 8; i++) {
+        numbers[i] = i;
+        mcapi_msg_send_i(a, b, &numbers[i], sizeof i, 0, &requests[i], &status);
+        EXPECT(MCAPI_SUCCESS);
+    }
+    for (i = 0; i < 8; i++) {
+        EXPECT_IS(MCAPI_SUCCESS, end_of(&requests[i]));
+        mcapi_msg_recv(b, &value, sizeof value, &size, &status);
+        EXPECT(MCAPI_SUCCESS);
+        CHECK(value == i);
+    }
+    finalize();
+}
+
 int main(void)
 {
     TOGETHER(echo, echoes, calls);
@@ -506,5 +534,6 @@ int main(void)
     TOGETHER(fan_in, collects, sender_2, sender_3, sender_4);
     ALONE(own_ends_change);
     TOGETHER(given_back, gets_and_gives_back, is_got);
-    return verdict(10);
+    ALONE(fails_at_limit);
+    return verdict(11);
 }

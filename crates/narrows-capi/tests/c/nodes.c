@@ -562,6 +562,56 @@ static void domain_200_node_1(void)
     in_domain(200, 1);
 }
 
+/* A signal's handler that ends the process from within a call that waits. */
+static pthread_t waiting_thread;
+
+static void ends_process(int number)
+{
+    (void)number;
+    exit(0);
+}
+
+static void finalizes_at_exit(void)
+{
+    mcapi_status_t status;
+    mcapi_info_t info;
+    mcapi_finalize(&status);
+    EXPECT(MCAPI_ERR_NODE_FINALFAILED);
+    CHECK(mcapi_node_id_get(&status) == ~0u);
+    EXPECT(MCAPI_ERR_GENERAL);
+    mcapi_initialize(DOMAIN, 2, NULL, NULL, &info, &status);
+    EXPECT(MCAPI_ERR_NODE_INITFAILED);
+    post(0);
+}
+
+static void *interrupts(void *unused)
+{
+    (void)unused;
+    usleep(20000);
+    CHECK(pthread_kill(waiting_thread, SIGUSR1) == 0);
+    return NULL;
+}
+
+static void waits_for_ever(void)
+{
+    mcapi_status_t status;
+    pthread_t thread;
+    size_t size;
+    CHECK(atexit(finalizes_at_exit) == 0);
+    CHECK(signal(SIGUSR1, ends_process) != SIG_ERR);
+    waiting_thread = pthread_self();
+    initialize(1);
+    CHECK(pthread_create(&thread, NULL, interrupts, NULL) == 0);
+    mcapi_msg_recv(create(1), NULL, 0, &size, &status);
+    CHECK(0 && "the call returned");
+}
+
+static void exit_within_a_call(void)
+{
+    CHECK(ended_well("waits", 1, start(waits_for_ever)));
+    CHECK(look(0) == 1);
+}
+
 int main(void)
 {
     ALONE(lifecycle);
@@ -576,5 +626,6 @@ int main(void)
     ALONE(unbound_thread);
     TOGETHER(two_domains, domain_0_node_0, domain_0_node_1, domain_200_node_0, domain_200_node_1);
     ALONE(display_status);
-    return verdict(12);
+    ALONE(exit_within_a_call);
+    return verdict(13);
 }

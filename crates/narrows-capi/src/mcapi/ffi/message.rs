@@ -83,14 +83,29 @@ fn send<H: Processes>(
     priority: u32,
     waits: bool,
 ) -> Outcome<Done> {
-    let sent = send_known::<H>(ends, bytes, priority, waits);
-    let status = Done::from(sent).status;
-    if status == Status::EndpInvalid && process::near_endpoint::<H>(ends.0)?.learn(ends.1) {
-        return send_known::<H>(ends, bytes, priority, waits);
+    match send_known::<H>(ends, bytes, priority, waits) {
+        Err(Status::EndpInvalid) | Ok(Done { status: Status::EndpInvalid, .. }) => {
+            send_learnt::<H>(ends, bytes, priority, waits)
+        }
+        sent => sent,
     }
-    sent
 }
 
+#[cold]
+#[inline(never)]
+fn send_learnt<H: Processes>(
+    ends: (EndpointId, EndpointId),
+    bytes: Bytes,
+    priority: u32,
+    waits: bool,
+) -> Outcome<Done> {
+    match process::near_endpoint::<H>(ends.0)?.learn(ends.1) {
+        true => send_known::<H>(ends, bytes, priority, waits),
+        false => Err(Status::EndpInvalid),
+    }
+}
+
+#[inline(always)]
 fn send_known<H: Processes>(
     (from, to): (EndpointId, EndpointId),
     bytes: Bytes,

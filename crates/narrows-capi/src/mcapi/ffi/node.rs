@@ -85,8 +85,11 @@ pub(super) unsafe extern "C" fn finalize<H: Processes>(status: *mut u32) {
     // SAFETY: as was promised.
     let Some(verdict) = (unsafe { Verdict::new(status) }) else { return };
     verdict.of(|| {
-        process::finalize(process::of_thread::<H>()?);
-        Ok(())
+        match process::of_thread::<H>() {
+            // By a signal's handler, from within a call that waits.
+            Err(Status::General) => Err(Status::NodeFinalFailed),
+            found => found.map(process::finalize),
+        }
     });
 }
 

@@ -1,6 +1,6 @@
 //! Messages: sent and received if that can be done now.
 
-use narrows::endpoint::{Address, Message, SendError, What};
+use narrows::endpoint::{Address, Message, Received, SendError, What};
 
 use super::super::attribute::PRIORITIES;
 use super::super::control::HEAR;
@@ -41,28 +41,34 @@ impl<H: Home> Node<H> {
     /// Receives a message the short way: how long it was.
     #[inline(always)]
     pub fn collect_message(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Quick<usize> {
-        match self.take_first(id, buffer) {
-            // No batch of credit that is due is heard of here.
-            Some((len, 0)) => Quick::of(len, self.is_due()),
-            Some((len, _)) => {
-                self.hear();
-                Quick::More(len)
-            }
-            None => Quick::Not,
+        let Some((received, tag)) = self.take_first(id, buffer) else { return Quick::Not };
+        if received.what != What::Message || received.tag != tag {
+            return self.collect_marked(received.what, received.tag ^ tag, received.len);
         }
+        // No batch of credit that is due is heard of here.
+        Quick::of(received.len, self.is_due())
     }
 
-    /// How long the first message is, and what was added to its mark.
+    /// What is first for an endpoint, and the mark that it should have.
     #[inline(always)]
-    fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<(usize, u16)> {
+    fn take_first(&mut self, id: EndpointId, buffer: Option<&mut [u8]>) -> Option<(Received, u16)> {
         let (inner, buffer) = (self.endpoints.find_quickly(id)?, buffer?);
         let endpoint =
             self.endpoints.get_quickly(inner).filter(|endpoint| endpoint.receiving == 0)?;
         let tag = endpoint.tag;
-        let received = self.stack.take_first(inner, buffer)?;
-        // What is not meant for it is for an endpoint that had this place before.
-        let more = received.tag ^ tag;
-        (received.what == What::Message && more & !HEAR == 0).then_some((received.len, more))
+        Some((self.stack.take_first(inner, buffer)?, tag))
+    }
+
+    /// Receives a message whose mark has something added to it.
+    #[cold]
+    #[inline(never)]
+    fn collect_marked(&mut self, what: What, more: u16, len: usize) -> Quick<usize> {
+        if what != What::Message || more != HEAR {
+            // What is not meant for it is for an endpoint that had this place before.
+            return Quick::Not;
+        }
+        self.hear();
+        Quick::More(len)
     }
 
     /// Sends a message if there is room, and nothing waits before it or it is its turn.
