@@ -692,6 +692,8 @@ fn a_packet_as_long_as_the_longest_block_waits_for_one() {
     let longer = vec![1; 65537];
     let refused = pair.a.channel(to).try_send_packet(&longer, place, 0);
     assert_eq!(refused, Err(SendError::TooLong { limit }));
+    let refused = pair.a.channel(to).try_send_word(1, 9, 0);
+    assert_eq!(refused, Err(SendError::TooLong { limit: 8 }), "though there is a slot");
 }
 
 #[test]

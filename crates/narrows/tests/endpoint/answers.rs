@@ -70,6 +70,12 @@ fn a_port_receives_as_was_agreed_for_the_flow_that_leads_to_it() {
         assert!(pair.a.read(&message, 999, &mut [0; 2]).is_err(), "there is one byte");
         assert_eq!(pair.a.platform().state.engine_uses.get(), uses + 1, "the engine fetches");
         pair.a.release(message);
+        for more in 2..5 {
+            pair.b.borrow_mut().try_send(2, to, &bytes(1000, more)).expect("room");
+            assert!(pair.a.receive_into(1, &mut got, SECOND).is_ok());
+            assert_eq!(got[..], bytes(1000, more));
+            assert_eq!(pair.a.platform().state.engine_uses.get(), uses + more as u32, "{more}");
+        }
     });
 }
 

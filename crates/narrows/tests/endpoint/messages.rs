@@ -77,6 +77,19 @@ fn the_engine_is_used_where_it_was_chosen_and_its_failure_is_told() {
 }
 
 #[test]
+fn who_has_just_sent_from_a_port_sends_from_no_closed_one() {
+    inside(|| {
+        let mut pair = open();
+        let to = pair.b_port(1);
+        for port in [1, 2, 1, 1] {
+            assert_eq!(pair.a.try_send(port, to, b"x"), Ok(()));
+            assert_eq!(pair.a.try_send(9, to, b"x"), Err(SendError::Closed));
+        }
+        assert_eq!(pair.tags(&Select::default()).len(), 4);
+    });
+}
+
+#[test]
 fn the_urgent_come_first_and_equals_in_order() {
     inside(|| {
         let mut pair = open();
