@@ -328,6 +328,7 @@ fn a_wait_includes_the_link_that_is_left_when_the_likelier_one_was_closed() {
         let got = pair.b.borrow_mut().receive_into(1, &mut [0; 8], SECOND);
         let of_c = got.expect("sent").from.link;
         pair.b.borrow_mut().link(of_c).close();
+        c.poll();
         let (a, to_b) = (
             std::rc::Rc::new(std::cell::RefCell::new(pair.a)),
             Address { link: pair.to_b, port: 1 },
