@@ -23,6 +23,8 @@ mod answers;
 mod calls;
 #[path = "../../../narrows/tests/endpoint/death.rs"]
 mod death;
+#[path = "../../../narrows/tests/endpoint/links.rs"]
+mod links;
 #[path = "../../../narrows/tests/endpoint/loans.rs"]
 mod loans;
 #[path = "../../../narrows/tests/endpoint/messages.rs"]

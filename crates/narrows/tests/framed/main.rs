@@ -10,6 +10,8 @@ mod calls;
 mod common;
 #[path = "../endpoint/death.rs"]
 mod death;
+#[path = "../endpoint/links.rs"]
+mod links;
 #[path = "../endpoint/loans.rs"]
 mod loans;
 #[path = "../endpoint/messages.rs"]
