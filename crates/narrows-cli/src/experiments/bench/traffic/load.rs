@@ -27,9 +27,6 @@ pub(super) const KNOCK: u16 = u16::MAX - 1;
 /// The tags of that answer: the message was seen before the side slept, or it had to be rung for.
 const SEEN: u16 = u16::MAX - 2;
 const RUNG: u16 = u16::MAX - 3;
-/// How long a side goes on behind that answer before it may sleep: longer than the other takes to
-/// see the answer and to send the next message.
-const LINGER: Duration = Duration::from_micros(5);
 /// Calls that may be outstanding.
 const WINDOW: u64 = 16;
 /// The longest run of messages without a look at anything else.
@@ -352,7 +349,7 @@ impl Load {
                 self.notification = Notification::Interrupt;
                 let how = if std::mem::take(&mut self.rung) { RUNG } else { SEEN };
                 while !self.send_tagged(node, counts, Some(ROOM), how)? {}
-                lull::linger(node, LINGER);
+                lull::linger(node, lull::LINGER);
             }
         }
         Ok(most)

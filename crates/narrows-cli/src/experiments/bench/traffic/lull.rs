@@ -20,6 +20,11 @@ use super::load::{KNOCK, Load, Trouble};
 use super::record::Counts;
 use crate::rig::place::Place;
 
+/// How long a side goes on behind its answer before it may sleep: longer than the other takes to
+/// see the answer and to send the next message.
+pub(super) const LINGER: Duration = Duration::from_micros(5);
+/// The first pause, in nanoseconds: a little too long.
+const FIRST: u64 = LINGER.as_nanos() as u64;
 /// By how much a pause is longer than the last if the message was seen, and shorter if it was rung
 /// for, in nanoseconds. A ring takes so much longer that five of six are to be seen.
 const LONGER: u64 = 20;
@@ -47,7 +52,7 @@ pub fn lull<P: Place>(
     let mut random = fastrand::Rng::with_seed(1);
     let (begun, mut sent) = (node.platform().time(), 0);
     // Behind a message that was seen, and behind one that was rung for.
-    let (mut pauses, mut rung) = ([0_u64; 2], false);
+    let (mut pauses, mut rung) = ([FIRST; 2], false);
     while node.platform().time().since(begun) < time {
         if sent % TOGETHER == 0 {
             beside(node);
