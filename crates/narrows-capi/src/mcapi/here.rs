@@ -46,6 +46,7 @@ impl Home for Here {
     type Lent = ();
 
     const LOOKS: u32 = 64;
+    const YIELDS: bool = true;
 
     // Inlined within this crate without being told to be, which would make `PROCESS` known outside
     // of it and a load further away; and so is `releasing`.

@@ -29,6 +29,9 @@ pub trait Home: Sized + 'static {
     /// answer takes, or once where looks are better left to waits.
     const LOOKS: u32;
 
+    /// Whether a thread that looks can yield its core to the other side.
+    const YIELDS: bool;
+
     /// The nodes of the process that calls.
     fn process() -> &'static Process<Self>;
 

@@ -118,6 +118,7 @@ impl Home for Simulated {
     type Lent = Box<[Line]>;
 
     const LOOKS: u32 = 1;
+    const YIELDS: bool = false;
 
     fn process() -> &'static Process<Simulated> {
         caller()
