@@ -29,6 +29,30 @@ typedef unsigned int mca_timeout_t;
 #define MCA_FALSE 0
 #define MCA_NULL 0
 
+#define MCA_DOMAIN_INVALID (~0u)
+#define MCA_NODE_INVALID (~0u)
+#define MCA_RETURN_VALUE_INVALID (~0u)
+
+#ifndef MCA_IN
+#define MCA_IN const
+#endif
+#ifndef MCA_OUT
+#define MCA_OUT
+#endif
+
+#ifdef __GNUC__
+#define MCA_DECL_ALIGNED __attribute__((aligned(64)))
+#else
+#define MCA_DECL_ALIGNED
+#endif
+
+/* Numbers that organizations were given, and the one by which this library calls itself. */
+#define MCA_ORG_ID_PSI 0
+#define MCA_ORG_ID_FSL 1
+#define MCA_ORG_ID_MGC 2
+#define MCA_ORG_ID_TBA 3
+#define MCA_ORG_ID_NARROWS 0x6e61
+
 /* Timeouts are in milliseconds. */
 #define MCA_INFINITE (~0u)
 

@@ -44,8 +44,6 @@ typedef unsigned int mcapi_priority_t;
 #define MCAPI_NODE_INVALID (~0u)
 #define MCAPI_DOMAIN_INVALID (~0u)
 #define MCAPI_RETURN_VALUE_INVALID (~0u)
-#define MCAPI_MAX_PRORITY 0
-#define MCAPI_MAX_PRIORITY MCAPI_MAX_PRORITY
 #define MCAPI_MAX_STATUS_MSG_LEN 32
 #define MCAPI_MAX_STATUS_SIZE MCAPI_MAX_STATUS_MSG_LEN
 
@@ -199,6 +197,14 @@ typedef struct {
     mcapi_uint_t number_of_ports;
     impl_info_t impl_info;
 } mcapi_info_t;
+
+/* For buffers of programs that align them; no call needs that. */
+#ifndef MCAPI_DECL_ALIGNED
+#define MCAPI_DECL_ALIGNED MCA_DECL_ALIGNED
+#endif
+#ifndef MCAPI_BUF_ALIGN
+#define MCAPI_BUF_ALIGN 64
+#endif
 
 #ifndef MCAPI_IN
 #define MCAPI_IN const
@@ -363,7 +369,10 @@ mcapi_uint_t mcapi_wait_any(MCAPI_IN size_t number, mcapi_request_t **requests,
                             MCAPI_OUT mcapi_status_t *mcapi_status);
 void mcapi_cancel(mcapi_request_t *request, MCAPI_OUT mcapi_status_t *mcapi_status);
 
-/* The name of a status, cut to size - 1 characters; null if there is none of that number. */
+/*
+ * The name of a status, cut to size - 1 characters. Of a number that no status has, the text is
+ * "unknown status", and null is returned.
+ */
 char *mcapi_display_status(MCAPI_IN mcapi_status_t status, MCAPI_OUT char *status_message,
                            MCAPI_IN size_t size);
 

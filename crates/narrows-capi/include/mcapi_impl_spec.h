@@ -36,9 +36,11 @@ typedef struct {
 #define MCAPI_MAX_PORT 4095
 #define MCAPI_NUM_RESERVED_PORTS 0
 
-/* Priority 0 is the highest. */
-#define MCAPI_MIN_PRORITY 7
+/* The smallest and the largest number. Priority 0 is the most urgent. */
+#define MCAPI_MIN_PRORITY 0
 #define MCAPI_MIN_PRIORITY MCAPI_MIN_PRORITY
+#define MCAPI_MAX_PRORITY 7
+#define MCAPI_MAX_PRIORITY MCAPI_MAX_PRORITY
 
 #define MCAPI_MAX_MESSAGE_SIZE 65536
 #define MCAPI_MAX_PACKET_SIZE 65536

@@ -46,6 +46,7 @@ impl Home for Here {
     type Lent = ();
 
     const LOOKS: u32 = 64;
+    const YIELDS: bool = true;
 
     fn cores() -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)

@@ -26,6 +26,9 @@ pub trait Home: Sized + 'static {
     /// answer takes, or once where looks are better left to waits.
     const LOOKS: u32;
 
+    /// Whether a thread that looks can yield its core to the other side.
+    const YIELDS: bool;
+
     /// How many cores the calling thread may use.
     fn cores() -> usize;
 

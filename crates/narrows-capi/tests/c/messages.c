@@ -494,6 +494,24 @@ static void is_got(void)
     finalize();
 }
 
+/* The first look sees all that was sent. */
+static void counts_at_once(void)
+{
+    mcapi_endpoint_t a, b;
+    mcapi_status_t status;
+    unsigned i;
+    initialize(1);
+    a = create(1);
+    b = create(2);
+    for (i = 0; i < 256; i++) {
+        mcapi_msg_send(a, b, &i, sizeof i, 0, &status);
+        EXPECT(MCAPI_SUCCESS);
+    }
+    CHECK(mcapi_msg_available(b, &status) == 256);
+    EXPECT(MCAPI_SUCCESS);
+    finalize();
+}
+
 /* A node that sends to itself has room from the first message on. */
 static void fails_at_limit(void)
 {
@@ -535,5 +553,6 @@ int main(void)
     ALONE(own_ends_change);
     TOGETHER(given_back, gets_and_gives_back, is_got);
     ALONE(fails_at_limit);
-    return verdict(11);
+    ALONE(counts_at_once);
+    return verdict(12);
 }

@@ -562,6 +562,29 @@ static void domain_200_node_1(void)
     in_domain(200, 1);
 }
 
+/* Names that programs of the field use, and what they stand for. */
+static MCAPI_DECL_ALIGNED char aligned_buffer[MCAPI_BUF_ALIGN];
+
+static void names(void)
+{
+    mcapi_info_t info;
+    mcapi_status_t status;
+    char text[MCAPI_MAX_STATUS_MSG_LEN] = "untouched";
+    MCA_IN mca_uint_t none = MCA_NODE_INVALID;
+    mcapi_initialize(DOMAIN, 1, NULL, NULL, &info, &status);
+    EXPECT(MCAPI_SUCCESS);
+    CHECK(info.organization_id == MCA_ORG_ID_NARROWS);
+    CHECK(info.organization_id != MCA_ORG_ID_PSI && info.organization_id != MCA_ORG_ID_FSL);
+    CHECK(info.organization_id != MCA_ORG_ID_MGC && info.organization_id > MCA_ORG_ID_TBA);
+    CHECK(none == MCA_DOMAIN_INVALID && none == MCA_RETURN_VALUE_INVALID);
+    CHECK((size_t)aligned_buffer % MCAPI_BUF_ALIGN == 0);
+    CHECK(mcapi_display_status(4711, text, sizeof text) == NULL);
+    CHECK(strcmp(text, "unknown status") == 0);
+    CHECK(mcapi_display_status(4711, text, 4) == NULL && strcmp(text, "unk") == 0);
+    CHECK(MCAPI_MIN_PRIORITY == 0 && MCAPI_MAX_PRIORITY == 7);
+    finalize();
+}
+
 /* A signal's handler that ends the process from within a call that waits. */
 static pthread_t waiting_thread;
 
@@ -627,5 +650,6 @@ int main(void)
     TOGETHER(two_domains, domain_0_node_0, domain_0_node_1, domain_200_node_0, domain_200_node_1);
     ALONE(display_status);
     ALONE(exit_within_a_call);
-    return verdict(13);
+    ALONE(names);
+    return verdict(14);
 }

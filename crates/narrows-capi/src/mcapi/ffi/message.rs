@@ -254,6 +254,14 @@ pub(super) unsafe extern "C" fn msg_available<H: Processes>(
         let node = call.node();
         let (inner, _) = node.receiver(id)?;
         node.progress();
-        node.stack.available(inner).map_err(|_| Status::EndpInvalid)
+        // Each look takes a batch off a ring.
+        let mut count = 0;
+        loop {
+            let there = node.stack.available(inner).map_err(|_| Status::EndpInvalid)?;
+            if there == count {
+                return Ok(count);
+            }
+            count = there;
+        }
     })
 }

@@ -18,6 +18,9 @@ const MARK: u32 = 0x6e61_7272;
 const TYPE: u32 = 0;
 const REGULAR: u32 = 0;
 
+/// `MCA_ORG_ID_NARROWS`.
+const ORGANIZATION: u32 = 0x6e61;
+
 /// How long another node has to be found, in milliseconds.
 const FOUND_WITHIN: u32 = 100;
 
@@ -68,7 +71,7 @@ pub(super) unsafe extern "C" fn initialize<H: Processes>(
         process::initialize::<H>(node)?;
         info.put(Info {
             mcapi_version: 2015,
-            organization_id: 0,
+            organization_id: ORGANIZATION,
             implementation_version: 0x0001,
             number_of_domains: MAX_DOMAIN + 1,
             number_of_nodes: MAX_NODE + 1,
@@ -220,14 +223,16 @@ pub(super) unsafe extern "C" fn display_status<H: Processes>(
     text: *mut c_char,
     size: usize,
 ) -> *mut c_char {
-    let Some((_, name)) = Status::named(status).filter(|_| !text.is_null() && size > 0) else {
+    if text.is_null() || size == 0 {
         return std::ptr::null_mut();
-    };
+    }
+    let named = Status::named(status);
+    let name = named.map_or("unknown status", |(_, name)| name);
     let len = name.len().min(size - 1);
     // SAFETY: valid for writes of `size` bytes, of which these are no more.
     unsafe {
         text.copy_from_nonoverlapping(name.as_ptr().cast(), len);
         text.add(len).write(0);
     }
-    text
+    if named.is_some() { text } else { std::ptr::null_mut() }
 }
