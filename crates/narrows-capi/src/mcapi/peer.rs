@@ -131,10 +131,14 @@ impl<H: Home> Peers<H> {
         const { assert!(MAX_PEERS == u64::BITS as usize) };
         self.taken == u64::MAX
     }
+    /// Whether a node is one of them.
+    fn are_linked_with(&self, id: NodeId) -> bool {
+        self.places.iter().flatten().any(|peer| peer.id == id)
+    }
     /// Whether a node is one of them, or can become one.
     #[inline(never)]
     pub fn have_room_for(&self, id: NodeId) -> bool {
-        !self.are_full() || self.places.iter().flatten().any(|peer| peer.id == id)
+        !self.are_full() || self.are_linked_with(id)
     }
 
     /// Notes a link to a node. None if there are too many.
@@ -326,7 +330,7 @@ impl<H: Home> Node<H> {
         let other = id.node() != self.id;
         other
             && self.peers.find(id).is_none_or(|remote| {
-                remote.end == Some(End::Deleted) && self.peers.of(remote.link).is_some()
+                remote.end == Some(End::Deleted) && self.peers.are_linked_with(id.node())
             })
     }
 
