@@ -210,12 +210,6 @@ impl Case<'_> {
         }
     }
 
-    pub fn knows(&self, node: usize, id: u32) -> bool {
-        let endpoint = self.model.endpoints.get(&id);
-        let got = |endpoint: &Endpoint| endpoint.gets.get(&node).is_some_and(|gets| *gets > 0);
-        endpoint.is_some_and(|endpoint| node_of(id) == node || got(endpoint))
-    }
-
     fn create(&mut self) {
         let (node, port) = (self.random.below(NODES), self.random.below(PORTS as usize + 1) as u32);
         if port == PORTS {

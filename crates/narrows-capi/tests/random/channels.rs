@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::calls::{self, Kind, Way};
-use super::case::{Case, node_of};
+use super::case::Case;
 use super::model::{Channel, End, Ended, Item, State, What};
 use super::status::Status;
 
@@ -59,9 +59,8 @@ impl Case<'_> {
             return (self.any_id(), self.any_id());
         }
         let from = self.random.pick(&senders);
-        let known = receivers.into_iter().filter(|to| self.knows(node_of(from), *to));
-        let known: Vec<_> = known.filter(|to| *to != from).collect();
-        let to = if known.is_empty() { self.any_id() } else { self.random.pick(&known) };
+        let others: Vec<_> = receivers.into_iter().filter(|to| *to != from).collect();
+        let to = if others.is_empty() { self.any_id() } else { self.random.pick(&others) };
         (from, to)
     }
 
@@ -85,15 +84,21 @@ impl Case<'_> {
         let model = &self.model;
         let mut errors = Vec::new();
         match (model.endpoints.get(&from), model.endpoints.get(&to)) {
-            (Some(a), Some(b)) if from != to && self.knows(node_of(from), to) => {
+            (Some(a), Some(b)) if from != to => {
                 errors.extend(a.refuses(kind, Way::Send));
                 errors.extend(b.refuses(kind, Way::Receive));
                 errors.extend((!a.fits(b)).then_some(Status::AttrIncompatible));
+                if !errors.is_empty() && model.may_be_stale(from, to) {
+                    errors.push(Status::EndpInvalid);
+                }
             }
             _ => errors.push(Status::EndpInvalid),
         }
         let (said, begun) = calls::connect(kind, from, to);
         let (status, _, _) = self.same_end(said, begun);
+        if errors.is_empty() && status == Status::EndpInvalid && self.model.may_be_stale(from, to) {
+            errors.push(status);
+        }
         if !errors.is_empty() {
             return self.came_to("connect", &errors, status);
         }

@@ -1,7 +1,7 @@
 //! Messages: sent, received, counted.
 
 use super::calls;
-use super::case::{Case, node_of};
+use super::case::Case;
 use super::model::{Ended, Message, State, What, received};
 use super::status::Status;
 
@@ -37,7 +37,8 @@ impl Case<'_> {
         let priority = self.random.pick(&[0, 1, 4, 4, 7, 8]);
         let expected = match self.model.endpoints.get(&from) {
             None => Status::EndpInvalid,
-            Some(_) if !self.knows(node_of(from), to) => Status::EndpInvalid,
+            // One that was not got is looked for.
+            Some(_) if !self.model.endpoints.contains_key(&to) => Status::EndpInvalid,
             Some(own) if bytes.len() > own.payload as usize => Status::MsgSize,
             Some(_) if priority > 7 => Status::Priority,
             Some(_) => Status::Success,
@@ -50,7 +51,9 @@ impl Case<'_> {
             assert_eq!(size, if status == Status::Success { bytes.len() } else { usize::MAX });
             status
         };
-        self.came_to("send", &[expected], status);
+        let stale = self.model.may_be_stale(from, to);
+        let allowed = [expected, if stale { Status::EndpInvalid } else { expected }];
+        self.came_to("send", &allowed, status);
         if status == Status::Success {
             if let Some(endpoint) = self.model.endpoints.get_mut(&to) {
                 endpoint.put(Message { bytes, priority });

@@ -153,6 +153,8 @@ pub struct Model {
     pub endpoints: BTreeMap<u32, Endpoint>,
     /// Endpoints that were got and then deleted: by whom, and which.
     pub gone: BTreeSet<(usize, u32)>,
+    /// Nodes that were finalised and are there again.
+    pub renewed: BTreeSet<usize>,
     pub channels: Vec<Channel>,
     pub requests: BTreeMap<usize, Request>,
     pub made: usize,
@@ -236,8 +238,15 @@ impl Model {
         channel.over |= channel.ends.iter().all(|end| end.closed);
     }
 
+    /// Whether the node of an endpoint may take another for one of that number that is no more: it
+    /// does until it is linked anew with that one's node, or gets it.
+    pub fn may_be_stale(&self, from: u32, to: u32) -> bool {
+        node_of(from) != node_of(to) && self.renewed.contains(&node_of(to))
+    }
+
     /// A node and all that it has is gone.
     pub fn finalized(&mut self, node: usize) {
+        self.renewed.insert(node);
         let gone = |id: &u32| node_of(*id) == node;
         let receiver = |at: usize| self.channels[at].ends[1].endpoint;
         self.requests.retain(|_, request| match request.what {

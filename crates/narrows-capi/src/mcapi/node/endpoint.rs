@@ -66,7 +66,7 @@ impl<H: Home> Node<H> {
         let other = id.node() != self.id;
         other
             && self.peers.find(id).is_none_or(|remote| {
-                remote.end == Some(End::Deleted) && self.peers.of(remote.link).is_some()
+                remote.end == Some(End::Deleted) && self.peers.are_linked_with(id.node())
             })
     }
 

@@ -129,10 +129,14 @@ impl<H: Home> Peers<H> {
         const { assert!(MAX_PEERS == u64::BITS as usize) };
         self.taken == u64::MAX
     }
+    /// Whether a node is one of them.
+    pub fn are_linked_with(&self, id: NodeId) -> bool {
+        self.places.iter().flatten().any(|peer| peer.id == id)
+    }
     /// Whether a node is one of them, or can become one.
     #[inline(never)]
     pub fn have_room_for(&self, id: NodeId) -> bool {
-        !self.are_full() || self.places.iter().flatten().any(|peer| peer.id == id)
+        !self.are_full() || self.are_linked_with(id)
     }
 
     /// Notes a link to a node. None if there are too many.
