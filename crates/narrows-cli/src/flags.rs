@@ -216,7 +216,7 @@ mod tests {
             "narrows run --memory 5000000KiB",
             "narrows bench pingpong --bytes 0",
             "narrows bench pingpong --bytes 16777216",
-            "narrows --cores 1,1 doctor",
+            "narrows --cores 1 doctor",
             "narrows --priority 100 doctor",
             "narrows bench nothing",
         ] {

@@ -190,14 +190,10 @@ impl<H: Processes> Call<H> {
             if std::mem::take(&mut node.news) {
                 slot.tell();
             }
-            let yields = node.yields;
             let locked = self.into_locked();
             let left = until - now;
             let waited = now.saturating_sub(start);
             let look = leads && waited < look;
-            if look && yields {
-                std::thread::yield_now();
-            }
             let drives = leads && !look && nodes::<H>() > 1;
             let left = match () {
                 () if look => left.min(GLANCE),

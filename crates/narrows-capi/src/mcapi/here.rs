@@ -46,11 +46,6 @@ impl Home for Here {
     type Lent = ();
 
     const LOOKS: u32 = 64;
-    const YIELDS: bool = true;
-
-    fn cores() -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    }
 
     fn now() -> u64 {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);

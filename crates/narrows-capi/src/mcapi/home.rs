@@ -26,11 +26,11 @@ pub trait Home: Sized + 'static {
     /// answer takes, or once where looks are better left to waits.
     const LOOKS: u32;
 
-    /// Whether a thread that looks can yield its core to the other side.
-    const YIELDS: bool;
-
-    /// How many cores the calling thread may use.
-    fn cores() -> usize;
+    /// Whether looking may keep what is looked for from coming: another program of the same core
+    /// sends it, and the platform's waits do not leave the core to it.
+    fn shares() -> bool {
+        false
+    }
 
     /// The time since some moment, in nanoseconds.
     fn now() -> u64;

@@ -19,11 +19,9 @@ const LOOK: u64 = 50;
 const LOOK_VARIABLE: &str = "NARROWS_MCAPI_LOOK";
 
 /// How many microseconds threads look before they sleep in a node that is opened now: what the
-/// environment says, or else no time where looking would take the other side's core. A thread with
-/// one core may be pinned to its own, or share it with the other side: it looks if it can yield.
-fn look(said: Option<&OsStr>, one_core: bool, yields: bool) -> Outcome<u64> {
-    let takes = one_core && !yields;
-    let Some(said) = said else { return Ok(if takes { 0 } else { LOOK }) };
+/// environment says, or else no time where they [share](Home::shares) their core.
+fn look(said: Option<&OsStr>, shares: bool) -> Outcome<u64> {
+    let Some(said) = said else { return Ok(if shares { 0 } else { LOOK }) };
     match number(said.as_encoded_bytes(), u32::MAX) {
         Some((looks, [])) => Ok(looks.into()),
         _ => Err(Status::NodeInitFailed),
@@ -187,13 +185,11 @@ pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     let free = |(_, slot): &(usize, &Slot<H>)| slot.id.load(Ordering::Acquire) == NOBODY;
     let free = H::process().used().iter().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
-    let one = H::cores() == 1;
-    let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), one, H::YIELDS)?;
+    let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), H::shares())?;
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
     let first = slot.first.load(Ordering::Relaxed);
     let node = Node::open(id, (at as u32, first), life, &slot.bell, look.saturating_mul(1000));
     let mut node = node.ok_or(Status::NodeInitFailed)?;
-    node.yields = one && H::YIELDS;
     node.alone = process.nodes.fetch_add(1, Ordering::Relaxed) == 0;
     *slot.lock().place() = Some(node);
     slot.life.store(life, Ordering::Relaxed);
@@ -236,10 +232,8 @@ mod tests {
 
     #[test]
     fn the_environment_says_how_long_to_look() {
-        let of = |said: &str, one_core| look(Some(OsStr::new(said)), one_core, false);
-        let unsaid = [(false, false), (true, false), (false, true), (true, true)];
-        let unsaid = unsaid.map(|(one_core, yields)| look(None, one_core, yields));
-        assert_eq!(unsaid, [LOOK, 0, LOOK, LOOK].map(Ok));
+        let of = |said: &str, shares| look(Some(OsStr::new(said)), shares);
+        assert_eq!((look(None, false), look(None, true)), (Ok(LOOK), Ok(0)));
         assert_eq!((of("0", false), of("0", true)), (Ok(0), Ok(0)));
         assert_eq!(of("250", true), Ok(250));
         for nonsense in ["", "-1", "1.5", "50us", "4294967296"] {

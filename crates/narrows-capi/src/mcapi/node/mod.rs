@@ -84,8 +84,6 @@ pub(super) struct Node<H: Home> {
     pub news: bool,
     /// Whether what other nodes said was not all seen to: there is no waiting before that.
     pub unheard: bool,
-    /// Whether a thread that looks yields its core in between: it may be the other side's.
-    pub yields: bool,
     /// Whether no other node of the process was initialised since it was.
     pub alone: bool,
     /// Calls that may find what they want before the next that sees to everything.
@@ -151,7 +149,6 @@ impl<H: Home> Node<H> {
             led: false,
             news: false,
             unheard: false,
-            yields: false,
             alone: true,
             turns: TURNS,
             life,

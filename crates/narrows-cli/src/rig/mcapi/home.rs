@@ -118,10 +118,9 @@ impl Home for Simulated {
     type Lent = Box<[Line]>;
 
     const LOOKS: u32 = 1;
-    const YIELDS: bool = false;
 
-    fn cores() -> usize {
-        caller().map_or(1, |caller| if caller.shares { 1 } else { 2 })
+    fn shares() -> bool {
+        caller().is_none_or(|caller| caller.shares)
     }
 
     fn now() -> u64 {
