@@ -207,7 +207,7 @@ impl<P: Platform> Links<P> {
     /// which are not looked at meanwhile. True if one is there.
     #[inline]
     pub fn glance(&self, looks: u32) -> bool {
-        let looks = if self.used == 1 { looks } else { looks / 8 };
+        let looks = if self.used == 1 { looks } else { looks.div_ceil(8) };
         let Some(link) = self.at(self.hot).filter(|link| link.lost.is_none()) else { return false };
         (0..looks).any(|_| {
             core::hint::spin_loop();
