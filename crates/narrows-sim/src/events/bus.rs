@@ -1,9 +1,6 @@
-//! Buses: which requester has one, which is next, and what a transfer does when it is done.
+//! Buses: which process has one, which core is next, what is known of a process that spins on one,
+//! and what a transfer does when it is done.
 
-use super::Mode;
-use super::queue::{Event, Rank};
-use super::spin::Spinner;
-use super::state::State;
 use crate::chip::{self, Arbitration};
 use crate::time::Time;
 
@@ -118,7 +115,7 @@ impl Bus {
     }
 
     /// The core whose turn it is among those that wait and `spinning`.
-    fn next(&self, spinning: Option<usize>) -> Option<usize> {
+    pub(super) fn next(&self, spinning: Option<usize>) -> Option<usize> {
         let masters = self.waiting.len();
         let first = if self.again() { self.last } else { self.last + 1 };
         let mut turns = (first..first + masters).map(|turn| turn % masters);
@@ -136,222 +133,94 @@ impl Bus {
     }
 }
 
-impl State {
-    /// The running process wants what its `transfer` says. True if it has to leave until that is
-    /// done.
-    pub(crate) fn request(&mut self, process: usize) -> bool {
-        let transfer = &self.processes[process].transfer;
-        if self.passes(process, transfer.bus, transfer.time) {
-            self.perform(process);
-            return self.goes_on_looking(process) || self.plan.dying.is_some();
-        }
-        self.counts.transfers += 1;
-        if self.looks_on_its_turn(process) {
-            return true;
-        }
-        self.processes[process].interruptible = false;
-        self.queue_up(process);
-        true
-    }
+/// A process that spins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spinner {
+    pub(super) process: usize,
+    pub(super) core: usize,
+    /// When it asked for the bus for its next look.
+    pub(super) asked: Time,
+    /// When that look begins; the later ones follow in steps of `step`.
+    pub(super) base: Time,
+    /// How long a look has the bus.
+    pub(super) look: Time,
+    pub(super) step: Time,
+    /// The word, and what it is looked at for.
+    pub(super) memory: usize,
+    pub(super) address: u32,
+    pub(super) watch: Watch,
+    /// Whether its first look is still to be noted for it.
+    pub(super) unnoted: bool,
+}
 
-    /// Whether a transfer of the running process is over before anything else happens but another's
-    /// looks. If so it has had the bus for so long, and now is its end.
+/// Looks that were made before another's transfer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Looked {
+    pub count: u64,
+    /// When the first of all was over, if it is to be noted.
+    pub first: Option<Time>,
+}
+
+/// What the spinner's looks do to the bus at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    /// A look has the bus until then.
+    pub under_way: Option<Time>,
+    /// A look of this core waits for the bus.
+    pub due: Option<usize>,
+}
+
+impl Spinner {
+    /// When the last look that began at or before `now` began, which is not before `base`.
+    #[inline]
+    pub(super) fn began(&self, now: Time) -> Time {
+        let since = now.since(self.base).0;
+        if since < self.step.0 {
+            return self.base;
+        }
+        Time(self.base.0 + since / self.step.0 * self.step.0)
+    }
+}
+
+impl Bus {
+    /// From when a core that asks now, alone but for a spinner's looks, has the bus.
     #[inline(always)]
-    pub(crate) fn passes(&mut self, process: usize, number: usize, time: Time) -> bool {
-        if self.mode != Mode::Fast || self.outranked(process) {
-            return false;
-        }
-        let core = self.processes[process].core;
-        let bus = &mut self.buses[number];
-        if bus.owner.is_some() || bus.count > 0 || bus.choosing {
-            return false;
-        }
-        let granted = bus.free_from(core, self.now);
-        let done = granted + time;
-        if !self.queue.clear(done) {
-            return false;
-        }
-        self.counts.transfers += 1;
-        let looked = bus.spin_behind(granted, done);
-        bus.granted(core);
-        self.set_clock(done);
-        self.note_looks(number, looked);
-        true
-    }
-
-    pub(super) fn queue_up(&mut self, process: usize) {
-        let (number, core) = (self.processes[process].transfer.bus, self.processes[process].core);
-        let bus = &mut self.buses[number];
-        bus.waiting[core] = Some(process);
-        bus.count += 1;
-        if bus.owner.is_none() && !bus.choosing {
-            bus.choosing = true;
-            self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
-        }
-    }
-
-    pub(super) fn arbitrate(&mut self, number: usize) {
-        let bus = &mut self.buses[number];
-        bus.choosing = false;
-        if bus.owner.is_some() || bus.count == 0 {
-            return;
-        }
-        let now = self.now;
-        self.settle_turns(number, now);
-        let look = self.look_at(number, now);
-        let bus = &mut self.buses[number];
-        if let Some(end) = look.under_way {
-            bus.choosing = true;
-            self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
-            return;
-        }
-        let Some(core) = bus.next(look.due) else { return };
-        bus.granted(core);
-        let Some(process) = bus.waiting[core].take() else {
-            // The spinner's turn: those that wait are asked again when its look is over.
-            let end = self.spinner_granted(number, now);
-            self.buses[number].choosing = true;
-            self.queue.push(end, Rank::Arbitration, Event::Arbitrate { bus: number });
-            return;
+    pub(super) fn free_from(&self, core: usize, now: Time) -> Time {
+        let Some(spinner) = self.spinner.as_ref().filter(|spinner| now >= spinner.base) else {
+            return now;
         };
-        bus.count -= 1;
-        bus.owner = Some(process);
-        let end = now + self.processes[process].transfer.time;
-        let looked = bus.spin_behind(now, end);
-        self.note_looks(number, looked);
-        self.queue.push(end, Rank::Completion, Event::Transferred { bus: number, process });
-    }
-
-    /// A transfer is done. The process that may go on, if it may.
-    pub(super) fn transferred(&mut self, number: usize) -> Option<usize> {
-        let bus = &mut self.buses[number];
-        let process = bus.owner.take()?;
-        if bus.count > 0 && !bus.choosing {
-            bus.choosing = true;
-            self.queue.push(self.now, Rank::Arbitration, Event::Arbitrate { bus: number });
+        let began = spinner.began(now);
+        if now > began {
+            return now.max(began + spinner.look);
         }
-        self.perform(process);
-        let one = &mut self.processes[process];
-        one.interruptible = true;
-        one.until = self.now;
-        if self.plan.dying.is_some() {
-            return None;
-        }
-        if self.outranked(process) {
-            self.preempt(process);
-            return None;
-        }
-        (!self.goes_on_looking(process)).then_some(process)
+        let masters = self.waiting.len();
+        let last = if now > spinner.base { spinner.core } else { self.last };
+        let turns = |of: usize| if of > last { of - last } else { of + masters - last };
+        if turns(spinner.core) < turns(core) { now + spinner.look } else { now }
     }
 
-    fn perform(&mut self, process: usize) {
-        let transfer = &mut self.processes[process].transfer;
-        let (memory, address, len) = (transfer.memory, transfer.address, transfer.len as usize);
-        let start = address as usize;
-        match transfer.act {
-            Act::Nothing => {}
-            Act::Load | Act::Look(_) => {
-                let word = self.word(memory, address);
-                self.processes[process].latch = Some(word);
-            }
-            Act::Store(value) => self.store(process, memory, address, value),
-            Act::Claim(value) => {
-                let word = self.word(memory, address);
-                self.processes[process].latch = Some(word);
-                if word == 0 {
-                    self.store(process, memory, address, value);
-                }
-            }
-            Act::Read => {
-                let from = &self.memories[memory][start..start + len];
-                transfer.bytes[..len].copy_from_slice(from);
-            }
-            Act::Write => {
-                let spared = self.plan.spares(process);
-                if spared || self.plan.stores(process) {
-                    let there = &mut self.memories[memory][start..start + len];
-                    there.copy_from_slice(&transfer.bytes[..len]);
-                    self.stored(process, memory, address, len);
-                    if !spared {
-                        self.perhaps_lie(process, memory, address);
-                    }
-                }
-            }
-        }
-    }
-
-    #[inline]
-    pub fn word(&self, memory: usize, address: u32) -> u32 {
-        let bytes = self.memories[memory].get(address as usize..).and_then(|b| b.first_chunk());
-        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
-    }
-
-    /// Bytes of a memory.
-    #[inline]
-    pub(crate) fn bytes(&self, memory: usize, address: u32, len: usize) -> &[u8] {
-        &self.memories[memory][address as usize..][..len]
-    }
-
-    /// A process stores a word, unless it dies before.
-    fn store(&mut self, process: usize, memory: usize, address: u32, word: u32) {
-        let spared = self.plan.spares(process);
-        if spared || self.plan.stores(process) {
-            self.put_word(process, memory, address, word);
-            if !spared {
-                self.perhaps_lie(process, memory, address);
-            }
-        }
-    }
-
-    /// A word reaches memory.
-    #[inline]
-    pub(crate) fn put_word(&mut self, process: usize, memory: usize, address: u32, word: u32) {
-        let start = address as usize;
-        self.memories[memory][start..start + 4].copy_from_slice(&word.to_le_bytes());
-        self.note(process, memory, address, |add| add(word.into()));
-        self.show(memory, address, 4);
-    }
-
-    /// Bytes reach memory.
-    pub(crate) fn put(&mut self, process: usize, memory: usize, address: u32, bytes: &[u8]) {
-        let start = address as usize;
-        self.memories[memory][start..start + bytes.len()].copy_from_slice(bytes);
-        self.stored(process, memory, address, bytes.len());
-    }
-
-    /// Bytes of the memory that a process has just stored to are new.
-    fn stored(&mut self, process: usize, memory: usize, address: u32, len: usize) {
-        let memories = std::mem::take(&mut self.memories);
-        let (chunks, rest) = memories[memory][address as usize..][..len].as_chunks::<8>();
-        self.note(process, memory, address, |add| {
-            chunks.iter().for_each(|chunk| add(u64::from_le_bytes(*chunk)));
-            if !rest.is_empty() {
-                let mut word = [0; 8];
-                word[..rest.len()].copy_from_slice(rest);
-                add(u64::from_le_bytes(word));
-            }
-        });
-        self.memories = memories;
-        self.show(memory, address, len as u32);
-    }
-
-    /// Adds a store to the hash of all, with what it stored.
-    #[inline]
-    fn note(
-        &mut self,
-        process: usize,
-        memory: usize,
-        address: u32,
-        what: impl FnOnce(&mut dyn FnMut(u64)),
-    ) {
-        self.counts.stores += 1;
-        let mut hash = self.hash;
-        let mut add = |value: u64| {
-            hash = (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(5);
+    /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
+    #[inline(always)]
+    pub(super) fn spin_behind(&mut self, from: Time, until: Time) -> Looked {
+        let Some(spinner) = &mut self.spinner else { return Looked::default() };
+        let since = from.since(spinner.base).0;
+        let count = match since {
+            0 => 0,
+            _ if since <= spinner.step.0 => 1,
+            _ => since.div_ceil(spinner.step.0),
         };
-        add(self.now.0);
-        add((process as u64) << 48 | (memory as u64) << 32 | u64::from(address));
-        what(&mut add);
-        self.hash = hash;
+        let first = (count > 0 && spinner.unnoted).then_some(spinner.base + spinner.look);
+        spinner.unnoted &= first.is_none();
+        let next = Time(spinner.base.0 + count * spinner.step.0);
+        spinner.asked = next;
+        spinner.base = next.max(until);
+        Looked { count, first }
+    }
+}
+
+impl Watch {
+    /// Whether a word is as wanted.
+    pub fn found(self, word: u32) -> bool {
+        (word == self.value) == self.until
     }
 }

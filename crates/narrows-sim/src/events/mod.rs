@@ -11,11 +11,13 @@ pub(crate) mod coroutine;
 mod deadlock;
 pub(crate) mod due;
 pub(crate) mod fault;
+mod lies;
 mod queue;
 mod report;
 mod schedule;
 mod spin;
 pub(crate) mod state;
+mod turns;
 
 use crate::time::Time;
 pub use fault::{Bells, Death, Faults, Lies, Upkeep};

@@ -3,102 +3,10 @@
 //! follows from when they began, and only the one that finds something is simulated.
 
 use super::Mode;
-use super::bus::{Act, Bus, Watch};
+use super::bus::{Act, Look, Looked, Spinner, Watch};
 use super::queue::{Event, Rank};
 use super::state::{State, Vain};
 use crate::time::Time;
-
-/// A process that spins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Spinner {
-    process: usize,
-    core: usize,
-    /// When it asked for the bus for its next look.
-    asked: Time,
-    /// When that look begins; the later ones follow in steps of `step`.
-    base: Time,
-    /// How long a look has the bus.
-    look: Time,
-    step: Time,
-    /// The word, and what it is looked at for.
-    memory: usize,
-    address: u32,
-    watch: Watch,
-    /// Whether its first look is still to be noted for it.
-    unnoted: bool,
-}
-
-/// Looks that were made before another's transfer.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Looked {
-    pub count: u64,
-    /// When the first of all was over, if it is to be noted.
-    pub first: Option<Time>,
-}
-
-/// What the spinner's looks do to the bus at a moment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
-    /// A look has the bus until then.
-    pub under_way: Option<Time>,
-    /// A look of this core waits for the bus.
-    pub due: Option<usize>,
-}
-
-impl Spinner {
-    /// When the last look that began at or before `now` began, which is not before `base`.
-    #[inline]
-    fn began(&self, now: Time) -> Time {
-        let since = now.since(self.base).0;
-        if since < self.step.0 {
-            return self.base;
-        }
-        Time(self.base.0 + since / self.step.0 * self.step.0)
-    }
-}
-
-impl Bus {
-    /// From when a core that asks now, alone but for a spinner's looks, has the bus.
-    #[inline(always)]
-    pub(super) fn free_from(&self, core: usize, now: Time) -> Time {
-        let Some(spinner) = self.spinner.as_ref().filter(|spinner| now >= spinner.base) else {
-            return now;
-        };
-        let began = spinner.began(now);
-        if now > began {
-            return now.max(began + spinner.look);
-        }
-        let masters = self.waiting.len();
-        let last = if now > spinner.base { spinner.core } else { self.last };
-        let turns = |of: usize| if of > last { of - last } else { of + masters - last };
-        if turns(spinner.core) < turns(core) { now + spinner.look } else { now }
-    }
-
-    /// Another's transfer has the bus from `from` until `until`: the looks go on behind it.
-    #[inline(always)]
-    pub(super) fn spin_behind(&mut self, from: Time, until: Time) -> Looked {
-        let Some(spinner) = &mut self.spinner else { return Looked::default() };
-        let since = from.since(spinner.base).0;
-        let count = match since {
-            0 => 0,
-            _ if since <= spinner.step.0 => 1,
-            _ => since.div_ceil(spinner.step.0),
-        };
-        let first = (count > 0 && spinner.unnoted).then_some(spinner.base + spinner.look);
-        spinner.unnoted &= first.is_none();
-        let next = Time(spinner.base.0 + count * spinner.step.0);
-        spinner.asked = next;
-        spinner.base = next.max(until);
-        Looked { count, first }
-    }
-}
-
-impl Watch {
-    /// Whether a word is as wanted.
-    pub fn found(self, word: u32) -> bool {
-        (word == self.value) == self.until
-    }
-}
 
 impl State {
     /// Whether a process, whose transfer is done, has looked in vain and leaves its further looks

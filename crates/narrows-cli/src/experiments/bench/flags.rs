@@ -1,10 +1,11 @@
 //! What `bench` can be asked for: the name of a bench, and what that one takes.
 
 use super::against::flags::Against;
+pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
 use super::linx::flags::{Burst, Linx, Nodes};
 use crate::base::options::Place;
-use crate::formats::values::{bytes, duration};
+use crate::formats::values::duration;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -134,47 +135,6 @@ Examples:
     T5(Nodes),
     /// LINX: as t0, all others ask one core
     T6(Nodes),
-}
-
-/// Choices of a strategy, one axis each.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Axes {
-    /// How the bytes move: copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::transfer)]
-    pub transfer: Vec<Word>,
-    /// How the other side learns of them: interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
-    pub notify: Vec<Word>,
-    /// Where they lie: internal, external
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::placement)]
-    pub placement: Vec<Word>,
-}
-
-/// Lengths of messages.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Sizes {
-    /// Sizes of a message in bytes
-    #[arg(long, value_delimiter = ',', value_name = "N,…", value_parser = bytes)]
-    pub bytes: Vec<usize>,
-}
-
-/// How often everything is measured.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct Rounds {
-    /// Rounds, in each of which the limit and everything measured has its turn
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub rounds: Option<u16>,
-}
-
-/// What a bench takes that measures the same everywhere.
-#[derive(Clone, Debug, Args)]
-pub struct Fixed {
-    /// How often.
-    #[command(flatten)]
-    pub rounds: Rounds,
-    /// Where to run; this machine if nothing is named.
-    #[command(flatten)]
-    pub place: Place,
 }
 
 /// What the limits take.

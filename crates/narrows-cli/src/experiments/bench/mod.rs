@@ -9,6 +9,7 @@
 //! of its own.
 
 pub mod against;
+pub mod args;
 mod bounds;
 pub mod choice;
 pub mod flags;

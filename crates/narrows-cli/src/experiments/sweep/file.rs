@@ -5,7 +5,7 @@ use super::fingerprint::Fingerprint;
 use crate::base::failure::Failure;
 use crate::base::input;
 use crate::formats::platform::{self, Written};
-use crate::formats::workload::{self, Workload, parse};
+use crate::formats::workload::{self, Workload, parse, units};
 use narrows::strategy::Strategy;
 use narrows_sim::file::{At, Mistake, Text, Value};
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ fn raw(file: &Text<'_>, directory: &Path) -> Result<Raw, Mistake> {
         sizes: top.read("sizes", sizes)?,
         calls: top.read("calls", |value| value.number(1..=MOST_CALLS))?,
         workloads: top.read("workload", workloads)?,
-        duration: top.read("duration", parse::duration)?,
+        duration: top.read("duration", units::duration)?,
         settings,
     })
 }
@@ -182,7 +182,7 @@ fn platforms(directory: &Path, value: &Value<'_>) -> Result<Vec<Written>, Mistak
 fn sizes(value: &Value<'_>) -> Result<Vec<usize>, Mistake> {
     let mut all = Vec::new();
     for one in value.each(SIZES)? {
-        let size = parse::bytes(&one)?;
+        let size = units::bytes(&one)?;
         if all.contains(&size) {
             return Err(one.wrong("each size once"));
         }

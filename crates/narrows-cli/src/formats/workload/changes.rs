@@ -1,6 +1,6 @@
 //! What changes at some moment of a run: the size of a flow, or the memory that flows may take.
 
-use super::{Flow, Work, parse};
+use super::{Flow, Work, units};
 use crate::formats::functions::ORDER_BYTES;
 use narrows_sim::file::{At, Mistake, Table, Text, Value};
 use std::ops::Range;
@@ -52,11 +52,11 @@ pub(super) fn read(top: &Table<'_>) -> Result<Vec<RawChange>, Mistake> {
     let each = all.iter().map(|one| {
         Ok(RawChange {
             span: one.span(),
-            at: one.read("at", parse::duration)?,
-            memory: one.read("memory", parse::size)?,
+            at: one.read("at", units::duration)?,
+            memory: one.read("memory", units::size)?,
             flow: one.read("flow", Value::name)?,
-            request: one.read("request", parse::bytes)?,
-            response: one.read("response", parse::bytes)?,
+            request: one.read("request", units::bytes)?,
+            response: one.read("response", units::bytes)?,
         })
     });
     each.collect()

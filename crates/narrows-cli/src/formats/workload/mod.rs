@@ -11,6 +11,7 @@ mod requests;
 mod sessions;
 #[cfg(test)]
 mod tests;
+pub(crate) mod units;
 
 pub use crate::formats::functions::MAX_DURATION;
 pub use changes::{Change, Changed};

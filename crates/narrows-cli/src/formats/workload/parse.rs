@@ -1,7 +1,8 @@
 //! From text to values with their places; each value is checked on its own.
 
 use super::changes::{self, RawChange};
-use super::{MAX_BURST, MAX_BYTES, MAX_DEPTH, MAX_FLOWS, parse_duration};
+use super::units::{bytes, duration, size};
+use super::{MAX_BURST, MAX_DEPTH, MAX_FLOWS};
 use crate::formats::functions::g711::Law;
 use crate::formats::functions::{self, Function};
 use crate::formats::strategy::{self, Policy};
@@ -53,9 +54,7 @@ const FLOW: [&str; 21] = [
     "law", "busy", "depth", "jitter", "burst", "output", "static", "arrives", "leaves", "sessions",
     "on", "off",
 ];
-const A_DURATION: &str = "a duration above zero, such as \"20ms\"";
 const A_STRATEGY: &str = "the name of a strategy, such as \"in_place/hybrid\", or a list of them";
-const A_SIZE: &str = "a size of memory, such as \"16KiB\", of less than 4 GiB";
 
 pub(super) fn read(file: Text<'_>) -> Result<RawWorkload, Mistake> {
     let document = file.parse()?;
@@ -97,23 +96,6 @@ fn flow(table: &Table<'_>) -> Result<RawFlow, Mistake> {
         on: table.read("on", duration)?,
         off: table.read("off", duration)?,
     })
-}
-
-pub(crate) fn duration(value: &Value<'_>) -> Result<Duration, Mistake> {
-    let text = value.string(A_DURATION)?;
-    parse_duration(text).ok_or_else(|| {
-        let too_long = humantime::parse_duration(text).is_ok_and(|time| !time.is_zero());
-        value.wrong(if too_long { "at most 24h" } else { A_DURATION })
-    })
-}
-
-/// Bytes of a message.
-pub(crate) fn bytes(value: &Value<'_>) -> Result<usize, Mistake> {
-    value.number(1..=MAX_BYTES)
-}
-
-pub(super) fn size(value: &Value<'_>) -> Result<u32, Mistake> {
-    crate::base::options::memory(value.string(A_SIZE)?).map_err(|_| value.wrong(A_SIZE))
 }
 
 fn function(value: &Value<'_>) -> Result<Function, Mistake> {

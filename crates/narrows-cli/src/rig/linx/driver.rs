@@ -3,33 +3,15 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use narrows::driver::area::{
-    ADMINISTRATION, Acknowledges, Copied, Copies, Engine, Exposes, Frame, Gathered, Mover,
-};
+use narrows::driver::area::{ADMINISTRATION, Acknowledges, Copied, Copies, Frame, Gathered, Mover};
 use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows_sim::cpu::{Hands, Stretch};
 use narrows_sim::engine::Pid;
 
+use super::carrier::Carrier;
 use super::hand::Hand;
 use super::memory::Map;
 use crate::formats::linx::DriverName;
-
-/// What moves bytes for any of the five.
-pub(crate) trait Carrier: Exposes + Engine {
-    /// Copies from one buffer to another.
-    ///
-    /// # Errors
-    /// They are not inside.
-    fn copy(
-        &self,
-        to: (&mut Self::Buffer, usize),
-        from: (&Self::Buffer, usize),
-        len: usize,
-    ) -> Result<(), NotThere>;
-
-    /// Does what it takes to have the next frame come to another buffer.
-    fn refill(&self) {}
-}
 
 type Buffer<H> = <H as Mover>::Buffer;
 

@@ -10,8 +10,10 @@ use narrows::platform::OwnMemory;
 use narrows_sim::cpu::{Hands, Piece, Place, Stretch};
 use narrows_sim::engine::Pid;
 
-use super::driver::Carrier;
-use super::memory::MUTEXES;
+use super::carrier::Carrier;
+
+/// Where the chip's memory has the mutexes of copy engines.
+const MUTEXES: u32 = 1 << 19;
 
 /// A core's hand in a unit.
 #[derive(Clone)]

@@ -15,10 +15,10 @@ const BUFFERS: u32 = 16;
 const ROOM: u32 = 1 << 18;
 /// Blocks of a core's pool.
 const BLOCKS: u32 = 128;
-/// Where the parts of the chip's memory begin: pools, mutexes, and what lies between cores.
+/// Where the parts of the chip's memory begin, beside the [mutexes](super::hand): pools, and what
+/// lies between cores.
 const POOLS: u32 = 1 << 20;
 const POOL: u32 = 1 << 18;
-pub(crate) const MUTEXES: u32 = 1 << 19;
 const BETWEEN: u32 = 5 << 20;
 
 /// Where everything lies.

@@ -2,6 +2,7 @@
 //! a chip, and what the other core's process does when it is ordered to take part.
 
 pub(crate) mod around;
+pub(crate) mod carrier;
 pub(crate) mod desk;
 pub(crate) mod driver;
 pub(crate) mod end;

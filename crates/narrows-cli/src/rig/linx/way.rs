@@ -5,7 +5,8 @@ use narrows::linx::unit::Staged;
 use narrows_host::area::{Block, Hand, Unit};
 
 use crate::formats::linx::Stack;
-use crate::rig::linx::driver::{Carrier, Driver, Taken};
+use crate::rig::linx::carrier::Carrier;
+use crate::rig::linx::driver::{Driver, Taken};
 
 impl Carrier for Hand {
     fn copy(

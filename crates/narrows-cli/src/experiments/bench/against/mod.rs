@@ -3,6 +3,7 @@
 mod cases;
 pub mod flags;
 mod host;
+mod row;
 mod simulated;
 mod text;
 

@@ -1,6 +1,6 @@
 //! The model beside the simulator, as text.
 
-use super::simulated::{CaseRow, FlowRow, LOAD, P99};
+use super::row::{CaseRow, FlowRow, LOAD, P99};
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, wrap};
 

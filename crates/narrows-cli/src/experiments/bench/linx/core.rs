@@ -10,13 +10,13 @@ use narrows::connection::point_to_point::{PointToPoint, Waiting};
 use narrows::driver::{NoFrame, NotSent, NotThere};
 use narrows::linx::station::Connection;
 use narrows::linx::unit::{self, Left, Staged};
+use narrows::linx::{Handler, Spid};
 use narrows::platform::{Instant, Platform};
 use narrows::span::{Edge, Span};
 use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::Pid;
 use narrows_sim::time::Time;
 
-use super::linked::Linked;
 use crate::formats::linx::{Counter, DriverName, Stack};
 use crate::rig::linx::driver::{Driver, Taken as AnyTaken};
 use crate::rig::linx::hand::Hand;
@@ -57,6 +57,12 @@ pub(super) struct Unit {
     /// A frame was sent and its acknowledgement has not been seen.
     pub awaits: Cell<bool>,
     pub unit: unit::Unit<Stretch, Taken, Vec<Waiting<Stretch>>, Vec<Option<Taken>>>,
+}
+
+/// A core's link handler, and its application's address.
+pub(super) struct Linked {
+    pub handler: Handler<Cpu, Stretch>,
+    pub application: Spid,
 }
 
 /// A core.

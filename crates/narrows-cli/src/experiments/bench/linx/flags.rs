@@ -1,6 +1,6 @@
 //! What `bench t0` to `t6` can be asked for.
 
-use crate::experiments::bench::flags::{Fixed, Sizes};
+use crate::experiments::bench::args::{Fixed, Sizes};
 use crate::formats::linx::{Counter, DriverName, Stack};
 use clap::Args;
 

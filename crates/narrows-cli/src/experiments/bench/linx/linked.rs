@@ -10,17 +10,11 @@ use narrows::platform::{Instant, Memory, OwnMemory};
 use narrows::span::Span;
 use narrows_sim::cpu::{Cpu, Stretch};
 
-use super::core::{Core, Letter, Unit};
+use super::core::{Core, Letter, Linked, Unit};
 use crate::formats::linx::Stack;
 
 /// The name of every core's application.
 const APPLICATION: &str = "application";
-
-/// A core's link handler, and its application's address.
-pub(super) struct Linked {
-    handler: Handler<Cpu, Stretch>,
-    application: Spid,
-}
 
 impl Linked {
     /// A handler that knows the core's links and its application. None if there are too many.

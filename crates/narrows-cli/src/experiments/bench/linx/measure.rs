@@ -7,10 +7,10 @@ use narrows_sim::engine::Settings;
 use serde::Serialize;
 
 use super::SHORTEST_FRAME;
+use super::at_once::AtOnce;
 use super::cases;
 use super::cases::{Measured, Sent, Traffic};
 use super::core::Setup;
-use super::host::AtOnce;
 use crate::base::failure::Failure;
 use crate::base::statistics::{jitter, percentile};
 use crate::formats::linx::{Counter, DriverName, Stack};

@@ -2,9 +2,11 @@
 //! simulated chip or on this machine: those of two cores between two processes, the others between
 //! threads.
 
+mod at_once;
 mod cases;
 mod core;
 pub mod flags;
+mod handing;
 pub mod host;
 mod linked;
 mod placement;

@@ -11,6 +11,7 @@ use narrows_sim::engine::Simulation;
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Unit, look_again};
+use super::handing::{hand_on, hand_over};
 use super::processes::{Running, mask, serve, wake};
 use crate::formats::linx::{Counter, Stack};
 
@@ -77,21 +78,6 @@ fn idle(core: &Core, cpu: &Cpu) {
     }
 }
 
-/// Does what the application asks of the link handler: sends a signal, looks for another core's
-/// application, or says what the connections have to say.
-pub(super) fn hand_on(core: &Core, cpu: &Cpu, letter: Letter) {
-    let Some(Some(unit)) = core.units.get(letter.peer) else { return };
-    core.layer(cpu, "link", Some(Span::Link), || {
-        if letter.spid != 0 {
-            core.send_signal(cpu, letter);
-        } else if letter.len > 0 {
-            core.hunt(cpu, letter);
-        } else {
-            core.layer(cpu, "connection", Some(Span::Connection), || core.send_on(cpu, unit));
-        }
-    });
-}
-
 /// Sends a signal, as the application: hands it to the link handler, or sends it in this call.
 pub(super) fn send(core: &Core, cpu: &Cpu, letter: Letter) {
     if hand_over(core, cpu, letter) {
@@ -113,14 +99,6 @@ pub(super) fn hunt(core: &Core, cpu: &Cpu, letter: Letter) {
     if !hand_over(core, cpu, letter) {
         alone(core, cpu, || core.hunt(cpu, letter));
     }
-}
-
-/// Sends a letter to the link handler's process, if there is one.
-pub(super) fn hand_over(core: &Core, cpu: &Cpu, letter: Letter) -> bool {
-    let os = cpu.os();
-    let Some(handler) = core.handler.get() else { return false };
-    let _ = os.send(os.alloc(0, letter.bytes()), handler);
-    true
 }
 
 /// Does something that the service routine must not come in the middle of, as it uses the same

@@ -11,7 +11,7 @@ use narrows_sim::rtos::Os;
 use narrows_sim::time::Time;
 
 use super::core::{Core, Letter, Taken, Unit};
-use super::placement::{hand_on, hand_over};
+use super::handing::{hand_on, hand_over};
 use crate::formats::linx::{Counter, Stack};
 
 /// Frames that the receiver is woken for, at once.

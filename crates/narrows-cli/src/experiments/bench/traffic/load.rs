@@ -12,7 +12,7 @@ use narrows::platform::{Instant, Lost, Woken};
 use narrows::strategy::{Notification, Strategy};
 
 use super::PATIENCE;
-use super::lull;
+use super::linger::{LINGER, linger};
 use super::payload::{LONGEST, Longest, Payloads};
 use super::record::{Count, Counts, agree};
 use crate::base::latencies::Latencies;
@@ -349,7 +349,7 @@ impl Load {
                 self.notification = Notification::Interrupt;
                 let how = if std::mem::take(&mut self.rung) { RUNG } else { SEEN };
                 while !self.send_tagged(node, counts, Some(ROOM), how)? {}
-                lull::linger(node, lull::LINGER);
+                linger(node, LINGER);
             }
         }
         Ok(most)

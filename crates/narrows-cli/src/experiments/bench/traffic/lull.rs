@@ -16,13 +16,11 @@ use std::time::Duration;
 
 use narrows::endpoint::Node;
 
+use super::linger::{LINGER, linger};
 use super::load::{KNOCK, Load, Trouble};
 use super::record::Counts;
 use crate::rig::place::Place;
 
-/// How long a side goes on behind its answer before it may sleep: longer than the other takes to
-/// see the answer and to send the next message.
-pub(super) const LINGER: Duration = Duration::from_micros(5);
 /// The first pause, in nanoseconds: a little too long.
 const FIRST: u64 = LINGER.as_nanos() as u64;
 /// By how much a pause is longer than the last if the message was seen, and shorter if it was rung
@@ -75,12 +73,4 @@ pub fn lull<P: Place>(
         };
     }
     Ok(sent)
-}
-
-/// Does nothing for this long, without a sleep.
-pub(super) fn linger<P: Place>(node: &Node<P>, time: Duration) {
-    let from = node.platform().time();
-    while node.platform().time().since(from) < time {
-        std::hint::spin_loop();
-    }
 }

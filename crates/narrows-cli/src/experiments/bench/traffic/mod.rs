@@ -9,6 +9,7 @@ pub mod chips;
 pub mod churn;
 pub mod flags;
 mod footprint;
+mod linger;
 mod load;
 mod lull;
 pub mod member;

@@ -9,7 +9,6 @@ mod trips;
 
 use crate::rig::linx::threads;
 use crate::rig::service::linx::{How, Order};
-pub(crate) use trips::AtOnce;
 
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use narrows::strategy::Strategy;
 use narrows_host::linx::{Endpoint, Select, Signal, Spid};
-use serde::Serialize;
 
+use super::super::at_once::AtOnce;
 use super::{Bench, order, silent};
 use crate::base::failure::Failure;
 use crate::base::statistics::median;
@@ -19,20 +19,6 @@ use crate::rig::service::linx::Order;
 const BOUND: f64 = 1.2;
 /// Round trips by which it is judged how many a batch is to have.
 const FIRST: u64 = 64;
-
-/// Round trips that follow each other at once.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct AtOnce {
-    /// Of signals.
-    pub round_trip_ns: f64,
-    /// Of messages of the endpoint below, of as many bytes.
-    pub endpoint_ns: f64,
-    /// The median of the ratios of each round.
-    pub ratio: f64,
-    /// What the ratio may be at most, if that is said.
-    pub bound: Option<f64>,
-    pub met: Option<bool>,
-}
 
 impl Bench<'_> {
     /// Round trips of both stacks and of the endpoint below, in turns.
