@@ -34,7 +34,7 @@ impl Platform for Core {
             return Woken::Word;
         }
         match how {
-            Wait::Spin => loom::thread::yield_now(),
+            Wait::Spin | Wait::Yield => loom::thread::yield_now(),
             Wait::Bell | Wait::Timer => self.0.wait(),
         }
         Woken::Bell
