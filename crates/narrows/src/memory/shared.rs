@@ -50,9 +50,6 @@ pub struct Shared<P: Platform> {
     pub(super) returner: Returner<P::Own>,
     reclaimer: Reclaimer<P::Peer>,
     taken: <P::Peer as Memory>::Words,
-    /// Where this node waits, and where its peer does.
-    core: <P::Own as Memory>::Words,
-    their_core: <P::Peer as Memory>::Words,
     /// Blocks that can be on their way back at once.
     pub(super) most_lent: u32,
     /// Messages sent when the last batch of credit was given.
@@ -100,8 +97,6 @@ impl<P: Platform> Shared<P> {
             returner: Returner::new(&mine, &own, &theirs).map_err(range)?,
             reclaimer: Reclaimer::new(&theirs, &peer).map_err(range)?,
             taken: theirs.taken_in(&peer, Ring::Messages).map_err(range)?,
-            core: mine.core_in(&own).map_err(range)?,
-            their_core: theirs.core_in(&peer).map_err(range)?,
             pool: Pool::new(mine, books),
             theirs,
             own,
@@ -267,15 +262,19 @@ impl<P: Platform> Shared<P> {
 
     /// Says on which [core](Platform::core_number) this node waits.
     pub fn stand_on(&self, core: u32) {
-        // Relaxed: a hint, which may be old.
-        self.core.store(0, core);
+        // It cannot fail: the layout was seen to be inside the region. Found anew, so that what
+        // each message needs lies close together.
+        if let Ok(word) = self.pool.layout().core_in(&self.own) {
+            // Relaxed: a hint, which may be old.
+            word.store(0, core);
+        }
     }
 
     /// The core on which the peer waited last, as far as it says: a hint.
     #[inline]
     pub fn peer_core(&self) -> u32 {
         // Relaxed: as above.
-        self.their_core.load(0)
+        self.theirs.core_in(&self.peer).map_or(0, |word| word.load(0))
     }
 
     /// Takes the next message off the ring, checked against the peer's layout.
