@@ -32,7 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { links: 64, endpoints: 64, flows: 32, inbox: 512, longest: 65536 }
+        Limits { links: 8, endpoints: 64, flows: 32, inbox: 512, longest: 65536 }
     }
 }
 
