@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::process::{Peer, Role};
 use common::stranger::{descriptors_with_a_packet, greeting, memory, seals, send, stranger};
-use common::{PATIENCE, name, no_words};
+use common::{Over, PATIENCE, name, no_words};
 use narrows::endpoint::{Address, Limits};
 use narrows::platform::{Memory as _, Platform as _, Wait};
 use narrows_host::system::real_time;
@@ -157,6 +157,7 @@ fn measured() {
         let hub_node = node(directory, "hub");
         let mut honest = node(directory, "honest");
         let hub = scope.spawn(|| hub(hub_node, &stop));
+        let over = Over(&stop);
         let link = honest.hunt(&name("hub"), Some(PATIENCE)).unwrap();
         let churn = Peer::start("churn", directory, &format!("{count} {rate}"));
         while churn.reported() < 4 {
@@ -180,7 +181,7 @@ fn measured() {
         let links = churn.reported() - first;
         let rate = links as f64 / began.elapsed().as_secs_f64();
         drop(churn);
-        stop.store(true, Ordering::Relaxed);
+        drop(over);
         println!("{count} peers, {rate:.0} link-ups a second");
         figures("round trips", trips);
         figures("deadlines missed by", hub.join().unwrap());

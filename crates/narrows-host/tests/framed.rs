@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use common::process::{Peer, Random, Role, alone, number, payload, possessions};
 use common::rig::Threads;
 use common::stranger::{self, greeting, stranger};
-use common::{PATIENCE, name};
+use common::{Over, PATIENCE, name};
 use narrows::conformance;
 use narrows::endpoint::{Address, Limits, SendError};
 use narrows::link::LinkId;
@@ -135,8 +135,8 @@ fn a_peer_whose_region_is_too_large_for_this_process_is_an_error_and_not_its_end
                 a.wait_any(Some(Duration::from_millis(5)));
             }
         });
+        let _over = Over(&over);
         let status = peer.wait();
-        over.store(true, Ordering::Release);
         assert!(status.success(), "{status}");
     });
 }

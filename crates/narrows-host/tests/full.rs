@@ -1,8 +1,11 @@
 //! A node that has no place for one more link.
 
+mod common;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use common::Over;
 use narrows::endpoint::{Limits, LinkError, What};
 use narrows::platform::Lost;
 use narrows_host::Options;
@@ -27,6 +30,7 @@ fn a_peer_that_there_is_no_place_for_is_told_so_and_the_others_notice_nothing() 
                 server.poll();
             }
         });
+        let _over = Over(done);
         let mut subscribers: Vec<_> = (0..PLACES)
             .map(|number| {
                 let mut node = options(&format!("subscriber-{number}")).node().expect("a node");
@@ -73,6 +77,5 @@ fn a_peer_that_there_is_no_place_for_is_told_so_and_the_others_notice_nothing() 
             }
         };
         assert_eq!(again, Ok(()));
-        done.store(true, Ordering::Relaxed);
     });
 }

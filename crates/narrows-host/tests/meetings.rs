@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::process::{Peer, Role, alone, node, payload, possessions, rounds, take};
-use common::{PATIENCE, name};
+use common::{Over, PATIENCE, name};
 use narrows::endpoint::{Address, Limits, LinkError, Message, Select, SendError, What};
 use narrows::link::LinkId;
 use narrows::platform::Lost;
@@ -196,6 +196,7 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let hub = scope.spawn(|| hub(directory.path(), &done));
+        let over = Over(&done);
         let mut leaves = Vec::new();
         let mut turned_away = 0;
         for number in 0..20 {
@@ -209,10 +210,13 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                         leaf.wait_any(Some(Duration::from_millis(1)));
                         leaf.poll();
                     }
-                    turned_away += u32::from(leaf.link(link).check().is_err());
+                    if let Err(error) = leaf.link(link).check() {
+                        assert_eq!(error, LinkError::Gone(Lost::Full));
+                        turned_away += 1;
+                    }
                 }
                 Err(error) => {
-                    assert_eq!(error, LinkError::Gone(Lost::Closed));
+                    assert_eq!(error, LinkError::Gone(Lost::Full));
                     turned_away += 1;
                 }
             }
@@ -244,7 +248,7 @@ fn a_full_node_turns_others_away_and_has_room_when_links_have_ended() {
                 }
             }
         }
-        done.store(true, Ordering::Release);
+        drop(over);
         assert_eq!(hub.join().unwrap(), 2);
     });
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);

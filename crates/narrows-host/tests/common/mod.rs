@@ -6,11 +6,22 @@ pub mod rig;
 pub mod stranger;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use narrows::link::Name;
 use narrows::platform::{Connected, Event, HuntError, Platform, Wait, Watch};
 use narrows_host::{Host, Options, PeerWords};
+
+/// Says over when it goes, however the test that holds it ends: a thread that works until then
+/// would keep a failing test for ever.
+pub struct Over<'a>(pub &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 /// Far more than anything here takes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
