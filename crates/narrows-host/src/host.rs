@@ -1,7 +1,7 @@
 //! The platform: what the stack asks of this machine.
 
 use std::array;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use crate::engine::Engine;
 use crate::memory::sync;
 use crate::memory::words::PeerWords;
 use crate::memory::{LINE, PeerRegion, Region};
+use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::{Farewell, Linked, News, Rendezvous};
 use crate::trace::{Stamps, Trace};
 
@@ -57,11 +58,9 @@ const HEARD_AT_ONCE: u32 = 8;
 /// as good as any. Until the copy is used, the child has the sockets of its parent's links: if the
 /// parent dies, its peers hear of it when the child ends or looks at the copy.
 pub struct Host {
-    rendezvous: RefCell<Rendezvous>,
-    /// Whether the rendezvous has news: spares a look inside.
-    news: Cell<bool>,
-    /// Whether pages are to be made while there is nothing else to do.
-    filling: Cell<bool>,
+    /// Before `door`: its thread ends before the node leaves.
+    _background: Option<Background>,
+    door: Arc<Door>,
     /// A bell was heard in a wait that ended for another reason.
     rung: Cell<bool>,
     /// When, in ticks, the rendezvous is looked at next by a thread that does not sleep.
@@ -76,11 +75,14 @@ pub struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(rendezvous: Rendezvous, sets: Arc<Sets>, engine: Option<Engine>) -> Host {
+    pub(crate) fn new(
+        (door, background): (Arc<Door>, Option<Background>),
+        sets: Arc<Sets>,
+        engine: Option<Engine>,
+    ) -> Host {
         Host {
-            rendezvous: RefCell::new(rendezvous),
-            news: Cell::new(false),
-            filling: Cell::new(false),
+            _background: background,
+            door,
             rung: Cell::new(false),
             next_look: Cell::new(clock::ticks()),
             look_ticks: clock::ticks_in(LOOK_EVERY),
@@ -138,7 +140,7 @@ impl Host {
     /// (tokio, mio), its readiness is cleared before this call, not after it.
     pub fn hear(&self) {
         if self.is_copy() {
-            return self.with(Rendezvous::turn);
+            return self.turn();
         }
         let mut events = no_events::<16>();
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -149,7 +151,7 @@ impl Host {
                 break;
             }
             if events.iter().take(heard).any(is_supervision) {
-                self.with(Rendezvous::turn);
+                self.turn();
             }
         }
         self.sets.idle.begins();
@@ -162,15 +164,11 @@ impl Host {
 
     /// Does what has become possible at the rendezvous.
     pub(crate) fn turn(&self) {
-        self.with(Rendezvous::turn);
-    }
-
-    fn with<R>(&self, act: impl FnOnce(&mut Rendezvous) -> R) -> R {
-        let mut rendezvous = self.rendezvous.borrow_mut();
-        let result = act(&mut rendezvous);
-        self.news.set(!rendezvous.news.is_empty());
-        self.filling.set(rendezvous.has_to_fill());
-        result
+        match &self.sets.told {
+            // The thread has taken it.
+            Some(told) if !self.is_copy() => told.hear(),
+            _ => self.door.with(Rendezvous::turn),
+        }
     }
 
     /// Looks at the rendezvous if that is due, for a thread that does not sleep.
@@ -179,10 +177,12 @@ impl Host {
         if ticks.wrapping_sub(self.next_look.get()) as i64 >= 0 || self.is_copy() {
             self.next_look.set(ticks.wrapping_add(self.look_ticks));
             if !self.looked.take() || self.is_copy() {
-                self.with(Rendezvous::turn);
+                // On a core that this thread has to itself, at real-time priority, there may be no
+                // time for the one in the background.
+                self.door.try_turn();
             }
-            if self.filling.get() {
-                self.with(Rendezvous::fill);
+            if self.door.has_to_fill() {
+                self.door.with(Rendezvous::fill);
             }
         }
     }
@@ -211,7 +211,7 @@ impl Host {
             between();
             let ticks = clock::ticks();
             self.look(ticks);
-            if self.news.get() {
+            if self.door.has_news() {
                 return Woken::Event;
             }
             let Some(deadline) = deadline else { continue };
@@ -228,24 +228,24 @@ impl Host {
     fn sleep(&self, bell: bool, deadline: Option<Instant>) -> Woken {
         let mut events = no_events::<16>();
         if self.is_copy() {
-            self.with(Rendezvous::turn);
+            self.turn();
         }
         loop {
-            if self.news.get() {
+            if self.door.has_news() {
                 return Woken::Event;
             }
             if bell && self.rung.take() {
                 return Woken::Bell;
             }
             let left = deadline.map(|at| at.since(clock::now()));
-            let sleep = if self.filling.get() { Some(Duration::ZERO) } else { left };
+            let sleep = if self.door.has_to_fill() { Some(Duration::ZERO) } else { left };
             let timeout = sleep.map(|sleep| Timespec {
                 tv_sec: sleep.as_secs().min(LONGEST_SLEEP) as i64,
                 tv_nsec: i64::from(sleep.subsec_nanos()),
             });
             let heard = match bell {
                 true => self.sets.sleep(&mut events, timeout),
-                false => self.sets.sleep_on_supervision(&mut events, timeout),
+                false => self.sets.sleep_on_supervision(timeout),
             };
             let heard = match heard {
                 Ok(heard) => heard,
@@ -259,8 +259,8 @@ impl Host {
                 {
                     return Woken::Deadline;
                 }
-                if self.filling.get() {
-                    self.with(Rendezvous::fill);
+                if self.door.has_to_fill() {
+                    self.door.with(Rendezvous::fill);
                 }
                 continue;
             }
@@ -274,10 +274,10 @@ impl Host {
             if !heard.iter().all(of_supervision) {
                 self.rung.set(true);
             }
-            self.with(Rendezvous::turn);
+            self.turn();
             // A stranger that comes again and again to be refused brings no news, and puts no
             // deadline off.
-            if !self.news.get() && deadline.is_some_and(|at| clock::now() >= at) {
+            if !self.door.has_news() && deadline.is_some_and(|at| clock::now() >= at) {
                 return Woken::Deadline;
             }
         }
@@ -365,22 +365,27 @@ impl Platform for Host {
     }
 
     fn hunt(&self, name: &Name) -> Result<(), HuntError> {
-        self.with(|r| r.hunt(name))
+        self.door.with(|r| r.hunt(name))
     }
 
     fn give_up(&self, name: &Name) {
-        self.with(|r| r.give_up(name));
+        self.door.with(|r| r.give_up(name));
+    }
+
+    #[inline]
+    fn has_event(&self) -> bool {
+        self.door.has_news()
     }
 
     #[inline]
     fn event(&self) -> Option<Result<Event<Host>, (Name, HuntError)>> {
-        if !self.news.get() {
+        if !self.door.has_news() {
             self.look(clock::ticks());
-            if !self.news.get() {
+            if !self.door.has_news() {
                 return None;
             }
         }
-        Some(match self.with(|r| r.news.pop_front())? {
+        Some(match self.door.next()? {
             News::Connected(Linked { key, name, incarnation, own, peer, bell }) => {
                 Ok(Event::Connected(Connected { key, name, incarnation, own, peer, bell }))
             }
@@ -390,11 +395,11 @@ impl Platform for Host {
     }
 
     fn close(&self, key: u32) {
-        self.with(|r| r.close(key, Farewell::Closed));
+        self.door.with(|r| r.close(key, Farewell::Closed));
     }
 
     fn refuse(&self, key: u32) {
-        self.with(|r| r.close(key, Farewell::Full));
+        self.door.with(|r| r.close(key, Farewell::Full));
     }
 
     fn has_engine(&self) -> bool {

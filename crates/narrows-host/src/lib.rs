@@ -52,6 +52,12 @@
 //!   was removed all the same takes its name again within seconds, as long as its application calls
 //!   it. (`a_cleaner_of_temporary_directories_finds_a_nodes_socket_among_those_that_live`,
 //!   `a_node_whose_name_was_removed_takes_it_again`)
+//! - A node is linked with those that look for it while its application is in no call, unless it
+//!   was opened without a thread. (`a_node_in_no_call_is_found_and_told_later`,
+//!   `a_node_without_a_thread_is_found_in_its_calls_only`,
+//!   `the_thread_takes_no_signals_and_ends_with_its_node`)
+//! - A node that only sends hears of the end of a link with the second message after it.
+//!   (`a_node_that_only_sends_hears_of_a_death_with_its_second_message`)
 //! - A node belongs to the process that opened it: see [`Host`].
 //!   (`a_forked_copy_of_a_node_does_nothing_and_the_parents_goes_on`,
 //!   `what_a_forked_copy_sends_reaches_nobody_while_the_parents_node_goes_on`,

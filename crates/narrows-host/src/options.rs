@@ -11,6 +11,7 @@ use rustix::event::epoll;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::Node;
+use crate::bells::Bell;
 use crate::bells::idle::Idle;
 use crate::bells::sets::Sets;
 use crate::carrier::Carrier;
@@ -19,6 +20,7 @@ use crate::error::OpenError;
 use crate::host::Host;
 use crate::memory::fork::Maker;
 use crate::rendezvous::directory::{Directory, PATIENCE};
+use crate::rendezvous::door::{Background, Door};
 use crate::rendezvous::ticker::Ticker;
 use crate::rendezvous::{Identity, Rendezvous};
 use crate::{clock, memory, system};
@@ -40,6 +42,7 @@ pub struct Options {
     engine: Option<Option<usize>>,
     carrier: Option<Carrier>,
     limits: Limits,
+    background: bool,
 }
 
 impl Options {
@@ -57,6 +60,7 @@ impl Options {
             engine: None,
             carrier: None,
             limits: Limits::default(),
+            background: true,
         }
     }
 
@@ -131,6 +135,15 @@ impl Options {
         self
     }
 
+    /// Whether the node has a thread that links it with those that look for it, and notices ends
+    /// of links, while the application is in no call: unless this says no, it has. Without it
+    /// peers wait for the next call, and the process has no thread that it did not start.
+    #[must_use]
+    pub fn background(mut self, background: bool) -> Options {
+        self.background = background;
+        self
+    }
+
     /// Opens the node: from here on others can find it.
     ///
     /// # Errors
@@ -169,9 +182,11 @@ impl Options {
                 .map_err(|e| OpenError::system("make an epoll set", e))
         };
         let no_timer = |e| OpenError::system("make a timer", e);
+        let no_bell = |e| OpenError::system("make a bell", e);
         let idle = Idle::new().map_err(no_timer)?;
         let sets = Arc::new(Sets {
-            supervision: new_set()?,
+            rendezvous: new_set()?,
+            told: self.background.then(Bell::new).transpose().map_err(no_bell)?,
             bells: new_set()?,
             idle,
             maker: Maker::this(),
@@ -200,6 +215,9 @@ impl Options {
         };
         let mut rendezvous = Rendezvous::new(me, directory, bound, Arc::clone(&sets), ticker);
         rendezvous.start().map_err(|e| OpenError::system("prepare to wait for peers", e))?;
-        Ok(Host::new(rendezvous, sets, engine))
+        let door = Arc::new(Door::new(rendezvous, Arc::clone(&sets)).map_err(no_bell)?);
+        let background = Background::start(&door)
+            .map_err(|e| OpenError::system("start a thread (see Options::background)", e))?;
+        Ok(Host::new((door, background), sets, engine))
     }
 }

@@ -90,6 +90,27 @@ pub(crate) fn run_anywhere() {
     let _ = sched_setaffinity(None, &everywhere);
 }
 
+/// Does something with all signals of the calling thread held back, as a thread that it starts then
+/// has them for good.
+pub(crate) fn without_signals<R>(act: impl FnOnce() -> R) -> R {
+    // SAFETY: a set of signals is a plain array of numbers, for which zeroes will do.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    // SAFETY: both are this function's, and the calls only write and read them.
+    let changed = unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before) == 0
+    };
+    let result = act();
+    if changed {
+        // SAFETY: as above.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut())
+        };
+    }
+    result
+}
+
 /// Takes the calling thread's real-time priority away, if it has inherited one.
 pub(crate) fn no_real_time() {
     let parameters = libc::sched_param { sched_priority: 0 };

@@ -88,7 +88,7 @@ fn while_too_many_hang_other_users_wait_and_this_one_does_not() {
     for path in [directory.path(), &domain] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o1777)).unwrap();
     }
-    let options = |name: &str| Options::new(name).directory(directory.path());
+    let options = |name: &str| Options::new(name).directory(directory.path()).background(false);
     let mut a = options("a").allow_uid(OTHER).open().unwrap();
     let as_other = |act: &(dyn Fn() -> OwnedFd + Sync)| {
         thread::scope(|scope| {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, epoll, poll};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::io;
 use rustix::time::Timespec;
 
+use crate::bells::Bell;
 use crate::bells::idle::Idle;
 use crate::memory::fork::Maker;
 
@@ -15,7 +16,7 @@ const MILLISECOND: i64 = 1_000_000;
 /// Seconds that a copy of a node sleeps at a time.
 const LONGEST_REST: i64 = 3600;
 
-/// What the set of all bells says of the supervision set inside it.
+/// What the set of all bells says of [`Sets::supervision`].
 pub(crate) const SUPERVISION: u64 = u64::MAX;
 
 /// What it says of a bell of this process's own.
@@ -24,8 +25,10 @@ pub(crate) const WAKER: u64 = u64::MAX - 1;
 /// What a node sleeps on.
 pub(crate) struct Sets {
     /// Everything that can happen at the rendezvous.
-    pub supervision: OwnedFd,
-    /// All bells, and `supervision`.
+    pub rendezvous: OwnedFd,
+    /// Rung when there is news of the rendezvous, if a thread of its own takes the turns there.
+    pub told: Option<Bell>,
+    /// All bells, and [supervision](Sets::supervision).
     pub bells: OwnedFd,
     /// The core under the thread that sleeps on them.
     pub idle: Idle,
@@ -47,16 +50,19 @@ impl Sets {
         wait_for(&self.bells, events, timeout)
     }
 
-    /// As [`Sets::sleep`], on the rendezvous alone.
-    pub(crate) fn sleep_on_supervision(
-        &self,
-        events: &mut [epoll::Event],
-        timeout: Option<Timespec>,
-    ) -> io::Result<usize> {
+    /// As [`Sets::sleep`], on the rendezvous alone. How many descriptors have something: one at
+    /// most.
+    pub(crate) fn sleep_on_supervision(&self, timeout: Option<Timespec>) -> io::Result<usize> {
         if self.maker.is_another() {
             return Ok(rest(timeout));
         }
-        wait_for(&self.supervision, events, timeout)
+        let supervision = self.supervision();
+        poll(&mut [PollFd::new(&supervision, PollFlags::IN)], timeout.as_ref())
+    }
+
+    /// What tells the node of its rendezvous.
+    pub(crate) fn supervision(&self) -> BorrowedFd<'_> {
+        self.told.as_ref().map_or_else(|| self.rendezvous.as_fd(), |told| told.as_fd())
     }
 }
 
@@ -74,7 +80,7 @@ pub(crate) fn no_events<const N: usize>() -> [epoll::Event; N] {
     [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; N]
 }
 
-/// Whether what the set of all bells says is of the supervision set inside it.
+/// Whether what the set of all bells says is of [`Sets::supervision`].
 pub(crate) fn is_supervision(event: &epoll::Event) -> bool {
     // The event is packed: its data has no place to be referred to.
     let data = event.data;

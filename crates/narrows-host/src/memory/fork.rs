@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 
@@ -20,9 +20,21 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 type Mapped = BTreeMap<usize, (usize, ProtFlags)>;
 static MAPPED: Mutex<Mapped> = Mutex::new(BTreeMap::new());
 
+/// Taken by what a child must not find half done, in whichever thread.
+static TURNS: RwLock<()> = RwLock::new(());
+
+/// What a thread that forks has, so that the child has it whole.
+type Held = (RwLockWriteGuard<'static, ()>, MutexGuard<'static, Mapped>);
+
 thread_local! {
-    /// The lock of [`MAPPED`], for as long as this thread forks: the child has it whole.
-    static HELD: Cell<Option<MutexGuard<'static, Mapped>>> = const { Cell::new(None) };
+    /// For as long as this thread forks.
+    static HELD: Cell<Option<Held>> = const { Cell::new(None) };
+}
+
+/// Keeps other threads from forking for as long as it is there. A thread has one at a time, and
+/// none while it forks itself.
+pub(crate) fn hold_off() -> RwLockReadGuard<'static, ()> {
+    TURNS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn mapped() -> MutexGuard<'static, Mapped> {
@@ -30,8 +42,10 @@ fn mapped() -> MutexGuard<'static, Mapped> {
 }
 
 extern "C" fn before() {
-    let guard = mapped();
-    let _ = HELD.try_with(|held| held.set(Some(guard)));
+    // In this order: what holds forks off maps memory.
+    let turns = TURNS.write().unwrap_or_else(PoisonError::into_inner);
+    let held = (turns, mapped());
+    let _ = HELD.try_with(|to| to.set(Some(held)));
 }
 
 extern "C" fn in_parent() {
@@ -43,8 +57,10 @@ extern "C" fn in_child() {
     // Relaxed: the child has one thread.
     FORKS.fetch_add(1, Ordering::Relaxed);
     // A thread that ends has no such variable any more, and let the lock go before it forked.
-    let held = HELD.try_with(Cell::take).ok().flatten().or_else(|| MAPPED.try_lock().ok());
-    for (start, (len, protection)) in held.iter().flat_map(|mapped| mapped.iter()) {
+    let (turns, mapped) = HELD.try_with(Cell::take).ok().flatten().unzip();
+    let mapped = mapped.or_else(|| MAPPED.try_lock().ok());
+    drop(turns);
+    for (start, (len, protection)) in mapped.iter().flat_map(|mapped| mapped.iter()) {
         let at = std::ptr::with_exposed_provenance_mut(*start);
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         // SAFETY: the range is one that `Mapping` mapped and has not unmapped. What points into it

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use narrows::platform::OutOfRange;
 use rustix::fd::BorrowedFd;
 use rustix::io;
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags};
 
+use super::copy::copy;
 use super::fork;
 
 /// Memory that stays mapped while anything points into it.
@@ -49,6 +50,35 @@ impl Mapping {
         };
         made.ok()?;
         Some(from + len).filter(|next| *next < self.len)
+    }
+
+    /// Has memory of this process's own take the place of the first page, with the same bytes but
+    /// for one word: what was mapped there changes no more.
+    pub(crate) fn keep_first_page(&self, offset: u32, word: u32) -> io::Result<()> {
+        let page = rustix::param::page_size();
+        let bytes = page.min(self.len as usize);
+        if !offset.is_multiple_of(4) || offset as usize + 4 > bytes {
+            return Err(io::Errno::INVAL);
+        }
+        let writable = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: no address is asked for, so no existing mapping is replaced. The word is inside
+        // the page and aligned, and nothing points into the page yet. It takes the place of one of
+        // the same size and protection in one step of the kernel's: whoever reads there finds one
+        // or the other.
+        unsafe {
+            let own =
+                rustix::mm::mmap_anonymous(ptr::null_mut(), page, writable, MapFlags::PRIVATE)?;
+            copy::<true>(self.start.as_ptr(), own.cast(), bytes);
+            own.cast::<u8>().add(offset as usize).cast::<u32>().write(word.to_le());
+            let moved = rustix::mm::mprotect(own, page, MprotectFlags::READ).and_then(|()| {
+                let to = self.start.as_ptr().cast();
+                rustix::mm::mremap_fixed(own, page, page, MremapFlags::MAYMOVE, to).map(drop)
+            });
+            if moved.is_err() {
+                let _ = rustix::mm::munmap(own, page);
+            }
+            moved
+        }
     }
 
     /// The address of a range, if it is inside.

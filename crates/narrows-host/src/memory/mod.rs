@@ -256,6 +256,13 @@ impl PeerRegion {
     pub(crate) fn range(&self, offset: u32, len: usize) -> Result<NonNull<u8>, OutOfRange> {
         self.0.range(offset, len)
     }
+
+    /// Has the peer, whose link has ended, look as if it slept until the next message: the node
+    /// that sends one rings, and so hears of the end.
+    pub(crate) fn look_asleep(&self) {
+        // Where it cannot be done, the node hears when the ring is full, or when it waits.
+        let _ = self.0.keep_first_page(Layout::ARMED, 1);
+    }
 }
 
 impl Memory for PeerRegion {

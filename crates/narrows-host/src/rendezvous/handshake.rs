@@ -60,12 +60,13 @@ impl Rendezvous {
             return let_go(socket, others);
         }
         let key = self.fresh_key();
-        if listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false).is_err() {
+        if listen_to(&self.sets.rendezvous, socket.as_fd(), u64::from(key), false).is_err() {
             packet::refuse(socket.as_fd(), Refusal::Again);
             return let_go(socket, others);
         }
         let stage = Stage::Stranger(Instant::now());
-        self.connections.insert(key, Connection { socket, stage, others, carried: None });
+        self.connections
+            .insert(key, Connection { socket, stage, others, carried: None, peer: None });
         self.hear(key);
         // Only a stranger that says nothing at once needs a place to wait, so those cannot keep
         // others out.
@@ -79,7 +80,7 @@ impl Rendezvous {
 
     /// Leaves the listener alone until the next tick.
     fn be_deaf(&mut self) {
-        let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
+        let _ = epoll::delete(&self.sets.rendezvous, &self.bound.listener);
         self.deaf = true;
     }
 
@@ -101,6 +102,9 @@ impl Rendezvous {
                 }
                 if reason == Lost::Died && !self.dead.iter().any(|(dead, _)| dead == name) {
                     self.dead.push((*name, Instant::now()));
+                }
+                if let Some(peer) = &connection.peer {
+                    peer.look_asleep();
                 }
                 self.remove(key, None);
                 self.news.push_back(News::Lost(key, reason));
@@ -303,13 +307,13 @@ impl Rendezvous {
         };
         let peers = [seen(&b)?, seen(&a)?];
         for (key, socket) in keys.into_iter().zip([&one, &other]) {
-            let set = &self.sets.supervision;
+            let set = &self.sets.rendezvous;
             listen_to(set, socket.as_fd(), u64::from(key), false)?;
         }
         let ends = keys.into_iter().zip([one, other]).zip([a, b]).zip(peers);
         for (((key, socket), (own, _, bell)), (peer, ring)) in ends {
             let stage = Stage::Linked { name: self.me.name, bell };
-            let connection = Connection { socket, stage, others: false, carried: None };
+            let connection = Connection { socket, stage, others: false, carried: None, peer: None };
             self.connections.insert(key, connection);
             self.link_up(key, &hello, own, peer, ring);
         }
@@ -323,6 +327,9 @@ impl Rendezvous {
         // another user's peers get those that messages used and no others.
         if self.connections.get(&key).is_some_and(|connection| !connection.others) {
             self.filling.push_back((key, own.share(), 0));
+        }
+        if let Some(connection) = self.connections.get_mut(&key) {
+            connection.peer = Some(peer.clone());
         }
         self.news.push_back(News::Connected(Linked {
             key,

@@ -131,7 +131,7 @@ impl Rendezvous {
             return Err(HuntError::Forbidden);
         }
         let key = self.fresh_key();
-        listen_to(&self.sets.supervision, socket.as_fd(), u64::from(key), false)
+        listen_to(&self.sets.rendezvous, socket.as_fd(), u64::from(key), false)
             .map_err(hunt_error)?;
         let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
         let stream = match self.me.carrier {
@@ -146,7 +146,8 @@ impl Rendezvous {
         let offered = theirs.as_ref().unwrap_or(&memory);
         let greeted = packet::greet(socket.as_fd(), &hello, offered.as_fd(), bell.as_fd());
         let stage = Stage::Greeted { name: *name, own, bell, stream };
-        self.connections.insert(key, Connection { socket, stage, others, carried: None });
+        self.connections
+            .insert(key, Connection { socket, stage, others, carried: None, peer: None });
         match greeted {
             Ok(()) => {
                 for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {

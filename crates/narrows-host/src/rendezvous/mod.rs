@@ -4,6 +4,7 @@
 //! [`Rendezvous::turn`] does what has become possible.
 
 pub(crate) mod directory;
+pub(crate) mod door;
 mod handshake;
 mod hunts;
 pub(crate) mod packet;
@@ -127,6 +128,8 @@ struct Connection {
     others: bool,
     /// What carries the link, if that is frames.
     carried: Option<Carried>,
+    /// The peer's half of the link, when it is up.
+    peer: Option<PeerRegion>,
 }
 
 /// Closes a socket. With it goes what the peer had sent and nobody took: descriptors, perhaps, of
@@ -211,10 +214,10 @@ impl Rendezvous {
     /// Begins to let others in.
     pub(crate) fn start(&mut self) -> io::Result<()> {
         self.adjust();
-        let set = &self.sets.supervision;
+        let set = &self.sets.rendezvous;
         listen_to(set, self.bound.listener.as_fd(), LISTENER, false)?;
         listen_to(set, self.ticker.as_fd(), TICKER, false)?;
-        listen_to(&self.sets.bells, set.as_fd(), SUPERVISION, false)
+        listen_to(&self.sets.bells, self.sets.supervision(), SUPERVISION, false)
     }
 
     #[inline]
@@ -246,7 +249,7 @@ impl Rendezvous {
             // One at a time: the set puts what it has told of behind the others, so that none of
             // them waits for ever.
             let mut event = no_events::<1>();
-            if epoll::wait(&self.sets.supervision, &mut event[..], Some(&at_once)) != Ok(1) {
+            if epoll::wait(&self.sets.rendezvous, &mut event[..], Some(&at_once)) != Ok(1) {
                 break;
             }
             let data = event[0].data;
@@ -259,7 +262,7 @@ impl Rendezvous {
                 break;
             }
         }
-        let set = &mut [PollFd::new(&self.sets.supervision, PollFlags::IN)];
+        let set = &mut [PollFd::new(&self.sets.rendezvous, PollFlags::IN)];
         self.more = poll(set, Some(&at_once)).is_ok_and(|ready| ready > 0);
         self.adjust();
     }
@@ -351,7 +354,7 @@ impl Rendezvous {
         }
         // Not left to closing: the peer has the bell open as well, and a process being started may
         // have inherited the socket.
-        let _ = epoll::delete(&self.sets.supervision, &connection.socket);
+        let _ = epoll::delete(&self.sets.rendezvous, &connection.socket);
         if let Stage::Greeted { bell, .. } | Stage::Linked { bell, .. } = &connection.stage {
             let _ = epoll::delete(&self.sets.bells, bell);
         }
@@ -371,7 +374,7 @@ impl Rendezvous {
         }
         if std::mem::take(&mut self.deaf) {
             let listener = self.bound.listener.as_fd();
-            if listen_to(&self.sets.supervision, listener, LISTENER, false).is_err() {
+            if listen_to(&self.sets.rendezvous, listener, LISTENER, false).is_err() {
                 self.deaf = true;
             }
         }
@@ -390,7 +393,7 @@ impl Rendezvous {
         let for_others = !self.me.allowed.is_empty();
         let restored = self.directory.restore(&self.me.name, &self.bound, for_others);
         let Some((directory, bound)) = restored else { return };
-        let _ = epoll::delete(&self.sets.supervision, &self.bound.listener);
+        let _ = epoll::delete(&self.sets.rendezvous, &self.bound.listener);
         (self.directory, self.bound) = (directory, bound);
         // Listened to from the next tick on.
         self.deaf = true;

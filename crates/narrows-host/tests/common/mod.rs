@@ -32,8 +32,9 @@ pub fn need_root() {
     assert!(rustix::process::geteuid().is_root(), "two users are needed: run this test as root");
 }
 
+/// A platform whose every turn at the rendezvous is the test's.
 pub fn open(directory: &Path, name: &str) -> Host {
-    Options::new(name).directory(directory).open().unwrap()
+    Options::new(name).directory(directory).background(false).open().unwrap()
 }
 
 pub fn name(text: &str) -> Name {

@@ -122,6 +122,8 @@ impl Life<'_> {
     fn run(mut self) -> Result<(), String> {
         let framed = if self.scene == "framed" { Carrier::Stream } else { Carrier::Memory };
         let options = Options::new("subject").directory(&self.directory).carrier(framed);
+        // Calls are counted thread by thread: one that is to fail once would fail in each.
+        let options = options.background(!links(self.scene));
         if !links(self.scene) {
             // Not again: what the failed attempt left would be taken away.
             self.errors.extend(options.node().err().map(|error| format!("open: {error}")));

@@ -180,8 +180,12 @@ impl<P: Platform> Node<P> {
             return false;
         }
         let words = words(Descriptor::USUAL, from, to.port);
-        let Some((_, link)) = self.links.at_hand() else { return false };
-        link.post_in_slot(&self.platform, words, message)
+        let Some((id, link)) = self.links.at_hand() else { return false };
+        let posted = link.shared.post_in_slot(words, message);
+        if posted && link.shared.is_armed(&self.platform) {
+            self.ring(id);
+        }
+        posted
     }
 
     /// Sends bytes that did not go that way. In arguments that stay in registers: what is stored
@@ -264,14 +268,22 @@ impl<P: Platform> Node<P> {
             return 0;
         }
         let Some(link) = self.links.at_mut(route.link.index) else { return 0 };
-        link.shared.post(&self.platform, route.words(), route.pool, messages)
+        let sent = link.shared.post(route.words(), route.pool, messages);
+        if sent > 0 && link.shared.is_armed(&self.platform) {
+            self.ring(route.link);
+        }
+        sent
     }
 
-    /// Rings the peer, if it sleeps and wants to be rung for a message by now.
+    /// Rings the peer, if it sleeps and wants to be rung for a message by now. The words of a link
+    /// that has ended say that it does: so a node that only sends comes here, and hears of it.
     #[inline(never)]
     pub(super) fn ring(&mut self, link: LinkId) {
         if let Some(link) = self.links.up_mut(link) {
-            link.shared.ring_if_armed(&self.platform);
+            link.shared.ring(&self.platform);
+        }
+        if self.platform.has_event() {
+            self.attend();
         }
     }
 }

@@ -10,7 +10,7 @@ pub use table::{Links, News};
 
 use crate::connection::direct;
 use crate::driver::{self, DriverError, Payload};
-use crate::memory::{Descriptor, Kind, Plain, Shared, Taken};
+use crate::memory::{Descriptor, Kind, Shared, Taken};
 use crate::platform::{Lost, Platform};
 use crate::span::{Edge, Span};
 use crate::strategy::Strategy;
@@ -124,18 +124,6 @@ impl<P: Platform> Link<P> {
     /// Whether it has ended and left nothing that waits to be received.
     pub(crate) fn is_over(&self) -> bool {
         self.lost.is_some() && self.told && self.inbox.is_empty() && !self.shared.keeps_channels()
-    }
-}
-
-impl<P: Platform> Link<P> {
-    /// Sends a message if it fits a slot that is known to be free. False if it did not.
-    #[inline(always)]
-    pub fn post_in_slot(&mut self, platform: &P, words: [u32; 3], message: Plain<'_>) -> bool {
-        let posted = self.shared.post_in_slot(words, message);
-        if posted {
-            self.shared.ring_if_armed(platform);
-        }
-        posted
     }
 }
 

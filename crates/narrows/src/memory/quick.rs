@@ -69,12 +69,11 @@ impl<P: Platform> Shared<P> {
     }
 
     /// Publishes messages in their order, each in a slot or, if it does not fit one, in a block of
-    /// this pool, up to the first for which there is no room at once, and then rings if need be.
-    /// Returns how many it published.
+    /// this pool, up to the first for which there is no room at once. Returns how many it
+    /// published. The bell is separate.
     #[inline(always)]
     pub fn post<'a>(
         &mut self,
-        platform: &P,
         words: [u32; 3],
         pool: Option<Placement>,
         messages: impl Iterator<Item = Plain<'a>>,
@@ -87,9 +86,6 @@ impl<P: Platform> Shared<P> {
                 break;
             }
             sent += 1;
-        }
-        if sent > 0 {
-            self.ring_if_armed(platform);
         }
         sent
     }

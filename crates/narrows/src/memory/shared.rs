@@ -253,8 +253,10 @@ impl<P: Platform> Shared<P> {
         }
     }
 
+    /// Rings the peer if it sleeps and wants to be rung for what is there by now. Behind a full
+    /// fence.
     #[inline(never)]
-    fn ring(&self, platform: &P) {
+    pub fn ring(&self, platform: &P) {
         if self.tx.must_ring() {
             platform.ring(&self.bell);
         }

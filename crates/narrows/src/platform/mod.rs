@@ -297,6 +297,12 @@ pub trait Platform: Sized {
     /// Gives up a hunt that has not succeeded.
     fn give_up(&self, name: &Name);
 
+    /// Whether it is known, without a look at the rendezvous, that [`Platform::event`] has news: a
+    /// node that sends, and does nothing else, asks when it rings.
+    fn has_event(&self) -> bool {
+        false
+    }
+
     /// The next news from the rendezvous, without waiting.
     fn event(&self) -> Option<Result<Event<Self>, (Name, HuntError)>>;
 

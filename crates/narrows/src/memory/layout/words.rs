@@ -3,7 +3,6 @@
 use super::{CHANNEL_LINES, Layout, Ring, SLOTS};
 use crate::platform::{Memory, OutOfRange};
 
-const ARMED: u32 = 512;
 const CORE: u32 = 516;
 const CREDIT: u32 = 640;
 const TAKEN: u32 = 768;
@@ -15,6 +14,9 @@ const CHANNEL_CREDIT: u32 = 128;
 const CHANNEL_TAKEN: u32 = 256;
 
 impl Layout {
+    /// Where the word is that says when the owner of the memory wants to be rung, in bytes.
+    pub const ARMED: u32 = 512;
+
     /// Control words of a ring, by where they are for messages and in the lines of a channel.
     fn control_in<M: Memory>(
         &self,
@@ -64,7 +66,7 @@ impl Layout {
         memory: &M,
         ring: Ring,
     ) -> Result<M::Words, OutOfRange> {
-        self.control_in(memory, ring, (ARMED, CHANNEL_ARMED), 1)
+        self.control_in(memory, ring, (Layout::ARMED, CHANNEL_ARMED), 1)
     }
     /// One word: the core on which the owner waited last, or 0.
     pub(crate) fn core_in<M: Memory>(&self, memory: &M) -> Result<M::Words, OutOfRange> {
