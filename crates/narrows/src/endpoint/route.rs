@@ -180,12 +180,22 @@ impl<P: Platform> Node<P> {
             return false;
         }
         let words = words(Descriptor::USUAL, from, to.port);
-        let Some((id, link)) = self.links.at_hand() else { return false };
-        let posted = link.shared.post_in_slot(words, message);
-        if posted && link.shared.is_armed(&self.platform) {
-            self.ring(id);
+        let Some((_, link)) = self.links.at_hand() else { return false };
+        if !link.shared.post_in_slot(words, message) {
+            return false;
         }
-        posted
+        if link.shared.is_armed(&self.platform) {
+            self.ring_as_last();
+        }
+        true
+    }
+
+    /// As [`Node::ring`], for the last route. Without arguments: what is made for a call that seldom
+    /// comes is a part of the way that needs none.
+    #[cold]
+    #[inline(never)]
+    fn ring_as_last(&mut self) {
+        self.ring(self.last.route.link);
     }
 
     /// Sends bytes that did not go that way. In arguments that stay in registers: what is stored
@@ -268,9 +278,9 @@ impl<P: Platform> Node<P> {
             return 0;
         }
         let Some(link) = self.links.at_mut(route.link.index) else { return 0 };
-        let sent = link.shared.post(route.words(), route.pool, messages);
-        if sent > 0 && link.shared.is_armed(&self.platform) {
-            self.ring(route.link);
+        let sent = link.shared.post(&self.platform, route.words(), route.pool, messages);
+        if self.platform.has_event() {
+            self.attend();
         }
         sent
     }

@@ -69,11 +69,12 @@ impl<P: Platform> Shared<P> {
     }
 
     /// Publishes messages in their order, each in a slot or, if it does not fit one, in a block of
-    /// this pool, up to the first for which there is no room at once. Returns how many it
-    /// published. The bell is separate.
+    /// this pool, up to the first for which there is no room at once, and then rings if need be.
+    /// Returns how many it published.
     #[inline(always)]
     pub fn post<'a>(
         &mut self,
+        platform: &P,
         words: [u32; 3],
         pool: Option<Placement>,
         messages: impl Iterator<Item = Plain<'a>>,
@@ -86,6 +87,9 @@ impl<P: Platform> Shared<P> {
                 break;
             }
             sent += 1;
+        }
+        if sent > 0 {
+            self.ring_if_armed(platform);
         }
         sent
     }
