@@ -91,6 +91,7 @@ mod host;
 pub mod linx;
 mod memory;
 mod options;
+mod peer;
 mod rendezvous;
 pub mod system;
 mod trace;
@@ -103,6 +104,7 @@ pub use memory::fork::Maker;
 pub use memory::words::{OwnWords, PeerWords};
 pub use memory::{PeerRegion, Region};
 pub use options::Options;
+pub use peer::{Peer, PeerError, Undelivered};
 pub use trace::{Record, Trace, stamp_cost};
 
 /// A node of the stack on this platform.
