@@ -92,7 +92,7 @@ pub(crate) fn run_anywhere() {
 
 /// Does something with all signals of the calling thread held back, as a thread that it starts then
 /// has them for good.
-pub(crate) fn without_signals<R>(act: impl FnOnce() -> R) -> R {
+pub fn without_signals<R>(act: impl FnOnce() -> R) -> R {
     // SAFETY: a set of signals is a plain array of numbers, for which zeroes will do.
     let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
         unsafe { (std::mem::zeroed(), std::mem::zeroed()) };

@@ -198,7 +198,7 @@ impl<H: Processes> Call<H> {
             let left = match () {
                 () if look => left.min(GLANCE),
                 () if drives => {
-                    drive_others(slot);
+                    drive_others(Some(slot));
                     left.min((waited / 4).clamp(MILLISECOND, LONGEST_TURN))
                 }
                 () => left,

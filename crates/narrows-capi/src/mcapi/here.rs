@@ -74,6 +74,8 @@ impl Home for Here {
 }
 
 impl Processes for Here {
+    const HELPED: bool = true;
+
     // Inlined within this crate without being told to be, which would make `PROCESS` known outside
     // of it and a load further away; and so is `releasing`.
     fn process() -> &'static Process<Here> {

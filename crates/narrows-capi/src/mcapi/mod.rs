@@ -7,6 +7,7 @@
 //! | [`ffi`] | the C functions |
 //! | `here` | this machine as a place of nodes, for the functions that have the standard's names |
 //! | `process` | finds the node that a call is for |
+//! | `helper` | drives nodes whose program makes no call |
 //! | `call`, `slot`, `lock` | lock the node for a call, and let the call wait |
 //! | `node` | a node: its state, and in the files of its folder what it does |
 //! | `endpoint`, `attribute` | the node's own endpoints |
@@ -25,6 +26,7 @@ mod call;
 mod control;
 mod endpoint;
 mod foreign;
+mod helper;
 mod here;
 mod home;
 mod id;

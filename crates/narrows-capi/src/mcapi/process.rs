@@ -4,14 +4,15 @@ use std::ffi::OsStr;
 use std::sync::atomic::Ordering;
 
 use super::call::Call;
+use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId, number};
 use super::node::Node;
 use super::request::Done;
 use super::slot::{Locked, NOBODY, Slot};
 use super::status::{Outcome, Status};
-use super::table::SLOTS;
 pub(super) use super::table::owns;
 pub use super::table::{Process, Processes};
+use super::table::{SLOTS, drive_others};
 
 /// How long a thread usually looks before it sleeps, in microseconds.
 const LOOK: u64 = 50;
@@ -186,10 +187,16 @@ pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     let free = H::process().used().iter().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
     let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), H::shares())?;
+    if H::HELPED && process.helper.start(|| drive_others::<H>(None)).is_err() {
+        return Err(Status::NodeInitFailed);
+    }
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
     let first = slot.first.load(Ordering::Relaxed);
     let node = Node::open(id, (at as u32, first), life, &slot.bell, look.saturating_mul(1000));
-    let mut node = node.ok_or(Status::NodeInitFailed)?;
+    let Some(mut node) = node else {
+        end_helper(process);
+        return Err(Status::NodeInitFailed);
+    };
     node.alone = process.nodes.fetch_add(1, Ordering::Relaxed) == 0;
     *slot.lock().place() = Some(node);
     slot.life.store(life, Ordering::Relaxed);
@@ -209,6 +216,13 @@ pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     Ok(())
 }
 
+/// Ends the thread that drives nodes, if there are none. With the lock of [`Process::opening`].
+fn end_helper<H: Home>(process: &Process<H>) {
+    if process.nodes.load(Ordering::Relaxed) == 0 {
+        process.helper.stop();
+    }
+}
+
 /// Ends a node.
 pub(super) fn finalize<H: Processes>(mut call: Call<H>) {
     let lives = call.node().lives();
@@ -224,6 +238,9 @@ pub(super) fn finalize<H: Processes>(mut call: Call<H>) {
     locked.end();
     slot.tell();
     drop(node);
+    let process = H::process();
+    let _alone = process.opening.lock();
+    end_helper(process);
 }
 
 #[cfg(test)]

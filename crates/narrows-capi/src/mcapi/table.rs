@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::helper::Helper;
 use super::home::Home;
 use super::id::Handle;
 use super::slot::{NOBODY, Slot, waits_in};
@@ -21,6 +22,7 @@ pub struct Process<H: Home> {
     pub(super) nodes: AtomicU32,
     /// One node is opened at a time.
     pub(super) opening: Mutex<()>,
+    pub(super) helper: Helper,
 }
 
 impl<H: Home> Process<H> {
@@ -30,7 +32,7 @@ impl<H: Home> Process<H> {
         let slots = [const { Slot::new() }; SLOTS];
         let (lives, nodes) = (AtomicU64::new(1), AtomicU32::new(0));
         let near = [const { AtomicU32::new(0) }; SLOTS];
-        Process { slots, near, lives, nodes, opening: Mutex::new(()) }
+        Process { slots, near, lives, nodes, opening: Mutex::new(()), helper: Helper::new() }
     }
 
     /// Ends all nodes: for a process that has ended, and made no call since.
@@ -60,6 +62,9 @@ impl<H: Home> Default for Process<H> {
 
 /// What a place of nodes knows of its processes and of their threads.
 pub trait Processes: Home {
+    /// Whether a thread drives nodes whose program makes no call.
+    const HELPED: bool = false;
+
     /// The nodes of the process that calls.
     fn process() -> &'static Process<Self>;
 
@@ -105,12 +110,13 @@ pub(super) fn nodes<H: Processes>() -> u32 {
     H::process().nodes.load(Ordering::Relaxed)
 }
 
-/// Sees to what waits in the other nodes of the process of which nobody has the lock: a thread that
-/// waits in one drives all.
+/// Sees to what waits in the nodes of the process of which nobody has the lock, other than the one
+/// of a slot: a thread that waits in one drives all.
 #[cold]
-pub(super) fn drive_others<H: Processes>(own: &'static Slot<H>) {
+pub(super) fn drive_others<H: Processes>(own: Option<&'static Slot<H>>) {
     for slot in H::process().used() {
-        if slot.id.load(Ordering::Relaxed) == NOBODY || std::ptr::eq(slot, own) {
+        let is_own = own.is_some_and(|own| std::ptr::eq(slot, own));
+        if slot.id.load(Ordering::Relaxed) == NOBODY || is_own {
             continue;
         }
         if let Some(mut locked) = slot.try_lock()

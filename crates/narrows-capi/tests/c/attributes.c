@@ -439,6 +439,7 @@ static void payloads(void)
 
 int main(void)
 {
+    answer_in_calls_only();
     ALONE(table);
     TOGETHER(from_outside, asked, asks);
     ALONE(stages_of_packets);

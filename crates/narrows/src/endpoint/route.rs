@@ -190,8 +190,8 @@ impl<P: Platform> Node<P> {
         true
     }
 
-    /// As [`Node::ring`], for the last route. Without arguments: what is made for a call that seldom
-    /// comes is a part of the way that needs none.
+    /// As [`Node::ring`], for the last route. Without arguments: what is made for a call that comes
+    /// seldom is a part of the way that needs none.
     #[cold]
     #[inline(never)]
     fn ring_as_last(&mut self) {
