@@ -2,18 +2,24 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{LazyLock, Once, OnceLock};
 use std::time::Instant;
 
 use narrows::link::Name;
 use narrows::memory::Layout;
+use narrows::platform::Memory as _;
 use narrows_host::{Bell, Host, Options, PeerRegion};
 
 use super::home::Home;
 use super::process::{Process, Processes};
 use super::slot::Slot;
+
+/// What copies of packets begin at multiples of, in bytes.
+const LINE: usize = 64;
 
 /// Processes of this machine.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +48,9 @@ extern "C" fn in_child() {
 
 impl Home for Here {
     type Platform = Host;
-    /// Packets are read where their sender put them, in memory that is mapped.
-    type Lent = ();
+    /// Packets are read where their sender put them, in memory that is mapped, unless the program
+    /// is to have copies.
+    type Lent = Option<Copies>;
 
     const LOOKS: u32 = 64;
 
@@ -53,6 +60,7 @@ impl Home for Here {
     }
 
     fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Host> {
+        copies()?;
         let bell = match wakes.get() {
             Some(bell) => bell,
             None => {
@@ -65,12 +73,77 @@ impl Home for Here {
         Some(host)
     }
 
-    fn lend(peer: &PeerRegion, layout: &Layout) -> Option<((), usize)> {
-        Some(((), peer.at(0, layout.size())?.expose_provenance()))
+    fn lend(peer: &PeerRegion, layout: &Layout) -> Option<(Option<Copies>, usize)> {
+        if copies()? {
+            let copies = Copies::new(layout.size() as usize)?;
+            let at = copies.start.as_ptr().expose_provenance();
+            return Some((Some(copies), at));
+        }
+        Some((None, peer.at(0, layout.size())?.expose_provenance()))
     }
 
     #[inline(always)]
-    fn bring((): &(), _: &PeerRegion, _: u32, _: u32) {}
+    fn bring(copies: &Option<Copies>, peer: &PeerRegion, offset: u32, len: u32) {
+        if let Some(copies) = copies {
+            copies.bring(peer, offset, len);
+        }
+    }
+}
+
+/// The variable of the environment that says whether received packets are copies.
+const PACKETS: &str = "NARROWS_MCAPI_PACKETS";
+
+/// Whether received packets are copies, which the program may write to. None if the environment
+/// says something that is neither.
+fn copies() -> Option<bool> {
+    match std::env::var_os(PACKETS).as_deref().map(OsStr::as_encoded_bytes) {
+        None | Some(b"in_place") => Some(false),
+        Some(b"copied") => Some(true),
+        Some(_) => None,
+    }
+}
+
+/// Memory of this process's own that is laid out as a peer's: a packet is copied to where it is
+/// there. Its pages are made as they are used.
+pub(super) struct Copies {
+    start: NonNull<u8>,
+    layout: std::alloc::Layout,
+}
+
+// SAFETY: memory that belongs to no thread.
+unsafe impl Send for Copies {}
+// SAFETY: it is written by `bring` alone, whose caller has the node's lock.
+unsafe impl Sync for Copies {}
+
+impl Copies {
+    fn new(len: usize) -> Option<Copies> {
+        let layout = std::alloc::Layout::from_size_align(len.max(LINE), LINE).ok()?;
+        // SAFETY: the size is not 0.
+        let start = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?;
+        Some(Copies { start, layout })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn bring(&self, peer: &PeerRegion, offset: u32, len: u32) {
+        let (offset, len) = (offset as usize, len as usize);
+        if offset.checked_add(len).is_none_or(|end| end > self.layout.size()) {
+            return;
+        }
+        // SAFETY: the range is inside, as has just been seen, and nobody else has it: the program
+        // has not been given this packet yet.
+        let to = unsafe { std::slice::from_raw_parts_mut(self.start.add(offset).as_ptr(), len) };
+        // It cannot fail: the packet was seen to be inside the peer's memory.
+        let _ = peer.read(offset as u32, to);
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        // SAFETY: made with this layout, and the node that lends it gives it up when the program
+        // has no packet of it.
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
 }
 
 impl Processes for Here {
