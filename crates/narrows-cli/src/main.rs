@@ -15,6 +15,7 @@ use narrows_cli::formats::platform;
 use narrows_cli::manual;
 use narrows_cli::rig::callee;
 use narrows_host::Carrier;
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{self, ExitCode};
@@ -22,7 +23,7 @@ use std::process::{self, ExitCode};
 fn main() -> ExitCode {
     let done = match Inner::is_meant(std::env::args_os().nth(1).as_deref()) {
         true => Inner::try_parse().map(|inner| serve(&inner)),
-        false => Flags::try_parse().map(|flags| dispatch(&flags)),
+        false => Flags::try_parse_from(arguments()).map(|flags| dispatch(&flags)),
     };
     let done = done.unwrap_or_else(|error| refuse(&error));
     match done {
@@ -33,6 +34,18 @@ fn main() -> ExitCode {
             ExitCode::from(failure.kind.code())
         }
     }
+}
+
+/// The command line; the help of `help`, which has no options, in the way that it can be asked for.
+fn arguments() -> Vec<OsString> {
+    let mut all: Vec<OsString> = std::env::args_os().collect();
+    if let [_, help, option] = all.as_mut_slice()
+        && help == "help"
+        && (option == "--help" || option == "-h")
+    {
+        *option = "help".into();
+    }
+    all
 }
 
 /// Help and version, or what is wrong with the command line.

@@ -55,6 +55,36 @@ fn help_has_examples_and_exit_codes() {
     }
 }
 
+/// The first things that a reader of the help types, in a folder where nothing is.
+#[test]
+fn what_comes_with_the_program_is_found_from_any_folder() {
+    let place = Place::new();
+    let within = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+        command.args(arguments).current_dir(place.0.path()).output().unwrap()
+    };
+    let run = ["--on", "davinci", "--strategy", "copy/interrupt", "--duration", "1s"];
+    for arguments in [
+        &[&["run"][..], &run[..]].concat()[..],
+        &[&["run", "gateway"][..], &run[..]].concat(),
+        &["tune", "--on", "davinci"],
+        &["tune", "workloads/voice.toml", "--on", "davinci"],
+        &["help", "--help"],
+        &["help", "-h"],
+    ] {
+        let output = within(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    }
+    // One's own of that name comes first.
+    std::fs::create_dir(place.path("workloads")).unwrap();
+    place.write(
+        "workloads/voice.toml",
+        b"name = 'mine'\n[[flow]]\nname = 'a'\nfunction = 'echo'\nrequest = 8\n",
+    );
+    let output = within(&["tune", "voice", "--on", "davinci", "--json"]);
+    assert!(stdout(&output).contains("\"mine\""), "{}", stdout(&output));
+}
+
 #[test]
 fn a_wrong_command_line_is_code_two() {
     for arguments in [&["walk"][..], &["run", "--duration", "0s"], &[]] {

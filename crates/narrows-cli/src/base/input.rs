@@ -2,8 +2,8 @@
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::output::without_code;
+use crate::base::shipped;
 use narrows_sim::file::Mistake;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn text(path: &Path, what: &str, example: &str) -> Result<String, Failure> {
         Failure::new(Kind::Workload, sentence)
     };
     let mut bytes = Vec::new();
-    File::open(path)
+    shipped::open(path)
         .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
         .map_err(|error| refuse(without_code(&error)))?;
     if bytes.len() as u64 > MAX_FILE {

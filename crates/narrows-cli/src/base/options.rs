@@ -1,7 +1,7 @@
 //! What every command takes, and where a command runs.
 
 use clap::Args;
-use narrows_host::Carrier;
+use narrows_host::{Carrier, system};
 
 /// Options of every subcommand.
 #[derive(Clone, Debug, Default, Args)]
@@ -62,24 +62,21 @@ impl Place {
 fn cores(text: &str) -> Result<Cores, String> {
     let expected = || "expected two cores, such as 0,1".to_owned();
     let (caller, callee) = text.split_once(',').ok_or_else(expected)?;
-    match (caller.trim().parse(), callee.trim().parse()) {
-        (Ok(caller), Ok(callee)) => Ok(Cores { caller, callee }),
-        _ => Err(expected()),
+    let (Ok(caller), Ok(callee)) = (caller.trim().parse(), callee.trim().parse()) else {
+        return Err(expected());
+    };
+    let there = system::cores();
+    if let Some(core) = [caller, callee].into_iter().find(|core| !there.contains(core)) {
+        let there: Vec<_> = there.iter().map(usize::to_string).collect();
+        return Err(format!(
+            "this process cannot run on core {core}, only on {}",
+            there.join(", ")
+        ));
     }
+    Ok(Cores { caller, callee })
 }
 
 fn carrier(text: &str) -> Result<Carrier, String> {
     let named = Carrier::ALL.into_iter().find(|carrier| carrier.name() == text);
     named.ok_or_else(|| "expected memory or stream".to_owned())
-}
-
-/// A size of memory such as `16KiB`, or a number of bytes.
-pub(crate) fn memory(text: &str) -> Result<u32, String> {
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("B", 1), ("", 1)];
-    let found = units.iter().find_map(|(name, times)| Some((text.strip_suffix(name)?, *times)));
-    let (digits, times) = found.unwrap_or((text, 1));
-    let whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let bytes =
-        digits.parse().ok().filter(|_| whole).and_then(|count: u32| count.checked_mul(times));
-    bytes.ok_or_else(|| "expected a size such as 16KiB, of less than 4 GiB".to_owned())
 }

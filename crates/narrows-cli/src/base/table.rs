@@ -12,6 +12,11 @@ pub enum Align {
     Right,
 }
 
+/// A number of things in words: `1 strategy`, `2 strategies`.
+pub fn counted(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
 /// A table with a heading; columns are as wide as their widest cell.
 pub struct Table {
     columns: Vec<(String, Align)>,

@@ -69,6 +69,49 @@ pub fn expand(name: &str) -> Result<Vec<Strategy>, StrategyError> {
     Ok(all)
 }
 
+/// The words of strategies without their numbers, and what else stands where one can.
+const WORDS: [&str; 22] = [
+    "copy",
+    "copy_lazy",
+    "copy_batched",
+    "single_copy",
+    "in_place",
+    "copy_engine",
+    "interrupt",
+    "spin",
+    "poll",
+    "hybrid",
+    "coalesced",
+    "internal",
+    "external",
+    "region",
+    "ack_interrupt",
+    "ack_lazy",
+    "ack_batched",
+    "granularity",
+    "fragment",
+    "all",
+    "static",
+    "auto",
+];
+/// How alike two words are, from 0 to 1, of which one may be meant by the other.
+const ALIKE: f64 = 0.6;
+
+/// What is wrong with the name of a strategy: the word that is none, and the nearest that is one.
+pub fn explain(name: &str, error: &StrategyError) -> String {
+    let is_none = |word: &&str| word.parse::<Strategy>() == Err(StrategyError::Word);
+    let Some(word) = name.split('/').find(is_none).filter(|_| *error == StrategyError::Word) else {
+        return error.to_string();
+    };
+    let said = word.split('=').next().unwrap_or(word);
+    let alike = |known: &&str| strsim::normalized_damerau_levenshtein(said, known);
+    let nearest = WORDS.into_iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    match nearest.filter(|nearest| *nearest != said && alike(nearest) >= ALIKE) {
+        Some(nearest) => format!("'{word}' is no word of a strategy; '{nearest}' is"),
+        None => format!("'{word}' is no word of a strategy; {error}"),
+    }
+}
+
 /// Appends those that are not there yet.
 pub fn append<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
     for one in more {
@@ -107,5 +150,28 @@ mod tests {
             assert_eq!(expand(&strategy.to_string()), Ok(vec![strategy]));
         }
         assert_eq!(expand("all/spin"), Err(StrategyError::Word));
+    }
+
+    #[test]
+    fn a_word_that_is_none_is_named_with_the_nearest_that_is_one() {
+        let explained = |name: &str| explain(name, &expand(name).expect_err(name));
+        for (name, word, nearest) in [
+            ("copy_batched/sping/external", "sping", "spin"),
+            ("copy/hybird=50us", "hybird=50us", "hybrid"),
+            ("inplace/interrupt", "inplace", "in_place"),
+            ("atuo", "atuo", "auto"),
+            ("copy/interrupt/externl", "externl", "external"),
+        ] {
+            let sentence = format!("'{word}' is no word of a strategy; '{nearest}' is");
+            assert_eq!(explained(name), sentence);
+        }
+        assert!(explained("quickly").starts_with("'quickly' is no word of a strategy; a strategy"));
+        assert_eq!(explained("copy/poll=0s"), StrategyError::Time.to_string());
+        assert!(explained("all/spin").starts_with("'all' is no word of a strategy; a strategy"));
+        for word in WORDS.iter().take(16) {
+            let numbers = ["", "=1", "=1ms", "=2:1ms", "=64"];
+            let known = |number: &&str| format!("{word}{number}").parse::<Strategy>().is_ok();
+            assert!(numbers.iter().any(known), "{word}");
+        }
     }
 }

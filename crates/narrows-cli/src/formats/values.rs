@@ -1,5 +1,6 @@
 //! What the values of options are read by, each with the sentence that says what was expected.
 
+use crate::base::number;
 use crate::formats::functions::MAX_DURATION;
 use crate::formats::strategy::{self, Policy};
 use crate::formats::workload::MAX_BYTES;
@@ -24,20 +25,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn bytes(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count) if (1..=MAX_BYTES).contains(&count) => Ok(count),
-        _ => Err(format!("expected a size from 1 to {MAX_BYTES} bytes")),
-    }
+    number::size(1..=MAX_BYTES as u64)(text)
 }
 
 pub(crate) fn strategy_name(text: &str) -> Result<Choice, String> {
-    strategy::expand(text).map(Choice).map_err(|error| error.to_string())
+    strategy::expand(text).map(Choice).map_err(|error| strategy::explain(text, &error))
 }
 
 pub(crate) fn policy_name(text: &str) -> Result<Policies, String> {
-    strategy::policies(text).map(Policies).map_err(|error| error.to_string())
+    strategy::policies(text).map(Policies).map_err(|error| strategy::explain(text, &error))
 }
 
 pub(crate) fn full_strategy(text: &str) -> Result<Strategy, String> {
-    text.parse().map_err(|error: narrows::strategy::StrategyError| error.to_string())
+    text.parse().map_err(|error| strategy::explain(text, &error))
 }

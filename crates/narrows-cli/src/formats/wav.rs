@@ -3,6 +3,7 @@
 use crate::base::failure::{Failure, Kind};
 use crate::base::output;
 use crate::base::output::without_code;
+use crate::base::shipped;
 use hound::{Error, SampleFormat, WavReader, WavSpec, WavWriter};
 use std::io::{BufReader, Cursor};
 use std::path::Path;
@@ -26,7 +27,7 @@ const LONGEST: u32 = RATE * 600;
 /// [`Kind::Input`], with the command that converts a file of another kind.
 pub fn read(path: &Path) -> Result<Vec<i16>, Failure> {
     let shown = path.display();
-    let file = std::fs::File::open(path).map_err(|error| {
+    let file = shipped::open(path).map_err(|error| {
         let cause = without_code(&error);
         fail(format!("cannot read {shown}: {cause}: name a WAV file that is there"))
     })?;

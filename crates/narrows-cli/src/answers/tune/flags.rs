@@ -1,6 +1,7 @@
 //! The command line of `narrows tune`.
 
-use crate::base::options::memory;
+use crate::base::number::{number, size};
+use crate::base::shipped;
 use crate::formats::values::{Choice, strategy_name};
 use clap::{Args, ValueEnum};
 use narrows_sim::time::Frequency;
@@ -46,7 +47,7 @@ is said by a model (docs/MODEL.md) whose constants are measured first: by short
 simulations on a chip, between two processes on this machine.")]
 pub struct Tune {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::workload)]
     pub workload: PathBuf,
     /// Where it is to run: the name of a platform, or its file, or `host`
     #[arg(long, value_name = "PLATFORM|host", default_value = "host")]
@@ -55,13 +56,13 @@ pub struct Tune {
     #[arg(long, value_enum, default_value_t = Objective::Load)]
     pub objective: Objective,
     /// Bytes of internal memory of each DSP, instead of the workload's or all that the platform has
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", value_parser = size::<u32>(0..=u32::MAX.into()))]
     pub memory: Option<u32>,
     /// The most that all flows may take of the calling core, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
     pub load: f64,
     /// Cores to call, each with an internal memory of its own
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u8>(1..=8))]
     pub dsps: u8,
     /// Strategies to choose from, instead of all that make sense (spin for latency only)
     #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]

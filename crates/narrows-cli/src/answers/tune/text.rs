@@ -1,7 +1,7 @@
 //! A plan as text.
 
 use super::row::{NextRow, PlanRow};
-use crate::base::table::{Align, Table, number, wrap};
+use crate::base::table::{Align, Table, counted, number, wrap};
 
 /// Points of a front that are printed.
 const POINTS: usize = 8;
@@ -78,14 +78,14 @@ fn summary(row: &PlanRow) -> String {
     };
     format!(
         "{}, least {}{clock}: {:.3} % of the calling core of {} %, {} B of internal memory of {} B \
-         each; {proven} ({} nodes).",
+         each; {proven} ({}).",
         row.workload,
         row.objective,
         row.load_percent,
         number(row.load_budget_percent),
         memory.join(" and "),
         row.memory_budget_bytes,
-        row.nodes
+        counted(row.nodes as usize, "node", "nodes")
     )
 }
 

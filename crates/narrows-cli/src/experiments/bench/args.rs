@@ -1,6 +1,7 @@
 //! What arguments several benches have in common.
 
 use super::choice::{self, Word};
+use crate::base::number::number;
 use crate::base::options::Place;
 use crate::formats::values::bytes;
 use clap::Args;
@@ -31,7 +32,7 @@ pub struct Sizes {
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Rounds {
     /// Rounds, in each of which the limit and everything measured has its turn
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=u16::MAX.into()))]
     pub rounds: Option<u16>,
 }
 

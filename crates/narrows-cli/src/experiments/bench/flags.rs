@@ -4,6 +4,7 @@ use super::against::flags::Against;
 pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
 use super::linx::flags::{Burst, Linx, Nodes};
+use crate::base::number::number;
 use crate::base::options::Place;
 use crate::formats::values::duration;
 use clap::{Args, Subcommand};
@@ -169,17 +170,17 @@ pub struct Storm {
     #[command(flatten)]
     pub axes: Axes,
     /// Kills
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=u16::MAX.into()))]
     pub rounds: Option<u16>,
     /// What is drawn with; the same seed draws the same
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Kill members of a mesh of this many processes, each linked with each other
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..=32))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(3..=32))]
     pub members: Option<u16>,
     /// After the kills, measure beside nodes that link and go again this many times a second; 0 is
     /// as often as they can
-    #[arg(long, value_name = "N", conflicts_with = "members")]
+    #[arg(long, value_name = "N", conflicts_with = "members", value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub churn: Option<u32>,
     /// Where to run; this machine if nothing is named.
     #[command(flatten)]
@@ -199,7 +200,7 @@ pub struct Soak {
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<PathBuf>,
     /// Beside nodes that link and go again this many times a second; 0 is as often as they can
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub churn: Option<u32>,
     /// Where to run; this machine if nothing is named.
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! The command line of `narrows calibrate`.
 
+use crate::base::number::number;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,6 +16,6 @@ pub struct Calibrate {
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Rounds, in each of which everything has its turn
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = number::<u16>(1..=u16::MAX.into()))]
     pub rounds: u16,
 }

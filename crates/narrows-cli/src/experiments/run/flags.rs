@@ -1,6 +1,8 @@
 //! What `run` can be asked for.
 
-use crate::base::options::{Place, memory};
+use crate::base::number::size;
+use crate::base::options::Place;
+use crate::base::shipped;
 use crate::formats::strategy::{self, Policy};
 use crate::formats::values::{Policies, duration, policy_name};
 use clap::Args;
@@ -33,14 +35,14 @@ file. `auto` chooses one for each flow and changes it while flows come and go
 (docs/MODEL.md).")]
 pub struct Run {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml")]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::workload)]
     pub workload: PathBuf,
     /// Strategies to run one after the other, instead of the workload's own; `static` is
     /// each flow's own of the file, `auto` chooses while they run
     #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = policy_name)]
     pub strategy: Vec<Policies>,
     /// Internal memory that flows may take with `auto`, instead of the workload's or platform's
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", value_parser = size::<u32>(0..=u32::MAX.into()))]
     pub memory: Option<u32>,
     /// Reckon with what this chip takes, with `auto`, instead of measuring first
     #[arg(long, value_name = "PLATFORM")]

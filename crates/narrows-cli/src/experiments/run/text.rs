@@ -4,7 +4,7 @@
 use super::live::sentence;
 use crate::base::report::{DecisionRow, RunReport, RunRow};
 use crate::base::statistics::Summary;
-use crate::base::table::{self, Align, Table, number};
+use crate::base::table::{self, Align, Table, counted, number};
 use std::time::Duration;
 
 /// Decisions that are printed.
@@ -64,8 +64,9 @@ fn summary(name: &str, duration: Duration, rows: &[RunRow]) -> String {
         some => format!(", {some} WRONG"),
     };
     format!(
-        "{name}: {strategies} strategies, {} each\n\
+        "{name}: {}, {} each\n\
          {} sent, {} received, {} lost, {} late{wrong}{heard}\n",
+        counted(strategies, "strategy", "strategies"),
         humantime::format_duration(duration),
         sum(|row| row.sent),
         sum(|row| row.received),

@@ -154,5 +154,7 @@ fn each<T: PartialEq>(
 }
 
 fn no_strategy(value: &Value<'_>, error: &StrategyError) -> Mistake {
-    value.wrong(&format!("a name such as \"in_place/hybrid\": {error}"))
+    let why =
+        value.string(A_STRATEGY).map_or(error.to_string(), |name| strategy::explain(name, error));
+    value.wrong(&format!("a name such as \"in_place/hybrid\": {why}"))
 }

@@ -88,7 +88,7 @@ const WRONG: &[(&str, &str)] = &[
     ("duration = '2d'", "1:12: duration is 2d; expected at most 24h"),
     (
         "strategy = 'fast'",
-        "1:12: strategy is fast; expected a name such as \"in_place/hybrid\": a strategy is words",
+        "1:12: strategy is fast; expected a name such as \"in_place/hybrid\": 'fast' is no word",
     ),
     ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a name such as"),
     ("strategy = []", "1:12: strategy is []; expected the name of a strategy"),

@@ -1,6 +1,7 @@
 //! Values with a unit, as a workload file has them.
 
 use super::{MAX_BYTES, parse_duration};
+use crate::base::number;
 use narrows_sim::file::{Mistake, Value};
 use std::time::Duration;
 
@@ -21,5 +22,5 @@ pub(crate) fn bytes(value: &Value<'_>) -> Result<usize, Mistake> {
 }
 
 pub(super) fn size(value: &Value<'_>) -> Result<u32, Mistake> {
-    crate::base::options::memory(value.string(A_SIZE)?).map_err(|_| value.wrong(A_SIZE))
+    number::size(0..=u32::MAX.into())(value.string(A_SIZE)?).map_err(|_| value.wrong(A_SIZE))
 }

@@ -1,5 +1,6 @@
 //! Flags of `bench tune --against`.
 
+use crate::base::number::number;
 use clap::{Args, ValueEnum};
 
 /// What the model is put beside.
@@ -18,12 +19,12 @@ pub struct Against {
     #[arg(long, value_enum)]
     pub against: Option<Beside>,
     /// Against the simulator: how many workloads
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
     pub cases: Option<u32>,
     /// Against the simulator: only the one of this number
-    #[arg(long, value_name = "N", conflicts_with = "cases")]
+    #[arg(long, value_name = "N", conflicts_with = "cases", value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub case: Option<u32>,
     /// Against the simulator: what is drawn with; the same seed draws the same
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
 }

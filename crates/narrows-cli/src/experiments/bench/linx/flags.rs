@@ -1,5 +1,6 @@
 //! What `bench t0` to `t6` can be asked for.
 
+use crate::base::number::{number, size};
 use crate::experiments::bench::args::{Fixed, Sizes};
 use crate::formats::linx::{Counter, DriverName, Stack};
 use clap::Args;
@@ -18,7 +19,7 @@ pub struct Linx {
     #[arg(long)]
     pub cached: bool,
     /// Bytes of the driver's longest frame; flat, a chip's has to hold a whole signal
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = size::<usize>(0..=u32::MAX.into()))]
     pub mtu: Option<usize>,
     /// What the receiver does against bursts; flat on a chip, window alone
     #[arg(long, value_enum, value_name = "NAME")]
@@ -62,7 +63,7 @@ pub struct Nodes {
     #[command(flatten)]
     pub linx: Linx,
     /// On this machine, how many nodes there are, 2 to 32; 4 if nothing is said
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(0..=u32::MAX.into()))]
     pub nodes: Option<usize>,
 }
 
