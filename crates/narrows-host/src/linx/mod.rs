@@ -56,6 +56,7 @@ mod sync;
 mod threads;
 mod unit;
 mod waits;
+mod word;
 
 use std::path::PathBuf;
 use std::sync::Arc;
