@@ -60,7 +60,7 @@ impl Endpoint {
         self.send_as(self.spid, to, signal)
     }
 
-    /// As [`Endpoint::send`], as if another that this node knows had sent it.
+    /// As [`Endpoint::send`], as if another had sent it.
     ///
     /// # Errors
     /// As there.

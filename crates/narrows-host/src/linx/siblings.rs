@@ -33,6 +33,8 @@ pub(super) fn serve(own: &Shared) {
         if let Some(mut core) = other.try_enter()
             && core.around.waits.leader.is_none()
         {
+            core.around.node.platform().turn();
+            core.around.node.poll();
             core.pump();
         }
     }
