@@ -1,18 +1,19 @@
 //! The nodes of this process. A thread that looks for an endpoint serves the nodes that no thread
 //! is in, since the endpoint may be on one of them, and be this thread's own.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::shared::Shared;
+use super::sync::{Mutex, lasting};
 use crate::memory::fork::{self, Maker};
 
 /// The nodes, each with the process that made it.
-static NODES: Mutex<Vec<(Maker, Weak<Shared>)>> = Mutex::new(Vec::new());
+static NODES: Mutex<Vec<(Maker, Weak<Shared>)>> = lasting(Vec::new());
 
 /// A child that is forked finds the table whole: nobody forks while it is locked.
 fn with<R>(act: impl FnOnce(&mut Vec<(Maker, Weak<Shared>)>) -> R) -> R {
     let _whole = fork::hold_off();
-    act(&mut NODES.lock().unwrap_or_else(PoisonError::into_inner))
+    act(&mut NODES.lock())
 }
 
 /// Adds a node. It is forgotten when it has ended.

@@ -59,6 +59,11 @@ unsafe impl lock_api::RawMutex for Raw {
 pub(super) type Mutex<T> = lock_api::Mutex<Raw, T>;
 pub(super) type MutexGuard<'a, T> = lock_api::MutexGuard<'a, Raw, T>;
 
+/// A lock that is there from the start of the process.
+pub(super) const fn lasting<T>(value: T) -> Mutex<T> {
+    Mutex::const_new(Raw(Word(AtomicU32::new(0))), value)
+}
+
 /// What a thread waits on that has a lock, until another that had the lock notifies it.
 #[derive(Default)]
 pub(super) struct Condvar(AtomicU32);
