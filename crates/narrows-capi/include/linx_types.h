@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 typedef int LINX_OSBUFSIZE;      /* Bytes. */
-typedef uint32_t LINX_SPID;      /* An endpoint, as this node numbers it. */
+typedef uint32_t LINX_SPID;      /* An endpoint, in the whole domain. */
 typedef uint32_t LINX_SIGSELECT; /* A signal's number, or how many follow. */
 typedef uint32_t LINX_OSTIME;    /* Milliseconds. */
 typedef uint32_t LINX_OSATTREF;  /* An attach. */

@@ -128,7 +128,7 @@ impl Signal {
         number.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
     }
 
-    /// Who sent it, as this node numbers them; nobody, if it was not received.
+    /// Who sent it, or the endpoint whose it is until it is sent; nobody, if it is nobody's.
     #[must_use]
     pub fn sender(&self) -> Spid {
         Spid(self.front().from)

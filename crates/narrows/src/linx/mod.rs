@@ -6,7 +6,8 @@
 //! A hunt waits until the name appears. A path leads through links: `node1/consumer` is the
 //! endpoint `consumer` of the node at the other end of the link `node1`, and a path through several
 //! links makes the nodes between pass signals on. Whoever is found gets an address of this node
-//! ([`Spid`]), and so does whoever sends a signal; the same endpoint has another on every node.
+//! ([`Spid`]), and so does whoever sends a signal. The same endpoint has another on every node,
+//! unless nodes have their addresses in common ([`Limits::common`]).
 //!
 //! Its files: `addresses` has endpoints and what is attached to them, `table` what each address
 //! stands for, `hunts` and `paths` how they are found, `links` what comes and goes with a link,
