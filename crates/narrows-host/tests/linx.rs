@@ -208,10 +208,6 @@ fn several_endpoints_share_a_node_and_are_found_through_its_link() {
         let node = options("node1").node().expect("free");
         let ends: Vec<_> =
             ["a", "b", "c"].iter().map(|name| node.open(Some(name)).expect("free")).collect();
-        assert!(matches!(
-            node.open(Some("a")).err(),
-            Some(Error::Handler(HandlerError::Duplicate))
-        ));
         drop(node);
         let threads: Vec<_> =
             ends.into_iter().map(|end| thread::spawn(move || echo(&end))).collect();
@@ -284,7 +280,7 @@ fn a_name_is_one_nodes_and_what_is_no_path_is_not_hunted() {
     let one = options("one").open().expect("free");
     let twice = options("one").open().err().expect("taken");
     assert!(matches!(twice, Error::Open(narrows_host::OpenError::Taken(_))), "{twice}");
-    for bad in ["", "a//b", "a b", "/a"] {
+    for bad in ["", "a//b", "a\0b", "/a"] {
         let refused = one.hunt(bad, Signal::with(HUNT, &[]));
         assert!(matches!(refused, Err(Error::Path(_))), "{bad}");
     }

@@ -274,7 +274,7 @@ fn every_lie_in_a_frame_ends_the_connection_with_its_reason_and_tells_the_peer()
         (&[&[9; 30]], Broken::Kind),
         (&[&honest[..UDATA - 1]], Broken::Kind),
         (&[&[4, 0, 1, 0, 0, 0, 0, 0, 0]], Broken::Kind),
-        (&[&[1, 2, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]], Broken::Begin),
+        (&[&[1, 3, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]], Broken::Begin),
         (&[&udata(2, 3, 5, b"abc")], Broken::Sequence),
         (&[&honest, &honest], Broken::Sequence),
         (&[&frag(1, 0, b"abc")], Broken::Stray),
@@ -303,7 +303,7 @@ fn a_peer_that_does_not_begin_well_is_no_peer() {
     let rows: [(&[u8], Closed); 4] = [
         (&[4, 0, 0, 0, 0, 0, 0, 0], Closed::Broken(Broken::Begin)),
         (&[1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
-        (&[1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
+        (&[1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0], Closed::Broken(Broken::Version)),
         (&[5, 0, 0, 0, 0, 0, 0, 0], Closed::Peer),
     ];
     for (frame, why) in rows {
@@ -319,7 +319,7 @@ fn the_widest_window_is_one_that_numbers_can_count() {
     for (window, begins) in [(i16::MAX as u16, true), (i16::MAX as u16 + 1, false)] {
         let (mut line, _other) = line(64, 4);
         let [low, high] = window.to_le_bytes();
-        let frame = vec![1, 2, 0, 0, 0, 0, 0, 0, low, high, 0, 0, 1, 0, 0, 0];
+        let frame = vec![1, 3, 0, 0, 0, 0, 0, 0, low, high, 0, 0, 1, 0, 0, 0];
         line.into.borrow_mut().frames.push_back(frame);
         let mut end = end(4, Settings::default());
         let expected = match begins {

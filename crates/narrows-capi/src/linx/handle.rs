@@ -1,12 +1,13 @@
 //! Handles of endpoints: which there are, and which signals are whose.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
-use narrows_host::linx::{Endpoint, Error, HandlerError, Options, Signal, Stack};
+use narrows_host::linx::{Endpoint, Error, HandlerError, Node, Options, Signal, Spid, Stack};
 use narrows_host::{Maker, OpenError};
-use parking_lot::{Mutex, RwLock};
 
 /// The variable of the environment that says where the layers run.
 const STACK_VARIABLE: &str = "NARROWS_LINX_STACK";
@@ -34,6 +35,7 @@ pub(super) fn errno(error: &Error) -> Errno {
         Error::Handler(HandlerError::Unknown) => libc::EINVAL,
         Error::Handler(HandlerError::Gone) => libc::ECONNRESET,
         Error::Handler(HandlerError::Refused(_)) | Error::Length => libc::EMSGSIZE,
+        Error::Closed => libc::EBADF,
     })
 }
 
@@ -43,13 +45,41 @@ pub(super) struct Handle {
     /// The node it shares with others, if it does.
     shares: Option<String>,
     owned: Mutex<HashMap<usize, Signal>>,
+    /// Signals sent and their bytes, and signals received and theirs.
+    counts: [AtomicU64; 4],
 }
 
 impl Handle {
+    /// Notes that a signal was sent.
+    pub fn sent(&self, len: usize) {
+        self.count(0, len);
+    }
+
+    /// Notes that a signal was received.
+    pub fn received(&self, len: usize) {
+        self.count(2, len);
+    }
+
+    // Relaxed: nothing is read because of what is counted.
+    fn count(&self, first: usize, len: usize) {
+        for (count, more) in self.counts[first..].iter().zip([1, len as u64]) {
+            count.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
+    /// Signals sent and their bytes, and signals received and theirs.
+    pub fn counts(&self) -> [u64; 4] {
+        self.counts.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
+
+    fn owned(&self) -> MutexGuard<'_, HashMap<usize, Signal>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes a signal C's. Where it is.
     pub fn own(&self, mut signal: Signal) -> usize {
         let place = signal.as_mut_ptr() as usize;
-        self.owned.lock().insert(place, signal);
+        self.owned().insert(place, signal);
         place
     }
 
@@ -58,7 +88,26 @@ impl Handle {
     /// # Errors
     /// `EINVAL`: it is none of this handle's, or has been sent, consumed or freed.
     pub fn disown(&self, place: usize) -> Outcome<Signal> {
-        self.owned.lock().remove(&place).ok_or(Errno(libc::EINVAL))
+        self.owned().remove(&place).ok_or(Errno(libc::EINVAL))
+    }
+
+    /// Makes one of C's signals shorter or longer. Where it is then.
+    ///
+    /// # Errors
+    /// As for [`Handle::disown`], and `EMSGSIZE`.
+    pub fn resize(&self, place: usize, len: usize) -> Outcome<usize> {
+        let mut owned = self.owned();
+        let signal = owned.get_mut(&place).ok_or(Errno(libc::EINVAL))?;
+        if !signal.resize(len) {
+            return Err(Errno(libc::EMSGSIZE));
+        }
+        let now = signal.as_mut_ptr() as usize;
+        if now != place
+            && let Some(signal) = owned.remove(&place)
+        {
+            owned.insert(now, signal);
+        }
+        Ok(now)
     }
 
     /// Looks at one of C's signals.
@@ -66,13 +115,28 @@ impl Handle {
     /// # Errors
     /// As for [`Handle::disown`].
     pub fn with<R>(&self, place: usize, act: impl FnOnce(&mut Signal) -> R) -> Outcome<R> {
-        let mut owned = self.owned.lock();
+        let mut owned = self.owned();
         owned.get_mut(&place).map(act).ok_or(Errno(libc::EINVAL))
     }
 }
 
 /// Handles by what C has of them: never a number that was used before.
-type Handles = RwLock<HashMap<usize, Arc<Handle>>>;
+type Known = HashMap<usize, Arc<Handle>>;
+
+/// The handles of a process. The standard library's lock is a word: a child that is forked can make
+/// one, whatever its parent's threads waited for.
+#[derive(Default)]
+struct Handles(RwLock<Known>);
+
+impl Handles {
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Every handle of a process. A child that was forked has none of its parent's: it begins with a
 /// table of its own, since the locks of the other are as its parent's threads left them.
@@ -115,6 +179,12 @@ pub(super) fn find(linx: usize) -> Outcome<Arc<Handle>> {
     handle.ok_or(Errno(libc::EBADF))
 }
 
+/// The handle of an endpoint of this process.
+pub(super) fn of(spid: Spid) -> Option<Arc<Handle>> {
+    let handles = table(false)?.read();
+    handles.values().find(|handle| handle.endpoint.spid() == spid).cloned()
+}
+
 fn options(name: &str) -> Outcome<Options> {
     let stack = match std::env::var(STACK_VARIABLE).as_deref() {
         Err(_) | Ok("" | "flat") => Stack::Flat,
@@ -124,18 +194,28 @@ fn options(name: &str) -> Outcome<Options> {
     Ok(Options::new(name).stack(stack))
 }
 
+/// A node whose name nobody looks for.
+fn nameless() -> Outcome<Node> {
+    let count = NAMELESS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("linx-{}-{count}", std::process::id());
+    options(&name)?.node().map_err(|error| errno(&error))
+}
+
 /// Opens an endpoint: on a node of its own, or on the one that is named before a slash, which all
 /// of this process share that name it.
 pub(super) fn open(name: &str) -> Outcome<usize> {
     let opened = |result: Result<Endpoint, Error>| result.map_err(|error| errno(&error));
     let mut handles = table(true).ok_or(Errno(libc::ENOMEM))?.write();
     let (endpoint, shares) = match name.split_once('/') {
-        None if name.is_empty() => {
-            let count = NAMELESS.fetch_add(1, Ordering::Relaxed);
-            let node = options(&format!("linx-{}-{count}", std::process::id()))?.node();
-            (opened(node.and_then(|node| node.open(None)))?, None)
+        None if name.is_empty() => (opened(nameless()?.open(None))?, None),
+        None => {
+            let endpoint = match opened(options(name)?.open()) {
+                // Another node has the name; endpoints may have it too.
+                Err(Errno(libc::EADDRINUSE)) => opened(nameless()?.open(Some(name))),
+                other => other,
+            };
+            (endpoint?, None)
         }
-        None => (opened(options(name)?.open())?, None),
         Some((node, name)) => {
             let here = handles.values().find(|handle| handle.shares.as_deref() == Some(node));
             let at = match here {
@@ -147,13 +227,14 @@ pub(super) fn open(name: &str) -> Outcome<usize> {
     };
     // As C sees it: aligned as a pointer is.
     let linx = NEXT.fetch_add(16, Ordering::Relaxed);
-    handles.insert(linx, Arc::new(Handle { endpoint, shares, owned: Mutex::default() }));
+    let (owned, counts) = Default::default();
+    handles.insert(linx, Arc::new(Handle { endpoint, shares, owned, counts }));
     Ok(linx)
 }
 
-/// Closes an endpoint, with all the signals it owns.
+/// Closes an endpoint, with all the signals it owns. Other threads that wait with it stop waiting.
 pub(super) fn close(linx: usize) -> Outcome<()> {
-    // Dropped behind the lock: others go on meanwhile.
+    // Closed behind the lock: others go on meanwhile.
     let handle = table(false).and_then(|handles| handles.write().remove(&linx));
-    handle.map(drop).ok_or(Errno(libc::EBADF))
+    handle.map(|handle| handle.endpoint.close()).ok_or(Errno(libc::EBADF))
 }

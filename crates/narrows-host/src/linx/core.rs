@@ -14,13 +14,19 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use super::around::Around;
 use super::local::{Local, Queued, Timer};
-use super::signal::Signal;
+use super::registry::Registry;
+use super::signal::{NUMBER, Signal};
 use super::waits::Waits;
-use super::{Counter, Stack};
+use super::{Counter, Error, Stack};
 use crate::{Host, Node};
+
+/// How often it is looked who has the names that are hunted.
+const NAMES: Duration = Duration::from_millis(10);
 
 pub(super) struct Core {
     pub name: Name,
+    /// Before the node: its directory is removed when it is empty.
+    pub registry: Registry,
     pub handler: Handler<Host, Signal>,
     pub around: Around,
     pub stack: Stack,
@@ -29,6 +35,8 @@ pub(super) struct Core {
     pub look: Adaptive,
     /// Whether there may be hunts that wait for a link.
     pub hunting: bool,
+    /// When it is looked for what endpoints hunt, if they hunt anything.
+    pub names_due: Option<Instant>,
     /// Frames that were taken the short way since what else there is to do was looked at.
     pub hasty: u32,
     /// Whether frames that were taken may wait for others to be used first.
@@ -45,7 +53,7 @@ pub(super) struct Core {
 
 impl Core {
     pub fn new(
-        name: Name,
+        registry: Registry,
         node: Node,
         handler: Handler<Host, Signal>,
         stack: Stack,
@@ -55,7 +63,8 @@ impl Core {
     ) -> Core {
         let (units, locals, timers) = (Vec::new(), Vec::new(), Vec::new());
         Core {
-            name,
+            name: registry.node,
+            registry,
             handler,
             around: Around {
                 node,
@@ -73,6 +82,7 @@ impl Core {
             counter,
             look: Adaptive::default(),
             hunting: false,
+            names_due: None,
             hasty: 0,
             held: false,
             marks: 0,
@@ -82,12 +92,24 @@ impl Core {
         }
     }
 
-    pub fn add_local(&mut self, spid: Spid) {
+    /// Opens an endpoint; `key` is what its name is hunted by.
+    pub fn open(&mut self, key: Option<Name>, name: &str) -> Result<Spid, Error> {
+        let spid = self.registry.enter(key.as_ref(), name)?;
+        if let Err(why) = self.handler.open_as(&mut self.around, key, spid) {
+            self.registry.leave(spid);
+            return Err(why.into());
+        }
         let (queue, attaches) = (VecDeque::new(), Vec::new());
         self.around.locals.push(Local { spid, queue, attaches, ready: None });
+        Ok(spid)
+    }
+
+    pub fn is_closed(&self, spid: Spid) -> bool {
+        !self.around.locals.iter().any(|local| local.spid == spid)
     }
 
     pub fn remove_local(&mut self, spid: Spid) {
+        self.registry.leave(spid);
         // Its hunts and attaches first, so that nothing is delivered to it any more.
         let _ = self.handler.close(&mut self.around, spid);
         self.around.timers.retain(|timer| timer.owner != spid);
@@ -134,9 +156,55 @@ impl Core {
         let hunted = self.handler.hunt(&mut self.around, spid, path, (signal, len));
         hunted.map_err(|(why, _)| why)?;
         self.hunting = true;
+        self.names_due = Some(Instant(0));
         self.see_to_the_rest();
         self.around.waits.stir();
         Ok(())
+    }
+
+    /// Sees to it that this node's endpoints are known, and has each name that is hunted looked for
+    /// where an endpoint is that has it. Where it is may change as long as it is not found.
+    pub fn look_at_names(&mut self) {
+        let now = self.around.node.platform().now();
+        self.registry.keep(now);
+        if self.names_due.is_none_or(|due| due > now) {
+            return;
+        }
+        let mut seen: Vec<Name> = Vec::new();
+        while let Some(name) = self.handler.sought(seen.len()) {
+            if !seen.contains(&name) {
+                let at = self.registry.node_of(&name).filter(|node| *node != self.name);
+                self.handler.lead(&mut self.around, &name, at);
+                self.hunting = true;
+            }
+            seen.push(name);
+        }
+        self.names_due = self.handler.is_hunting().then(|| now + NAMES);
+    }
+
+    /// Begins to look for an endpoint by its address, if there may be one: what looks for it, for
+    /// [`Handler::close`].
+    pub fn seek(&mut self, to: Spid) -> Result<Spid, HandlerError> {
+        let about = self.registry.about(to).ok_or(HandlerError::Unknown)?;
+        let name = to.name().filter(|_| about.node != self.name).ok_or(HandlerError::Gone)?;
+        let path = format!("{}/{name}", about.node).parse().map_err(|_| HandlerError::Unknown)?;
+        // What it finds is for nobody: that it is known is enough.
+        let seeker = self.handler.open(&mut self.around, None)?;
+        let signal = Signal::with(0, &[]);
+        let hunted = self.handler.hunt(&mut self.around, seeker, path, (signal, NUMBER));
+        if let Err((why, _)) = hunted {
+            let _ = self.handler.close(&mut self.around, seeker);
+            return Err(why);
+        }
+        self.hunting = true;
+        self.see_to_the_rest();
+        self.around.waits.stir();
+        Ok(seeker)
+    }
+
+    /// Whether an endpoint that is looked for by its address may still be found.
+    pub fn may_be_found(&mut self, to: Spid) -> bool {
+        self.registry.about(to).is_some()
     }
 
     /// A number for the signal of an attach or a timeout.
@@ -165,6 +233,17 @@ impl Core {
             None if local.attaches.iter().any(|(own, _)| *own == number) => None,
             None => local.unmark(number),
         }
+    }
+
+    /// Has a timeout come after another while, also if its signal waits already. False if that has
+    /// been received, or was never asked for.
+    pub fn modify_timer(&mut self, spid: Spid, number: u32, after: Duration) -> bool {
+        let Some(mut signal) = self.cancel_timer(spid, number) else { return false };
+        let at = self.around.node.platform().now() + after;
+        signal.set_mark(number);
+        self.around.timers.push(Timer { owner: spid, at, signal });
+        self.around.waits.stir();
+        true
     }
 
     /// Asks for a signal when somebody is gone. Returns its number.
@@ -238,7 +317,7 @@ impl Core {
     pub fn next_look(&self) -> Option<Instant> {
         let units = self.around.units.iter().flatten();
         let next = units.filter_map(|unit| unit.inner.next_look());
-        next.min()
+        next.chain(self.names_due).chain([self.registry.due]).min()
     }
 
     /// How long a thread that sees to what comes may wait at most, if a timeout is due then.

@@ -1,125 +1,25 @@
-//! Nodes and endpoints, as applications have them.
+//! Endpoints, as applications have them.
 
 use std::os::fd::RawFd;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use narrows::connection::Refused;
-use narrows::link::Name;
-use narrows::linx::{HandlerError, Path, Spid};
+use narrows::linx::{HandlerError, Spid};
 use narrows::platform::Platform;
-use parking_lot::Mutex;
 
+use super::node::Node;
 use super::quick::Look;
+use super::registry;
+use super::select::Select;
 use super::shared::{Guard, Looked, Shared};
 use super::signal::Signal;
 use super::waits::Awaited;
-use super::{Error, Stack, threads};
-use crate::OpenError;
+use super::{Error, Stack, siblings, threads};
 
 /// Signals that a layered node's applications may have handed over before one has to wait.
 pub const OUTBOX: usize = 1024;
 /// How long a sender waits at most before it looks whether there is room.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// A node; it ends with the last of its endpoints and copies.
-#[derive(Clone)]
-pub struct Node {
-    owned: Arc<Owned>,
-}
-
-/// What ends with a node.
-struct Owned {
-    shared: Arc<Shared>,
-    stack: Stack,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        let threads = std::mem::take(self.threads.get_mut());
-        if !threads.is_empty() {
-            threads::stop(&self.shared, threads);
-        }
-    }
-}
-
-impl Node {
-    pub(super) fn new(shared: Arc<Shared>, stack: Stack) -> Result<Node, Error> {
-        let threads = match stack {
-            Stack::Flat => Vec::new(),
-            Stack::Layered => threads::start(&shared).map_err(|_| Error::Resources)?,
-        };
-        Ok(Node { owned: Arc::new(Owned { shared, stack, threads: Mutex::new(threads) }) })
-    }
-
-    /// Opens an endpoint, which others hunt as `node/name`; one without a name cannot be hunted.
-    ///
-    /// # Errors
-    /// [`Error::Open`] if it is not a name, [`Error::Handler`] if it is taken or there is no room.
-    pub fn open(&self, name: Option<&str>) -> Result<Endpoint, Error> {
-        let parse = |text: &str| text.parse::<Name>().map_err(|_| OpenError::Name(text.into()));
-        let name = name.map(parse).transpose()?;
-        let mut core = self.owned.shared.enter();
-        let now = &mut *core;
-        let spid = now.handler.open(&mut now.around, name)?;
-        now.add_local(spid);
-        drop(core);
-        Ok(Endpoint { node: self.clone(), spid })
-    }
-
-    /// Stops the link handler of a layered node, as an operating system stops a process, or starts
-    /// it again: signals that are sent meanwhile, at most [`OUTBOX`], wait for it, and who sends
-    /// more waits too. For measuring what bursts cost whom; nothing, if the node is flat.
-    pub fn stop_handler(&self, stopped: bool) {
-        let mut core = self.owned.shared.enter();
-        core.stopped = stopped;
-        core.around.waits.tell(Awaited::Outgoing);
-    }
-}
-
-/// Which signals are wanted: by number, and by sender.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Select {
-    numbers: Vec<u32>,
-    except: bool,
-    from: Option<Spid>,
-}
-
-impl Select {
-    /// Any signal.
-    #[must_use]
-    pub fn any() -> Select {
-        Select { numbers: Vec::new(), except: true, from: None }
-    }
-
-    /// Only signals of these numbers.
-    #[must_use]
-    pub fn only(numbers: &[u32]) -> Select {
-        Select { numbers: numbers.to_vec(), except: false, from: None }
-    }
-
-    /// Signals of all but these numbers.
-    #[must_use]
-    pub fn except(numbers: &[u32]) -> Select {
-        Select { numbers: numbers.to_vec(), except: true, from: None }
-    }
-
-    /// The same, from one sender alone.
-    #[must_use]
-    pub fn from(self, sender: Spid) -> Select {
-        Select { from: Some(sender), ..self }
-    }
-
-    /// Whether a signal is wanted.
-    #[must_use]
-    #[inline]
-    pub fn wants(&self, signal: &Signal) -> bool {
-        let listed = !self.numbers.is_empty() && self.numbers.contains(&signal.number());
-        self.from.is_none_or(|from| from == signal.sender()) && listed != self.except
-    }
-}
 
 /// An endpoint of LINX: it has a name, an address and a queue. It closes when it is dropped.
 pub struct Endpoint {
@@ -128,11 +28,15 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    fn shared(&self) -> &Shared {
+    pub(super) fn new(node: Node, spid: Spid) -> Endpoint {
+        Endpoint { node, spid }
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
         &self.node.owned.shared
     }
 
-    fn layered(&self) -> bool {
+    pub(super) fn layered(&self) -> bool {
         self.node.owned.stack == Stack::Layered
     }
 
@@ -156,7 +60,7 @@ impl Endpoint {
         self.send_as(self.spid, to, signal)
     }
 
-    /// As [`Endpoint::send`], as if another that this node knows had sent it.
+    /// As [`Endpoint::send`], as if another had sent it.
     ///
     /// # Errors
     /// As there.
@@ -164,9 +68,9 @@ impl Endpoint {
     pub fn send_as(&self, from: Spid, to: Spid, signal: Signal) -> Result<(), (Error, Signal)> {
         let mut core = self.shared().enter();
         if from != self.spid
-            && let Err(why) = core.handler.check(from)
+            && let Err(why) = self.reach(&mut core, from)
         {
-            return Err((why.into(), signal));
+            return Err((why, signal));
         }
         if self.layered() {
             return self.hand_over(&mut core, from, to, signal);
@@ -193,8 +97,18 @@ impl Endpoint {
             let len = signal.bytes().len();
             match now.handler.send(&mut now.around, from, to, (signal, len)) {
                 Err((HandlerError::Refused(Refused::Full), back)) => signal = back,
+                Err((HandlerError::Unknown, back)) => match self.reach(core, to) {
+                    Err(why) => break Err((why, back)),
+                    Ok(()) => {
+                        signal = back;
+                        continue;
+                    }
+                },
                 Err((why, back)) => break Err((why.into(), back)),
                 Ok(()) => break Ok(()),
+            }
+            if core.is_closed(self.spid) {
+                break Err((Error::Closed, signal));
             }
             if waits {
                 self.shared().wait(core, Awaited::Room, Some(LOOK), None);
@@ -223,13 +137,16 @@ impl Endpoint {
         signal: Signal,
     ) -> Result<(), (Error, Signal)> {
         loop {
-            if let Err(why) = core.handler.check(to) {
-                return Err((why.into(), signal));
+            if let Err(why) = self.reach(core, to) {
+                return Err((why, signal));
             }
             if core.outbox.len() < OUTBOX {
                 core.outbox.push_back((from, to, signal));
                 core.around.waits.tell(Awaited::Outgoing);
                 return Ok(());
+            }
+            if core.is_closed(self.spid) {
+                return Err((Error::Closed, signal));
             }
             self.shared().sleep(core, Awaited::Room, Some(LOOK));
         }
@@ -283,7 +200,7 @@ impl Endpoint {
                     break taken;
                 }
             }
-            if at_once {
+            if at_once || core.is_closed(self.spid) {
                 break None;
             }
             let now = core.around.node.platform().now();
@@ -292,6 +209,10 @@ impl Endpoint {
             }
             if deadline.is_some_and(|deadline| now >= deadline) {
                 break None;
+            }
+            if core.names_due.is_some() {
+                // What is hunted may be on a node of this process that no thread is in.
+                siblings::serve(self.shared());
             }
             let until = deadline.into_iter().chain(timer).chain(core.next_look()).min();
             let within = until.map(|until| until.since(now));
@@ -313,7 +234,7 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Path`] or [`Error::Handler`]. The signal is used up.
     pub fn hunt(&self, path: &str, signal: Signal) -> Result<(), Error> {
-        let path: Path = path.parse()?;
+        let path = registry::path(path)?;
         Ok(self.shared().enter().hunt(self.spid, path, signal)?)
     }
 
@@ -323,7 +244,13 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Handler`]. The signal is used up.
     pub fn attach(&self, to: Spid, signal: Signal) -> Result<u32, Error> {
-        Ok(self.shared().enter().attach(self.spid, to, signal)?)
+        let mut core = self.shared().enter();
+        // One that is gone is told of at once.
+        match self.reach(&mut core, to) {
+            Ok(()) | Err(Error::Handler(HandlerError::Gone)) => {}
+            Err(why) => return Err(why),
+        }
+        Ok(core.attach(self.spid, to, signal)?)
     }
 
     /// Ends an attach.
@@ -345,6 +272,30 @@ impl Endpoint {
         self.shared().enter().cancel_timer(self.spid, request)
     }
 
+    /// Has the signal of a request come after another while, from now on. False if it has been
+    /// received, or was never requested.
+    pub fn modify(&self, request: u32, after: Duration) -> bool {
+        self.shared().enter().modify_timer(self.spid, request, after)
+    }
+
+    /// A signal of `len` bytes with this number, whose sender is this endpoint until it is sent;
+    /// see [`Signal::new`].
+    #[must_use]
+    pub fn signal(&self, len: usize, number: u32) -> Option<Signal> {
+        let mut signal = Signal::new(len, number)?;
+        signal.set_sender(self.spid);
+        Some(signal)
+    }
+
+    /// Signals in its queue, and their bytes.
+    #[must_use]
+    pub fn queued(&self) -> (usize, usize) {
+        let mut core = self.shared().enter();
+        let local = core.around.local(self.spid);
+        let queue = local.iter().flat_map(|local| &local.queue);
+        queue.fold((0, 0), |(n, len), queued| (n + 1, len + queued.signal.bytes().len()))
+    }
+
     /// A descriptor that is readable while something is in this endpoint's queue, until it closes.
     /// For that, a thread of the node's own sees to what comes from now on.
     ///
@@ -359,26 +310,17 @@ impl Endpoint {
         }
         self.shared().enter().descriptor(self.spid).ok_or(Error::Resources)
     }
-
-    /// Whether an address is of somebody who is there.
-    ///
-    /// # Errors
-    /// [`HandlerError::Gone`] or [`HandlerError::Unknown`].
-    pub fn check(&self, spid: Spid) -> Result<(), HandlerError> {
-        self.shared().enter().handler.check(spid)
-    }
-
-    /// The name of an endpoint of this node.
-    #[must_use]
-    pub fn name(&self, spid: Spid) -> Option<String> {
-        self.shared().enter().handler.name(spid).map(|name| name.as_str().to_owned())
-    }
 }
 
-impl Drop for Endpoint {
-    fn drop(&mut self) {
+impl Endpoint {
+    /// Closes it, as dropping it does, though others still have it: a thread that waits in
+    /// [`Endpoint::receive`] gets none, and one that waits for room gets its signal back.
+    pub fn close(&self) {
         let shared = self.shared();
         let mut core = shared.enter();
+        if core.is_closed(self.spid) {
+            return;
+        }
         if self.layered() {
             // Its end comes behind what it has sent.
             let own = |(from, ..): &(Spid, Spid, Signal)| *from == self.spid;
@@ -386,5 +328,19 @@ impl Drop for Endpoint {
             core.outbox.retain(|sent| !own(sent));
         }
         core.remove_local(self.spid);
+        core.around.waits.tell(Awaited::Signal(self.spid));
+        core.around.waits.tell(Awaited::Room);
+    }
+
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared().enter().is_closed(self.spid)
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.close();
     }
 }

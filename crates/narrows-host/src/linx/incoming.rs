@@ -269,6 +269,7 @@ impl Core {
 
     /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
     pub fn see_to_the_rest(&mut self) {
+        self.look_at_names();
         let mut nth = 0;
         while self.hunting {
             let Some(name) = self.handler.wanted(nth) else {

@@ -41,6 +41,14 @@ impl<N: Led> Lock<N> {
     }
 }
 
+#[cfg(not(loom))]
+impl<N: Led> Lock<N> {
+    /// The node, if nobody has it.
+    pub fn try_enter(&self) -> Option<Guard<'_, N>> {
+        Some(Guard { node: self.node.try_lock()? })
+    }
+}
+
 impl<N: Led> Deref for Guard<'_, N> {
     type Target = N;
 

@@ -49,13 +49,19 @@ mod endpoint;
 mod incoming;
 mod local;
 mod lock;
+mod node;
 mod quick;
+mod reach;
+mod registry;
+mod select;
 mod shared;
+mod siblings;
 mod signal;
 mod sync;
 mod threads;
 mod unit;
 mod waits;
+mod word;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,14 +72,30 @@ use narrows::endpoint::Limits as NodeLimits;
 use narrows::linx::{Handler, Limits};
 use narrows::platform::Platform;
 
-pub use endpoint::{Endpoint, Node, OUTBOX, Select};
+pub use endpoint::{Endpoint, OUTBOX};
 pub use narrows::linx::{HandlerError, Path, PathError, Spid};
+pub use node::Node;
+pub use registry::About;
+pub use select::Select;
 pub use signal::{LONGEST, NUMBER, Signal};
 
 use self::core::Core;
+use self::registry::Registry;
 use self::shared::Shared;
 use self::waits::Waits;
 use crate::{Bell, Host, OpenError};
+
+/// Links that a node has at most.
+const LINKS: usize = 32;
+/// What a node's link handler has room for.
+const LIMITS: Limits = Limits {
+    endpoints: 4096,
+    links: LINKS,
+    hunts: 512,
+    attaches: 2048,
+    roaming: true,
+    common: None,
+};
 
 /// Where the layers of a node run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -99,6 +121,8 @@ pub enum Error {
     Resources,
     /// The signal is shorter than its number or longer than [`LONGEST`].
     Length,
+    /// The endpoint was closed meanwhile.
+    Closed,
 }
 
 impl std::fmt::Display for Error {
@@ -110,6 +134,7 @@ impl std::fmt::Display for Error {
             Error::Resources => {
                 f.write_str("there is not enough memory, or no room for threads, for a LINX node")
             }
+            Error::Closed => f.write_str("the endpoint was closed by another thread"),
             Error::Length => write!(
                 f,
                 "a signal has at least the {NUMBER} bytes of its number and at most {LONGEST}"
@@ -253,16 +278,20 @@ impl Options {
     /// See [`Error`].
     pub fn node(self) -> Result<Node, Error> {
         let layout = driver::layout(Host::LINE).map_err(|_| Error::Resources)?;
-        let name = self.name.parse().map_err(|_| OpenError::Name(self.name.clone()))?;
-        let mut options = crate::Options::new(self.name).domain(self.domain).layout(layout);
-        if let Some(directory) = self.directory {
+        let no_name = |name: &String| OpenError::Name(name.clone());
+        let name = registry::key(&self.name).ok_or_else(|| no_name(&self.name))?;
+        let domain = self.domain.parse().map_err(|_| no_name(&self.domain))?;
+        let mut options = crate::Options::new(name.as_str()).domain(self.domain).layout(layout);
+        if let Some(directory) = &self.directory {
             options = options.directory(directory);
         }
-        let limits = NodeLimits { links: 32, endpoints: 2, flows: 33, inbox: 512, longest: 64 };
+        let flows = LINKS + 1;
+        let limits = NodeLimits { links: LINKS, endpoints: 2, flows, inbox: 512, longest: 64 };
         let host = options.open()?;
         let mut node = crate::Node::new(host, limits).map_err(OpenError::Node)?;
         node.open(driver::FRAMES).map_err(|_| Error::Resources)?;
-        let limits = Limits { roaming: true, ..Limits::default() };
+        let common = Some(registry::first_of_links()?);
+        let limits = Limits { common, ..LIMITS };
         let handler = Handler::new(node.platform(), limits).map_err(|_| Error::Resources)?;
         let patience = self.heartbeat.map(|every| 3 * every);
         let settings = Settings {
@@ -275,8 +304,10 @@ impl Options {
         node.platform().listen(&bell).map_err(|_| Error::Resources)?;
         let waits = Waits::new(bell);
         let (settings, counter) = ((settings, self.mtu), self.counter);
-        let core = Core::new(name, node, handler, self.stack, settings, counter, waits);
+        let registry = Registry::open(self.directory, domain, name)?;
+        let core = Core::new(registry, node, handler, self.stack, settings, counter, waits);
         let shared = Arc::new(Shared::new(core));
+        siblings::add(&shared);
         Node::new(shared, self.stack)
     }
 }

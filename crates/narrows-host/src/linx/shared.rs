@@ -67,6 +67,11 @@ impl Shared {
         self.core.enter()
     }
 
+    /// The node, if nobody has it.
+    pub fn try_enter(&self) -> Option<Guard<'_>> {
+        self.core.try_enter()
+    }
+
     /// Waits until something may have come, at most for so long: as the leader, if there is none.
     /// It looks first, if it has not looked for so long already.
     pub fn wait(
@@ -79,7 +84,11 @@ impl Shared {
         if core.around.waits.leader.is_some() {
             return core.sleep(what, true, within);
         }
-        match looked.map_or_else(|| self.look(core, within), Looked::For) {
+        let look = |core: &mut Guard<'_>| {
+            let window = window(core, within);
+            look(core, window)
+        };
+        match looked.map_or_else(|| look(core), Looked::For) {
             Looked::Met => {}
             Looked::For(window) if within.is_none_or(|within| within > window) => {
                 self.lead(core, what, within, window);
@@ -93,29 +102,12 @@ impl Shared {
     /// As [`Shared::look`], for who has just found that no message is there: between cores that are
     /// near each other an answer comes sooner than a wait is prepared.
     pub fn meet(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
-        let glances = window(core, within) >= GLANCE;
+        let window = window(core, within);
         let node = &mut core.around.node;
-        if glances && !node.fresh() && node.glance() {
+        if window >= GLANCE && !node.fresh() && node.glance() {
             return Looked::Met;
         }
-        self.look(core, within)
-    }
-
-    /// Looks for a while whether something comes, with the lock.
-    pub fn look(&self, core: &mut Guard<'_>, within: Option<Duration>) -> Looked {
-        let window = window(core, within);
-        if window.is_zero() {
-            return Looked::For(window);
-        }
-        let node = &mut core.around.node;
-        match node.wait_by(Notification::Spin, Some(window)) {
-            Woken::Deadline => Looked::For(window),
-            Woken::Event => {
-                node.poll();
-                Looked::Met
-            }
-            _ => Looked::Met,
-        }
+        look(core, window)
     }
 
     /// Sleeps until a bell rings. Whether there is something to do at the rendezvous.
@@ -156,6 +148,22 @@ impl Shared {
     /// Waits without the node until something is told, and then for the node.
     pub fn sleep(&self, core: &mut Guard<'_>, what: Awaited, within: Option<Duration>) {
         core.sleep(what, false, within);
+    }
+}
+
+/// Looks for so long whether something comes, with the lock.
+fn look(core: &mut Guard<'_>, window: Duration) -> Looked {
+    if window.is_zero() {
+        return Looked::For(window);
+    }
+    let node = &mut core.around.node;
+    match node.wait_by(Notification::Spin, Some(window)) {
+        Woken::Deadline => Looked::For(window),
+        Woken::Event => {
+            node.poll();
+            Looked::Met
+        }
+        _ => Looked::Met,
     }
 }
 

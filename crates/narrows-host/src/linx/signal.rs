@@ -128,7 +128,7 @@ impl Signal {
         number.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
     }
 
-    /// Who sent it, as this node numbers them; nobody, if it was not received.
+    /// Who sent it, or the endpoint whose it is until it is sent; nobody, if it is nobody's.
     #[must_use]
     pub fn sender(&self) -> Spid {
         Spid(self.front().from)
@@ -187,14 +187,23 @@ impl Signal {
         self.front().count as usize * WORD
     }
 
-    /// Makes it longer or shorter, up to what its memory holds. False if that is less, or less than
-    /// its number would be left.
+    /// Makes it longer or shorter. If its memory is too small, it moves to other memory, where the
+    /// bytes that are added are zero. False, and it stays as it is, if it would be shorter than its
+    /// number or longer than [`LONGEST`], or if there is no memory.
     pub fn resize(&mut self, len: usize) -> bool {
-        let fits = (NUMBER..=self.holds().min(LONGEST)).contains(&len);
-        if fits {
-            self.front_mut().len = len as u32;
+        if !(NUMBER..=LONGEST).contains(&len) {
+            return false;
         }
-        fits
+        if len > self.holds() {
+            let Some(mut longer) = Signal::raw(len) else { return false };
+            let (from, mark) = (self.front().from, self.front().mark);
+            (longer.front_mut().from, longer.front_mut().mark) = (from, mark);
+            let bytes = self.bytes();
+            longer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            *self = longer;
+        }
+        self.front_mut().len = len as u32;
+        true
     }
 }
 
@@ -209,8 +218,15 @@ mod tests {
         assert_eq!((signal.number(), signal.bytes().len()), (7, 7));
         assert_eq!(&signal.bytes()[4..], b"abc");
         assert_eq!(signal.as_mut_ptr() as usize % 16, 0);
-        assert!(signal.resize(16) && !signal.resize(17) && !signal.resize(3));
+        assert!(signal.resize(16) && !signal.resize(3) && !signal.resize(LONGEST + 1));
         assert_eq!(signal.bytes()[7..], [0; 9]);
+        signal.set_sender(Spid(5));
+        assert!(signal.resize(1000) && signal.sender() == Spid(5));
+        assert_eq!(
+            (signal.number(), &signal.bytes()[4..7], signal.bytes().len()),
+            (7, &b"abc"[..], 1000)
+        );
+        assert_eq!(signal.bytes()[7..], [0; 993]);
         assert!(Signal::new(LONGEST, 1).is_some_and(|mut long| long.resize(LONGEST)));
     }
 

@@ -44,7 +44,7 @@ impl Turn {
         let mut told = self.told.lock();
         if !*told {
             match within {
-                Some(within) => drop(self.changed.wait_for(&mut told, within)),
+                Some(within) => self.changed.wait_for(&mut told, within),
                 None => self.changed.wait(&mut told),
             }
         }

@@ -216,7 +216,13 @@ impl Directory {
         }
     }
 
-    fn is_current(&self) -> bool {
+    /// The directory itself.
+    pub(super) fn file(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Whether it is still the one at its path.
+    pub(crate) fn is_current(&self) -> bool {
         let here = rustix::fs::fstat(&self.directory);
         let there = rustix::fs::statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW);
         matches!((here, there), (Ok(a), Ok(b)) if identity(&a) == identity(&b))
@@ -400,21 +406,23 @@ impl Directory {
     }
 
     /// Removes every socket of this user's that nobody accepts on.
-    pub(crate) fn sweep(&self, _lock: &Lock) {
+    pub(crate) fn sweep(&self, lock: &Lock) {
         let Ok(entries) = Dir::read_from(&self.directory) else { return };
         for entry in entries.filter_map(Result::ok) {
             self.remove_if_stale(entry.file_name());
         }
+        self.sweep_notes(lock);
     }
 
     /// Removes the socket of a node that was seen to die; false if it must be tried again.
     pub(crate) fn remove_dead(&self, name: &Name) -> bool {
-        let Ok(_lock) = self.try_lock() else { return false };
+        let Ok(lock) = self.try_lock() else { return false };
         match self.connect(name.as_str()) {
             Err(Errno::CONNREFUSED) => {
                 if let Ok(file) = std::ffi::CString::new(name.as_str()) {
                     self.remove_if_stale(&file);
                 }
+                self.sweep_notes(&lock);
                 true
             }
             Err(Errno::NOENT) => true,

@@ -7,6 +7,7 @@ pub(crate) mod directory;
 pub(crate) mod door;
 mod handshake;
 mod hunts;
+pub(crate) mod notes;
 pub(crate) mod packet;
 pub(crate) mod ticker;
 

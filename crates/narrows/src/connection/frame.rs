@@ -11,7 +11,7 @@ pub(super) const SHORT: usize = 8;
 /// Bytes of the frame that a connection begins with.
 pub(super) const HELLO: usize = 16;
 /// What a connection begins with says which protocol it is, and which version.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// A check that a peer's frame failed. The connection ends; nothing else is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

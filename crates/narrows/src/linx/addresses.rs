@@ -2,6 +2,7 @@
 //! attached to them.
 
 use super::hunts::Owner;
+use super::table::{Entry, What};
 use super::{Adaption, Handler, HandlerError, Misled};
 use crate::connection::Signal;
 use crate::name::Name;
@@ -14,36 +15,24 @@ pub struct Spid(pub u32);
 impl Spid {
     /// Nobody.
     pub const NONE: Spid = Spid(0);
-}
 
-/// What an address stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Free,
-    /// An endpoint of this node.
-    Endpoint(Option<Name>),
-    /// An endpoint at the other end of a link, and its address there.
-    Remote {
-        link: u16,
-        spid: Spid,
-    },
-    /// A link itself.
-    Link(u16),
-    /// What is not there any more; its place is used again when no other is free.
-    Gone,
-}
+    /// The name by which an endpoint is hunted whose address is known, where nodes have their
+    /// [addresses in common](super::Limits::common).
+    #[must_use]
+    pub fn name(self) -> Option<Name> {
+        let mut text = *b"-.00000000";
+        for (at, digit) in text.iter_mut().skip(2).enumerate() {
+            let value = (self.0 >> (28 - 4 * at)) & 0xf;
+            *digit = char::from_digit(value, 16).map_or(b'0', |digit| digit as u8);
+        }
+        core::str::from_utf8(&text).ok()?.parse().ok()
+    }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub what: What,
-    /// Tells the addresses of one place apart.
-    life: u16,
-    /// Links that are still to be told that this is gone, a bit each.
-    pub untold: u32,
-}
-
-impl Entry {
-    pub const FREE: Entry = Entry { what: What::Free, life: 0, untold: 0 };
+    /// The address that a name of [`Spid::name`] stands for.
+    fn named(name: &Name) -> Option<Spid> {
+        let digits = name.as_str().strip_prefix("-.").filter(|digits| digits.len() == 8)?;
+        u32::from_str_radix(digits, 16).ok().map(Spid)
+    }
 }
 
 /// The bit of a link.
@@ -73,11 +62,35 @@ impl<P: Platform, B> Handler<P, B> {
             return Err(HandlerError::Duplicate);
         }
         let spid = self.insert(What::Endpoint(name)).ok_or(HandlerError::Full)?;
+        self.opened(around, name, spid);
+        Ok(spid)
+    }
+
+    /// As [`Handler::open`], with [addresses in common](super::Limits::common) and this address,
+    /// which no other endpoint has or had. Several endpoints may have one name: a hunt finds one of
+    /// them.
+    ///
+    /// # Errors
+    /// [`HandlerError::Duplicate`] if the address is taken, or [`HandlerError::Full`].
+    pub fn open_as<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        name: Option<Name>,
+        spid: Spid,
+    ) -> Result<(), HandlerError> {
+        if !self.common || spid == Spid::NONE || self.entry(spid).is_some() {
+            return Err(HandlerError::Duplicate);
+        }
+        self.put(What::Endpoint(name), spid).ok_or(HandlerError::Full)?;
+        self.opened(around, name, spid);
+        Ok(())
+    }
+
+    fn opened<A: Adaption<Buffer = B>>(&mut self, around: &mut A, name: Option<Name>, spid: Spid) {
         if let Some(name) = name {
             self.resolve_local(around, &name, spid);
             self.attend(around);
         }
-        Ok(spid)
     }
 
     /// Closes an endpoint of this node: its hunts and attaches end, and whoever knows it is told.
@@ -178,57 +191,15 @@ impl<P: Platform, B> Handler<P, B> {
         }
     }
 
-    #[inline]
-    pub(super) fn entry(&self, spid: Spid) -> Option<&Entry> {
-        let entry = self.entries.get((spid.0 & 0xffff) as usize)?;
-        let free = matches!(entry.what, What::Free);
-        (u32::from(entry.life) == spid.0 >> 16 && !free).then_some(entry)
-    }
-
     pub(super) fn check_own(&self, spid: Spid) -> Result<(), HandlerError> {
         let own = matches!(self.entry(spid), Some(Entry { what: What::Endpoint(_), .. }));
         own.then_some(()).ok_or(HandlerError::Unknown)
     }
 
-    fn spid(index: usize, life: u16) -> Spid {
-        Spid(u32::from(life) << 16 | index as u32)
-    }
-
-    /// The address of what is at a place.
-    pub(super) fn address(&self, index: usize) -> Option<Spid> {
-        let entry = self.entries.get(index).filter(|entry| entry.what != What::Free)?;
-        Some(Self::spid(index, entry.life))
-    }
-
-    /// The address of what is found.
-    fn find(&self, wanted: impl Fn(&What) -> bool) -> Option<Spid> {
-        self.address(self.entries.iter().position(|entry| wanted(&entry.what))?)
-    }
-
     pub(super) fn local(&self, name: &Name) -> Option<Spid> {
-        self.find(|what| matches!(what, What::Endpoint(Some(own)) if own == name))
-    }
-
-    /// Gives an address to something new.
-    pub(super) fn insert(&mut self, what: What) -> Option<Spid> {
-        let free = self.entries.iter().position(|entry| entry.what == What::Free);
-        let old = || {
-            let attached = |at: usize| {
-                let spid = Self::spid(at, self.entries.get(at).map_or(0, |entry| entry.life));
-                self.attaches.iter().flatten().any(|attach| attach.target == spid)
-            };
-            let over = |entry: &Entry| entry.what == What::Gone && entry.untold == 0;
-            // The one that has been used least often: its addresses repeat last.
-            let entries = self.entries.iter().enumerate();
-            let gone = entries.filter(|(at, entry)| over(entry) && !attached(*at));
-            gone.min_by_key(|(_, entry)| entry.life).map(|(at, _)| at)
-        };
-        let index = free.or_else(old)?;
-        let entry = self.entries.get_mut(index)?;
-        // Never 0, so that no address is.
-        let life = entry.life.wrapping_add(1).max(1);
-        *entry = Entry { what, life, untold: 0 };
-        Some(Self::spid(index, life))
+        let by_name = || self.find(|what| matches!(what, What::Endpoint(Some(own)) if own == name));
+        let spid = Some(name).filter(|_| self.common).and_then(Spid::named);
+        spid.filter(|spid| self.check_own(*spid).is_ok()).or_else(by_name)
     }
 
     /// The address here of who is at the other end of a link, if it was who sent over it last.
@@ -245,9 +216,13 @@ impl<P: Platform, B> Handler<P, B> {
         if let Some(last) = self.last(link, spid) {
             return Ok(last);
         }
-        let what = What::Remote { link, spid };
-        let here = self.remote_anew(what, link)?;
-        if let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
+        let here = if self.common {
+            self.remote_in_common(link, spid)?
+        } else {
+            self.remote_anew(What::Remote { link, spid }, link)?
+        };
+        let lives = self.entry(here).is_some_and(|entry| entry.what != What::Gone);
+        if lives && let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
             unit.last = Some([spid, here]);
         }
         Ok(here)
@@ -258,12 +233,34 @@ impl<P: Platform, B> Handler<P, B> {
         if let Some(known) = self.find(|each| *each == what) {
             return Ok(known);
         }
+        self.check_remotes(link)?;
+        self.insert(what).ok_or(Misled::Endpoints)
+    }
+
+    /// The same where it has one address on all nodes. Another link may lead to it already: then
+    /// its signals go on taking that one.
+    #[inline(never)]
+    fn remote_in_common(&mut self, link: u16, spid: Spid) -> Result<Spid, Misled> {
+        let what = What::Remote { link, spid };
+        match self.place(spid).and_then(|at| self.entries.get_mut(at)) {
+            // A link to it had ended, and there is another.
+            Some(entry) if entry.what == What::Gone && entry.untold == 0 => entry.what = what,
+            Some(_) => {}
+            None if spid == Spid::NONE => {}
+            None => {
+                self.check_remotes(link)?;
+                self.put(what, spid).ok_or(Misled::Endpoints)?;
+            }
+        }
+        Ok(spid)
+    }
+
+    /// Whether a link may bring one endpoint more.
+    fn check_remotes(&self, link: u16) -> Result<(), Misled> {
         let of_link =
             |entry: &&Entry| matches!(entry.what, What::Remote { link: of, .. } if of == link);
-        if self.entries.iter().filter(of_link).count() >= self.entries.len() / 2 {
-            return Err(Misled::Endpoints);
-        }
-        self.insert(what).ok_or(Misled::Endpoints)
+        let few = self.entries.iter().filter(of_link).count() < self.entries.len() / 2;
+        few.then_some(()).ok_or(Misled::Endpoints)
     }
 
     /// The address here of somebody at the other end of a link, if there is one.
@@ -296,7 +293,7 @@ impl<P: Platform, B> Handler<P, B> {
         for unit in self.units.iter_mut().flatten() {
             unit.last.take_if(|[_, here]| *here == spid);
         }
-        if let Some(entry) = self.entries.get_mut((spid.0 & 0xffff) as usize) {
+        if let Some(entry) = self.place(spid).and_then(|at| self.entries.get_mut(at)) {
             // Peers know nothing of a link itself.
             entry.untold = if matches!(entry.what, What::Link(_)) { 0 } else { untold };
             entry.what = What::Gone;

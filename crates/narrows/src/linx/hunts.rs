@@ -20,6 +20,8 @@ pub(super) enum Owner {
 pub(super) struct Hunt<B> {
     pub owner: Owner,
     pub path: Path,
+    /// The node at which a name without links is looked for, if it is not the one of that name.
+    pub at: Option<Name>,
     /// What is delivered to an endpoint.
     pub signal: Option<(B, usize)>,
     /// The link whose handler was asked.
@@ -62,7 +64,8 @@ impl<P: Platform, B> Handler<P, B> {
             return Err((HandlerError::Full, signal.0));
         };
         let owner = Owner::Endpoint(owner);
-        *place = Some(Hunt { owner, path, signal: Some(signal), asked: None, answer: None });
+        let signal = Some(signal);
+        *place = Some(Hunt { owner, path, at: None, signal, asked: None, answer: None });
         self.owes = true;
         self.attend(around);
         Ok(())
@@ -78,14 +81,57 @@ impl<P: Platform, B> Handler<P, B> {
         names.filter(|name| self.unit_named(name, true).is_none()).nth(nth)
     }
 
+    /// Whether endpoints of this node hunt something that is not found yet.
+    #[must_use]
+    pub fn is_hunting(&self) -> bool {
+        let hunts = self.hunts.iter().flatten();
+        hunts.map(|hunt| hunt.owner).any(|owner| matches!(owner, Owner::Endpoint(_)))
+    }
+
+    /// The `nth` name without links that an endpoint of this node hunts, if there are so many.
+    #[must_use]
+    pub fn sought(&self, nth: usize) -> Option<Name> {
+        let own = |hunt: &&Hunt<B>| matches!(hunt.owner, Owner::Endpoint(_));
+        let hunts = self.hunts.iter().flatten().filter(own);
+        hunts.filter_map(|hunt| hunt.path.plain()).nth(nth)
+    }
+
+    /// Has a name without links looked for at this node from now on, or at the node of that name:
+    /// for nodes whose endpoints have other names than they have.
+    pub fn lead<A: Adaption<Buffer = B>>(
+        &mut self,
+        around: &mut A,
+        name: &Name,
+        node: Option<Name>,
+    ) {
+        for index in 0..self.hunts.len() {
+            let Some(Some(hunt)) = self.hunts.get_mut(index) else { continue };
+            let own = matches!(hunt.owner, Owner::Endpoint(_));
+            if !own || hunt.path.plain() != Some(*name) || hunt.at == node {
+                continue;
+            }
+            hunt.at = node;
+            if let Some(link) = hunt.asked.take() {
+                self.say(around, link, Word::GivenUp { number: index as u16 });
+            }
+            self.owes = true;
+        }
+        self.attend(around);
+    }
+
     /// The link that a hunt goes through, and what its handler is asked for.
     fn through<'a>(&self, hunt: &'a Hunt<B>) -> Option<(Name, &'a str)> {
         let at_node_of_its_name = || {
             let own = matches!(hunt.owner, Owner::Endpoint(_));
             let name = hunt.path.plain().filter(|_| self.roaming && own)?;
-            Some((name, hunt.path.as_str()))
+            Some((hunt.at.unwrap_or(name), hunt.path.as_str()))
         };
         hunt.path.split().or_else(at_node_of_its_name)
+    }
+
+    /// Hunts that wait at a peer's handler at a time. All handlers are taken to be as large.
+    fn share(&self) -> usize {
+        self.hunts.len() / 4
     }
 
     pub(super) fn hunt_at(&self, index: usize) -> Option<&Hunt<B>> {
@@ -122,6 +168,7 @@ impl<P: Platform, B> Handler<P, B> {
             }
             Owner::Endpoint(owner) => {
                 let signal = hunt.signal.take();
+                self.owes = true;
                 // Another node may have been asked too, for a name without links.
                 self.give_up(around, index);
                 if let Some((buffer, len)) = signal {
@@ -144,14 +191,14 @@ impl<P: Platform, B> Handler<P, B> {
         let of_link =
             |hunt: &&Hunt<B>| matches!(hunt.owner, Owner::Peer { link: of, .. } if of == link);
         let hunts = self.hunts.iter().flatten();
-        if hunts.filter(of_link).count() > self.hunts.len() / 4 {
+        if hunts.filter(of_link).count() > self.share() {
             return Err(Misled::Hunts);
         }
         let known = path.split().is_none_or(|(next, _)| self.unit_named(&next, false).is_some());
         let answer = path.plain().and_then(|name| self.local(&name));
         let answer = if known { answer.map(Some) } else { Some(None) };
         let free = self.hunts.iter_mut().find(|place| place.is_none()).ok_or(Misled::Hunts)?;
-        *free = Some(Hunt { owner, path, signal: None, asked: None, answer });
+        *free = Some(Hunt { owner, path, at: None, signal: None, asked: None, answer });
         self.owes = true;
         self.attend(around);
         Ok(())
@@ -201,6 +248,11 @@ impl<P: Platform, B> Handler<P, B> {
             return self.hunt_at(index).is_none() || self.further_answer(around, index);
         }
         let Ok(path) = rest.parse() else { return true };
+        let asked = self.hunts.iter().flatten().filter(|hunt| hunt.asked == Some(link)).count();
+        if asked >= self.share() {
+            // A peer takes no more. When one is answered, this one has its turn.
+            return true;
+        }
         let said = self.say(around, link, Word::Hunt { number: index as u16, path });
         if said && let Some(Some(hunt)) = self.hunts.get_mut(index) {
             hunt.asked = Some(link);

@@ -1,7 +1,8 @@
 //! Links of a link handler: their names, and what follows when one comes up or ends.
 
-use super::addresses::{What, bit};
+use super::addresses::bit;
 use super::hunts::{Hunt, Owner};
+use super::table::What;
 use super::{Adaption, Handler, HandlerError, Spid};
 use crate::name::Name;
 use crate::platform::Platform;

@@ -6,11 +6,12 @@
 //! A hunt waits until the name appears. A path leads through links: `node1/consumer` is the
 //! endpoint `consumer` of the node at the other end of the link `node1`, and a path through several
 //! links makes the nodes between pass signals on. Whoever is found gets an address of this node
-//! ([`Spid`]), and so does whoever sends a signal; the same endpoint has another on every node.
+//! ([`Spid`]), and so does whoever sends a signal. The same endpoint has another on every node,
+//! unless nodes have their addresses in common ([`Limits::common`]).
 //!
-//! Its files: `addresses` has endpoints and what is attached to them, `hunts` and `paths` how they
-//! are found, `links` what comes and goes with a link, `signals` what endpoints and handlers send,
-//! and `station` the processes that do all this.
+//! Its files: `addresses` has endpoints and what is attached to them, `table` what each address
+//! stands for, `hunts` and `paths` how they are found, `links` what comes and goes with a link,
+//! `signals` what endpoints and handlers send, and `station` the processes that do all this.
 //!
 //! It has no thread and keeps no signal but those of hunts and attaches: everything it does happens
 //! in a call, over what its surroundings lend it ([`Adaption`]). What finds no room on a link is
@@ -22,6 +23,7 @@ mod links;
 mod paths;
 mod signals;
 pub mod station;
+mod table;
 pub mod unit;
 mod words;
 
@@ -31,14 +33,16 @@ pub use signals::{Adaption, Taken};
 
 use crate::connection::Refused;
 use crate::platform::{NoStorage, Platform};
-use addresses::{Attach, Entry};
+use addresses::Attach;
 use hunts::Hunt;
 use links::Unit;
+use table::{Entry, Home};
 
 /// How large a handler's tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Endpoints of this node, and those of others that it knows; a link may use up half of them.
+    /// Where addresses are [in common](Limits::common), the next power of two.
     pub endpoints: usize,
     /// Links, at most 32.
     pub links: usize,
@@ -50,11 +54,23 @@ pub struct Limits {
     /// waits for it, and a name without links is also looked for at the node of that name. See
     /// [`Handler::wanted`].
     pub roaming: bool,
+    /// Whether nodes have their addresses in common: whoever opens endpoints gives each an address
+    /// that no other has on any of the nodes ([`Handler::open_as`]), and an endpoint has the same
+    /// address on every node. Links get the addresses behind this one, which no endpoint has.
+    /// Otherwise each node gives addresses of its own.
+    pub common: Option<u32>,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { endpoints: 1024, links: 32, hunts: 256, attaches: 256, roaming: false }
+        Limits {
+            endpoints: 1024,
+            links: 32,
+            hunts: 256,
+            attaches: 256,
+            roaming: false,
+            common: None,
+        }
     }
 }
 
@@ -123,6 +139,10 @@ pub struct Handler<P: Platform, B> {
     /// Attaches so far.
     attached: u32,
     roaming: bool,
+    common: bool,
+    home: Home,
+    /// With addresses in common, the last that this node gave itself.
+    next: u32,
     /// Whether something is to be said to a peer.
     owes: bool,
 }
@@ -133,13 +153,19 @@ impl<P: Platform, B> Handler<P, B> {
     /// # Errors
     /// No storage.
     pub fn new(platform: &P, limits: Limits) -> Result<Self, NoStorage> {
+        let common = limits.common.is_some();
+        let endpoints = limits.endpoints.clamp(2, 65535);
+        let endpoints = if common { endpoints.next_power_of_two() } else { endpoints };
         Ok(Handler {
-            entries: platform.storage(limits.endpoints.clamp(2, 65535), |_| Entry::FREE)?,
+            entries: platform.storage(endpoints, |_| Entry::FREE)?,
             units: platform.storage(limits.links.clamp(1, 32), |_| None)?,
             hunts: platform.storage(limits.hunts.clamp(1, 65535), |_| None)?,
             attaches: platform.storage(limits.attaches, |_| None)?,
             attached: 0,
             roaming: limits.roaming,
+            common,
+            home: if common { Home::spread(endpoints) } else { Home::OWN },
+            next: limits.common.unwrap_or(0),
             owes: false,
         })
     }

@@ -1,8 +1,8 @@
 //! Signals: those of endpoints, and those by which link handlers tell each other something.
 
-use super::addresses::What;
 use super::addresses::bit;
 use super::hunts::{Hunt, Owner};
+use super::table::What;
 use super::words::{LONGEST, Word};
 use super::{Handler, HandlerError, Misled, Spid};
 use crate::connection::{Refused, Signal};

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod in_common;
 mod links;
 mod net;
 
@@ -267,6 +268,23 @@ fn a_peer_looks_for_a_share_of_what_is_looked_for_and_leaves_the_rest_to_others(
     for n in 0..4 {
         assert_eq!(net.hunt(0, hunter, &format!("late{n}")), Ok(()));
     }
+}
+
+#[test]
+fn a_node_asks_a_peer_for_no_more_at_once_than_that_takes() {
+    let mut net = Net::new(2, Limits { hunts: 16, ..Limits::default() });
+    net.link(0, "node1", 1, "node0");
+    let hunter = net.open(0, "hunter");
+    for n in 0..16 {
+        net.hunt(0, hunter, &format!("node1/late{n}")).expect("room");
+    }
+    assert_eq!(net.hunt(0, hunter, "node1/late"), Err(HandlerError::Full));
+    // No link ends, and each is asked for in its turn.
+    assert_eq!(net.got(0), []);
+    for n in 0..16 {
+        net.open(1, &format!("late{n}"));
+    }
+    assert_eq!(net.got(0).len(), 16);
 }
 
 #[test]

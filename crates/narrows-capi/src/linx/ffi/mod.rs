@@ -7,10 +7,12 @@
 //! they are looked up.
 #![allow(unsafe_code, clippy::missing_safety_doc)]
 
+mod information;
 mod notice;
 mod signal;
 mod transfer;
 
+pub use information::*;
 pub use notice::*;
 pub use signal::*;
 pub use transfer::*;

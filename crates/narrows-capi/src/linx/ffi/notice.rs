@@ -107,6 +107,37 @@ pub unsafe extern "C" fn linx_request_tmo(
     answer(requested, 0)
 }
 
+/// Has a timeout come after another while.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linx_modify_tmo(linx: *mut c_void, tmoref: *mut u32, tmo: u32) -> c_int {
+    let modified = find(linx).and_then(|handle| {
+        if tmoref.is_null() {
+            return Err(Errno(libc::EINVAL));
+        }
+        // SAFETY: not null, and so valid, as was promised.
+        let number = unsafe { tmoref.read_unaligned() };
+        if handle.endpoint.modify(number, Duration::from_millis(tmo.into())) {
+            return Ok(0);
+        }
+        // SAFETY: as above.
+        unsafe { tmoref.write_unaligned(0) };
+        Err(Errno(libc::EINVAL))
+    });
+    answer(modified, -1)
+}
+
+/// Would have a signal come when a link is made. There is nobody here who makes links.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linx_request_new_link(linx: *mut c_void, _token: u32) -> u32 {
+    answer(find(linx).and(Err(Errno(libc::ENOSYS))), 0)
+}
+
+/// Would take such a request back.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linx_cancel_new_link(linx: *mut c_void, _nlref: *mut u32) -> c_int {
+    answer(find(linx).and(Err(Errno(libc::ENOSYS))), -1)
+}
+
 /// Takes a timeout back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linx_cancel_tmo(linx: *mut c_void, tmoref: *mut u32) -> c_int {

@@ -13,7 +13,7 @@ use crate::linx::handle::{Errno, Handle};
 pub unsafe extern "C" fn linx_alloc(linx: *mut c_void, size: c_int, sig_no: u32) -> *mut c_void {
     let made = find(linx).and_then(|handle| {
         let len = usize::try_from(size).map_err(|_| Errno(libc::EMSGSIZE))?;
-        let signal = Signal::new(len, sig_no).ok_or(Errno(libc::EMSGSIZE))?;
+        let signal = handle.endpoint.signal(len, sig_no).ok_or(Errno(libc::EMSGSIZE))?;
         Ok(handle.own(signal))
     });
     answer(made, 0) as *mut c_void
@@ -77,16 +77,43 @@ pub unsafe extern "C" fn linx_sigsize(linx: *mut c_void, sig: *mut *mut c_void) 
     answer(unsafe { look(linx, sig, |_, signal| signal.bytes().len() as c_int) }, -1)
 }
 
-/// Makes a signal shorter, or longer within its memory.
+/// The attribute that says whether a signal was sent out of band.
+const OUT_OF_BAND: u32 = 1;
+
+/// An attribute of a signal: none was sent out of band.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linx_sigattr(
+    linx: *const c_void,
+    sig: *const *const c_void,
+    attr: u32,
+    value: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: as was promised. The signal is looked up only, and the variable not written to.
+    let there = unsafe { look(linx.cast_mut(), sig.cast_mut().cast(), |_, _| ()) };
+    let told = there.and_then(|()| {
+        if attr != OUT_OF_BAND || value.is_null() {
+            return Err(Errno(libc::EINVAL));
+        }
+        // SAFETY: not null, and so there is a byte, as was promised.
+        unsafe { value.cast::<u8>().write(!0) };
+        Ok(0)
+    });
+    answer(told, -1)
+}
+
+/// Makes a signal shorter or longer. A longer one may be elsewhere then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linx_set_sigsize(
     linx: *mut c_void,
     sig: *mut *mut c_void,
     sigsize: c_int,
 ) -> c_int {
-    let fits = |signal: &mut Signal| usize::try_from(sigsize).is_ok_and(|len| signal.resize(len));
-    // SAFETY: as was promised.
-    let resized = unsafe { look(linx, sig, |_, signal| fits(signal)) };
-    let resized = resized.and_then(|fits| if fits { Ok(0) } else { Err(Errno(libc::EMSGSIZE)) });
+    let resized = find(linx).and_then(|handle| {
+        // SAFETY: as was promised.
+        let variable = unsafe { Variable::new(sig) }?;
+        let len = usize::try_from(sigsize).unwrap_or(usize::MAX);
+        variable.put(handle.resize(variable.get(), len)?);
+        Ok(0)
+    });
     answer(resized, -1)
 }

@@ -28,15 +28,79 @@ pub unsafe extern "C" fn linx_send_w_s(
     from: u32,
     to: u32,
 ) -> c_int {
-    let sent = find(linx).and_then(|handle| {
-        // SAFETY: as was promised.
-        let variable = unsafe { Variable::new(sig) }?;
-        let signal = handle.disown(variable.get())?;
-        variable.put(0);
-        let endpoint = &handle.endpoint;
-        let from = if from == 0 { endpoint.spid() } else { Spid(from) };
-        endpoint.send_as(from, Spid(to), signal).map_err(|(error, _)| errno(&error))
-    });
+    // SAFETY: as was promised.
+    let sent = unsafe { send(linx, sig, from, to, Ok(())) };
+    answer(sent.map(|()| 0), -1)
+}
+
+/// Sends a signal, unless something speaks against it. Either way it is consumed.
+///
+/// # Safety
+/// See the module page.
+#[inline(always)]
+unsafe fn send(
+    linx: *mut c_void,
+    sig: *mut *mut c_void,
+    from: u32,
+    to: u32,
+    may: Outcome<()>,
+) -> Outcome<()> {
+    let handle = find(linx)?;
+    // SAFETY: as was promised.
+    let variable = unsafe { Variable::new(sig) }?;
+    let signal = handle.disown(variable.get())?;
+    variable.put(0);
+    may?;
+    let endpoint = &handle.endpoint;
+    let from = if from == 0 { endpoint.spid() } else { Spid(from) };
+    let len = signal.bytes().len();
+    endpoint.send_as(from, Spid(to), signal).map_err(|(error, _)| errno(&error))?;
+    handle.sent(len);
+    Ok(())
+}
+
+/// Ends a list of options, and asks for a signal to be sent out of band.
+const END: i32 = 0;
+const OUT_OF_BAND: i32 = 1;
+
+/// Whether a signal can be sent with a list of options.
+///
+/// # Safety
+/// Null, or pairs of an option and its value, and [`END`] behind them.
+unsafe fn possible(mut options: *const i32) -> Outcome<()> {
+    if options.is_null() {
+        return Ok(());
+    }
+    loop {
+        // SAFETY: the end was not read yet, as was promised.
+        let option = unsafe { options.read_unaligned() };
+        if option == END {
+            return Ok(());
+        }
+        // SAFETY: behind every other there is a value.
+        let value = unsafe { options.add(1).read_unaligned() };
+        match (option, value) {
+            (OUT_OF_BAND, 0) => {}
+            // All signals between two endpoints take one way, in order.
+            (OUT_OF_BAND, 1) => return Err(Errno(libc::ENOSYS)),
+            _ => return Err(Errno(libc::EINVAL)),
+        }
+        // SAFETY: behind a value there is the next option.
+        options = unsafe { options.add(2) };
+    }
+}
+
+/// As `linx_send_w_s`, with options.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linx_send_w_opt(
+    linx: *mut c_void,
+    sig: *mut *mut c_void,
+    from: u32,
+    to: u32,
+    taglist: *mut i32,
+) -> c_int {
+    // SAFETY: as was promised.
+    let sent = unsafe { send(linx, sig, from, to, possible(taglist)) };
     answer(sent.map(|()| 0), -1)
 }
 
@@ -46,7 +110,7 @@ pub unsafe extern "C" fn linx_send_w_s(
 /// Null, or a count and as many numbers as that says.
 unsafe fn filter(sig_sel: *const u32) -> Outcome<Select> {
     if sig_sel.is_null() {
-        return Err(Errno(libc::EINVAL));
+        return Ok(Select::any());
     }
     // SAFETY: there is a count, as was promised.
     let count = unsafe { sig_sel.read_unaligned() } as i32;
@@ -78,8 +142,12 @@ unsafe fn receive(
         let (variable, select) = unsafe { (Variable::new(sig)?, filter(sig_sel)?) };
         let select = if from == 0 { select } else { select.from(Spid(from)) };
         variable.put(0);
-        let Some(signal) = handle.endpoint.receive(&select, within) else { return Ok(0) };
+        let Some(signal) = handle.endpoint.receive(&select, within) else {
+            // Another thread may have closed it.
+            return if handle.endpoint.is_closed() { Err(Errno(libc::EBADF)) } else { Ok(0) };
+        };
         let len = signal.bytes().len();
+        handle.received(len);
         variable.put(handle.own(signal));
         Ok(len as c_int)
     });

@@ -1,0 +1,42 @@
+//! The nodes of this process. A thread that looks for an endpoint serves the nodes that no thread
+//! is in, since the endpoint may be on one of them, and be this thread's own.
+
+use std::sync::{Arc, Weak};
+
+use super::shared::Shared;
+use super::sync::{Mutex, lasting};
+use crate::memory::fork::{self, Maker};
+
+/// The nodes, each with the process that made it.
+static NODES: Mutex<Vec<(Maker, Weak<Shared>)>> = lasting(Vec::new());
+
+/// A child that is forked finds the table whole: nobody forks while it is locked.
+fn with<R>(act: impl FnOnce(&mut Vec<(Maker, Weak<Shared>)>) -> R) -> R {
+    let _whole = fork::hold_off();
+    act(&mut NODES.lock())
+}
+
+/// Adds a node. It is forgotten when it has ended.
+pub(super) fn add(node: &Arc<Shared>) {
+    with(|nodes| {
+        nodes.retain(|(maker, node)| !maker.is_another() && node.strong_count() > 0);
+        nodes.push((Maker::this(), Arc::downgrade(node)));
+    });
+}
+
+/// Does what there is to do for the other nodes of this process that no thread is in or leads.
+pub(super) fn serve(own: &Shared) {
+    let others: Vec<Arc<Shared>> = with(|nodes| {
+        let mine = nodes.iter().filter(|(maker, _)| !maker.is_another());
+        mine.filter_map(|(_, node)| node.upgrade()).collect()
+    });
+    for other in others.iter().filter(|other| !std::ptr::eq(own, &raw const ***other)) {
+        if let Some(mut core) = other.try_enter()
+            && core.around.waits.leader.is_none()
+        {
+            core.around.node.platform().turn();
+            core.around.node.poll();
+            core.pump();
+        }
+    }
+}

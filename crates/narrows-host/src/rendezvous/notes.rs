@@ -1,0 +1,71 @@
+//! Notes in a domain's directory: what is to be known of a node without asking it.
+//!
+//! A note is a symbolic link that leads nowhere. Its text begins with the node's name and a slash,
+//! its own name with [`NOTE`]. So it is made, read and removed in one step each. A note of a node
+//! that is gone is removed with the node's socket.
+
+use narrows::link::Name;
+use rustix::fs::{AtFlags, Dir, FileType};
+use rustix::io::{self, Errno};
+
+use super::directory::{Directory, Lock};
+
+/// What the names of all notes begin with; no node's does.
+pub(crate) const NOTE: &str = ".@";
+/// Bytes of the longest text.
+pub(crate) const LONGEST: usize = 4000;
+
+impl Directory {
+    /// Makes a note.
+    ///
+    /// # Errors
+    /// The system's; `EXIST` if there is one of this name.
+    pub(crate) fn note(&self, file: &str, text: &str) -> io::Result<()> {
+        rustix::fs::symlinkat(text, self.file(), file)
+    }
+
+    /// Removes a note, if it is there.
+    pub(crate) fn remove_note(&self, file: &str) {
+        let _ = rustix::fs::unlinkat(self.file(), file, AtFlags::empty());
+    }
+
+    /// The names of all notes, behind [`NOTE`].
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let entries = Dir::read_from(self.file()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| {
+            let name = entry.file_name().to_str().ok()?;
+            Some(name.strip_prefix(NOTE)?.to_owned())
+        });
+        names.collect()
+    }
+
+    /// The node that a note of this user's is of, and what is behind the slash.
+    pub(crate) fn read_note(&self, file: &str) -> Option<(Name, String)> {
+        let stat = rustix::fs::statat(self.file(), file, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let mine = stat.st_uid == rustix::process::geteuid().as_raw();
+        let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        if !mine || !link {
+            return None;
+        }
+        let text = rustix::fs::readlinkat(self.file(), file, Vec::new()).ok()?;
+        let (node, rest) = text.to_str().ok()?.split_once('/')?;
+        Some((node.parse().ok()?, rest.to_owned()))
+    }
+
+    /// Whether a node is there, as far as can be told.
+    pub(crate) fn lives(&self, node: &str) -> bool {
+        !matches!(self.connect(node), Err(Errno::CONNREFUSED | Errno::NOENT))
+    }
+
+    /// Removes the notes of nodes that have no socket here.
+    pub(super) fn sweep_notes(&self, _lock: &Lock) {
+        for note in self.notes() {
+            let file = format!("{NOTE}{note}");
+            let Some((node, _)) = self.read_note(&file) else { continue };
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            if rustix::fs::statat(self.file(), node.as_str(), flags).err() == Some(Errno::NOENT) {
+                self.remove_note(&file);
+            }
+        }
+    }
+}
