@@ -13,10 +13,12 @@ use crate::strategy::{Notification, Strategy, Transfer};
 /// How large a node's tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Links, ended ones that were not closed included. When they are all in use, a new link takes
-    /// the place of the oldest that has ended and of which nothing waits to be received; what of
-    /// that one was [not delivered](super::LinkView::undelivered) is gone then. If there is none,
-    /// the peer is told so: its link ends with [`Lost::Full`].
+    /// The most links, ended ones that were not closed included. Tables begin with 8 at most and
+    /// double as links come up. Of ended links of which nothing waits to be received, the node
+    /// keeps the last 8 and those of which something was
+    /// [not delivered](super::LinkView::undelivered); a new link takes the place of the oldest
+    /// where there are 8, or no other place and no storage for more. If there is none, the peer is
+    /// told so: its link ends with [`Lost::Full`].
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,
@@ -32,7 +34,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { links: 8, endpoints: 64, flows: 32, inbox: 512, longest: 65536 }
+        Limits { links: 4096, endpoints: 64, flows: 32, inbox: 512, longest: 65536 }
     }
 }
 
