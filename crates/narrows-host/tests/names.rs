@@ -9,6 +9,9 @@ use std::path::Path;
 
 use common::{link, open};
 use narrows_host::{OpenError, Options};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, accept, socket};
+use rustix::time::Timespec;
 
 fn sockets(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory.join("default")).unwrap();
@@ -115,4 +118,45 @@ fn a_domain_is_made_for_its_user_alone() {
         fs::metadata(directory.path().join(path)).unwrap().permissions().mode() & 0o777
     };
     assert_eq!((mode("default"), mode("default/a")), (0o700, 0o600));
+}
+
+#[test]
+fn a_birth_asks_few_of_the_nodes_whether_they_live_and_removes_all_that_it_finds_dead() {
+    const MANY: usize = 60;
+    const FEW: usize = 16;
+    let directory = tempfile::tempdir().unwrap();
+    let domain = directory.path().join("default");
+    fs::create_dir(&domain).unwrap();
+    // As a node makes it: then one that ends looks as well.
+    fs::set_permissions(&domain, fs::Permissions::from_mode(0o700)).unwrap();
+    let bind = |kind: &str, number| {
+        let address = SocketAddrUnix::new(domain.join(format!("{kind}-{number}"))).unwrap();
+        let socket = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).unwrap();
+        rustix::net::bind(&socket, &address).unwrap();
+        rustix::net::listen(&socket, 128).unwrap();
+        socket
+    };
+    let live: Vec<_> = (0..MANY).map(|number| bind("live", number)).collect();
+    let asked = || {
+        let asked = live.iter().filter(|socket| {
+            let mut one = [PollFd::new(socket, PollFlags::IN)];
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let ready = poll(&mut one, Some(&at_once)).unwrap() > 0;
+            if ready {
+                drop(accept(socket).unwrap());
+            }
+            ready
+        });
+        asked.count()
+    };
+    let a = open(directory.path(), "a");
+    assert_eq!(asked(), FEW);
+    drop(a);
+    assert_eq!(asked(), FEW);
+    // Others each time, so that one that died is found after some.
+    (0..MANY).for_each(|number| drop(bind("dead", number)));
+    for _ in 0..100 {
+        drop(open(directory.path(), "a"));
+    }
+    assert_eq!(sockets(directory.path()).len(), MANY);
 }

@@ -26,7 +26,7 @@ use crate::memory::words::{OwnWords, PeerWords, Range};
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
 /// Bytes of a region whose pages are made in one go: some 50 µs of work.
-const SLICE: u32 = 64 << 10;
+pub(crate) const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
@@ -98,8 +98,7 @@ impl Region {
         self.0.range(offset, len)
     }
 
-    /// Has one slice of the pages made, and says where the next begins, if there is one. All of
-    /// them take milliseconds: too long to do between two messages.
+    /// Has one slice of the pages made, and says where the next begins, if there is one.
     pub(crate) fn fill(&self, from: u32) -> Option<u32> {
         self.0.fill(from, SLICE)
     }

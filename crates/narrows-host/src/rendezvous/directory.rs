@@ -11,6 +11,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::{self, Errno};
 use rustix::net::SocketAddrUnix;
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::error::OpenError;
 use crate::rendezvous::packet;
@@ -18,6 +19,9 @@ use crate::system::stand_in;
 
 /// How long the lock is waited for when a node opens.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// Nodes of which a birth or an end in their directory finds out that they live: each is asked by a
+/// connection, which it has to see to.
+const ASKED: usize = 16;
 /// Connections that the kernel keeps for a node that is busy.
 const BACKLOG: i32 = 128;
 /// Seconds from the birth of a socket after which its mode is sure to be the one that it keeps.
@@ -399,12 +403,21 @@ impl Directory {
         Some((directory, bound))
     }
 
-    /// Removes every socket of this user's that nobody accepts on.
+    /// Removes sockets of this user's that nobody accepts on: all, unless it comes across many of
+    /// nodes that live.
     pub(crate) fn sweep(&self, _lock: &Lock) {
         let Ok(entries) = Dir::read_from(&self.directory) else { return };
-        for entry in entries.filter_map(Result::ok) {
-            self.remove_if_stale(entry.file_name());
-        }
+        let mut files: Vec<_> =
+            entries.filter_map(Result::ok).map(|entry| entry.file_name().to_owned()).collect();
+        // Others at each birth, so that all are asked in the end. Where there is no random number,
+        // the first.
+        let mut random = [0; 8];
+        let _ = getrandom(&mut random, GetRandomFlags::empty());
+        let first = (u64::from_le_bytes(random) as usize).checked_rem(files.len());
+        files.rotate_left(first.unwrap_or(0));
+        let mut alive = files.iter().filter(|file| !self.remove_if_stale(file));
+        // The last of them.
+        let _ = alive.nth(ASKED - 1);
     }
 
     /// Removes the socket of a node that was seen to die; false if it must be tried again.
@@ -423,21 +436,24 @@ impl Directory {
         }
     }
 
-    fn remove_if_stale(&self, file: &CStr) {
+    /// False if it is a node's that lives.
+    fn remove_if_stale(&self, file: &CStr) -> bool {
         let Ok(stat) = rustix::fs::statat(&self.directory, file, AtFlags::SYMLINK_NOFOLLOW) else {
-            return;
+            return true;
         };
-        let Ok(text) = file.to_str() else { return };
+        let Ok(text) = file.to_str() else { return true };
         // Another user's may be about to be listened on: the lock says nothing of it.
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket
             || stat.st_uid != rustix::process::geteuid().as_raw()
         {
-            return;
+            return true;
         }
         // No node has such a name: what others call so is left over.
-        if text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED) {
+        let stale = text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED);
+        if stale {
             let _ = rustix::fs::unlinkat(&self.directory, file, AtFlags::empty());
         }
+        stale
     }
 
     /// Removes this node's socket, unless its name has another's, those of the dead, and what is

@@ -28,7 +28,7 @@ use crate::bells::sets::{SUPERVISION, Sets, listen_to, no_events};
 use crate::carrier::{Carried, Carrier};
 use crate::closing;
 use crate::memory::fork::Maker;
-use crate::memory::{LINE, PeerRegion, Region};
+use crate::memory::{LINE, PeerRegion, Region, SLICE};
 use crate::rendezvous::directory::{Bound, Directory, Life};
 pub(crate) use crate::rendezvous::packet::Farewell;
 use crate::rendezvous::packet::Hello;
@@ -171,8 +171,10 @@ pub(crate) struct Rendezvous {
     incompatible: BTreeMap<Box<str>, Life>,
     /// When the name was last seen to be there.
     kept: Instant,
-    /// Regions of links whose pages are not all made yet, and where the next slice begins.
+    /// Regions of links whose first pages are not all made yet, and where the next slice begins.
     filling: VecDeque<(u32, Region, u32)>,
+    /// Bytes of each region that are made before they are used.
+    first: u32,
     /// The last turn left something undone.
     more: bool,
     /// What the stack has not been told.
@@ -191,7 +193,9 @@ impl Rendezvous {
         sets: Arc<Sets>,
         ticker: Ticker,
     ) -> Rendezvous {
+        let control = me.layout.places().next().map_or(0, |(blocks, _)| blocks);
         Rendezvous {
+            first: control + SLICE,
             me,
             maker: Maker::this(),
             kept: Instant::now(),
@@ -272,10 +276,11 @@ impl Rendezvous {
         !self.filling.is_empty()
     }
 
-    /// Makes a slice of the pages that are to be made.
+    /// Makes a slice of the pages that are to be made: those of the control part, and what a first
+    /// burst of short messages takes. A peer costs no more until it is sent more.
     pub(crate) fn fill(&mut self) {
         if let Some((_, region, from)) = self.filling.front_mut() {
-            match region.fill(*from) {
+            match region.fill(*from).filter(|next| *next < self.first) {
                 Some(next) => *from = next,
                 None => drop(self.filling.pop_front()),
             }

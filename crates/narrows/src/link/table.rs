@@ -423,8 +423,9 @@ impl<P: Platform> Links<P> {
         Ok(id)
     }
 
-    /// A place for one more link: that of an ended one, while more than a few have ended that nobody
-    /// closed; a free one, for which the table grows if it may; or that of any that has ended.
+    /// A place for one more link: that of an ended one, while more than a few have ended that
+    /// nobody closed; a free one, for which the table grows if it may; or that of any that has
+    /// ended.
     fn place(&mut self, platform: &P) -> Option<usize> {
         let ended = self.ended().count();
         if ended >= KEPT {

@@ -244,8 +244,8 @@ pub trait Platform: Sized {
     /// takes is charged by its stamps. Elsewhere it would only make receiving slower.
     const RECEIPTS: bool = false;
 
-    /// Storage for a table of `len` entries. Called when a node opens, when a link comes up and when
-    /// a hunt has failed, never for a message. A table that grows is moved: the smaller one is
+    /// Storage for a table of `len` entries. Called when a node opens, when a link comes up and
+    /// when a hunt has failed, never for a message. A table that grows is moved: the smaller one is
     /// dropped when it has been.
     ///
     /// # Errors
