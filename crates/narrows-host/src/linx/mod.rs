@@ -258,11 +258,14 @@ impl Options {
         if let Some(directory) = self.directory {
             options = options.directory(directory);
         }
-        let limits = NodeLimits { links: 32, endpoints: 2, flows: 33, inbox: 512, longest: 64 };
+        let limits = NodeLimits { links: LINKS, endpoints: 2, flows: 33, inbox: 512, longest: 64 };
         let host = options.open()?;
         let mut node = crate::Node::new(host, limits).map_err(OpenError::Node)?;
         node.open(driver::FRAMES).map_err(|_| Error::Resources)?;
-        let limits = Limits { roaming: true, ..Limits::default() };
+        // Each peer's node may have an endpoint that is known here, and a hunt that waits.
+        let limits =
+            Limits { endpoints: 4 * LINKS, links: LINKS, hunts: LINKS, ..Limits::default() };
+        let limits = Limits { roaming: true, ..limits };
         let handler = Handler::new(node.platform(), limits).map_err(|_| Error::Resources)?;
         let patience = self.heartbeat.map(|every| 3 * every);
         let settings = Settings {
@@ -280,6 +283,9 @@ impl Options {
         Node::new(shared, self.stack)
     }
 }
+
+/// The most links of a node.
+const LINKS: usize = 1024;
 
 /// Opens an endpoint on a node of its own, with everything else at its default.
 ///

@@ -22,7 +22,8 @@ pub struct Limits {
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,
-    /// Flows that this node opens, and flows that each peer may open here.
+    /// Flows that this node opens, or one for each place of a link if that is more, and flows that
+    /// each peer may open here.
     pub flows: usize,
     /// Messages of each link that wait for the application, off their ring. Where a more urgent one
     /// is behind them, as many more as the ring has slots.

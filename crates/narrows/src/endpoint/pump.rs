@@ -48,9 +48,10 @@ impl<P: Platform> Node<P> {
         true
     }
 
-    /// Has as many queues as links have places.
+    /// Has as many queues as links have places, and room for a flow over each.
     fn make_room(&mut self) -> Result<(), NoStorage> {
         let places = usize::from(self.links.capacity());
+        grow(&self.platform, &mut self.flows, places, || None)?;
         grow(&self.platform, &mut self.requests, places, Queue::default)?;
         grow(&self.platform, &mut self.refusals, places, Queue::default)
     }

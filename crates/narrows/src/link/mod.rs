@@ -105,6 +105,8 @@ pub struct Link<P: Platform> {
     pub replies: u32,
     /// Whether something waits until this link has credit or blocks.
     pub starved: bool,
+    /// Whether a flow over it has something to say, while a wait is prepared.
+    pub unsaid: bool,
     /// Whether the application asked that waits include room for its messages.
     pub wanting: bool,
     /// Whether the flows and the attached endpoints have been told that it ended.

@@ -407,6 +407,7 @@ impl<P: Platform> Links<P> {
             attached: None,
             replies: 0,
             starved: false,
+            unsaid: false,
             wanting: false,
             told: false,
             life: self.lives,

@@ -2,6 +2,7 @@
 //! attached to them.
 
 use super::hunts::Owner;
+use super::links::after;
 use super::{Adaption, Handler, HandlerError, Misled};
 use crate::connection::Signal;
 use crate::name::Name;
@@ -38,17 +39,14 @@ pub(super) struct Entry {
     pub what: What,
     /// Tells the addresses of one place apart.
     life: u16,
-    /// Links that are still to be told that this is gone, a bit each.
+    /// If this is gone, the how manieth that was, and the link whose peer said so; 0 if no peer
+    /// is to be told.
     pub untold: u32,
+    pub except: Option<u16>,
 }
 
 impl Entry {
-    pub const FREE: Entry = Entry { what: What::Free, life: 0, untold: 0 };
-}
-
-/// The bit of a link.
-pub(super) fn bit(link: u16) -> u32 {
-    1_u32.checked_shl(link.into()).unwrap_or(0)
+    pub const FREE: Entry = Entry { what: What::Free, life: 0, untold: 0, except: None };
 }
 
 pub(super) struct Attach<B> {
@@ -217,7 +215,7 @@ impl<P: Platform, B> Handler<P, B> {
                 let spid = Self::spid(at, self.entries.get(at).map_or(0, |entry| entry.life));
                 self.attaches.iter().flatten().any(|attach| attach.target == spid)
             };
-            let over = |entry: &Entry| entry.what == What::Gone && entry.untold == 0;
+            let over = |entry: &Entry| entry.what == What::Gone && self.is_told(entry.untold);
             // The one that has been used least often: its addresses repeat last.
             let entries = self.entries.iter().enumerate();
             let gone = entries.filter(|(at, entry)| over(entry) && !attached(*at));
@@ -227,7 +225,7 @@ impl<P: Platform, B> Handler<P, B> {
         let entry = self.entries.get_mut(index)?;
         // Never 0, so that no address is.
         let life = entry.life.wrapping_add(1).max(1);
-        *entry = Entry { what, life, untold: 0 };
+        *entry = Entry { what, life, untold: 0, except: None };
         Some(Self::spid(index, life))
     }
 
@@ -287,18 +285,16 @@ impl<P: Platform, B> Handler<P, B> {
         if self.entry(spid).is_none_or(|entry| entry.what == What::Gone) {
             return;
         }
-        let mut untold = 0;
-        for (link, unit) in (0..).zip(self.units.iter()) {
-            if unit.as_ref().is_some_and(|unit| unit.up) && Some(link) != except {
-                untold |= bit(link);
-            }
-        }
         for unit in self.units.iter_mut().flatten() {
             unit.last.take_if(|[_, here]| *here == spid);
         }
+        let number = after(self.gone);
         if let Some(entry) = self.entries.get_mut((spid.0 & 0xffff) as usize) {
             // Peers know nothing of a link itself.
-            entry.untold = if matches!(entry.what, What::Link(_)) { 0 } else { untold };
+            if !matches!(entry.what, What::Link(_)) {
+                (entry.untold, entry.except) = (number, except);
+                self.gone = number;
+            }
             entry.what = What::Gone;
         }
         self.owes = true;
