@@ -14,8 +14,10 @@ use common::name;
 use common::process::{Peer, Role, alone, possessions};
 use narrows::endpoint::{Address, Limits, LinkError};
 use narrows::link::LinkId;
+use narrows::memory::{Class, Layout};
 use narrows::platform::Lost;
-use narrows_host::{Node, Options};
+use narrows::strategy::Placement;
+use narrows_host::{Node, OpenError, Options};
 
 const PORT: u16 = 1;
 /// For a thousand clients on a machine that does something else.
@@ -154,6 +156,28 @@ fn a_server_that_closes_no_link_gives_the_memory_of_ended_ones_back() {
     let why: Vec<_> = links.iter().map(|link| server.link(*link).check()).collect();
     let closed = why.iter().filter(|why| **why == Err(LinkError::Gone(Lost::Closed)));
     assert_eq!(closed.count(), KEPT, "{why:?}");
+}
+
+#[test]
+fn links_that_come_in_have_a_layout_of_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |name: &str| Options::new(name).directory(directory.path());
+    let class = Class { placement: Placement::Internal, size: 64, count: 4 };
+    let small = Layout::new(64, 16, &[class]).unwrap();
+    let (mut hub, mut client) =
+        (open("hub").incoming_layout(small).node().unwrap(), open("client").node().unwrap());
+    let mut upstream = open("upstream").node().unwrap();
+    let link = client.hunt(&name("hub"), WITHIN).unwrap();
+    let (_, theirs) = client.link(link).layouts().unwrap();
+    assert_eq!(theirs.classes(), small.classes());
+    let link = hub.hunt(&name("upstream"), WITHIN).unwrap();
+    upstream.poll();
+    let (mine, theirs) = hub.link(link).layouts().unwrap();
+    let usual = Layout::standard(64).unwrap();
+    assert_eq!((mine.classes(), theirs.classes()), (usual.classes(), usual.classes()));
+    let other_line = Layout::new(128, 16, &[class]).unwrap();
+    let refused = open("late").incoming_layout(other_line).node();
+    assert!(matches!(refused, Err(OpenError::Line(128))));
 }
 
 /// Resident and proportional memory of this process in KiB, without files, such as the program.

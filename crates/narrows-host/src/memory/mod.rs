@@ -26,7 +26,7 @@ use crate::memory::words::{OwnWords, PeerWords, Range};
 /// The largest region that is mapped, in bytes: what the layout allows.
 const LARGEST: u64 = 1 << 30;
 /// Bytes of a region whose pages are made in one go: some 50 µs of work.
-pub(crate) const SLICE: u32 = 64 << 10;
+const SLICE: u32 = 64 << 10;
 /// What `fstatfs` says of memory files, which hand out zeroes for holes and never fail a read.
 const TMPFS: u64 = 0x0102_1994;
 
@@ -101,6 +101,14 @@ impl Region {
     /// Has one slice of the pages made, and says where the next begins, if there is one.
     pub(crate) fn fill(&self, from: u32) -> Option<u32> {
         self.0.fill(from, SLICE)
+    }
+
+    /// Bytes from the beginning that every link uses soon: what comes before the blocks, and a slice
+    /// of these.
+    pub(crate) fn first_used(&self) -> u32 {
+        let layout = Layout::read(self, LINE).ok();
+        let blocks = layout.and_then(|layout| layout.places().next());
+        blocks.map_or(0, |(offset, _)| offset + SLICE)
     }
 
     /// The same region once more.

@@ -28,7 +28,7 @@ use crate::bells::sets::{SUPERVISION, Sets, listen_to, no_events};
 use crate::carrier::{Carried, Carrier};
 use crate::closing;
 use crate::memory::fork::Maker;
-use crate::memory::{LINE, PeerRegion, Region, SLICE};
+use crate::memory::{LINE, PeerRegion, Region};
 use crate::rendezvous::directory::{Bound, Directory, Life};
 pub(crate) use crate::rendezvous::packet::Farewell;
 use crate::rendezvous::packet::Hello;
@@ -78,7 +78,9 @@ pub(crate) struct Linked {
 pub(crate) struct Identity {
     pub name: Name,
     pub incarnation: u64,
+    /// Of its halves of links that it hunts for, and of those that others hunt for.
     pub layout: Layout,
+    pub incoming: Layout,
     /// Bytes of a peer's region at most.
     pub largest: u32,
     pub user: u32,
@@ -100,12 +102,12 @@ impl Identity {
         self.is_own(user) || self.allowed.contains(&user)
     }
 
-    fn hello(&self) -> Hello {
+    fn hello(&self, layout: &Layout) -> Hello {
         Hello {
             name: self.name,
             incarnation: self.incarnation,
             line: LINE,
-            size: self.layout.size(),
+            size: layout.size(),
             framed: false,
         }
     }
@@ -173,8 +175,6 @@ pub(crate) struct Rendezvous {
     kept: Instant,
     /// Regions of links whose first pages are not all made yet, and where the next slice begins.
     filling: VecDeque<(u32, Region, u32)>,
-    /// Bytes of each region that are made before they are used.
-    first: u32,
     /// The last turn left something undone.
     more: bool,
     /// What the stack has not been told.
@@ -193,9 +193,7 @@ impl Rendezvous {
         sets: Arc<Sets>,
         ticker: Ticker,
     ) -> Rendezvous {
-        let control = me.layout.places().next().map_or(0, |(blocks, _)| blocks);
         Rendezvous {
-            first: control + SLICE,
             me,
             maker: Maker::this(),
             kept: Instant::now(),
@@ -280,7 +278,7 @@ impl Rendezvous {
     /// burst of short messages takes. A peer costs no more until it is sent more.
     pub(crate) fn fill(&mut self) {
         if let Some((_, region, from)) = self.filling.front_mut() {
-            match region.fill(*from).filter(|next| *next < self.first) {
+            match region.fill(*from).filter(|next| *next < region.first_used()) {
                 Some(next) => *from = next,
                 None => drop(self.filling.pop_front()),
             }
@@ -338,12 +336,12 @@ impl Rendezvous {
     }
 
     /// What this node offers for one link: region, its descriptor, and a bell to sleep on.
-    fn offer(&self, key: u32) -> io::Result<(Region, OwnedFd, Bell)> {
+    fn offer(&self, key: u32, layout: &Layout) -> io::Result<(Region, OwnedFd, Bell)> {
         // A node that looks at many rings looks at the same place of each page, and so at one cache
         // set, unless they start at different slots. They are its peers' rings, each of which has
         // the first key there is: so it is not enough that this node's own rings differ.
         let start = (self.me.incarnation as u32).wrapping_add(key.wrapping_mul(17));
-        let layout = self.me.layout.starting_at(start);
+        let layout = layout.starting_at(start);
         let (own, memory) = Region::new(&layout)?;
         let bell = Bell::new()?;
         listen_to(&self.sets.bells, bell.as_fd(), u64::from(key), true)?;
@@ -428,6 +426,7 @@ mod tests {
             name: "a".parse().unwrap(),
             incarnation: 1,
             layout: Layout::standard(64).unwrap(),
+            incoming: Layout::standard(64).unwrap(),
             largest: 1 << 20,
             user: 1000,
             stand_in: Some(8),
