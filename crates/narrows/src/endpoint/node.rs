@@ -245,8 +245,10 @@ impl<P: Platform> Node<P> {
     pub(super) fn give_back(&mut self, at: crate::link::EntryId) {
         if let Some(link) = self.links.at_mut(at.link)
             && let Some(taken) = link.inbox.remove(at.entry)
-            && link.lost.is_none()
         {
+            if link.lost.is_some() {
+                return self.links.thin();
+            }
             link.shared.release(&self.platform, &taken.descriptor);
             self.links.took(at.link);
         }

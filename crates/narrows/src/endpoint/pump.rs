@@ -49,6 +49,7 @@ impl<P: Platform> Node<P> {
     }
 
     /// Has as many queues as links have places, and room for a flow over each.
+    #[inline(never)]
     fn make_room(&mut self) -> Result<(), NoStorage> {
         let places = usize::from(self.links.capacity());
         grow(&self.platform, &mut self.flows, places, || None)?;

@@ -461,6 +461,7 @@ impl<P: Platform> Links<P> {
 
     /// Forgets links that have ended and left nothing at all, but for the last few: programs that
     /// never close one would keep the memory of each.
+    #[inline(never)]
     pub fn thin(&mut self) {
         loop {
             let left = self.ended().filter(|(_, link)| link.has_left_nothing());
@@ -510,6 +511,7 @@ impl<P: Platform> Links<P> {
     }
 
     /// Forgets a link that has just come up, for want of room.
+    #[inline(never)]
     pub fn turn_away(&mut self, platform: &P, id: LinkId) {
         if let Some(link) = self.get(id) {
             let name = link.name;

@@ -129,3 +129,29 @@ fn a_link_that_ended_is_kept_while_it_has_something_to_take_or_to_take_back() {
         hub.release(last);
     });
 }
+
+#[test]
+fn ended_links_are_let_go_when_the_last_message_of_each_was_released() {
+    inside(|| {
+        const MANY: usize = 20;
+        let world = World::new();
+        let mut hub = hub(&world, Limits::default());
+        let mut ended = Vec::new();
+        for number in 0..MANY {
+            let mut guest = guest(&world, &mut hub, number);
+            let to = Address { link: guest.hub, port: 1 };
+            guest.node.try_send(1, to, Message::new(b"last")).expect("room");
+            ended.push(die(&world, &mut hub, guest));
+        }
+        let there = |hub: &mut Node<Side>| {
+            ended.iter().filter(|link| hub.link(**link).peer().is_ok()).count()
+        };
+        assert_eq!(there(&mut hub), MANY);
+        for released in 1..=MANY {
+            let last = hub.try_receive(1, &Select::default()).expect("open").expect("it waits");
+            assert!(hub.link(last.from.link).peer().is_ok());
+            hub.release(last);
+            assert_eq!(there(&mut hub), MANY - released.saturating_sub(KEPT));
+        }
+    });
+}
