@@ -103,8 +103,8 @@ impl Region {
         self.0.fill(from, SLICE)
     }
 
-    /// Bytes from the beginning that every link uses soon: what comes before the blocks, and a slice
-    /// of these.
+    /// Bytes from the beginning that every link uses soon: what comes before the blocks, and a
+    /// slice of these.
     pub(crate) fn first_used(&self) -> u32 {
         let layout = Layout::read(self, LINE).ok();
         let blocks = layout.and_then(|layout| layout.places().next());
