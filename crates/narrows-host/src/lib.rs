@@ -56,6 +56,11 @@
 //!   was opened without a thread. (`a_node_in_no_call_is_found_and_told_later`,
 //!   `a_node_without_a_thread_is_found_in_its_calls_only`,
 //!   `the_thread_takes_no_signals_and_ends_with_its_node`)
+//! - Many clients of one server are served, those that come at once included. A server that closes
+//!   no link keeps the memory of a few that have ended. A birth asks few other nodes whether they
+//!   live. (`forty_clients_that_come_at_once_are_all_served`,
+//!   `a_server_that_closes_no_link_gives_the_memory_of_ended_ones_back`,
+//!   `a_birth_asks_few_of_the_nodes_whether_they_live_and_removes_all_that_it_finds_dead`)
 //! - A node that only sends hears of the end of a link with the second message after it.
 //!   (`a_node_that_only_sends_hears_of_a_death_with_its_second_message`)
 //! - A node belongs to the process that opened it: see [`Host`].

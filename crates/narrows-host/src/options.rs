@@ -36,6 +36,7 @@ pub struct Options {
     domain: String,
     directory: Option<PathBuf>,
     layout: Option<Layout>,
+    incoming: Option<Layout>,
     largest: Option<u32>,
     allowed: Vec<u32>,
     core: Option<usize>,
@@ -54,6 +55,7 @@ impl Options {
             domain: "default".into(),
             directory: None,
             layout: None,
+            incoming: None,
             largest: None,
             allowed: Vec::new(),
             core: None,
@@ -82,6 +84,15 @@ impl Options {
     #[must_use]
     pub fn layout(mut self, layout: Layout) -> Options {
         self.layout = Some(layout);
+        self
+    }
+
+    /// The layout of this node's half of links that others hunt for, instead of that of
+    /// [`Options::layout`]: a server with many clients may have smaller regions for them than for
+    /// the nodes that it looks for itself.
+    #[must_use]
+    pub fn incoming_layout(mut self, layout: Layout) -> Options {
+        self.incoming = Some(layout);
         self
     }
 
@@ -163,14 +174,17 @@ impl Options {
         let parse = |text: &str| text.parse::<Name>().map_err(|_| OpenError::Name(text.into()));
         let (name, domain) = (parse(&self.name)?, parse(&self.domain)?);
         let layout = match self.layout {
-            Some(layout) if layout.line() != Host::LINE => {
-                return Err(OpenError::Line(layout.line()));
-            }
             Some(layout) => layout,
             None => Layout::standard(Host::LINE).map_err(|_| OpenError::Line(Host::LINE))?,
         };
-        let too_large = "make memory of the layout's size (see 'ulimit -f')";
-        memory::fits(layout.size()).map_err(|e| OpenError::system(too_large, e))?;
+        let incoming = self.incoming.unwrap_or(layout);
+        for layout in [layout, incoming] {
+            if layout.line() != Host::LINE {
+                return Err(OpenError::Line(layout.line()));
+            }
+            let too_large = "make memory of the layout's size (see 'ulimit -f')";
+            memory::fits(layout.size()).map_err(|e| OpenError::system(too_large, e))?;
+        }
         if let Some(core) = self.core {
             system::pin(core).map_err(|e| OpenError::Core(e.to_string()))?;
         }
@@ -207,7 +221,8 @@ impl Options {
             name,
             incarnation: u64::from_le_bytes(incarnation),
             layout,
-            largest: self.largest.unwrap_or(LARGEST).max(layout.size()),
+            incoming,
+            largest: self.largest.unwrap_or(LARGEST).max(layout.size()).max(incoming.size()),
             user: rustix::process::geteuid().as_raw(),
             stand_in: system::stand_in(),
             allowed: self.allowed,

@@ -452,3 +452,35 @@ fn what_a_dead_sender_left_for_another_link_is_passed_on() {
         }
     }
 }
+
+/// As many as `NARROWS_CLIENTS` says, or 64: each of them needs some 20 descriptors here, where all
+/// are in one process.
+#[test]
+fn all_of_many_clients_that_hunt_at_once_are_found_and_answered() {
+    let count = std::env::var("NARROWS_CLIENTS");
+    let count = count.map_or(64, |text| text.parse::<usize>().expect("a number"));
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = |name: &str| Options::new(name).directory(directory.path());
+    let server = options("server").open().expect("free");
+    let other = answers(server);
+    let clients: Vec<Endpoint> = (0..count)
+        .map(|number| options(&format!("client-{number}")).open().expect("descriptors"))
+        .collect();
+    for client in &clients {
+        client.hunt("server", Signal::with(HUNT, &[])).expect("room");
+    }
+    let found: Vec<Spid> = clients
+        .iter()
+        .map(|client| client.receive(&Select::only(&[HUNT]), SOON).expect("a place").sender())
+        .collect();
+    for round in 1..4 {
+        for (client, server) in clients.iter().zip(&found) {
+            client.send(*server, Signal::with(round, &[])).expect("room");
+        }
+        for client in &clients {
+            let back = client.receive(&Select::only(&[round]), SOON);
+            assert!(back.is_some(), "no answer in round {round}");
+        }
+    }
+    end(&clients[0], found[0], other);
+}

@@ -132,8 +132,9 @@
 //!   `a_peer_that_asks_for_slow_polling_does_not_slow_those_that_come_later`)
 //! - **P16** A receiver that does not sleep is never rung for a message.
 //!   (`a_receiver_is_rung_only_if_it_is_armed`)
-//! - **P17** Once a link is up, nothing allocates. (`nothing_is_allocated_once_a_link_is_up`,
-//!   `nothing_allocates_once_links_and_flows_are_up`)
+//! - **P17** Once a link is up, nothing allocates until another comes up, for which tables grow.
+//!   (`nothing_is_allocated_once_a_link_is_up`, `nothing_allocates_once_links_and_flows_are_up`,
+//!   `a_node_links_with_more_peers_than_its_tables_begin_with`)
 //!
 //! ## Over frames
 //!

@@ -86,12 +86,13 @@ use self::waits::Waits;
 use crate::{Bell, Host, OpenError};
 
 /// Links that a node has at most.
-const LINKS: usize = 32;
-/// What a node's link handler has room for.
+const LINKS: usize = 1024;
+/// What a node's link handler has room for: each peer's node may have an endpoint that is known
+/// here, and a hunt that waits.
 const LIMITS: Limits = Limits {
-    endpoints: 4096,
+    endpoints: 4 * LINKS,
     links: LINKS,
-    hunts: 512,
+    hunts: LINKS,
     attaches: 2048,
     roaming: true,
     common: None,

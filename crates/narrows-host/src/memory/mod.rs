@@ -98,10 +98,17 @@ impl Region {
         self.0.range(offset, len)
     }
 
-    /// Has one slice of the pages made, and says where the next begins, if there is one. All of
-    /// them take milliseconds: too long to do between two messages.
+    /// Has one slice of the pages made, and says where the next begins, if there is one.
     pub(crate) fn fill(&self, from: u32) -> Option<u32> {
         self.0.fill(from, SLICE)
+    }
+
+    /// Bytes from the beginning that every link uses soon: what comes before the blocks, and a
+    /// slice of these.
+    pub(crate) fn first_used(&self) -> u32 {
+        let layout = Layout::read(self, LINE).ok();
+        let blocks = layout.and_then(|layout| layout.places().next());
+        blocks.map_or(0, |(offset, _)| offset + SLICE)
     }
 
     /// The same region once more.

@@ -431,21 +431,24 @@ impl Directory {
         }
     }
 
-    fn remove_if_stale(&self, file: &CStr) {
+    /// False if it is a node's that lives.
+    fn remove_if_stale(&self, file: &CStr) -> bool {
         let Ok(stat) = rustix::fs::statat(&self.directory, file, AtFlags::SYMLINK_NOFOLLOW) else {
-            return;
+            return true;
         };
-        let Ok(text) = file.to_str() else { return };
+        let Ok(text) = file.to_str() else { return true };
         // Another user's may be about to be listened on: the lock says nothing of it.
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket
             || stat.st_uid != rustix::process::geteuid().as_raw()
         {
-            return;
+            return true;
         }
         // No node has such a name: what others call so is left over.
-        if text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED) {
+        let stale = text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED);
+        if stale {
             let _ = rustix::fs::unlinkat(&self.directory, file, AtFlags::empty());
         }
+        stale
     }
 
     /// Removes this node's socket, unless its name has another's, those of the dead, and what is

@@ -231,7 +231,7 @@ impl Rendezvous {
             true => None,
             false => Some(self.admit(key, hello, &memory, bell)?),
         };
-        let (own, offered, bell) = self.offer(key).map_err(again)?;
+        let (own, offered, bell) = self.offer(key, &self.me.incoming).map_err(again)?;
         let (peer, ring) = match admitted {
             Some(admitted) => admitted,
             None => {
@@ -242,7 +242,7 @@ impl Rendezvous {
             }
         };
         let Some(connection) = self.connections.get_mut(&key) else { return Ok(()) };
-        let mine = Hello { framed: hello.framed, ..self.me.hello() };
+        let mine = Hello { framed: hello.framed, ..self.me.hello(&self.me.incoming) };
         // A peer that shares no memory gets none.
         let offered = if hello.framed { bell.as_fd() } else { offered.as_fd() };
         let sent = packet::greet(connection.socket.as_fd(), &mine, offered, bell.as_fd());
@@ -297,8 +297,9 @@ impl Rendezvous {
         let (domain, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
         let (one, other) = rustix::net::socketpair(domain, kind, flags, None)?;
         let keys = [self.fresh_key(), self.fresh_key()];
-        let [a, b] = [self.offer(keys[0])?, self.offer(keys[1])?];
-        let hello = self.me.hello();
+        let layout = &self.me.layout;
+        let [a, b] = [self.offer(keys[0], layout)?, self.offer(keys[1], layout)?];
+        let hello = self.me.hello(layout);
         let seen = |(_, memory, bell): &(Region, OwnedFd, Bell)| {
             let bell = rustix::io::fcntl_dupfd_cloexec(bell.as_fd(), 0)?;
             let bell = Bell::received(Foreign::new(bell), false)?.ok_or(Errno::BADF)?;

@@ -133,7 +133,7 @@ impl Rendezvous {
         let key = self.fresh_key();
         listen_to(&self.sets.rendezvous, socket.as_fd(), u64::from(key), false)
             .map_err(hunt_error)?;
-        let (own, memory, bell) = self.offer(key).map_err(hunt_error)?;
+        let (own, memory, bell) = self.offer(key, &self.me.layout).map_err(hunt_error)?;
         let stream = match self.me.carrier {
             Carrier::Memory => None,
             Carrier::Stream => Some(Stream::pair().map_err(hunt_error)?),
@@ -142,7 +142,7 @@ impl Rendezvous {
         if let Some(stream) = &stream {
             carrier::introduce(stream, &own).map_err(hunt_error)?;
         }
-        let hello = Hello { framed: stream.is_some(), ..self.me.hello() };
+        let hello = Hello { framed: stream.is_some(), ..self.me.hello(&self.me.layout) };
         let offered = theirs.as_ref().unwrap_or(&memory);
         let greeted = packet::greet(socket.as_fd(), &hello, offered.as_fd(), bell.as_fd());
         let stage = Stage::Greeted { name: *name, own, bell, stream };

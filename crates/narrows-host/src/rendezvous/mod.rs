@@ -79,7 +79,9 @@ pub(crate) struct Linked {
 pub(crate) struct Identity {
     pub name: Name,
     pub incarnation: u64,
+    /// Of its halves of links that it hunts for, and of those that others hunt for.
     pub layout: Layout,
+    pub incoming: Layout,
     /// Bytes of a peer's region at most.
     pub largest: u32,
     pub user: u32,
@@ -101,12 +103,12 @@ impl Identity {
         self.is_own(user) || self.allowed.contains(&user)
     }
 
-    fn hello(&self) -> Hello {
+    fn hello(&self, layout: &Layout) -> Hello {
         Hello {
             name: self.name,
             incarnation: self.incarnation,
             line: LINE,
-            size: self.layout.size(),
+            size: layout.size(),
             framed: false,
         }
     }
@@ -172,7 +174,7 @@ pub(crate) struct Rendezvous {
     incompatible: BTreeMap<Box<str>, Life>,
     /// When the name was last seen to be there.
     kept: Instant,
-    /// Regions of links whose pages are not all made yet, and where the next slice begins.
+    /// Regions of links whose first pages are not all made yet, and where the next slice begins.
     filling: VecDeque<(u32, Region, u32)>,
     /// The last turn left something undone.
     more: bool,
@@ -273,10 +275,11 @@ impl Rendezvous {
         !self.filling.is_empty()
     }
 
-    /// Makes a slice of the pages that are to be made.
+    /// Makes a slice of the pages that are to be made: those of the control part, and what a first
+    /// burst of short messages takes. A peer costs no more until it is sent more.
     pub(crate) fn fill(&mut self) {
         if let Some((_, region, from)) = self.filling.front_mut() {
-            match region.fill(*from) {
+            match region.fill(*from).filter(|next| *next < region.first_used()) {
                 Some(next) => *from = next,
                 None => drop(self.filling.pop_front()),
             }
@@ -334,12 +337,12 @@ impl Rendezvous {
     }
 
     /// What this node offers for one link: region, its descriptor, and a bell to sleep on.
-    fn offer(&self, key: u32) -> io::Result<(Region, OwnedFd, Bell)> {
+    fn offer(&self, key: u32, layout: &Layout) -> io::Result<(Region, OwnedFd, Bell)> {
         // A node that looks at many rings looks at the same place of each page, and so at one cache
         // set, unless they start at different slots. They are its peers' rings, each of which has
         // the first key there is: so it is not enough that this node's own rings differ.
         let start = (self.me.incarnation as u32).wrapping_add(key.wrapping_mul(17));
-        let layout = self.me.layout.starting_at(start);
+        let layout = layout.starting_at(start);
         let (own, memory) = Region::new(&layout)?;
         let bell = Bell::new()?;
         listen_to(&self.sets.bells, bell.as_fd(), u64::from(key), true)?;
@@ -424,6 +427,7 @@ mod tests {
             name: "a".parse().unwrap(),
             incarnation: 1,
             layout: Layout::standard(64).unwrap(),
+            incoming: Layout::standard(64).unwrap(),
             largest: 1 << 20,
             user: 1000,
             stand_in: Some(8),

@@ -13,14 +13,17 @@ use crate::strategy::{Notification, Strategy, Transfer};
 /// How large a node's tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Links, ended ones that were not closed included. When they are all in use, a new link takes
-    /// the place of the oldest that has ended and of which nothing waits to be received; what of
-    /// that one was [not delivered](super::LinkView::undelivered) is gone then. If there is none,
-    /// the peer is told so: its link ends with [`Lost::Full`].
+    /// The most links, ended ones that were not closed included. Tables begin with 8 at most and
+    /// double as links come up. Of ended links of which nothing waits to be received, the node
+    /// keeps the last 8 and those of which something was
+    /// [not delivered](super::LinkView::undelivered); a new link takes the place of the oldest
+    /// where there are 8, or no other place and no storage for more. If there is none, the peer is
+    /// told so: its link ends with [`Lost::Full`].
     pub links: usize,
     /// Endpoints; ports are numbered below this.
     pub endpoints: usize,
-    /// Flows that this node opens, and flows that each peer may open here.
+    /// Flows that this node opens, or one for each place of a link if that is more, and flows that
+    /// each peer may open here.
     pub flows: usize,
     /// Messages of each link that wait for the application, off their ring. Where a more urgent one
     /// is behind them, as many more as the ring has slots.
@@ -32,7 +35,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { links: 8, endpoints: 64, flows: 32, inbox: 512, longest: 65536 }
+        Limits { links: 4096, endpoints: 64, flows: 32, inbox: 512, longest: 65536 }
     }
 }
 
@@ -242,8 +245,10 @@ impl<P: Platform> Node<P> {
     pub(super) fn give_back(&mut self, at: crate::link::EntryId) {
         if let Some(link) = self.links.at_mut(at.link)
             && let Some(taken) = link.inbox.remove(at.entry)
-            && link.lost.is_none()
         {
+            if link.lost.is_some() {
+                return self.links.thin();
+            }
             link.shared.release(&self.platform, &taken.descriptor);
             self.links.took(at.link);
         }

@@ -1,11 +1,12 @@
 //! Taking messages off the rings and putting each where it belongs.
 
 use super::flow::Phase;
+use super::queue::Queue;
 use super::{LinkError, Node, Port, Select};
 use crate::connection::direct;
-use crate::link::{EntryId, Link, LinkId, News, Target};
+use crate::link::{EntryId, Link, LinkId, News, Target, grow};
 use crate::memory::{Corrupt, Kind, Taken};
-use crate::platform::{Lost, Platform};
+use crate::platform::{Lost, NoStorage, Platform};
 
 /// Messages taken off one link before the next has its turn, so that a flood on one neither keeps
 /// the others waiting nor the application. More are taken to reach one that is more urgent.
@@ -31,6 +32,12 @@ impl<P: Platform> Node<P> {
         if news == News::Other {
             return true;
         }
+        if let News::Up(id) = news
+            && self.make_room().is_err()
+        {
+            self.links.turn_away(&self.platform, id);
+            return true;
+        }
         self.news = true;
         self.changed();
         if let News::Lost(id) = news {
@@ -39,6 +46,15 @@ impl<P: Platform> Node<P> {
         }
         self.agree();
         true
+    }
+
+    /// Has as many queues as links have places, and room for a flow over each.
+    #[inline(never)]
+    fn make_room(&mut self) -> Result<(), NoStorage> {
+        let places = usize::from(self.links.capacity());
+        grow(&self.platform, &mut self.flows, places, || None)?;
+        grow(&self.platform, &mut self.requests, places, Queue::default)?;
+        grow(&self.platform, &mut self.refusals, places, Queue::default)
     }
 
     /// Takes what is on the rings, a bounded batch of each link.
@@ -224,6 +240,7 @@ impl<P: Platform> Node<P> {
                 self.give_back(at);
             }
         }
+        self.links.thin();
     }
 
     /// Ends a link whose peer broke the protocol. Returns why it has ended.

@@ -198,11 +198,17 @@ impl<P: Platform> Node<P> {
         }
         let mut ready = false;
         self.starving = false;
+        if self.pending > 0 {
+            for flow in self.flows.iter().flatten().filter(|flow| flow.phase.pending()) {
+                if let Some(link) = self.links.get_mut(flow.link) {
+                    link.unsaid = true;
+                }
+            }
+        }
         for index in 0..self.links.places() {
             let id = self.links.id(index);
-            let unsaid = self.pending > 0
-                && self.flows.iter().flatten().any(|f| f.phase.pending() && Some(f.link) == id);
             let Some(link) = self.links.at_mut(index) else { continue };
+            let unsaid = core::mem::take(&mut link.unsaid);
             if link.lost.is_some() {
                 ready |= !link.told && link.inbox.room();
                 continue;

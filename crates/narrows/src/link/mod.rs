@@ -6,6 +6,7 @@ mod table;
 
 pub use crate::name::{Name, NameError};
 pub use inbox::{Entry, EntryId, Inbox};
+pub use places::grow;
 pub use table::{Links, News};
 
 use crate::connection::direct;
@@ -90,6 +91,8 @@ pub struct Link<P: Platform> {
     pub incarnation: u64,
     /// Why it ended, if it has.
     pub lost: Option<Lost>,
+    /// How many links had ended when it did.
+    pub(crate) ended: u32,
     /// Messages that had been taken off its ring when it ended.
     pub(crate) taken: u32,
     /// Messages waiting.
@@ -102,6 +105,8 @@ pub struct Link<P: Platform> {
     pub replies: u32,
     /// Whether something waits until this link has credit or blocks.
     pub starved: bool,
+    /// Whether a flow over it has something to say, while a wait is prepared.
+    pub unsaid: bool,
     /// Whether the application asked that waits include room for its messages.
     pub wanting: bool,
     /// Whether the flows and the attached endpoints have been told that it ended.
@@ -119,6 +124,13 @@ impl<P: Platform> Link<P> {
         matches!(self.lost, Some(Lost::Corrupt(_)))
             || since >= self.shared.theirs().slots()
             || self.shared.rx.head() == Ok(None)
+    }
+
+    /// Whether a link that is over has nothing for a program that asks either: nothing of this
+    /// node's that its peer did not take, and no channel of which it could ask that.
+    pub(crate) fn has_left_nothing(&self) -> bool {
+        let untaken = self.shared.tx.sent().wrapping_sub(self.shared.first_untaken());
+        untaken == 0 && self.shared.pool().layout().channels() == 0
     }
 
     /// Whether it has ended and left nothing that waits to be received.

@@ -3,7 +3,27 @@
 use super::Link;
 use crate::platform::{NoStorage, Platform};
 
-/// A place for each link that a node may have.
+/// Has a table begin with as many places as it had and go on with empty ones, `count` in all.
+///
+/// # Errors
+/// No storage; nothing was changed.
+pub fn grow<P: Platform, T>(
+    platform: &P,
+    table: &mut P::Slice<T>,
+    count: usize,
+    empty: impl Fn() -> T,
+) -> Result<(), NoStorage> {
+    if count > table.len() {
+        let mut larger = platform.storage(count, |_| empty())?;
+        for (to, from) in larger.iter_mut().zip(table.iter_mut()) {
+            core::mem::swap(to, from);
+        }
+        *table = larger;
+    }
+    Ok(())
+}
+
+/// A place for each link that a node has room for at present.
 pub(super) struct Places<P: Platform> {
     /// One link lies here instead of in its place: most nodes have one link, and this one is found
     /// without looking anywhere.
@@ -20,6 +40,14 @@ impl<P: Platform> Places<P> {
     /// No storage.
     pub fn new(platform: &P, count: usize) -> Result<Self, NoStorage> {
         Ok(Places { at_hand: None, hand: 0, places: platform.storage(count, |_| None)? })
+    }
+
+    /// Makes more of them: links move, and keep their places.
+    ///
+    /// # Errors
+    /// No storage; nothing was changed.
+    pub fn grow(&mut self, platform: &P, count: usize) -> Result<(), NoStorage> {
+        grow(platform, &mut self.places, count, || None)
     }
 
     /// How many there are.

@@ -1,16 +1,26 @@
 //! The table of a node's links: which peers are up, were lost, or are hunted.
 
-use super::places::Places;
+use super::places::{Places, grow};
 use super::{Entry, Inbox, Link, LinkId, Name, Served};
 use crate::memory::{More, Next, SetUpError, Shared};
 use crate::platform::{Connected, Event, HuntError, Lost, Memory, NoStorage, Platform};
 
+/// Places that a table begins with, where it may have as many.
+const FIRST: usize = 8;
+/// Links that keep their memory though they have ended and left nothing to receive: so long a
+/// program can ask why.
+const KEPT: usize = 8;
+
 /// All links of a node.
 pub struct Links<P: Platform> {
     table: Places<P>,
+    /// The most places that the table may have.
+    most: usize,
     /// Places up to the last that is taken: a table with room for many costs what its links do.
     used: u16,
     lives: u32,
+    /// Links that have ended so far.
+    ends: u32,
     inbox: usize,
     flows: usize,
     /// Hunts that failed, until they are asked for.
@@ -48,22 +58,25 @@ pub enum News {
 }
 
 impl<P: Platform> Links<P> {
-    /// A table of `links` links, each with `inbox` waiting messages and `flows` flows of the
-    /// peer's.
+    /// A table that grows up to `links` links, each with `inbox` waiting messages and `flows` flows
+    /// of the peer's.
     ///
     /// # Errors
     /// No storage.
     pub fn new(platform: &P, links: usize, inbox: usize, flows: usize) -> Result<Self, NoStorage> {
         let inbox = inbox.clamp(1, usize::from(u16::MAX));
-        let links = links.clamp(1, usize::from(u16::MAX));
+        let most = links.clamp(1, usize::from(u16::MAX));
+        let first = most.min(FIRST);
         Ok(Links {
-            table: Places::new(platform, links)?,
-            heads: platform.storage(links, |_| None)?,
+            table: Places::new(platform, first)?,
+            most,
+            heads: platform.storage(first, |_| None)?,
             used: 0,
             lives: 0,
+            ends: 0,
             inbox,
             flows,
-            failed: platform.storage(links, |_| None)?,
+            failed: platform.storage(first, |_| None)?,
             awaited: None,
             hot: 0,
             owing: (0, 0),
@@ -112,7 +125,7 @@ impl<P: Platform> Links<P> {
         self.table.get_mut(index)
     }
 
-    /// Links that the table has room for.
+    /// Links that the table has room for until it grows.
     pub fn capacity(&self) -> u16 {
         self.heads.len() as u16
     }
@@ -319,9 +332,14 @@ impl<P: Platform> Links<P> {
 
     /// Keeps a failure: in place of the last of that name, where there is room, or in place of one
     /// that nobody waits for.
-    fn fail(&mut self, name: Name, error: HuntError) {
+    fn fail(&mut self, platform: &P, name: Name, error: HuntError) {
         let awaited = self.awaited;
         self.hunt_failure(&name);
+        if self.failed.iter().all(Option::is_some) {
+            let more = (2 * self.failed.len()).min(self.most);
+            // Without storage it takes the place of another.
+            let _ = grow(platform, &mut self.failed, more, || None);
+        }
         let failed = &mut *self.failed;
         let free = failed.iter().position(Option::is_none);
         let other = |place: &Option<(Name, _)>| place.is_some_and(|(old, _)| Some(old) != awaited);
@@ -344,7 +362,7 @@ impl<P: Platform> Links<P> {
                             HuntError::TooManyLinks => platform.refuse(key),
                             _ => platform.close(key),
                         }
-                        self.fail(name, error);
+                        self.fail(platform, name, error);
                     }
                 }
             }
@@ -356,14 +374,13 @@ impl<P: Platform> Links<P> {
                     return Some(News::Lost(id));
                 }
             }
-            Err((name, error)) => self.fail(name, error),
+            Err((name, error)) => self.fail(platform, name, error),
         }
         Some(News::Other)
     }
 
     fn insert(&mut self, platform: &P, new: Connected<P>) -> Result<LinkId, HuntError> {
-        let free = self.table.iter().position(|link| link.is_none()).or_else(|| self.over());
-        let free = free.ok_or(HuntError::TooManyLinks)?;
+        let free = self.place(platform).ok_or(HuntError::TooManyLinks)?;
         let index = free as u16;
         let shared =
             Shared::new(platform, new.own, new.peer, new.bell).map_err(|error| match error {
@@ -383,12 +400,14 @@ impl<P: Platform> Links<P> {
             name: new.name,
             incarnation: new.incarnation,
             lost: None,
+            ended: 0,
             taken: 0,
             inbox: Inbox::new(index, entries, self.inbox),
             served: platform.storage(self.flows, |_| Served::NONE).map_err(none)?,
             attached: None,
             replies: 0,
             starved: false,
+            unsaid: false,
             wanting: false,
             told: false,
             life: self.lives,
@@ -405,13 +424,56 @@ impl<P: Platform> Links<P> {
         Ok(id)
     }
 
-    /// The place of the oldest link that has ended and left nothing that waits to be received: a
-    /// program that only serves never hears of it, and so cannot close it.
-    fn over(&self) -> Option<usize> {
-        let links = self.table.iter().enumerate();
+    /// A place for one more link: that of an ended one, while more than a few have ended that
+    /// nobody closed; a free one, for which the table grows if it may; or that of any that has
+    /// ended.
+    fn place(&mut self, platform: &P) -> Option<usize> {
+        let ended = self.ended().count();
+        if ended >= KEPT {
+            return self.over();
+        }
+        if let Some(free) = self.table.iter().position(|link| link.is_none()) {
+            return Some(free);
+        }
+        let (count, more) = (self.table.count(), (2 * self.table.count()).min(self.most));
+        let grown = grow(platform, &mut self.heads, more, || None)
+            .and_then(|()| self.table.grow(platform, more));
+        if more > count && grown.is_ok() { Some(count) } else { self.over() }
+    }
+
+    /// Links that have ended and left nothing that waits to be received, with their places.
+    fn ended(&self) -> impl Iterator<Item = (usize, &Link<P>)> {
+        let links = self.table.iter().take(usize::from(self.used)).enumerate();
         let links = links.filter_map(|(place, link)| Some((place, link?)));
-        let ended = links.filter(|(_, link)| link.is_over());
-        Some(ended.max_by_key(|(_, link)| self.lives.wrapping_sub(link.life))?.0)
+        links.filter(|(_, link)| link.is_over())
+    }
+
+    /// The place of the one of them that ended first: a program that only serves never hears of it,
+    /// and so cannot close it.
+    fn over(&self) -> Option<usize> {
+        self.ended().max_by_key(|(_, link)| self.since(link)).map(|(at, _)| at)
+    }
+
+    /// How many links have ended since this one did.
+    fn since(&self, link: &Link<P>) -> u32 {
+        self.ends.wrapping_sub(link.ended)
+    }
+
+    /// Forgets links that have ended and left nothing at all, but for the last few: programs that
+    /// never close one would keep the memory of each.
+    #[inline(never)]
+    pub fn thin(&mut self) {
+        loop {
+            let left = self.ended().filter(|(_, link)| link.has_left_nothing());
+            let Some((place, first)) = left.max_by_key(|(_, link)| self.since(link)) else {
+                return;
+            };
+            let later = self.ended().filter(|(_, link)| self.since(link) < self.since(first));
+            if later.count() < KEPT {
+                return;
+            }
+            self.forget(place as u16);
+        }
     }
 
     /// Why the link to a peer ended that came up after life `since`, if it has ended.
@@ -429,9 +491,11 @@ impl<P: Platform> Links<P> {
 
     /// Notes that a link has ended. Its blocks come back; what waits in its inbox stays readable.
     pub fn end(&mut self, platform: &P, id: LinkId, reason: Lost) {
+        let ends = self.ends.wrapping_add(1);
         if let Some(link) = self.get_mut(id)
             && link.lost.is_none()
         {
+            link.ended = ends;
             // What a copy finds wrong is not the peer's doing.
             link.lost = Some(if platform.is_copy() { Lost::Forked } else { reason });
             link.up = 0;
@@ -439,9 +503,21 @@ impl<P: Platform> Links<P> {
             link.shared.reclaim_all();
             link.shared.end_channels();
             platform.close(link.key);
+            self.ends = ends;
             if let Some(head) = self.heads.get_mut(usize::from(id.index)) {
                 *head = None;
             }
+        }
+    }
+
+    /// Forgets a link that has just come up, for want of room.
+    #[inline(never)]
+    pub fn turn_away(&mut self, platform: &P, id: LinkId) {
+        if let Some(link) = self.get(id) {
+            let name = link.name;
+            platform.refuse(link.key);
+            self.fail(platform, name, HuntError::TooManyLinks);
+            self.forget(id.index);
         }
     }
 
@@ -449,13 +525,18 @@ impl<P: Platform> Links<P> {
     pub fn remove(&mut self, platform: &P, id: LinkId) {
         self.end(platform, id, Lost::Closed);
         if self.get(id).is_some() {
-            self.table.set(id.index, None);
-            let last = (0..self.capacity()).rfind(|at| self.at(*at).is_some());
-            self.used = last.map_or(0, |at| at + 1);
-            if self.hot >= self.used {
-                // The only one that is left must be the hot one.
-                self.took(0);
-            }
+            self.forget(id.index);
+        }
+    }
+
+    /// Empties the place of a link that has ended.
+    fn forget(&mut self, index: u16) {
+        self.table.set(index, None);
+        let last = (0..self.used).rfind(|at| self.at(*at).is_some());
+        self.used = last.map_or(0, |at| at + 1);
+        if self.hot >= self.used {
+            // The only one that is left must be the hot one.
+            self.took(0);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! attached to them.
 
 use super::hunts::Owner;
+use super::links::after;
 use super::table::{Entry, What};
 use super::{Adaption, Handler, HandlerError, Misled};
 use crate::connection::Signal;
@@ -33,11 +34,6 @@ impl Spid {
         let digits = name.as_str().strip_prefix("-.").filter(|digits| digits.len() == 8)?;
         u32::from_str_radix(digits, 16).ok().map(Spid)
     }
-}
-
-/// The bit of a link.
-pub(super) fn bit(link: u16) -> u32 {
-    1_u32.checked_shl(link.into()).unwrap_or(0)
 }
 
 pub(super) struct Attach<B> {
@@ -284,18 +280,16 @@ impl<P: Platform, B> Handler<P, B> {
         if self.entry(spid).is_none_or(|entry| entry.what == What::Gone) {
             return;
         }
-        let mut untold = 0;
-        for (link, unit) in (0..).zip(self.units.iter()) {
-            if unit.as_ref().is_some_and(|unit| unit.up) && Some(link) != except {
-                untold |= bit(link);
-            }
-        }
         for unit in self.units.iter_mut().flatten() {
             unit.last.take_if(|[_, here]| *here == spid);
         }
+        let number = after(self.gone);
         if let Some(entry) = self.place(spid).and_then(|at| self.entries.get_mut(at)) {
             // Peers know nothing of a link itself.
-            entry.untold = if matches!(entry.what, What::Link(_)) { 0 } else { untold };
+            if !matches!(entry.what, What::Link(_)) {
+                (entry.untold, entry.except) = (number, except);
+                self.gone = number;
+            }
             entry.what = What::Gone;
         }
         self.owes = true;

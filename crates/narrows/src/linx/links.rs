@@ -1,8 +1,8 @@
 //! Links of a link handler: their names, and what follows when one comes up or ends.
 
-use super::addresses::bit;
 use super::hunts::{Hunt, Owner};
 use super::table::What;
+use super::words::Word;
 use super::{Adaption, Handler, HandlerError, Spid};
 use crate::name::Name;
 use crate::platform::Platform;
@@ -13,6 +13,15 @@ pub(super) struct Unit {
     /// Who sent last, by the address there and by that here, while it is there: most likely the
     /// next who does.
     pub last: Option<[Spid; 2]>,
+    /// Its peer has been told of what is gone up to this number.
+    pub told: u32,
+    /// There was no room to tell it more.
+    pub stuck: bool,
+}
+
+/// The number of what is gone next.
+pub(super) fn after(number: u32) -> u32 {
+    number.wrapping_add(1).max(1)
 }
 
 impl<P: Platform, B> Handler<P, B> {
@@ -26,7 +35,7 @@ impl<P: Platform, B> Handler<P, B> {
         }
         let free = self.units.iter().position(Option::is_none).ok_or(HandlerError::Full)?;
         if let Some(place) = self.units.get_mut(free) {
-            *place = Some(Unit { name, up: false, last: None });
+            *place = Some(Unit { name, up: false, last: None, told: 0, stuck: false });
         }
         Ok(free as u16)
     }
@@ -34,7 +43,7 @@ impl<P: Platform, B> Handler<P, B> {
     /// Notes that the connection of a link is established. Hunts that waited for it go on.
     pub fn link_up<A: Adaption<Buffer = B>>(&mut self, around: &mut A, link: u16) {
         if let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
-            unit.up = true;
+            (unit.up, unit.told) = (true, self.gone);
             self.owes = true;
         }
         self.attend(around);
@@ -57,8 +66,7 @@ impl<P: Platform, B> Handler<P, B> {
             }
         }
         for index in 0..self.entries.len() {
-            let Some(entry) = self.entries.get_mut(index) else { continue };
-            entry.untold &= !bit(link);
+            let Some(entry) = self.entries.get(index) else { continue };
             let behind = match entry.what {
                 What::Remote { link: of, .. } | What::Link(of) => of == link,
                 _ => false,
@@ -75,6 +83,47 @@ impl<P: Platform, B> Handler<P, B> {
         if let Some(place) = self.units.get_mut(usize::from(link)) {
             place.take_if(|unit| !unit.up);
         }
+    }
+
+    /// Whether all peers have been told of what is gone up to a number.
+    pub(super) fn is_told(&self, number: u32) -> bool {
+        let since = self.gone.wrapping_sub(number);
+        let up = self.units.iter().flatten().filter(|unit| unit.up);
+        number == 0 || up.map(|unit| self.gone.wrapping_sub(unit.told)).all(|left| left <= since)
+    }
+
+    /// What is gone, by its number, and the link whose peer said so.
+    fn gone(&self, number: u32) -> Option<(Spid, Option<u16>)> {
+        let at = self.entries.iter().position(|entry| entry.untold == number)?;
+        Some((self.address(at)?, self.entries.get(at)?.except))
+    }
+
+    /// Tells peers what is gone, in order, as far as there is room. True if nothing is left.
+    pub(super) fn tell<A: Adaption<Buffer = B>>(&mut self, around: &mut A) -> bool {
+        let gone = self.gone;
+        loop {
+            let units = self.units.iter().flatten();
+            let behind = units.filter(|unit| unit.up && !unit.stuck && unit.told != gone);
+            let Some(told) = behind.map(|u| u.told).max_by_key(|told| gone.wrapping_sub(*told))
+            else {
+                break;
+            };
+            let number = after(told);
+            let found = self.gone(number);
+            for link in 0..self.units.len() as u16 {
+                let unit = self.units.get(usize::from(link)).and_then(Option::as_ref);
+                if unit.is_none_or(|unit| !unit.up || unit.stuck || unit.told != told) {
+                    continue;
+                }
+                let spid = found.filter(|(_, except)| *except != Some(link)).map(|(spid, _)| spid);
+                let said = spid.is_none_or(|spid| self.say(around, link, Word::Gone { spid }));
+                if let Some(Some(unit)) = self.units.get_mut(usize::from(link)) {
+                    (unit.told, unit.stuck) = (if said { number } else { told }, !said);
+                }
+            }
+        }
+        let units = self.units.iter_mut().flatten();
+        units.filter_map(|unit| core::mem::take(&mut unit.stuck).then_some(())).count() == 0
     }
 
     /// The link of a name; only if it is up, if so asked.

@@ -44,7 +44,7 @@ pub struct Limits {
     /// Endpoints of this node, and those of others that it knows; a link may use up half of them.
     /// Where addresses are [in common](Limits::common), the next power of two.
     pub endpoints: usize,
-    /// Links, at most 32.
+    /// Links, at most 65535.
     pub links: usize,
     /// Hunts that wait; a link may use up a quarter of them.
     pub hunts: usize,
@@ -136,6 +136,8 @@ pub struct Handler<P: Platform, B> {
     units: P::Slice<Option<Unit>>,
     hunts: P::Slice<Option<Hunt<B>>>,
     attaches: P::Slice<Option<Attach<B>>>,
+    /// Endpoints that are gone so far, of this node and of others: the number of the last.
+    gone: u32,
     /// Attaches so far.
     attached: u32,
     roaming: bool,
@@ -158,9 +160,10 @@ impl<P: Platform, B> Handler<P, B> {
         let endpoints = if common { endpoints.next_power_of_two() } else { endpoints };
         Ok(Handler {
             entries: platform.storage(endpoints, |_| Entry::FREE)?,
-            units: platform.storage(limits.links.clamp(1, 32), |_| None)?,
+            units: platform.storage(limits.links.clamp(1, 65535), |_| None)?,
             hunts: platform.storage(limits.hunts.clamp(1, 65535), |_| None)?,
             attaches: platform.storage(limits.attaches, |_| None)?,
+            gone: 0,
             attached: 0,
             roaming: limits.roaming,
             common,

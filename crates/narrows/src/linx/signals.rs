@@ -1,6 +1,5 @@
 //! Signals: those of endpoints, and those by which link handlers tell each other something.
 
-use super::addresses::bit;
 use super::hunts::{Hunt, Owner};
 use super::table::What;
 use super::words::{LONGEST, Word};
@@ -216,17 +215,7 @@ impl<P: Platform, B> Handler<P, B> {
         for index in 0..self.hunts.len() {
             left |= !self.further(around, index);
         }
-        for index in 0..self.entries.len() {
-            let Some(spid) = self.address(index) else { continue };
-            let untold = self.entry(spid).map_or(0, |entry| entry.untold);
-            for link in (0..32).filter(|link| untold & bit(*link) != 0) {
-                if !self.say(around, link, Word::Gone { spid }) {
-                    left = true;
-                } else if let Some(entry) = self.entries.get_mut(index) {
-                    entry.untold &= !bit(link);
-                }
-            }
-        }
+        left |= !self.tell(around);
         self.owes = left;
         !left
     }

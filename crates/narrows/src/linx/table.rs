@@ -26,12 +26,14 @@ pub(super) struct Entry {
     pub what: What,
     /// Its address, the last one if it is gone.
     pub(super) spid: Spid,
-    /// Links that are still to be told that this is gone, a bit each.
+    /// If this is gone, the how manieth that was, and the link whose peer said so; 0 if no peer
+    /// is to be told.
     pub untold: u32,
+    pub except: Option<u16>,
 }
 
 impl Entry {
-    pub const FREE: Entry = Entry { what: What::Free, spid: Spid::NONE, untold: 0 };
+    pub const FREE: Entry = Entry { what: What::Free, spid: Spid::NONE, untold: 0, except: None };
 }
 
 /// Where in the table addresses are looked for first.
@@ -133,14 +135,14 @@ impl<P: Platform, B> Handler<P, B> {
         let life = (entry.spid.0 >> 16) as u16;
         let life = life.wrapping_add(1).max(1);
         let spid = Spid(u32::from(life) << 16 | index as u32);
-        *entry = Entry { what, spid, untold: 0 };
+        *entry = Entry { what, spid, untold: 0, except: None };
         Some(spid)
     }
 
     /// Whether nobody has to know any more that something was there.
     fn is_over(&self, entry: &Entry) -> bool {
         entry.what == What::Gone
-            && entry.untold == 0
+            && self.is_told(entry.untold)
             && !self.attaches.iter().flatten().any(|attach| attach.target == entry.spid)
     }
 
@@ -154,7 +156,7 @@ impl<P: Platform, B> Handler<P, B> {
         };
         let free = at(&|entry| entry.what == What::Free);
         let index = free.or_else(|| at(&|entry| self.is_over(entry)))?;
-        *self.entries.get_mut(index)? = Entry { what, spid, untold: 0 };
+        *self.entries.get_mut(index)? = Entry { what, spid, untold: 0, except: None };
         Some(())
     }
 }

@@ -244,11 +244,12 @@ pub trait Platform: Sized {
     /// takes is charged by its stamps. Elsewhere it would only make receiving slower.
     const RECEIPTS: bool = false;
 
-    /// Storage for a table of `len` entries. Called when a node opens and when a link comes up,
-    /// never afterwards.
+    /// Storage for a table of `len` entries. Called when a node opens, when a link comes up and
+    /// when a hunt has failed, never for a message. A table that grows is moved: the smaller one is
+    /// dropped when it has been.
     ///
     /// # Errors
-    /// No room is left.
+    /// No room is left: the table stays as it was.
     fn storage<T>(
         &self,
         len: usize,

@@ -36,6 +36,8 @@ pub struct State {
     pub broken: Cell<bool>,
     pub engine_uses: Cell<u32>,
     pub storages: Cell<u32>,
+    /// Whether there is storage for no table longer than this.
+    pub longest: Cell<usize>,
     /// Pieces of news, each of a hunt that failed, that come before any other and take a µs each.
     pub news: Cell<u32>,
     pub waits: Cell<u32>,
@@ -99,6 +101,7 @@ impl World {
             broken: Cell::new(false),
             engine_uses: Cell::new(0),
             storages: Cell::new(0),
+            longest: Cell::new(usize::MAX),
             news: Cell::new(0),
             waits: Cell::new(0),
         });
@@ -154,6 +157,9 @@ impl Platform for Side {
     const LOOKS: u32 = 16;
 
     fn storage<T>(&self, n: usize, make: impl FnMut(usize) -> T) -> Result<Box<[T]>, NoStorage> {
+        if n > self.state.longest.get() {
+            return Err(NoStorage);
+        }
         self.state.storages.set(self.state.storages.get() + 1);
         Ok((0..n).map(make).collect())
     }

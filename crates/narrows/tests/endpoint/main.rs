@@ -8,6 +8,7 @@ mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod death;
+mod growth;
 mod links;
 mod loans;
 mod messages;

@@ -244,3 +244,44 @@ fn each_refusal_is_a_sentence_of_its_own() {
     said.dedup();
     assert_eq!(said.len(), count);
 }
+
+#[test]
+fn of_many_peers_each_is_told_what_is_gone_once_and_in_order_however_late_it_has_room() {
+    const PEERS: usize = 40;
+    let mut net = Net::new(PEERS + 1, Limits { links: PEERS, ..Limits::default() });
+    for peer in 1..=PEERS {
+        net.link(0, &format!("node{peer}"), peer, "hub");
+    }
+    let ends: Vec<Spid> = (0..3).map(|end| net.open(0, &format!("end{end}"))).collect();
+    let watchers: Vec<(Spid, Vec<Spid>)> = (1..=PEERS)
+        .map(|peer| {
+            let watcher = net.open(peer, "watcher");
+            let there = ["hub/end0", "hub/end1", "hub/end2"].map(|path| {
+                net.hunt(peer, watcher, path).expect("room");
+                net.found(peer, watcher)
+            });
+            for end in there {
+                net.attach(peer, watcher, end).expect("room");
+            }
+            (watcher, there.to_vec())
+        })
+        .collect();
+    // There is room for one word on each link until it is carried off.
+    net.nodes[0].around.room = 1;
+    for end in [2, 0, 1] {
+        net.close(0, ends[end]);
+    }
+    for (peer, (watcher, there)) in (1..).zip(&watchers) {
+        let got = net.got(peer);
+        let expected = [2, 0, 1].map(|end| (*watcher, there[end], String::from("attach")));
+        assert_eq!(got, expected, "peer {peer}");
+    }
+    // What ends between a link's end and its next life concerns that link no more.
+    net.cut(0, 0);
+    let late = net.open(0, "late");
+    net.close(0, late);
+    let node = &mut net.nodes[0];
+    node.handler.link_up(&mut node.around, 0);
+    assert!(node.handler.attend(&mut node.around));
+    assert!(node.around.out[0].is_empty());
+}
