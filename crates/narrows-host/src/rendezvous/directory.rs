@@ -399,11 +399,12 @@ impl Directory {
         Some((directory, bound))
     }
 
-    /// Removes every socket of this user's that nobody accepts on.
+    /// Removes every socket of this user's that nobody has any more.
     pub(crate) fn sweep(&self, _lock: &Lock) {
         let Ok(entries) = Dir::read_from(&self.directory) else { return };
+        let Ok(probe) = packet::probe() else { return };
         for entry in entries.filter_map(Result::ok) {
-            self.remove_if_stale(entry.file_name());
+            self.remove_if_stale(entry.file_name(), &probe);
         }
     }
 
@@ -412,8 +413,10 @@ impl Directory {
         let Ok(_lock) = self.try_lock() else { return false };
         match self.connect(name.as_str()) {
             Err(Errno::CONNREFUSED) => {
-                if let Ok(file) = std::ffi::CString::new(name.as_str()) {
-                    self.remove_if_stale(&file);
+                if let (Ok(file), Ok(probe)) =
+                    (std::ffi::CString::new(name.as_str()), packet::probe())
+                {
+                    self.remove_if_stale(&file, &probe);
                 }
                 true
             }
@@ -423,7 +426,7 @@ impl Directory {
         }
     }
 
-    fn remove_if_stale(&self, file: &CStr) {
+    fn remove_if_stale(&self, file: &CStr, probe: &OwnedFd) {
         let Ok(stat) = rustix::fs::statat(&self.directory, file, AtFlags::SYMLINK_NOFOLLOW) else {
             return;
         };
@@ -434,8 +437,12 @@ impl Directory {
         {
             return;
         }
+        let nobody_has = || {
+            let asked = self.address(text).and_then(|at| rustix::net::connect(probe, &at));
+            asked == Err(Errno::CONNREFUSED)
+        };
         // No node has such a name: what others call so is left over.
-        if text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED) {
+        if text.starts_with('.') || nobody_has() {
             let _ = rustix::fs::unlinkat(&self.directory, file, AtFlags::empty());
         }
     }
