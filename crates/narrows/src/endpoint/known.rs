@@ -27,7 +27,7 @@ pub(super) struct Known {
     copied: bool,
     /// Looks left until one sees to everything.
     looks: u8,
-    /// Messages from queues since all rings were looked at.
+    /// Messages from queues until all rings are looked at.
     trusted: u8,
 }
 
@@ -38,16 +38,19 @@ impl Known {
 
     /// Forgets everything: something changed.
     pub fn forget(&mut self) {
-        // Links that come and go do not put off the look at the others.
-        *self = Known { trusted: self.trusted, ..Known::NOTHING };
+        *self = Known::NOTHING;
     }
 
     /// Whether the first message in a queue is taken to be the next without a look at the rings: of
     /// a node with many links the look would cost more than all else that a message takes.
     pub fn trust(&mut self, links: u16) -> bool {
-        let trusts = u16::from(self.trusted) < (links / SHARE).min(u8::MAX.into());
-        self.trusted = if trusts { self.trusted + 1 } else { 0 };
-        trusts
+        if let Some(left) = self.trusted.checked_sub(1) {
+            self.trusted = left;
+            return true;
+        }
+        // The caller looks now.
+        self.trusted = u8::try_from(links / SHARE).unwrap_or(u8::MAX);
+        false
     }
 
     /// Forgets what is known of a port: something waits in its queue.

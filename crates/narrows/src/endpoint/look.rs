@@ -171,8 +171,8 @@ impl<P: Platform> Node<P> {
     }
 
     /// Whether no message on the rings can come before the first one that waits for a port, so that
-    /// there is no need to take them first; also where many links were [looked at](super::known::Known::trust)
-    /// not long ago.
+    /// there is no need to take them first. A node with many links looks at them now and then: see
+    /// [`Known::trust`](super::known::Known::trust).
     pub(super) fn comes_first(&mut self, port: Port) -> bool {
         if !self.known.is_calm() && !self.calm_down() {
             return false;
