@@ -203,6 +203,26 @@ fn what_grows_is_compared_with_the_least_of_it() {
 }
 
 #[test]
+fn forty_clients_of_one_server_are_linked_and_answered() {
+    let rows = rows(&["clients", "--clients", "1,40", "--notify", "interrupt"]);
+    let row = |name: &str| named(&rows, name)[0];
+    for number in [1, 40] {
+        for what in ["linked", "processor time"] {
+            let row = row(&format!("{what}, each of {number}"));
+            assert!(row["unit"] == "µs" && row["value"].as_f64().unwrap() > 0.0, "{row}");
+        }
+    }
+    for what in ["all", "one"] {
+        let (first, more) = (row(&format!("{what} of 1 ")), row(&format!("{what} of 40 ")));
+        assert!(first["limit"].is_null(), "{first}");
+        compared([more]);
+        assert_eq!(more["limit"], first["value"]);
+    }
+    assert_eq!(row("all of 40 ")["bound"]["least"], 1.0);
+    assert_eq!(rows.len(), 8);
+}
+
+#[test]
 fn the_text_says_which_bounds_are_met() {
     for which in ["bounds", "scaling"] {
         let output = bench(&[which, "--rounds", "1"]).output().unwrap();
@@ -249,6 +269,8 @@ fn what_cannot_be_is_a_sentence_and_a_code() {
         (&["bounds", "--bytes", "8"], "unexpected argument '--bytes'"),
         (&["scaling", "--transfer", "copy"], "unexpected argument '--transfer'"),
         (&["limit", "--cores", "4095,0"], "core"),
+        (&["clients", "--clients", "0"], "1..=4096"),
+        (&["clients", "--lock-memory"], "says nothing to bench clients"),
     ] {
         let output = bench(arguments).output().unwrap();
         let text = stderr(&output);

@@ -110,6 +110,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
     pages.sort();
     let names = [
         "-bench-bounds",
+        "-bench-clients",
         "-bench-limit",
         "-bench-mcapi",
         "-bench-phases",

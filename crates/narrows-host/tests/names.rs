@@ -9,6 +9,8 @@ use std::path::Path;
 
 use common::{link, open};
 use narrows_host::{OpenError, Options};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 
 fn sockets(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory.join("default")).unwrap();
@@ -60,6 +62,19 @@ fn sockets_that_nobody_accepts_on_are_replaced_and_swept_and_other_files_left() 
     assert!(matches!(stream, Err(OpenError::Occupied(_))));
     drop(a);
     assert_eq!(sockets(directory.path()), ["notes", "stream"]);
+}
+
+#[test]
+fn nodes_that_come_and_go_wake_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    // Without a thread that would take what wakes it.
+    let a = Options::new("a").directory(directory.path()).background(false).open().unwrap();
+    for _ in 0..3 {
+        drop(open(directory.path(), "b"));
+    }
+    let woken = poll(&mut [PollFd::new(&a, PollFlags::IN)], Some(&Timespec::default()));
+    assert_eq!(woken, Ok(0), "somebody connected to it");
+    assert_eq!(sockets(directory.path()), ["a"]);
 }
 
 #[test]

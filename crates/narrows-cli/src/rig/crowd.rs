@@ -83,7 +83,7 @@ fn refused(why: &str) -> Failure {
 }
 
 /// A node's descriptors are a dozen or so, and many systems allow a thousand at first.
-fn raise_descriptors() {
+pub fn raise_descriptors() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // Where it stays, a node that finds none left says so.

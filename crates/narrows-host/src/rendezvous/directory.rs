@@ -405,11 +405,12 @@ impl Directory {
         Some((directory, bound))
     }
 
-    /// Removes every socket of this user's that nobody accepts on.
+    /// Removes every socket of this user's that nobody has any more.
     pub(crate) fn sweep(&self, lock: &Lock) {
         let Ok(entries) = Dir::read_from(&self.directory) else { return };
+        let Ok(probe) = packet::probe() else { return };
         for entry in entries.filter_map(Result::ok) {
-            self.remove_if_stale(entry.file_name());
+            self.remove_if_stale(entry.file_name(), &probe);
         }
         self.sweep_notes(lock);
     }
@@ -419,8 +420,10 @@ impl Directory {
         let Ok(lock) = self.try_lock() else { return false };
         match self.connect(name.as_str()) {
             Err(Errno::CONNREFUSED) => {
-                if let Ok(file) = std::ffi::CString::new(name.as_str()) {
-                    self.remove_if_stale(&file);
+                if let (Ok(file), Ok(probe)) =
+                    (std::ffi::CString::new(name.as_str()), packet::probe())
+                {
+                    self.remove_if_stale(&file, &probe);
                 }
                 self.sweep_notes(&lock);
                 true
@@ -431,24 +434,25 @@ impl Directory {
         }
     }
 
-    /// False if it is a node's that lives.
-    fn remove_if_stale(&self, file: &CStr) -> bool {
+    fn remove_if_stale(&self, file: &CStr, probe: &OwnedFd) {
         let Ok(stat) = rustix::fs::statat(&self.directory, file, AtFlags::SYMLINK_NOFOLLOW) else {
-            return true;
+            return;
         };
         let Ok(text) = file.to_str() else { return true };
         // Another user's may be about to be listened on: the lock says nothing of it.
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket
             || stat.st_uid != rustix::process::geteuid().as_raw()
         {
-            return true;
+            return;
         }
+        let nobody_has = || {
+            let asked = self.address(text).and_then(|at| rustix::net::connect(probe, &at));
+            asked == Err(Errno::CONNREFUSED)
+        };
         // No node has such a name: what others call so is left over.
-        let stale = text.starts_with('.') || self.connect(text).err() == Some(Errno::CONNREFUSED);
-        if stale {
+        if text.starts_with('.') || nobody_has() {
             let _ = rustix::fs::unlinkat(&self.directory, file, AtFlags::empty());
         }
-        stale
     }
 
     /// Removes this node's socket, unless its name has another's, those of the dead, and what is

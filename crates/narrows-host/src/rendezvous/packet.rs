@@ -11,8 +11,9 @@ use narrows::link::Name;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::{self, Errno};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, send, sendmsg,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, send,
+    sendmsg, socket_with,
 };
 
 const MAGIC: u32 = 0x4e52_5748;
@@ -241,9 +242,18 @@ fn greeting(packet: &[u8], descriptors: Vec<Foreign>) -> Received {
 
 /// The socket that packets travel on.
 pub(crate) fn socket() -> io::Result<OwnedFd> {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    of_kind(SocketType::SEQPACKET)
+}
+
+/// A socket that finds out whether a name is anybody's. It is of another kind than a node's, so no
+/// node takes its connection: where thousands come and go, each would wake all others otherwise.
+pub(crate) fn probe() -> io::Result<OwnedFd> {
+    of_kind(SocketType::DGRAM)
+}
+
+fn of_kind(kind: SocketType) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+    socket_with(AddressFamily::UNIX, kind, flags, None)
 }
 
 #[cfg(test)]
@@ -253,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_speaks_this_version_among_others_is_heard() {
-        use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+        use rustix::net::socketpair;
         let (kind, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let (a, b) = socketpair(AddressFamily::UNIX, kind, flags, None).unwrap();
         let heard = |versions: u32| {

@@ -7,6 +7,10 @@ use super::Port;
 /// news.
 const LOOKS: u8 = 254;
 
+/// A node looks at all its rings again behind as many messages from a queue as it has links in this
+/// many. With fewer links, before each.
+const SHARE: u16 = 16;
+
 /// No port.
 const NONE: u32 = u32::MAX;
 
@@ -23,16 +27,30 @@ pub(super) struct Known {
     copied: bool,
     /// Looks left until one sees to everything.
     looks: u8,
+    /// Messages from queues until all rings are looked at.
+    trusted: u8,
 }
 
 impl Known {
     /// Nothing: the next look sees to everything.
     pub const NOTHING: Known =
-        Known { port: NONE, short: NONE, one: false, copied: false, looks: 0 };
+        Known { port: NONE, short: NONE, one: false, copied: false, looks: 0, trusted: 0 };
 
     /// Forgets everything: something changed.
     pub fn forget(&mut self) {
         *self = Known::NOTHING;
+    }
+
+    /// Whether the first message in a queue is taken to be the next without a look at the rings: of
+    /// a node with many links the look would cost more than all else that a message takes.
+    pub fn trust(&mut self, links: u16) -> bool {
+        if let Some(left) = self.trusted.checked_sub(1) {
+            self.trusted = left;
+            return true;
+        }
+        // The caller looks now.
+        self.trusted = u8::try_from(links / SHARE).unwrap_or(u8::MAX);
+        false
     }
 
     /// Forgets what is known of a port: something waits in its queue.

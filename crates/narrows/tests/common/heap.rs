@@ -20,6 +20,7 @@ pub struct Heap(Rc<[Cell<u8>]>);
 std::thread_local! {
     /// Looks at memory until [`meanwhile`]'s act; 0: there is none.
     static LEFT: Cell<u32> = const { Cell::new(0) };
+    static LOOKS: Cell<u32> = const { Cell::new(0) };
     static ACT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     static ASKED: Cell<Option<u32>> = const { Cell::new(None) };
     static CARED: RefCell<Vec<(Care, u32, u32)>> = const { RefCell::new(Vec::new()) };
@@ -63,7 +64,14 @@ pub fn meanwhile(looks: u32, act: impl FnOnce() + 'static) {
     ACT.set((looks > 0).then(|| Box::new(act) as Box<dyn FnOnce()>));
 }
 
+/// How often this thread has looked at memory since the last time.
+#[allow(dead_code, reason = "few tests ask")]
+pub fn looked() -> u32 {
+    LOOKS.take()
+}
+
 fn look() {
+    LOOKS.set(LOOKS.get().wrapping_add(1));
     let left = LEFT.get();
     if left > 0 {
         LEFT.set(left - 1);

@@ -93,6 +93,12 @@ Examples:
 Examples:
   narrows bench scaling --notify spin")]
     Scaling(Scaling),
+    /// Many clients of one server: how soon they are linked, and what round trips they get
+    #[command(after_help = "\
+Examples:
+  narrows bench clients
+  narrows bench clients --clients 1,40 --notify spin --rounds 3")]
+    Clients(Clients),
     /// Scalars, messages and packets between two processes by the C library
     #[command(after_help = "\
 Examples:
@@ -219,6 +225,23 @@ pub struct Scaling {
     pub fixed: Fixed,
 }
 
+/// What `bench clients` takes.
+#[derive(Debug, Args)]
+pub struct Clients {
+    /// Clients of a server; each number has a server of its own, and the first is what the others
+    /// are compared with: 1, 10, 100 and 1000 if nothing is named
+    #[arg(long, value_delimiter = ',', value_name = "N,…",
+          value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub clients: Vec<u16>,
+    /// How the server learns of messages: interrupt, spin, poll=TIME, hybrid=TIME,
+    /// coalesced=N:TIME
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
+    pub notify: Vec<Word>,
+    /// How often.
+    #[command(flatten)]
+    pub rounds: Rounds,
+}
+
 /// What `bench sim` takes.
 #[derive(Debug, Args)]
 pub struct Sim {
@@ -276,6 +299,7 @@ impl Which {
             Which::Storm(_) => "storm",
             Which::Soak(_) => "soak",
             Which::Scaling(_) => "scaling",
+            Which::Clients(_) => "clients",
             Which::Mcapi(_) => "mcapi",
             Which::Sim(_) => "sim",
             Which::Tune(_) => "tune",
@@ -315,6 +339,10 @@ impl Which {
             Which::Scaling(Scaling { notify, fixed }) => {
                 let axes = Axes { notify: notify.clone(), ..Axes::default() };
                 Common { axes, ..fixed.into() }
+            }
+            Which::Clients(Clients { notify, rounds, .. }) => {
+                let axes = Axes { notify: notify.clone(), ..Axes::default() };
+                Common { axes, rounds: rounds.rounds, ..Common::default() }
             }
             Which::Sim(Sim { sizes, rounds, .. }) => {
                 Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }

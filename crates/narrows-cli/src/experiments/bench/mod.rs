@@ -12,6 +12,7 @@ pub mod against;
 pub mod args;
 mod bounds;
 pub mod choice;
+mod clients;
 pub mod flags;
 mod floors;
 mod idle;
@@ -62,6 +63,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         Which::Soak(args) => return soak::run(&asked, args),
         Which::Sim(args) => return simulator::run(&asked, args.systemc.as_deref()),
         Which::Scaling(_) => scaling::run(&asked)?,
+        Which::Clients(args) => clients::run(&asked, args)?,
         Which::Mcapi(_) => mcapi::run(&asked)?,
         Which::Tune(args) => {
             against::sensible(&asked, &args.against)?;
@@ -92,10 +94,10 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
 /// Whether every option of all commands means something to this bench.
 fn sensible(global: &Global, which: &Which) -> Result<(), Failure> {
     let (storm, soak) = (matches!(which, Which::Storm(_)), matches!(which, Which::Soak(_)));
-    let tune = matches!(which, Which::Tune(_));
+    let plain = matches!(which, Which::Tune(_) | Which::Clients(_));
     let flags = [
-        ("--priority", global.priority.is_some(), !soak && !tune),
-        ("--lock-memory", global.lock_memory, !storm && !soak && !tune),
+        ("--priority", global.priority.is_some(), !soak && !plain),
+        ("--lock-memory", global.lock_memory, !storm && !soak && !plain),
     ];
     match flags.iter().find(|(_, given, sense)| *given && !sense) {
         None => Ok(()),
