@@ -438,7 +438,7 @@ impl Directory {
         let Ok(stat) = rustix::fs::statat(&self.directory, file, AtFlags::SYMLINK_NOFOLLOW) else {
             return;
         };
-        let Ok(text) = file.to_str() else { return true };
+        let Ok(text) = file.to_str() else { return };
         // Another user's may be about to be listened on: the lock says nothing of it.
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket
             || stat.st_uid != rustix::process::geteuid().as_raw()
