@@ -70,8 +70,9 @@
 //!   is received first, and among equally urgent ones the one that came first. An urgent message
 //!   overtakes as many of its link as the ring has slots; only where the link's
 //!   [inbox](endpoint::Limits) and as many more wait off the ring already do these come before it.
-//!   Of a node with 16 links or more, one message for each 16 links may come before it as well: such
-//!   a node looks at its rings again behind that many. (`the_urgent_come_first_and_equals_in_order`,
+//!   On a node with 16 links or more, one message for each 16 links may come before it as well:
+//!   such a node looks at its rings again behind that many.
+//!   (`the_urgent_come_first_and_equals_in_order`,
 //!   `an_urgent_message_comes_first_however_many_were_sent_before_it`,
 //!   `of_many_urgent_messages_each_comes_before_what_is_less_urgent`,
 //!   `the_short_way_differs_in_nothing`,
