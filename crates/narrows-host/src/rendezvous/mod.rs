@@ -51,6 +51,9 @@ const KEEP: Duration = Duration::from_secs(5);
 /// Connections taken and packets heard in one turn.
 const UNITS: u32 = 8;
 
+/// Peers up to which all pages of a region are made before they are used.
+const FEW: usize = 2;
+
 const LISTENER: u64 = 0;
 const TICKER: u64 = 2;
 /// Keys of connections start behind these.
@@ -275,11 +278,13 @@ impl Rendezvous {
         !self.filling.is_empty()
     }
 
-    /// Makes a slice of the pages that are to be made: those of the control part, and what a first
-    /// burst of short messages takes. A peer costs no more until it is sent more.
+    /// Makes a slice of the pages that are to be made: all while there are few peers, so that the
+    /// times of first long writes are those of copying; with more, those of the control part and
+    /// what a first burst of short messages takes.
     pub(crate) fn fill(&mut self) {
+        let few = self.connections.len() <= FEW;
         if let Some((_, region, from)) = self.filling.front_mut() {
-            match region.fill(*from).filter(|next| *next < region.first_used()) {
+            match region.fill(*from).filter(|next| few || *next < region.first_used()) {
                 Some(next) => *from = next,
                 None => drop(self.filling.pop_front()),
             }
