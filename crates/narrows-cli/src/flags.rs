@@ -212,7 +212,6 @@ mod tests {
             "narrows run --duration -3ms",
             "narrows run --strategy nonsense",
             "narrows run --memory 1.5B",
-            "narrows --cores 0,4000 doctor",
             "narrows bench pingpong --bytes 17M",
             "narrows bench pingpong --rounds 1e9",
             "narrows run --memory -1",

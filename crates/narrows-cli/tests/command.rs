@@ -86,6 +86,12 @@ fn what_comes_with_the_program_is_found_from_any_folder() {
 }
 
 #[test]
+fn a_core_that_is_not_there_is_a_wrong_command_line() {
+    let said = fails(&["run", "--cores", "0,4000"], 2);
+    assert!(said.contains("cannot run on core 4000, only on "), "{said}");
+}
+
+#[test]
 fn a_wrong_command_line_is_code_two() {
     for arguments in [&["walk"][..], &["run", "--duration", "0s"], &[]] {
         let output = narrows(arguments);

@@ -135,8 +135,8 @@ fn a_server_that_closes_no_link_gives_the_memory_of_ended_ones_back() {
     let _alone = alone();
     let directory = tempfile::tempdir().unwrap();
     let mut server = server(directory.path());
-    let mut clients = Peer::start("clients", directory.path(), &format!("{MANY} 1"));
     let (_, without) = possessions();
+    let mut clients = Peer::start("clients", directory.path(), &format!("{MANY} 1"));
     for _ in 0..3 {
         answer(&mut server);
     }

@@ -290,14 +290,14 @@ static void many(void)
     for (at = 0; at < 2048; at++)
         CHECK(linx_attach(linx, NULL, spid) != LINX_ILLEGAL_ATTREF);
     FAILS(ENOBUFS, linx_attach(linx, NULL, spid) == LINX_ILLEGAL_ATTREF);
-    for (at = 0; at < 1024; at++)
+    for (at = 0; at < 512; at++)
         CHECK(linx_hunt(linx, "three", NULL) == 0);
     FAILS(ENOBUFS, linx_hunt(linx, "three", NULL) == -1);
     CHECK(linx_close(two) == 0);
     for (at = 0; at < 2048; at++)
         freed(linx, got(linx, LINX_OS_ATTACH_SIG));
     two = opened("node1/three");
-    for (at = 0; at < 1024; at++)
+    for (at = 0; at < 512; at++)
         CHECK(found(linx) == linx_get_spid(two));
     CHECK(nothing(linx));
     CHECK(linx_close(linx) == 0 && linx_close(two) == 0);

@@ -1,7 +1,7 @@
 //! What every command takes, and where a command runs.
 
 use clap::Args;
-use narrows_host::{Carrier, system};
+use narrows_host::Carrier;
 
 /// Options of every subcommand.
 #[derive(Clone, Debug, Default, Args)]
@@ -65,14 +65,6 @@ fn cores(text: &str) -> Result<Cores, String> {
     let (Ok(caller), Ok(callee)) = (caller.trim().parse(), callee.trim().parse()) else {
         return Err(expected());
     };
-    let there = system::cores();
-    if let Some(core) = [caller, callee].into_iter().find(|core| !there.contains(core)) {
-        let there: Vec<_> = there.iter().map(usize::to_string).collect();
-        return Err(format!(
-            "this process cannot run on core {core}, only on {}",
-            there.join(", ")
-        ));
-    }
     Ok(Cores { caller, callee })
 }
 

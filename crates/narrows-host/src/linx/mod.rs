@@ -88,11 +88,11 @@ use crate::{Bell, Host, OpenError};
 /// Links that a node has at most.
 const LINKS: usize = 1024;
 /// What a node's link handler has room for: each peer's node may have an endpoint that is known
-/// here, and a hunt that waits.
+/// here.
 const LIMITS: Limits = Limits {
     endpoints: 4 * LINKS,
     links: LINKS,
-    hunts: LINKS,
+    hunts: 512,
     attaches: 2048,
     roaming: true,
     common: None,

@@ -238,9 +238,12 @@ impl<P: Platform, B> Handler<P, B> {
     #[inline(never)]
     fn remote_in_common(&mut self, link: u16, spid: Spid) -> Result<Spid, Misled> {
         let what = What::Remote { link, spid };
-        match self.place(spid).and_then(|at| self.entries.get_mut(at)) {
+        let place = self.place(spid);
+        let told = |entry: &Entry| entry.what == What::Gone && self.is_told(entry.untold);
+        let comes_back = place.and_then(|at| self.entries.get(at)).is_some_and(told);
+        match place.and_then(|at| self.entries.get_mut(at)) {
             // A link to it had ended, and there is another.
-            Some(entry) if entry.what == What::Gone && entry.untold == 0 => entry.what = what,
+            Some(entry) if comes_back => *entry = Entry { what, spid, untold: 0, except: None },
             Some(_) => {}
             None if spid == Spid::NONE => {}
             None => {

@@ -25,7 +25,7 @@ use crate::base::progress::Progress;
 use crate::base::report::Bound;
 use crate::formats::strategy::literal;
 use crate::rig::crowd::raise_descriptors;
-use crate::rig::peer::{self, DOMAIN, default_cores};
+use crate::rig::peer::{self, DOMAIN, cores_of};
 use crate::rig::series::{NS, Series};
 
 const NOTIFICATIONS: [&str; 2] = ["spin", "interrupt"];
@@ -77,7 +77,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Args) -> Result<Vec<Section>, Failur
     let progress = Progress::new(steps as u64, global.json);
 
     raise_descriptors();
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let cores = cores_of(global)?;
     system::pin(cores.caller).map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let directory = peer::directory()?;
     let mut groups = Vec::new();

@@ -15,7 +15,7 @@ use crate::experiments::bench::task::{
 };
 use crate::formats::strategy::sleeps;
 use crate::rig::pair::parts::{Floors, NAMES};
-use crate::rig::peer::default_cores;
+use crate::rig::peer::cores_of;
 use crate::rig::place::Place;
 use crate::rig::series::{NS, Series};
 
@@ -41,7 +41,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let Asked { global, args, chip } = asked;
     // Before this thread is pinned to one of them.
     let cores = match chip {
-        None => Some(global.cores.map_or_else(default_cores, Ok)?),
+        None => Some(cores_of(global)?),
         Some(_) => None,
     };
     let phases = Phases { trials: &trials };

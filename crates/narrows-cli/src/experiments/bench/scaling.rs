@@ -17,7 +17,7 @@ use crate::experiments::bench::task::{Asked, Section, iterations, rounds};
 use crate::formats::strategy::sleeps;
 use crate::rig::crowd::Crowd;
 use crate::rig::pair::Pair;
-use crate::rig::peer::default_cores;
+use crate::rig::peer::cores_of;
 use crate::rig::place::Place;
 use crate::rig::series::{NS, Series};
 use crate::rig::sim;
@@ -70,7 +70,7 @@ fn here(
     let mut progress = Steps::new(global, steps);
 
     // Before this thread is pinned to one of them.
-    let cores = Some(global.cores.map_or_else(default_cores, Ok)?);
+    let cores = Some(cores_of(global)?);
     let global = &Global { cores, ..global.clone() };
     let mut all = Vec::new();
     for links in LINKS {

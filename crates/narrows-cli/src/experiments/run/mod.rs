@@ -31,7 +31,7 @@ use crate::experiments::run::flags::Run;
 use crate::formats::platform;
 use crate::formats::strategy::Policy;
 use crate::formats::workload::{self, Workload};
-use crate::rig::peer::{Options, Peer, default_cores};
+use crate::rig::peer::{Options, Peer, cores_of};
 use crate::rig::place::Place;
 use crate::rig::{costs, sim};
 use live::Live;
@@ -157,7 +157,7 @@ struct Carried {
 
 /// Carries it between two processes of this machine. The other one is gone when this returns.
 fn here(global: &Global, traffic: &Traffic<'_>, carried: &mut Carried) -> Result<(), Failure> {
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let cores = cores_of(global)?;
     let options = options(global, traffic);
     carry(&mut Peer::start(cores, &options)?, traffic, None, carried)
 }

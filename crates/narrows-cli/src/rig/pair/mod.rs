@@ -15,7 +15,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
 use crate::rig::pair::messages::in_laps;
 use crate::rig::pair::parts::Parts;
-use crate::rig::peer::{Options, Peer, default_cores};
+use crate::rig::peer::{Options, Peer, cores_of};
 use crate::rig::place::{Allowed, Place};
 use crate::rig::service::Mode;
 
@@ -53,7 +53,7 @@ impl Pair {
         longest: usize,
         links: Option<usize>,
     ) -> Result<Pair, Failure> {
-        let cores: Cores = global.cores.map_or_else(default_cores, Ok)?;
+        let cores: Cores = cores_of(global)?;
         let options = Options {
             priority: global.priority,
             lock_memory: global.lock_memory,

@@ -28,7 +28,7 @@ mod process;
 pub(crate) use node::{Settings, caller, not_opened, open, small};
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::Cores;
+use crate::base::options::{Cores, Global};
 use crate::rig::phases::Scale;
 use crate::rig::place::{Other, Place, Process};
 use crate::rig::service::{self, Mode, Page, TraceOrder};
@@ -89,13 +89,24 @@ impl Default for Options {
     }
 }
 
-/// The cores to use where the user names none: the first two allowed ones.
+/// The cores of this machine that were named, or the first two that this process may run on.
 ///
 /// # Errors
-/// [`Kind::Usage`] if only one is allowed.
-pub fn default_cores() -> Result<Cores, Failure> {
-    match system::cores()[..] {
-        [caller, callee, ..] => Ok(Cores { caller, callee }),
+/// [`Kind::Usage`]: it may not run on one of them, or on one only.
+pub fn cores_of(global: &Global) -> Result<Cores, Failure> {
+    let there = system::cores();
+    let said = global.cores;
+    let absent =
+        |cores: Cores| [cores.caller, cores.callee].into_iter().find(|core| !there.contains(core));
+    if let Some(core) = said.and_then(absent) {
+        let there: Vec<_> = there.iter().map(usize::to_string).collect();
+        let there = there.join(", ");
+        let text = format!("--cores: this process cannot run on core {core}, only on {there}");
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    match (said, &there[..]) {
+        (Some(cores), _) => Ok(cores),
+        (None, &[caller, callee, ..]) => Ok(Cores { caller, callee }),
         _ => Err(Failure::new(
             Kind::Usage,
             "this process may use one core only, but caller and callee need one each: start it \

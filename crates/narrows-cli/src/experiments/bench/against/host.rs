@@ -15,7 +15,7 @@ use crate::experiments::run::{self, Fared};
 use crate::formats::strategy::Policy;
 use crate::rig::costs::machine::measured;
 use crate::rig::pair::Pair;
-use crate::rig::peer::default_cores;
+use crate::rig::peer::cores_of;
 use crate::rig::plan::Machine;
 use narrows::strategy::Strategy;
 use narrows_tune::model::Flow;
@@ -106,7 +106,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let Asked { global, args, .. } = asked;
     let rounds = rounds(args, ROUNDS);
     // Both measurements have this thread on one core; the other is known only before.
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let cores = cores_of(global)?;
     let global = &Global { cores: Some(cores), ..(*global).clone() };
     let longest = SHAPES.iter().map(|(request, ..)| *request as usize).max().unwrap_or(0);
     let machine = measured(global, None, longest)?.machine()?;

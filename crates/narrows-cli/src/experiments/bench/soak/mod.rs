@@ -34,7 +34,7 @@ use crate::experiments::bench::flags::{self, Axes};
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
-use crate::rig::peer::default_cores;
+use crate::rig::peer::cores_of;
 use crate::rig::place::Place;
 use sample::Sample;
 use verdict::Check;
@@ -176,7 +176,7 @@ fn processes(
     taken: &mut Taken,
     counts: &Counts,
 ) -> Result<(), Failure> {
-    let cores = global.cores.map_or_else(default_cores, Ok)?;
+    let cores = cores_of(global)?;
     let directory = peer::directory()?;
     let profile = length.profile;
     let engine = profile.strategy.transfer == narrows::strategy::Transfer::CopyEngine;

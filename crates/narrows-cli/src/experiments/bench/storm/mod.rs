@@ -40,7 +40,7 @@ use crate::experiments::bench::flags;
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::catch_signals;
 use crate::rig::peer;
-use crate::rig::peer::default_cores;
+use crate::rig::peer::cores_of;
 use bystander::Bystander;
 use leftovers::Possessions;
 use plan::{Life, Plan};
@@ -86,7 +86,7 @@ impl Scene {
     fn open(global: &Global, engine: bool) -> Result<Scene, Failure> {
         // Before this thread is pinned.
         let allowed = system::cores();
-        let cores = global.cores.map_or_else(default_cores, Ok)?;
+        let cores = cores_of(global)?;
         let spare = allowed.into_iter().find(|core| ![cores.caller, cores.callee].contains(core));
         let priority = global.priority;
         let above = priority.map(|priority| priority.checked_add(1).filter(|above| *above < 100));
