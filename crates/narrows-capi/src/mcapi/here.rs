@@ -82,7 +82,12 @@ impl Home for Here {
         Some((None, peer.at(0, layout.size())?.expose_provenance()))
     }
 
-    #[inline(always)]
+    const BROUGHT_SHORT: bool = false;
+
+    fn are_there(copies: &Option<Copies>) -> bool {
+        copies.is_none()
+    }
+
     fn bring(copies: &Option<Copies>, peer: &PeerRegion, offset: u32, len: u32) {
         if let Some(copies) = copies {
             copies.bring(peer, offset, len);
@@ -123,8 +128,6 @@ impl Copies {
         Some(Copies { start, layout })
     }
 
-    #[cold]
-    #[inline(never)]
     fn bring(&self, peer: &PeerRegion, offset: u32, len: u32) {
         let (offset, len) = (offset as usize, len as usize);
         if offset.checked_add(len).is_none_or(|end| end > self.layout.size()) {

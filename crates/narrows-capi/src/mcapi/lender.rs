@@ -127,9 +127,17 @@ impl<H: Home> Lender<H> {
             || (&this.region, &this.layout),
             |packet| {
                 let len = packet.len;
-                this.note(packet.offset, len, packet.block, |at| keep(at, len as usize));
+                if H::BROUGHT_SHORT {
+                    H::bring(&this.lent, &this.region, packet.offset, len);
+                }
+                this.lines.put(packet.offset, packet.block, |at| keep(at, len as usize));
             },
         )
+    }
+
+    /// Whether packets are taken the short way.
+    pub fn is_short(&self) -> bool {
+        H::BROUGHT_SHORT || H::are_there(&self.lent)
     }
 
     /// What giving back to it needs.
@@ -139,7 +147,6 @@ impl<H: Home> Lender<H> {
 
     /// Notes that the application has a block, whose address `keep` has. A block that it has
     /// already, which a peer that does not keep the rules sent again, it has once.
-    #[inline(always)]
     pub fn note(&self, offset: u32, len: u32, block: Block, keep: impl FnOnce(usize)) {
         H::bring(&self.lent, &self.region, offset, len);
         self.lines.put(offset, block, keep);

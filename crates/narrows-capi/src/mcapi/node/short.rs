@@ -142,7 +142,7 @@ impl<H: Home> Node<H> {
         Some(match what {
             (Kind::Scalar, Direction::Receive) => Way::ReceiveWords(self.stack.take_inlet(ring)?),
             (Kind::Packet, Direction::Receive) => {
-                let lender = self.lender(ring.link)?;
+                let lender = self.lender(ring.link).filter(|lender| lender.is_short())?;
                 if self.likely.link == LinkId::NONE {
                     // A node that can receive packets from there will give some back.
                     self.likely = lender.likely();
