@@ -45,8 +45,8 @@ pub trait Home: Sized + 'static {
     /// Has a peer's memory where packets in it are read, and the address where it begins there.
     fn lend(peer: &Peer<Self>, layout: &Layout) -> Option<(Self::Lent, usize)>;
 
-    /// Whether packets can be read there as they are, so that none has to be [brought](Home::bring):
-    /// they are taken the short way.
+    /// Whether packets can be read there as they are, so that none has to be
+    /// [brought](Home::bring): they are taken the short way.
     fn are_there(lent: &Self::Lent) -> bool;
 
     /// Sees to it that a packet can be read there.
