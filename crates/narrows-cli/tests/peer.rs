@@ -3,8 +3,9 @@
 use narrows::endpoint::{Address, CallError, Message};
 use narrows::span::{Edge, Span};
 use narrows_cli::base::failure::Kind;
+use narrows_cli::base::options::Global;
 use narrows_cli::rig::limit::{Kind as Limit, Pace};
-use narrows_cli::rig::peer::{Options, Peer, default_cores};
+use narrows_cli::rig::peer::{Options, Peer, cores_of};
 use narrows_cli::rig::service::{ECHO_PORT, LAST, Mode};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ const SOON: Option<Duration> = Some(Duration::from_secs(10));
 
 fn start(options: Options) -> Peer {
     let program = Some(env!("CARGO_BIN_EXE_narrows").into());
-    Peer::start(default_cores().unwrap(), &Options { program, ..options }).unwrap()
+    Peer::start(cores_of(&Global::default()).unwrap(), &Options { program, ..options }).unwrap()
 }
 
 /// Whether a process is there, waiting for it to go.
@@ -116,7 +117,7 @@ fn a_killed_one_is_told_within_a_call() {
 #[test]
 fn one_that_cannot_begin_says_why() {
     let program = Some(env!("CARGO_BIN_EXE_narrows").into());
-    let mut cores = default_cores().unwrap();
+    let mut cores = cores_of(&Global::default()).unwrap();
     cores.callee = 4000;
     let failed = Peer::start(cores, &Options { program, ..Options::default() });
     let text = failed.err().unwrap().to_string();
