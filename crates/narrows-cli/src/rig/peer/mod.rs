@@ -5,7 +5,8 @@
 //! use narrows_cli::base::options::Cores;
 //! use narrows_cli::rig::peer::{Options, Peer};
 //! use narrows_cli::rig::service::Mode;
-//! # use std::time::Duration;
+//! # use std::sync::OnceLock;
+use std::time::Duration;
 //! # let (request, mut response) = ([0; 48], [0; 48]);
 //!
 //! let cores = Cores { caller: 0, callee: 1 };
@@ -94,7 +95,9 @@ impl Default for Options {
 /// # Errors
 /// [`Kind::Usage`]: it may not run on one of them, or on one only.
 pub fn cores_of(global: &Global) -> Result<Cores, Failure> {
-    let there = system::cores();
+    // As it was at first: a thread that is pinned since may run on one only.
+    static THERE: OnceLock<Vec<usize>> = OnceLock::new();
+    let there = THERE.get_or_init(system::cores);
     let said = global.cores;
     let absent =
         |cores: Cores| [cores.caller, cores.callee].into_iter().find(|core| !there.contains(core));
