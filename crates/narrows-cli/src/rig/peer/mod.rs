@@ -5,8 +5,7 @@
 //! use narrows_cli::base::options::Cores;
 //! use narrows_cli::rig::peer::{Options, Peer};
 //! use narrows_cli::rig::service::Mode;
-//! # use std::sync::OnceLock;
-use std::time::Duration;
+//! # use std::time::Duration;
 //! # let (request, mut response) = ([0; 48], [0; 48]);
 //!
 //! let cores = Cores { caller: 0, callee: 1 };
@@ -39,6 +38,7 @@ use narrows::link::LinkId;
 use narrows::strategy::{Placement, Strategy};
 use narrows_host::{Host, Trace, system};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What the name of the directory of both nodes begins with.
