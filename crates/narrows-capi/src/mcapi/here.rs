@@ -68,7 +68,9 @@ impl Home for Here {
                 wakes.get_or_init(|| bell)
             }
         };
-        let host = Options::new(name.as_str()).domain("mcapi").layout(layout).open().ok()?;
+        // The thread that drives all nodes of the process links this one too.
+        let options = Options::new(name.as_str()).domain("mcapi").background(false);
+        let host = options.layout(layout).open().ok()?;
         host.listen(bell).ok()?;
         Some(host)
     }
