@@ -367,9 +367,6 @@ impl<P: Platform> Node<P> {
         to: Address,
         message: &mut Message<'_>,
     ) -> Result<(), SendError> {
-        if self.platform.has_event() {
-            self.attend();
-        }
         let ack = strategy.acknowledgement.wanted();
         let priority = message.priority.min(7);
         let descriptor = Descriptor::message(ack, from, to.port, priority, message.tag);
