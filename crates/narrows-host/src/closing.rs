@@ -5,7 +5,6 @@
 //! event counters. The rest is closed by threads that have nothing else to do and may hang.
 
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, readlinkat};
@@ -114,17 +113,13 @@ pub(crate) fn close(descriptor: OwnedFd) {
         pile.threads += usize::from(one_more);
         one_more
     });
-    let thread = thread::Builder::new().name("narrows-closing".into()).stack_size(64 << 10);
-    if one_more && thread.spawn(close_all).is_err() {
+    if one_more && system::in_background("narrows-closing", close_all).is_err() {
         // What waits is closed by the next thread.
         with(|pile| pile.threads -= 1);
     }
 }
 
 fn close_all() {
-    // Not on the core, nor at the priority, of the thread that has better to do.
-    system::run_anywhere();
-    system::no_real_time();
     while let Some(descriptor) = with(|pile| {
         let next = pile.waiting.pop();
         pile.threads -= usize::from(next.is_none());

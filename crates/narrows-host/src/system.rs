@@ -4,6 +4,7 @@
 use std::fmt;
 use std::mem::size_of;
 use std::num::NonZeroU64;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use rustix::fd::{AsRawFd as _, BorrowedFd};
@@ -83,6 +84,28 @@ pub fn real_time(priority: u8) -> Result<(), SystemError> {
     }))
 }
 
+/// Bytes of the stack of a thread in the background.
+const STACK: usize = 256 << 10;
+
+/// Starts a thread that sees to something while the application's threads have better to do: not on
+/// the core of the one that starts it, nor at its real-time priority, and signals are not for it.
+///
+/// # Errors
+/// What the system says if it has no room for one.
+pub fn in_background(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<JoinHandle<()>> {
+    let thread = Builder::new().name(name.into()).stack_size(STACK);
+    without_signals(|| {
+        thread.spawn(|| {
+            run_anywhere();
+            no_real_time();
+            work();
+        })
+    })
+}
+
 /// Lets the calling thread run on every core, though the thread that started it is pinned to one.
 pub(crate) fn run_anywhere() {
     let mut everywhere = CpuSet::new();
@@ -92,7 +115,7 @@ pub(crate) fn run_anywhere() {
 
 /// Does something with all signals of the calling thread held back, as a thread that it starts then
 /// has them for good.
-pub fn without_signals<R>(act: impl FnOnce() -> R) -> R {
+fn without_signals<R>(act: impl FnOnce() -> R) -> R {
     // SAFETY: a set of signals is a plain array of numbers, for which zeroes will do.
     let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
         unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
@@ -112,7 +135,7 @@ pub fn without_signals<R>(act: impl FnOnce() -> R) -> R {
 }
 
 /// Takes the calling thread's real-time priority away, if it has inherited one.
-pub(crate) fn no_real_time() {
+fn no_real_time() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: 0 is the calling thread, and the parameters are only read during the call.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };

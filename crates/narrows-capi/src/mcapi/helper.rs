@@ -2,16 +2,14 @@
 //! them and their endpoints all the same.
 
 use std::ffi::OsStr;
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use narrows_host::system::without_signals;
+use narrows_host::system::in_background;
 use parking_lot::{Condvar, Mutex};
 
 /// How long nodes are left to themselves.
 const TURN: Duration = Duration::from_millis(20);
-/// Bytes of the thread's stack.
-const STACK: usize = 256 << 10;
 /// The variable of the environment that leaves the thread out.
 const VARIABLE: &str = "NARROWS_MCAPI_HELPER";
 
@@ -44,8 +42,7 @@ impl Helper {
                 }
             }
         };
-        let builder = Builder::new().name("narrows-mcapi".into()).stack_size(STACK);
-        *thread = Some(without_signals(|| builder.spawn(work))?);
+        *thread = Some(in_background("narrows-mcapi", work)?);
         Ok(())
     }
 

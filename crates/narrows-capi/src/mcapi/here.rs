@@ -86,7 +86,7 @@ impl Home for Here {
 
     const BROUGHT_SHORT: bool = false;
 
-    fn are_there(copies: &Option<Copies>) -> bool {
+    fn takes_short(copies: &Option<Copies>) -> bool {
         copies.is_none()
     }
 

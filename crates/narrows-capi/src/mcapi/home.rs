@@ -39,15 +39,16 @@ pub trait Home: Sized + 'static {
     /// and what wakes the thread that waits in it, where another thread may want it.
     fn open(name: &Name, layout: Layout, wakes: &OnceLock<Bell>) -> Option<Self::Platform>;
 
-    /// Whether packets that are not there as they are come the short way all the same.
+    /// Whether packets that are taken the short way have to be [brought](Home::bring).
     const BROUGHT_SHORT: bool = true;
 
     /// Has a peer's memory where packets in it are read, and the address where it begins there.
     fn lend(peer: &Peer<Self>, layout: &Layout) -> Option<(Self::Lent, usize)>;
 
-    /// Whether packets can be read there as they are, so that none has to be
-    /// [brought](Home::bring): they are taken the short way.
-    fn are_there(lent: &Self::Lent) -> bool;
+    /// Whether packets of this memory are taken the short way.
+    fn takes_short(_: &Self::Lent) -> bool {
+        true
+    }
 
     /// Sees to it that a packet can be read there.
     fn bring(lent: &Self::Lent, peer: &Peer<Self>, offset: u32, len: u32);

@@ -137,7 +137,7 @@ impl<H: Home> Lender<H> {
 
     /// Whether packets are taken the short way.
     pub fn is_short(&self) -> bool {
-        H::BROUGHT_SHORT || H::are_there(&self.lent)
+        H::takes_short(&self.lent)
     }
 
     /// What giving back to it needs.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use narrows::platform::{Platform, Woken};
 use narrows::strategy::Notification;
-use rustix::event::Timespec;
 
 use super::Stack;
 use super::core::Core;
@@ -112,10 +111,8 @@ impl Shared {
 
     /// Sleeps until a bell rings. Whether there is something to do at the rendezvous.
     fn sleep_on_bells(&self, within: Option<Duration>) -> bool {
-        let within = within.map(|within| Timespec {
-            tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(within.subsec_nanos()),
-        });
+        // What is too long for the system is for good.
+        let within = within.and_then(|within| within.try_into().ok());
         let mut events = no_events::<16>();
         // What fails here ends the sleep, as an interruption does.
         let heard = self.sets.sleep(&mut events, within).unwrap_or(0);

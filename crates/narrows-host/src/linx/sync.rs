@@ -80,11 +80,8 @@ impl Condvar {
     }
 
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, within: Duration) {
-        let within = Timespec {
-            tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(within.subsec_nanos()),
-        };
-        self.wait_until_told(guard, Some(within));
+        // What is too long for the system is for good.
+        self.wait_until_told(guard, within.try_into().ok());
     }
 
     fn wait_until_told<T>(&self, guard: &mut MutexGuard<'_, T>, within: Option<Timespec>) {

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io;
@@ -18,8 +18,6 @@ use crate::system;
 
 /// News that wait for the node. With more, peers wait.
 const MOST: usize = 64;
-/// Bytes of the thread's stack.
-const STACK: usize = 256 << 10;
 
 /// A rendezvous, for one thread at a time.
 pub(crate) struct Door {
@@ -95,11 +93,8 @@ impl Door {
 
     /// Takes turns until it is over.
     fn keep(&self, wake: &Bell, told: &Bell) {
-        // Not on the core, nor at the priority, of the thread that has better to do.
-        system::run_anywhere();
-        system::no_real_time();
+        let mut full = false;
         loop {
-            let full = self.with(|r| r.news.len() >= MOST);
             let mut both = [
                 PollFd::new(wake, PollFlags::IN),
                 PollFd::new(&self.sets.rendezvous, PollFlags::IN),
@@ -112,13 +107,15 @@ impl Door {
             if self.over.load(Ordering::Acquire) {
                 return;
             }
-            let grew = !full
-                && self.with(|r| {
-                    let before = r.news.len();
+            let (before, after) = self.with(|r| {
+                let before = r.news.len();
+                if before < MOST {
                     r.turn();
-                    r.news.len() > before
-                });
-            if grew {
+                }
+                (before, r.news.len())
+            });
+            full = after >= MOST;
+            if after > before {
                 told.ring();
             }
         }
@@ -143,9 +140,7 @@ impl Background {
                 own.keep(wake, told);
             }
         };
-        let thread = Builder::new().name("narrows-door".into()).stack_size(STACK);
-        // Signals are for the application's threads.
-        let thread = system::without_signals(|| thread.spawn(keep))
+        let thread = system::in_background("narrows-door", keep)
             .map_err(|error| io::Errno::from_io_error(&error).unwrap_or(io::Errno::AGAIN))?;
         Ok(Some(Background { door: Arc::clone(door), thread: Some(thread) }))
     }

@@ -65,8 +65,7 @@ impl Rendezvous {
             return let_go(socket, others);
         }
         let stage = Stage::Stranger(Instant::now());
-        self.connections
-            .insert(key, Connection { socket, stage, others, carried: None, peer: None });
+        self.connections.insert(key, Connection::new(socket, stage, others));
         self.hear(key);
         // Only a stranger that says nothing at once needs a place to wait, so those cannot keep
         // others out.
@@ -314,8 +313,7 @@ impl Rendezvous {
         let ends = keys.into_iter().zip([one, other]).zip([a, b]).zip(peers);
         for (((key, socket), (own, _, bell)), (peer, ring)) in ends {
             let stage = Stage::Linked { name: self.me.name, bell };
-            let connection = Connection { socket, stage, others: false, carried: None, peer: None };
-            self.connections.insert(key, connection);
+            self.connections.insert(key, Connection::new(socket, stage, false));
             self.link_up(key, &hello, own, peer, ring);
         }
         Ok(())
@@ -326,11 +324,11 @@ impl Rendezvous {
         self.dead.retain(|(name, _)| *name != hello.name);
         // A peer can keep pages when its link has ended, and no seal lets this node take them back:
         // another user's peers get those that messages used and no others.
-        if self.connections.get(&key).is_some_and(|connection| !connection.others) {
-            self.filling.push_back((key, own.share(), 0));
-        }
         if let Some(connection) = self.connections.get_mut(&key) {
             connection.peer = Some(peer.clone());
+            if !connection.others {
+                self.filling.push_back((key, own.share(), 0));
+            }
         }
         self.news.push_back(News::Connected(Linked {
             key,

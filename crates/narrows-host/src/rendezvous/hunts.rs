@@ -146,8 +146,7 @@ impl Rendezvous {
         let offered = theirs.as_ref().unwrap_or(&memory);
         let greeted = packet::greet(socket.as_fd(), &hello, offered.as_fd(), bell.as_fd());
         let stage = Stage::Greeted { name: *name, own, bell, stream };
-        self.connections
-            .insert(key, Connection { socket, stage, others, carried: None, peer: None });
+        self.connections.insert(key, Connection::new(socket, stage, others));
         match greeted {
             Ok(()) => {
                 for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {

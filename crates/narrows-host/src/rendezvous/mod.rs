@@ -148,6 +148,10 @@ fn let_go(socket: OwnedFd, others: bool) {
 }
 
 impl Connection {
+    fn new(socket: OwnedFd, stage: Stage, others: bool) -> Connection {
+        Connection { socket, stage, others, carried: None, peer: None }
+    }
+
     /// Says that the link ends in order, behind all that was sent over it.
     fn part(&self, why: Farewell) {
         if let Some(carried) = &self.carried {

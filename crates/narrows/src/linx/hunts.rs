@@ -30,6 +30,13 @@ pub(super) struct Hunt<B> {
     pub answer: Option<Option<Spid>>,
 }
 
+impl<B> Hunt<B> {
+    /// Whether an endpoint of this node hunts.
+    fn is_own(&self) -> bool {
+        matches!(self.owner, Owner::Endpoint(_))
+    }
+}
+
 impl<P: Platform, B> Handler<P, B> {
     /// Looks for an endpoint. When it is found, now or later, the signal is delivered to the
     /// hunter, as if the found one had sent it. A hunt that another node refuses, since it has no
@@ -76,7 +83,7 @@ impl<P: Platform, B> Handler<P, B> {
     #[must_use]
     pub fn wanted(&self, nth: usize) -> Option<Name> {
         let waiting = self.hunts.iter().flatten().filter(|hunt| hunt.asked.is_none());
-        let own = waiting.filter(|hunt| matches!(hunt.owner, Owner::Endpoint(_)));
+        let own = waiting.filter(|hunt| hunt.is_own());
         let names = own.filter_map(|hunt| Some(self.through(hunt)?.0));
         names.filter(|name| self.unit_named(name, true).is_none()).nth(nth)
     }
@@ -84,16 +91,14 @@ impl<P: Platform, B> Handler<P, B> {
     /// Whether endpoints of this node hunt something that is not found yet.
     #[must_use]
     pub fn is_hunting(&self) -> bool {
-        let hunts = self.hunts.iter().flatten();
-        hunts.map(|hunt| hunt.owner).any(|owner| matches!(owner, Owner::Endpoint(_)))
+        self.hunts.iter().flatten().any(Hunt::is_own)
     }
 
     /// The `nth` name without links that an endpoint of this node hunts, if there are so many.
     #[must_use]
     pub fn sought(&self, nth: usize) -> Option<Name> {
-        let own = |hunt: &&Hunt<B>| matches!(hunt.owner, Owner::Endpoint(_));
-        let hunts = self.hunts.iter().flatten().filter(own);
-        hunts.filter_map(|hunt| hunt.path.plain()).nth(nth)
+        let own = self.hunts.iter().flatten().filter(|hunt| hunt.is_own());
+        own.filter_map(|hunt| hunt.path.plain()).nth(nth)
     }
 
     /// Has a name without links looked for at this node from now on, or at the node of that name:
@@ -106,8 +111,7 @@ impl<P: Platform, B> Handler<P, B> {
     ) {
         for index in 0..self.hunts.len() {
             let Some(Some(hunt)) = self.hunts.get_mut(index) else { continue };
-            let own = matches!(hunt.owner, Owner::Endpoint(_));
-            if !own || hunt.path.plain() != Some(*name) || hunt.at == node {
+            if !hunt.is_own() || hunt.path.plain() != Some(*name) || hunt.at == node {
                 continue;
             }
             hunt.at = node;
@@ -122,8 +126,7 @@ impl<P: Platform, B> Handler<P, B> {
     /// The link that a hunt goes through, and what its handler is asked for.
     fn through<'a>(&self, hunt: &'a Hunt<B>) -> Option<(Name, &'a str)> {
         let at_node_of_its_name = || {
-            let own = matches!(hunt.owner, Owner::Endpoint(_));
-            let name = hunt.path.plain().filter(|_| self.roaming && own)?;
+            let name = hunt.path.plain().filter(|_| self.roaming && hunt.is_own())?;
             Some((hunt.at.unwrap_or(name), hunt.path.as_str()))
         };
         hunt.path.split().or_else(at_node_of_its_name)

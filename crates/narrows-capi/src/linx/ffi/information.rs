@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-use narrows_host::linx::Spid;
+use narrows_host::linx::{About, Spid};
 
 use super::{Outcome, answer, find};
 use crate::linx::handle::{Errno, Handle, errno};
@@ -29,6 +29,11 @@ pub unsafe extern "C" fn linx_get_version(buf: *mut c_char) -> c_int {
     major << 24 | minor << 8 | patch
 }
 
+/// What is known of an endpoint.
+fn about(handle: &Handle, spid: u32) -> Outcome<About> {
+    handle.endpoint.about(Spid(spid)).map_err(|error| errno(&error))
+}
+
 /// The name that an endpoint was opened as.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linx_get_name(
@@ -42,7 +47,7 @@ pub unsafe extern "C" fn linx_get_name(
         }
         // SAFETY: not null, and so valid, as was promised.
         unsafe { name.write_unaligned(null_mut()) };
-        let about = handle.endpoint.about(Spid(spid)).map_err(|error| errno(&error))?;
+        let about = about(&handle, spid)?;
         let text = CString::new(about.name).map_err(|_| Errno(libc::EINVAL))?;
         // SAFETY: the text is ended by a zero.
         let copy = unsafe { libc::strdup(text.as_ptr()) };
@@ -85,8 +90,7 @@ pub unsafe extern "C" fn linx_free_name(linx: *mut c_void, name: *mut *mut c_cha
 /// The process that an endpoint is in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linx_get_owner(linx: *mut c_void, spid: u32) -> libc::pid_t {
-    let owner = find(linx)
-        .and_then(|handle| handle.endpoint.about(Spid(spid)).map_err(|error| errno(&error)));
+    let owner = find(linx).and_then(|handle| about(&handle, spid));
     answer(owner.map(|about| about.process as libc::pid_t), -1)
 }
 
@@ -135,10 +139,7 @@ pub unsafe extern "C" fn linx_get_stat(linx: *mut c_void, spid: u32, to: *mut *m
         match crate::linx::handle::of(Spid(spid)) {
             Some(own) => Ok(stat(&own)),
             // Another process's counts are known there alone.
-            None => {
-                handle.endpoint.about(Spid(spid)).map_err(|error| errno(&error))?;
-                Err(Errno(libc::ENOSYS))
-            }
+            None => about(handle, spid).and(Err(Errno(libc::ENOSYS))),
         }
     };
     let given = find(linx).and_then(|handle| {

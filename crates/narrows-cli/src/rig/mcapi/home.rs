@@ -139,10 +139,6 @@ impl Home for Simulated {
         Some((lines, at))
     }
 
-    fn are_there(_: &Box<[Line]>) -> bool {
-        false
-    }
-
     fn bring(lent: &Box<[Line]>, peer: &PeerRegion, offset: u32, len: u32) {
         let mut bytes = vec![0; len as usize];
         if peer.read(offset, &mut bytes).is_err() {
