@@ -125,6 +125,17 @@ static inline void open_gate(struct gate *gate)
     CHECK(write(gate->ends[1], "", 1) == 1);
 }
 
+/* Has nodes that are opened from now on have their layers on the stack of this number. Not so behind
+ * the last. */
+static inline int on_stack(int at)
+{
+    static const char *stacks[] = {"flat", "layered"};
+    if (at == sizeof stacks / sizeof *stacks)
+        return 0;
+    CHECK(setenv("NARROWS_LINX_STACK", stacks[at], 1) == 0);
+    return 1;
+}
+
 static inline void finish(pid_t pid)
 {
     int status;

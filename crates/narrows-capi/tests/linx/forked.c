@@ -137,7 +137,6 @@ static void by_exec(void)
 /* With a number of rounds it prints a table of the children that did all they had to. */
 int main(int argc, char **argv)
 {
-    static const char *stacks[] = {"flat", "layered"};
     int at, kind;
     program = argv[0];
     if (argc > 1 && strcmp(argv[1], "child") == 0) {
@@ -146,11 +145,10 @@ int main(int argc, char **argv)
     }
     if (argc > 1)
         rounds = atoi(argv[1]);
-    for (at = 0; at < 2; at++)
+    for (at = 0; on_stack(at); at++)
         for (kind = 0; kind < 2; kind++) {
-            CHECK(setenv("NARROWS_LINX_STACK", stacks[at], 1) == 0);
             finish(start(kind == 0 ? by_fork : by_exec));
-            printf("%s, %s: %d of %d children\n", stacks[at], kind == 0 ? "fork" : "exec",
+            printf("%s, %s: %d of %d children\n", getenv("NARROWS_LINX_STACK"), kind == 0 ? "fork" : "exec",
                    rounds * CHILDREN, rounds * CHILDREN);
         }
     return 0;

@@ -249,10 +249,8 @@ static void forks(void)
 
 int main(void)
 {
-    static const char *stacks[] = {"flat", "layered"};
     int at;
-    for (at = 0; at < 2; at++) {
-        CHECK(setenv("NARROWS_LINX_STACK", stacks[at], 1) == 0);
+    for (at = 0; on_stack(at); at++) {
         finish(start(alone));
         finish(start(introduce));
         finish(start(gone));

@@ -333,15 +333,13 @@ static void closed(void)
 
 int main(void)
 {
-    static const char *stacks[] = {"flat", "layered"};
     int at;
     finish(start(signals));
     finish(start(options));
     finish(start(timeouts));
     finish(start(absent));
     finish(start(many));
-    for (at = 0; at < 2; at++) {
-        CHECK(setenv("NARROWS_LINX_STACK", stacks[at], 1) == 0);
+    for (at = 0; on_stack(at); at++) {
         finish(start(duplicates));
         finish(start(twins));
         finish(start(names));

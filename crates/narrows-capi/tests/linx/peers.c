@@ -190,10 +190,8 @@ static void threads(void)
 
 int main(void)
 {
-    static const char *stacks[] = {"flat", "layered"};
     int at;
-    for (at = 0; at < 2; at++) {
-        CHECK(setenv("NARROWS_LINX_STACK", stacks[at], 1) == 0);
+    for (at = 0; on_stack(at); at++) {
         finish(start(client));
         finish(start(threads));
     }
