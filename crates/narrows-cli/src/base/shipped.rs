@@ -1,5 +1,6 @@
 //! The files that come with the program: examples run from any folder, and after an installation.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +17,7 @@ const FILES: [(&str, &[u8]); 7] = [
 ];
 
 /// The names of the workloads or sweeps that come with the program.
-pub fn names(folder: &str) -> impl Iterator<Item = &'static str> {
+fn names(folder: &str) -> impl Iterator<Item = &'static str> {
     let stem = move |path: &'static str| {
         path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml")
     };
@@ -51,29 +52,19 @@ fn find(path: &Path) -> Option<&'static [u8]> {
     FILES.iter().find(|(known, _)| Path::new(known) == plain).map(|(_, bytes)| *bytes)
 }
 
-/// The path that a workload or sweep of the `folder` is read from: what was said, or where the one
-/// of this name is that comes with the program.
-pub fn path_of(folder: &str, said: &str) -> PathBuf {
-    match names(folder).find(|name| *name == said) {
-        Some(name) if !Path::new(said).exists() => Path::new(folder).join(format!("{name}.toml")),
-        _ => said.into(),
+/// For the command line, where a workload or sweep of the `folder` is read from: the path that was
+/// said, or the one of the file of this name that comes with the program.
+pub fn path(
+    folder: &'static str,
+) -> impl Fn(&str) -> Result<PathBuf, Infallible> + Clone + Send + Sync + 'static {
+    move |said| {
+        Ok(match names(folder).find(|name| *name == said) {
+            Some(name) if !Path::new(said).exists() => {
+                Path::new(folder).join(format!("{name}.toml"))
+            }
+            _ => said.into(),
+        })
     }
-}
-
-/// As [`path_of`], for the command line.
-///
-/// # Errors
-/// None.
-pub fn workload(said: &str) -> Result<PathBuf, String> {
-    Ok(path_of("workloads", said))
-}
-
-/// As [`path_of`], for the command line.
-///
-/// # Errors
-/// None.
-pub fn sweep(said: &str) -> Result<PathBuf, String> {
-    Ok(path_of("sweeps", said))
 }
 
 #[cfg(test)]
@@ -89,9 +80,10 @@ mod tests {
         for other in ["voice.toml", "../workloads/voice.toml", "/workloads/voice.toml", "voice"] {
             assert_eq!(read(other), None, "{other}");
         }
-        assert_eq!(path_of("workloads", "voice"), Path::new("workloads/voice.toml"));
-        assert_eq!(path_of("sweeps", "voice"), Path::new("sweeps/voice.toml"));
-        assert_eq!(path_of("workloads", "mine.toml"), Path::new("mine.toml"));
+        let path = |folder, said| path(folder)(said).expect("a path");
+        assert_eq!(path("workloads", "voice"), Path::new("workloads/voice.toml"));
+        assert_eq!(path("sweeps", "voice"), Path::new("sweeps/voice.toml"));
+        assert_eq!(path("workloads", "mine.toml"), Path::new("mine.toml"));
         assert_eq!(names("sweeps").collect::<Vec<_>>(), ["chips", "memory", "voice"]);
         assert_eq!(names("workloads").count(), 3);
     }

@@ -69,21 +69,10 @@ pub fn expand(name: &str) -> Result<Vec<Strategy>, StrategyError> {
     Ok(all)
 }
 
-/// The words of strategies without their numbers, and what else stands where one can.
-const WORDS: [&str; 22] = [
-    "copy",
-    "copy_lazy",
+/// What other words of strategies there are, without their numbers, and what else stands where a
+/// strategy can.
+const OTHERS: [&str; 10] = [
     "copy_batched",
-    "single_copy",
-    "in_place",
-    "copy_engine",
-    "interrupt",
-    "spin",
-    "poll",
-    "hybrid",
-    "coalesced",
-    "internal",
-    "external",
     "region",
     "ack_interrupt",
     "ack_lazy",
@@ -94,6 +83,12 @@ const WORDS: [&str; 22] = [
     "static",
     "auto",
 ];
+
+/// All of them.
+fn words() -> impl Iterator<Item = &'static str> {
+    DRIVERS.into_iter().chain(NOTIFICATIONS).chain(PLACEMENTS).chain(OTHERS)
+}
+
 /// How alike two words are, from 0 to 1, of which one may be meant by the other.
 const ALIKE: f64 = 0.6;
 
@@ -105,7 +100,7 @@ pub fn explain(name: &str, error: &StrategyError) -> String {
     };
     let said = word.split('=').next().unwrap_or(word);
     let alike = |known: &&str| strsim::normalized_damerau_levenshtein(said, known);
-    let nearest = WORDS.into_iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    let nearest = words().max_by(|a, b| alike(a).total_cmp(&alike(b)));
     match nearest.filter(|nearest| *nearest != said && alike(nearest) >= ALIKE) {
         Some(nearest) => format!("'{word}' is no word of a strategy; '{nearest}' is"),
         None => format!("'{word}' is no word of a strategy; {error}"),
@@ -168,7 +163,7 @@ mod tests {
         assert!(explained("quickly").starts_with("'quickly' is no word of a strategy; a strategy"));
         assert_eq!(explained("copy/poll=0s"), StrategyError::Time.to_string());
         assert!(explained("all/spin").starts_with("'all' is no word of a strategy; a strategy"));
-        for word in WORDS.iter().take(16) {
+        for word in words().take(16) {
             let numbers = ["", "=1", "=1ms", "=2:1ms", "=64"];
             let known = |number: &&str| format!("{word}{number}").parse::<Strategy>().is_ok();
             assert!(numbers.iter().any(known), "{word}");

@@ -47,7 +47,7 @@ is said by a model (docs/MODEL.md) whose constants are measured first: by short
 simulations on a chip, between two processes on this machine.")]
 pub struct Tune {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::workload)]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::path("workloads"))]
     pub workload: PathBuf,
     /// Where it is to run: the name of a platform, or its file, or `host`
     #[arg(long, value_name = "PLATFORM|host", default_value = "host")]

@@ -35,7 +35,7 @@ file. `auto` chooses one for each flow and changes it while flows come and go
 (docs/MODEL.md).")]
 pub struct Run {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::workload)]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::path("workloads"))]
     pub workload: PathBuf,
     /// Strategies to run one after the other, instead of the workload's own; `static` is
     /// each flow's own of the file, `auto` chooses while they run

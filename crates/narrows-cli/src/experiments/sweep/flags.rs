@@ -18,7 +18,7 @@ again. With another sweep file, or another platform or workload in it, another
 file has to be named for the rows.")]
 pub struct Sweep {
     /// The sweep file
-    #[arg(value_name = "SWEEP.toml", value_parser = shipped::sweep)]
+    #[arg(value_name = "SWEEP.toml", value_parser = shipped::path("sweeps"))]
     pub sweep: PathBuf,
     /// The file for rows, as CSV; usually named as the sweep, in this directory
     #[arg(long, value_name = "FILE.csv")]
