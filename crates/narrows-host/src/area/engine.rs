@@ -83,6 +83,7 @@ impl Engine {
             mtu: shape.mtu as usize,
             bell,
         };
+        peer.mark_slept_on();
         let thread = Builder::new().name("narrows-dma".to_owned()).spawn(move || works.run())?;
         Ok(Engine { state, posted: theirs()?, thread: Some(thread) })
     }

@@ -3,6 +3,7 @@
 
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use narrows::platform::OutOfRange;
 use rustix::fd::BorrowedFd;
@@ -16,6 +17,8 @@ use super::fork;
 pub(crate) struct Mapping {
     pub(crate) start: NonNull<u8>,
     pub(crate) len: u32,
+    /// Whether a thread sleeps on words of it.
+    slept_on: AtomicBool,
 }
 
 // SAFETY: an address and a length of memory that belongs to no thread; unmapping works from any.
@@ -36,7 +39,7 @@ impl Mapping {
         };
         let start: NonNull<u8> = NonNull::new(start.cast()).ok_or(io::Errno::FAULT)?;
         fork::note(start.as_ptr().expose_provenance(), len as usize, protection);
-        Ok(Arc::new(Mapping { start, len }))
+        Ok(Arc::new(Mapping { start, len, slept_on: AtomicBool::new(false) }))
     }
 
     /// Has the pages of a range made before they are used, as far as it is inside, and says where
@@ -52,9 +55,19 @@ impl Mapping {
         Some(from + len).filter(|next| *next < self.len)
     }
 
+    /// Notes that a thread sleeps on words of it from now on.
+    pub(crate) fn mark_slept_on(&self) {
+        // Relaxed: it is said before the thread starts, and of a link that is up.
+        self.slept_on.store(true, Ordering::Relaxed);
+    }
+
     /// Has memory of this process's own take the place of the first page, with the same bytes but
     /// for one word: what was mapped there changes no more.
     pub(crate) fn keep_first_page(&self, offset: u32, word: u32) -> io::Result<()> {
+        // Who sleeps on a word is woken by the memory that it was in, and not by what takes its place.
+        if self.slept_on.load(Ordering::Relaxed) {
+            return Err(io::Errno::BUSY);
+        }
         let page = rustix::param::page_size();
         let bytes = page.min(self.len as usize);
         if !offset.is_multiple_of(4) || offset as usize + 4 > bytes {

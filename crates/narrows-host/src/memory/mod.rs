@@ -264,6 +264,11 @@ impl PeerRegion {
         self.0.range(offset, len)
     }
 
+    /// Notes that a thread sleeps on words of it from now on.
+    pub(crate) fn mark_slept_on(&self) {
+        self.0.mark_slept_on();
+    }
+
     /// Has the peer, whose link has ended, look as if it slept until the next message: the node
     /// that sends one rings, and so hears of the end.
     pub(crate) fn look_asleep(&self) {
@@ -308,6 +313,28 @@ mod tests {
 
     fn region() -> (Region, OwnedFd) {
         Region::new(&Layout::standard(64).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_peer_that_is_gone_looks_asleep_and_its_bytes_stay_unless_a_thread_sleeps_on_them() {
+        let (own, memory) = region();
+        own.write(600, b"as it was").unwrap();
+        for slept_on in [false, true] {
+            let peer = PeerRegion::new(memory.as_fd(), own.size()).unwrap();
+            let armed = peer.words(Layout::ARMED, 1).unwrap();
+            if slept_on {
+                peer.mark_slept_on();
+            }
+            peer.look_asleep();
+            assert_eq!(armed.load(0), u32::from(!slept_on));
+            let mut bytes = [0; 9];
+            peer.read(600, &mut bytes).unwrap();
+            assert_eq!(&bytes, b"as it was");
+            own.write(600, b"then").unwrap();
+            peer.read(600, &mut bytes).unwrap();
+            assert_eq!(&bytes, if slept_on { b"thent was" } else { b"as it was" });
+            own.write(600, b"as it was").unwrap();
+        }
     }
 
     /// Everything a peer could try with the descriptor, or with its read-only mapping.
