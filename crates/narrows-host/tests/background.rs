@@ -9,7 +9,7 @@ use common::{PATIENCE, name};
 use narrows::endpoint::{Address, LinkError, SendError};
 use narrows::link::LinkId;
 use narrows::platform::{Lost, Platform as _};
-use narrows::strategy::Notification;
+use narrows::strategy::{Notification, Strategy};
 use narrows_host::{Node, Options};
 
 const WORK: u16 = 1;
@@ -78,6 +78,17 @@ fn a_node_without_a_thread_is_found_in_its_calls_only() {
     assert_eq!(busy.links().count(), 1);
 }
 
+/// Kills a peer, until the node's thread has heard of it. The node itself is asked nothing else.
+fn kill(node: &Node, peer: &mut Peer) {
+    peer.kill();
+    peer.wait();
+    let end = Instant::now() + PATIENCE;
+    while !node.platform().has_event() {
+        assert!(Instant::now() < end, "the thread has heard nothing");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Sends until there is an error. How many were sent.
 fn send_until_told(node: &mut Node, link: LinkId) -> (usize, SendError) {
     for sent in 0..=SENDS {
@@ -94,17 +105,30 @@ fn a_node_that_only_sends_hears_of_a_death_with_its_second_message() {
     for role in ["spins", "sleeps"] {
         let directory = tempfile::tempdir().unwrap();
         let (mut node, link, mut peer) = sender(directory.path(), role);
-        peer.kill();
-        peer.wait();
-        let end = Instant::now() + PATIENCE;
-        // It asks nothing of the node, only whether its thread has heard.
-        while !node.platform().has_event() {
-            assert!(Instant::now() < end, "the thread has heard nothing");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        kill(&node, &mut peer);
         let (sent, error) = send_until_told(&mut node, link);
         assert_eq!(error, SendError::Gone(Lost::Died), "{role}");
         assert!(sent <= 1, "{role}: {sent} were sent before");
+    }
+}
+
+/// What was reserved goes the long way, and a node that comes there may be told on it.
+#[test]
+fn a_send_that_is_told_of_the_end_on_its_way_says_so() {
+    let _alone = alone();
+    for over_flow in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut node, link, mut peer) = sender(directory.path(), "sleeps");
+        let to = Address { link, port: WORK };
+        let flow = node.open_flow_to(to, Strategy::default(), Some(PATIENCE)).unwrap();
+        let mut made = node.flow(flow).reserve(5).unwrap();
+        assert_eq!(node.write(&mut made, 0, b"there"), Ok(()));
+        kill(&node, &mut peer);
+        let sent = match over_flow {
+            true => node.flow(flow).try_send(WORK, &mut made),
+            false => node.try_send(WORK, to, &mut made),
+        };
+        assert_eq!(sent, Err(SendError::Gone(Lost::Died)));
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use narrows::platform::OutOfRange;
 use rustix::fd::BorrowedFd;
 use rustix::io;
-use rustix::mm::{Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
 use super::copy::copy;
 use super::fork;
@@ -64,7 +64,7 @@ impl Mapping {
     /// Has memory of this process's own take the place of the first page, with the same bytes but
     /// for one word: what was mapped there changes no more.
     pub(crate) fn keep_first_page(&self, offset: u32, word: u32) -> io::Result<()> {
-        // Who sleeps on a word is woken by the memory that it was in, and not by what takes its place.
+        // A thread asleep on a word is woken by way of the memory that it went to sleep on.
         if self.slept_on.load(Ordering::Relaxed) {
             return Err(io::Errno::BUSY);
         }
@@ -84,8 +84,16 @@ impl Mapping {
             copy::<true>(self.start.as_ptr(), own.cast(), bytes);
             own.cast::<u8>().add(offset as usize).cast::<u32>().write(word.to_le());
             let moved = rustix::mm::mprotect(own, page, MprotectFlags::READ).and_then(|()| {
-                let to = self.start.as_ptr().cast();
-                rustix::mm::mremap_fixed(own, page, page, MremapFlags::MAYMOVE, to).map(drop)
+                let to: *mut libc::c_void = self.start.as_ptr().cast();
+                // Not rustix's, which asks for the wrong flag where it calls the C library.
+                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                match libc::mremap(own, page, page, flags, to) {
+                    libc::MAP_FAILED => {
+                        Err(io::Errno::from_io_error(&std::io::Error::last_os_error())
+                            .unwrap_or(io::Errno::INVAL))
+                    }
+                    _ => Ok(()),
+                }
             });
             if moved.is_err() {
                 let _ = rustix::mm::munmap(own, page);

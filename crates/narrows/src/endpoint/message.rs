@@ -370,7 +370,10 @@ impl<P: Platform> Node<P> {
         let ack = strategy.acknowledgement.wanted();
         let priority = message.priority.min(7);
         let descriptor = Descriptor::message(ack, from, to.port, priority, message.tag);
-        let link = self.links.up_mut(to.link).ok_or(SendError::Unknown)?;
+        let Some(link) = self.links.up_mut(to.link) else {
+            // News of its end may have been taken since the route was found.
+            return Err(self.gone(to.link).map_or(SendError::Unknown, SendError::Gone));
+        };
         let driven = message.payload.driven(to.link).ok_or(SendError::NotReserved)?;
         let id = u32::from(from) << 16 | u32::from(message.tag);
         self.platform.stamp(Span::Endpoint, Edge::Enter, id);

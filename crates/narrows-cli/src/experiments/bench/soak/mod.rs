@@ -53,6 +53,9 @@ const LULLS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// What a link of those that come and go may take of shared memory: both regions, of which each
 /// side counts a half.
 const REGION_KIB: f64 = 4096.0;
+/// Links of others that may have ended and have memory yet: a node keeps the last eight, and the
+/// coming and the end of each may be two of the 64 pieces of news that wait for it.
+const ENDED: f64 = 8.0 + 32.0;
 /// How often a wait is measured where others come and go: it takes a thousandth of a second.
 const WAIT_EVERY: Duration = Duration::from_millis(20);
 
@@ -367,12 +370,16 @@ fn checks(samples: &[Sample], chip: Option<&Chip>, churn: bool) -> Vec<Check> {
         let private = of(&|sample| part(sample).private_kib as f64);
         let descriptors = of(&|sample| part(sample).descriptors as f64);
         let mappings = of(&|sample| part(sample).mappings as f64);
-        checks.push(verdict::memory(&named("memory"), &pss, untouched + places * REGION_KIB));
-        checks.push(verdict::memory(&named("private memory"), &private, untouched));
+        // A region is this side's own once the peer is gone.
+        let touched = untouched + places * REGION_KIB;
+        checks.push(verdict::memory(&named("memory"), &pss, touched));
+        checks.push(verdict::memory(&named("private memory"), &private, touched));
+        let ended = if places > 0.0 { ENDED } else { 0.0 };
         // A link has a socket and two bells, and two regions; and its peer's descriptors come in
-        // before they are looked at.
+        // before they are looked at. One that has ended has three mappings, the first page of its
+        // peer's region being one of its own.
         checks.push(verdict::count(&named("descriptors"), &descriptors, 8.0 * places));
-        checks.push(verdict::count(&named("mappings"), &mappings, 2.0 * places));
+        checks.push(verdict::count(&named("mappings"), &mappings, 2.0 * places + 3.0 * ended));
     }
     // A slow chip's interval may be too short for a call.
     let called = samples.iter().filter(|sample| sample.calls_per_second > 0.0);
