@@ -12,8 +12,9 @@ pub struct Footprint {
     /// The same without what is read from files, such as the program, and with each shared page
     /// divided by those who share it. Who else runs the same program changes nothing in it.
     pub pss_kib: u64,
-    /// Memory that this process alone has and has written to, in KiB. The program's own pages are
-    /// not in it: they are this process's alone as soon as nobody else runs it.
+    /// Memory of no file on a disk that this process alone has and has written to, in KiB. The
+    /// program's own pages are not in it: they are this process's alone as soon as nobody else runs
+    /// it, and count as written to until a program that was just built has reached the disk.
     pub private_kib: u64,
     /// Open descriptors.
     pub descriptors: u64,
@@ -33,11 +34,31 @@ impl Footprint {
         Some(Footprint {
             rss_kib: of("Rss")?,
             pss_kib: of("Pss_Anon")? + of("Pss_Shmem")?,
-            private_kib: of("Private_Dirty")?,
+            private_kib: private_kib(&root.text(&format!("{at}/smaps"))?),
             descriptors: root.list(&format!("{at}/fd")).len() as u64,
             mappings: root.text(&format!("{at}/maps"))?.lines().count() as u64,
         })
     }
+}
+
+/// What mappings of no file on a disk have to themselves and have written to, in KiB.
+fn private_kib(smaps: &str) -> u64 {
+    let (mut sum, mut counts) = (0, false);
+    for line in smaps.lines() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("Private_Dirty:") if counts => {
+                sum += words.next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0);
+            }
+            Some(key) if key.ends_with(':') => {}
+            // A mapping's first line: range, access, offset, device, inode, name.
+            _ => {
+                let name = words.nth(4).unwrap_or_default();
+                counts = !name.starts_with('/') || name.starts_with("/memfd:");
+            }
+        }
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -51,8 +72,13 @@ mod tests {
         std::fs::create_dir_all(process.join("fd/3")).unwrap();
         let rollup = "5581 - [rollup]\nRss:   1000 kB\nPss:    700 kB\nPss_Dirty: 9 kB\n\
                       Pss_Anon: 200 kB\nPss_File: 470 kB\nPss_Shmem: 30 kB\n\
-                      Private_Clean:  100 kB\nPrivate_Dirty:  20 kB\n";
+                      Private_Clean:  100 kB\nPrivate_Dirty:  520 kB\n";
         std::fs::write(process.join("smaps_rollup"), rollup).unwrap();
+        let smaps = "55-56 r-xp 00000000 fe:00 264 /usr/bin/narrows\nPrivate_Dirty: 500 kB\n\
+                     56-57 rw-s 00000000 00:01 7 /memfd:narrows (deleted)\nPrivate_Dirty: 16 kB\n\
+                     57-58 rw-p 00000000 00:00 0 [heap]\nRss: 9 kB\nPrivate_Dirty: 3 kB\n\
+                     58-59 rw-p 00000000 00:00 0\nPrivate_Dirty: 1 kB\nVmFlags: rd wr\n";
+        std::fs::write(process.join("smaps"), smaps).unwrap();
         std::fs::write(process.join("maps"), "a\nb\n").unwrap();
         let root = Root::at(place.path());
         let expected =
