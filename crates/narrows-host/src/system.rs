@@ -84,6 +84,11 @@ pub fn real_time(priority: u8) -> Result<(), SystemError> {
     }))
 }
 
+/// Why the C library's last call of this thread failed.
+pub(crate) fn last_error() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
 /// Bytes of the stack of a thread in the background.
 const STACK: usize = 256 << 10;
 
@@ -205,9 +210,7 @@ pub(crate) fn peer_user(socket: BorrowedFd<'_>) -> io::Result<u32> {
         )
     };
     if result != 0 || len as usize != size_of::<libc::ucred>() {
-        return Err(Errno::from_raw_os_error(
-            std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL),
-        ));
+        return Err(last_error());
     }
     Ok(peer.uid)
 }

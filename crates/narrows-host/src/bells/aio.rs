@@ -15,6 +15,7 @@ use rustix::fs::MemfdFlags;
 use rustix::io::{self, Errno};
 
 use crate::memory::fork::Maker;
+use crate::system::last_error;
 
 /// Operations that can have finished before their results are fetched.
 const RESULTS: libc::c_long = 64;
@@ -59,8 +60,7 @@ struct Queue {
 
 fn result(returned: libc::c_long) -> io::Result<libc::c_long> {
     if returned < 0 {
-        let error = std::io::Error::last_os_error().raw_os_error();
-        return Err(Errno::from_raw_os_error(error.unwrap_or(libc::EIO)));
+        return Err(last_error());
     }
     Ok(returned)
 }

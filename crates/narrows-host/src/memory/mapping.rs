@@ -12,6 +12,7 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 
 use super::copy::copy;
 use super::fork;
+use crate::system::last_error;
 
 /// Memory that stays mapped while anything points into it.
 pub(crate) struct Mapping {
@@ -88,10 +89,7 @@ impl Mapping {
                 // Not rustix's, which asks for the wrong flag where it calls the C library.
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
                 match libc::mremap(own, page, page, flags, to) {
-                    libc::MAP_FAILED => {
-                        Err(io::Errno::from_io_error(&std::io::Error::last_os_error())
-                            .unwrap_or(io::Errno::INVAL))
-                    }
+                    libc::MAP_FAILED => Err(last_error()),
                     _ => Ok(()),
                 }
             });

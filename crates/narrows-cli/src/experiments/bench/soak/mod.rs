@@ -337,8 +337,8 @@ impl<P: Place> Soak<'_, P> {
 
     fn look(&mut self, sample: Sample) -> Result<(), Failure> {
         let Some([here, there]) = (self.footprints)() else {
-            let sentence = "the kernel does not tell what a process has: /proc/PID/smaps_rollup, fd \
-                            or maps cannot be read";
+            let sentence = "the kernel does not tell what a process has: /proc/PID/smaps, \
+                            smaps_rollup, fd or maps cannot be read";
             return Err(Failure::new(Kind::Internal, sentence));
         };
         let blocks = self.node.link(self.link).blocks_in_use().map_or(0, |(lent, _)| lent.into());
