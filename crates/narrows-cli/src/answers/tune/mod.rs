@@ -17,8 +17,9 @@ use crate::base::options::{Global, HOST};
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
+use crate::base::table::wrap;
 use crate::experiments::run::longest;
-use crate::formats::workload::{self, Workload};
+use crate::formats::workload::{self, Offers, Workload};
 use crate::formats::{platform, strategy};
 use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::plan::{Given, Least, Limits, Machine, NoPlan, Plan, Planner, Subject, subjects};
@@ -47,7 +48,9 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
     let clocks = clocks(args, own)?;
     let spin = args.objective == Objective::Latency;
-    let subjects = subjects::subjects(&workload, place, &named, spin)?;
+    let offers = Offers::new(&workload, chip.as_ref().map(|chip| chip.name.as_str()))?;
+    let subjects = subjects::subjects(&workload, &offers, place, &named, spin)?;
+    let untimed = place.and_then(|place| subjects::untimed(&workload, &offers, place));
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let measured = measured(global, chip.as_ref(), longest(&workload))?;
@@ -72,11 +75,14 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     }
     let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
     if global.json {
-        return Report::new("tune", place, vec![row]).print();
+        let mut report = Report::new("tune", place, vec![row]);
+        report.notes.extend(untimed);
+        return report.print();
     }
     let simulated = place.elsewhere().filter(|_| place.r#virtual);
     let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
-    output::print(text::text(&row, &heading).as_bytes())
+    let note = untimed.map_or(String::new(), |note| wrap("- ", &note));
+    output::print((text::text(&row, &heading) + &note).as_bytes())
 }
 
 /// The clocks to choose from, the lowest first: those named, or else the platform's; none if the

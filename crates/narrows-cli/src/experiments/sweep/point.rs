@@ -8,7 +8,7 @@ use crate::base::options::{Cores, Global};
 use crate::base::statistics::{Summary, median};
 use crate::experiments::run::{self, Fared, Outcome};
 use crate::formats::strategy::Policy;
-use crate::formats::workload::Workload;
+use crate::formats::workload::{Offers, Workload};
 use crate::rig::pair::Pair;
 use crate::rig::peer::Peer;
 use crate::rig::sim::{self, Needs};
@@ -86,11 +86,13 @@ pub(super) fn simulate(
 ) -> Result<Option<Vec<Figures>>, Failure> {
     let Point { chip, strategy, traffic, .. } = point;
     let cores = sim::cores(global, chip)?;
-    let longest = match traffic {
-        Traffic::Calls { bytes, .. } => *bytes,
-        Traffic::Workload { workload, .. } => run::longest(workload),
+    let (longest, offered) = match traffic {
+        Traffic::Calls { bytes, .. } => (*bytes, Offers::default()),
+        Traffic::Workload { workload, .. } => {
+            (run::longest(workload), Offers::new(workload, Some(&chip.name))?)
+        }
     };
-    let needs = Needs { longest, ..Needs::default() };
+    let needs = Needs { longest, offers: offered.further(), ..Needs::default() };
     let (mut all, outcome) = sim::simulate(global, chip, &needs, |mut peer| match traffic {
         Traffic::Calls { bytes, count } => {
             let calls = Calls { cores, strategy: *strategy, bytes: *bytes, count: *count };
@@ -98,7 +100,7 @@ pub(super) fn simulate(
         }
         Traffic::Workload { workload, inputs } => {
             let policy = Policy::Same(*strategy);
-            let outcome = run::once(&mut peer, workload, inputs, policy, stop)?;
+            let outcome = run::once(&mut peer, (workload, &offered), inputs, policy, stop)?;
             figures(workload, outcome)
         }
     })?;

@@ -9,7 +9,9 @@ pub mod flags;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
-use crate::formats::functions::{self, Entry, Refusal};
+use crate::formats::functions::foreign::Named;
+use crate::formats::functions::{self, Refusal};
+use crate::formats::workload::{Body as Answers, Offer};
 use crate::rig::limit::{Callee as LimitCallee, Limits, Served};
 use crate::rig::peer::{self, Settings, caller};
 use crate::rig::place::{Core, Place, sleep_until};
@@ -23,6 +25,7 @@ use narrows_host::{Trace, system};
 use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -43,6 +46,7 @@ pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
     // First: the numbers in the argument are those of descriptors that were open at the start.
     let limits = args.limits.as_deref().map(Limits::inherit).transpose();
     let limits = limits.map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let offers = offers(args)?;
     let gone = watch_caller(args.directory.clone());
     let settings = Settings {
         directory: args.directory.clone(),
@@ -63,13 +67,23 @@ pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
     }
     let _ = system::precise_timers();
     crate::base::output::print(READY)?;
-    serve(&mut node, args.longest, limits);
+    serve(&mut node, args.longest, &offers, limits);
     drop(node);
     // A caller that was killed could not tidy up.
     if gone.recv_timeout(GRACE) == Ok(()) {
         remove(&args.directory);
     }
     Ok(())
+}
+
+/// What the caller asks for beside the library, by the names that it gives it.
+fn offers(args: &Callee) -> Result<Vec<Offer>, Failure> {
+    let named = args.library.iter().zip(&args.function).enumerate();
+    let load = |(number, (file, function)): (usize, (&PathBuf, &String))| {
+        let named = Named { file: file.clone(), function: function.clone() };
+        Ok(Offer::foreign(number, Arc::new(named.load()?)))
+    };
+    named.map(load).collect()
 }
 
 /// Tells when standard input is closed. If the process is still there some time later, busy with
@@ -126,10 +140,15 @@ impl Desk {
 }
 
 /// Serves until the link to the caller is lost; with requests and responses of up to `longest`
-/// bytes.
-pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Option<LimitCallee>) {
+/// bytes; what is offered beside the library too.
+pub(crate) fn serve<P: Place>(
+    node: &mut Node<P>,
+    longest: usize,
+    offers: &[Offer],
+    mut limits: Option<LimitCallee>,
+) {
     let desk = Desk::default();
-    let mut bodies = bodies(&desk, node.platform().core(), longest);
+    let mut bodies = bodies(&desk, node.platform().core(), longest, offers);
     let mut library: Vec<Function<'_>> = bodies
         .iter_mut()
         .filter_map(|(name, body)| Some(Function { name: name.parse().ok()?, run: &mut **body }))
@@ -258,24 +277,37 @@ fn bodies<'a>(
     desk: &'a Desk,
     core: impl Core + 'a,
     longest: usize,
-) -> Vec<(&'static str, Body<'a>)> {
-    let mut all: Vec<(&'static str, Body<'a>)> = Vec::new();
-    for entry in functions::LIBRARY {
+    offers: &'a [Offer],
+) -> Vec<(&'a str, Body<'a>)> {
+    let library =
+        functions::LIBRARY.iter().map(|entry| (entry.name, Answers::Library(entry), None));
+    let further = offers.iter().map(|Offer { name, body, cost }| (&**name, body.clone(), *cost));
+    let mut all: Vec<(&'a str, Body<'a>)> = Vec::new();
+    for (name, answers, cost) in library.chain(further) {
         let core = core.clone();
-        let body: Body<'_> = match entry.stream {
+        let stream = match &answers {
+            Answers::Library(entry) => entry.stream,
+            Answers::Foreign(_) => None,
+        };
+        let body: Body<'_> = match stream {
             Some(stream) => Box::new(move |from, to| {
                 streamed(stream, from, to)?;
-                core.charge(entry.name, from);
+                core.charge(name, cost, from);
                 Ok(())
             }),
             None => {
-                let (mut request, mut response) = (vec![0; longest], vec![0; longest]);
+                let mut room = [vec![0; longest], vec![0; longest]];
                 Box::new(move |from, to| {
-                    whole(&entry, &core, from, to, &mut request, &mut response)
+                    whole(&answers, from, to, &mut room, |request| {
+                        if let Some(time) = answers.work(request) {
+                            core.work(time);
+                        }
+                        core.charge(name, cost, from);
+                    })
                 })
             }
         };
-        all.push((entry.name, body));
+        all.push((name, body));
     }
     all.push((service::CPU, Box::new(move |_, to| to.write(0, &cpu_time(&core)))));
     all.push((service::MODE, Box::new(|from, _| order_mode(desk, from))));
@@ -283,24 +315,21 @@ fn bodies<'a>(
     all
 }
 
-/// A function that needs its whole request and response in memory of its own.
+/// A function that needs its whole request and response in memory of its own. When it has answered,
+/// its time is `spent`.
 fn whole(
-    entry: &Entry,
-    core: &impl Core,
+    answers: &Answers,
     from: &dyn Source,
     to: &mut dyn Sink,
-    request: &mut [u8],
-    response: &mut [u8],
+    [request, response]: &mut [Vec<u8>; 2],
+    spent: impl FnOnce(&[u8]),
 ) -> Result<(), CallFailure> {
     let request = request.get_mut(..from.len()).ok_or(CallFailure::NoRoom)?;
     from.read(0, request)?;
     let room = response.len().min(to.capacity());
     let room = response.get_mut(..room).unwrap_or_default();
-    let len = (entry.answer)(request, room).map_err(refused)?;
-    if let Some(time) = entry.work.and_then(|work| work(request)) {
-        core.work(time);
-    }
-    core.charge(entry.name, from);
+    let len = answers.answer(request, room).map_err(refused)?;
+    spent(request);
     let made = room.get(..len).ok_or(CallFailure::TooLong)?;
     to.write(0, made)
 }
