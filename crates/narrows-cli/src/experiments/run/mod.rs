@@ -277,15 +277,11 @@ fn all<P: Place>(
         }
     }
     written?;
-    let wrong: u64 = rows.iter().map(|row| row.wrong).sum();
-    if wrong > 0 {
-        return Err(Failure::new(
-            Kind::Internal,
-            format!(
-                "{wrong} responses are not what the function makes of their requests here: report \
-                 this defect"
-            ),
-        ));
+    for (number, flow) in plan.workload.flows.iter().enumerate() {
+        let wrong = rows.iter().filter(|row| row.flow == flow.name).map(|row| row.wrong).sum();
+        if let (Some(offer), 1..) = (plan.offers.get(number), wrong) {
+            return Err(offer.body.differs(wrong));
+        }
     }
     match rows.iter().find_map(|row| row.refused.as_ref()) {
         Some(why) if rows.iter().all(|row| row.refused.is_some()) => Err(Failure::new(

@@ -101,7 +101,7 @@ pub(super) fn simulate(
         Traffic::Workload { workload, inputs } => {
             let policy = Policy::Same(*strategy);
             let outcome = run::once(&mut peer, (workload, &offered), inputs, policy, stop)?;
-            figures(workload, outcome)
+            figures(workload, &offered, outcome)
         }
     })?;
     for one in &mut all {
@@ -163,7 +163,11 @@ impl Calls {
 }
 
 /// The figures of a workload's flows, as `narrows run` has them.
-fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failure> {
+fn figures(
+    workload: &Workload,
+    offers: &Offers,
+    outcome: Outcome,
+) -> Result<Vec<Figures>, Failure> {
     let load = outcome.load();
     let Outcome { flows, wall, failure, .. } = outcome;
     if let Some(failure) = failure {
@@ -172,7 +176,7 @@ fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failur
     let seconds = wall.as_secs_f64();
     let each = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
     let mut all = Vec::new();
-    for (flow, fared) in workload.flows.iter().zip(flows) {
+    for (number, (flow, fared)) in workload.flows.iter().zip(flows).enumerate() {
         let mut one = Figures {
             workload: workload.name.clone(),
             flow: flow.name.clone(),
@@ -183,10 +187,8 @@ fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failur
         match fared {
             Fared::Refused(why) => one.refused = Some(why),
             Fared::Ran(ran, calls) => {
-                if ran.wrong > 0 {
-                    let text = "responses are not what the function makes of their requests here: \
-                                report this defect";
-                    return Err(Failure::new(Kind::Internal, text));
+                if let (Some(offer), 1..) = (offers.get(number), ran.wrong) {
+                    return Err(offer.body.differs(ran.wrong));
                 }
                 let stamps = median(&mut calls.iter().map(|call| call.stamps).collect::<Vec<_>>());
                 one.calls = ran.received;

@@ -10,7 +10,7 @@ use crate::formats::functions::g711::Law;
 use crate::formats::functions::{self, Function, ORDER_BYTES};
 use crate::formats::strategy::Policy;
 use narrows::strategy::Strategy;
-use narrows_sim::file::{At, Mistake, Text};
+use narrows_sim::file::{At, Mistake, Text, listed};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -105,6 +105,8 @@ struct Named<'a> {
     name: &'a str,
     at: Range<usize>,
     function: Function,
+    /// What the flow calls it.
+    called: &'a str,
     raw: &'a RawFlow,
 }
 
@@ -138,7 +140,8 @@ fn named_flow<'a>(file: &Text<'_>, raw: &'a RawFlow) -> Result<Named<'a>, Mistak
         let sentence = "cost does not go with function busy, which takes the time of its key busy";
         return Err(file.fail(&cost.span, sentence));
     }
-    Ok(Named { name: &name.value, at: name.span.clone(), function, raw })
+    let called = &named.value;
+    Ok(Named { name: &name.value, at: name.span.clone(), function, called, raw })
 }
 
 fn resolve(
@@ -239,11 +242,10 @@ fn allowed_keys(file: &Text<'_>, one: &Named<'_>, follows: bool) -> Result<(), M
     ];
     for (key, name, only) in by_function {
         if let (Some(span), false) = (key, only.contains(&one.function)) {
-            let names: Vec<&str> = only.iter().map(|function| function.name()).collect();
+            let names = listed(only.iter().map(|function| function.name()));
             let sentence = format!(
-                "{name} does not go with function {}; expected it only with {}",
-                one.function.name(),
-                names.join(" or ")
+                "{name} does not go with function {}; expected it only with {names}",
+                one.called
             );
             return Err(file.fail(&span, sentence));
         }
@@ -303,7 +305,7 @@ fn request(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<us
         Function::Busy | Function::Log if bytes < ORDER_BYTES => {
             let expected = format!(
                 "at least {ORDER_BYTES} for function {}, which says in them what to do",
-                one.function.name()
+                one.called
             );
             Err(file.wrong("flow.request", span, &expected))
         }
@@ -343,7 +345,7 @@ fn work(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<Work,
 }
 
 fn missing(file: &Text<'_>, one: &Named<'_>, key: &str, what: &str) -> Mistake {
-    let function = one.function.name();
+    let function = one.called;
     file.fail(
         &one.raw.span,
         format!("flow {} has no {key}; function {function} expects {what}", one.name),

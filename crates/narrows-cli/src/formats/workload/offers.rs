@@ -47,6 +47,30 @@ impl Body {
         }
     }
 
+    /// What it means that so many responses are not what this makes of their requests.
+    pub fn differs(&self, responses: u64) -> Failure {
+        match self {
+            Body::Library(entry) => {
+                let text = format!(
+                    "{responses} responses are not what {} makes of their requests here: report this \
+                     defect",
+                    entry.name
+                );
+                Failure::new(Kind::Internal, text)
+            }
+            Body::Foreign(foreign) => {
+                let Named { file, function } = foreign.named();
+                let text = format!(
+                    "{responses} responses are not what {function} of {} makes of their requests \
+                     here: have it make the same response of the same request, whatever it was \
+                     called with before",
+                    file.display()
+                );
+                Failure::new(Kind::Input, text)
+            }
+        }
+    }
+
     /// The function's own name.
     pub fn name(&self) -> &str {
         match self {
