@@ -25,7 +25,7 @@ use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::plan::{Given, Least, Limits, Machine, NoPlan, Plan, Planner, Subject, subjects};
 use crate::rig::sim;
 use flags::{Objective, Tune};
-use narrows_sim::chip::Core;
+use narrows_sim::chip::{Chip, Core};
 use narrows_tune::model::{Phases, picos};
 use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 
@@ -48,9 +48,8 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
     let clocks = clocks(args, own)?;
     let spin = args.objective == Objective::Latency;
-    let offers = Offers::new(&workload, chip.as_ref().map(|chip| chip.name.as_str()))?;
-    let subjects = subjects::subjects(&workload, &offers, place, &named, spin)?;
-    let untimed = place.and_then(|place| subjects::untimed(&workload, &offers, place));
+    let subjects = subjects::subjects(&workload, place, &named, spin)?;
+    let untimed = untimed(&workload, place)?;
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let measured = measured(global, chip.as_ref(), longest(&workload))?;
@@ -83,6 +82,13 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
     let note = untimed.map_or(String::new(), |note| wrap("- ", &note));
     output::print((text::text(&row, &heading) + &note).as_bytes())
+}
+
+/// Which functions take no time of the core of the chip that is called, in a sentence.
+fn untimed(workload: &Workload, place: Option<(&Chip, usize)>) -> Result<Option<String>, Failure> {
+    let Some((chip, core)) = place else { return Ok(None) };
+    let offers = Offers::new(workload, Some(&chip.name))?;
+    Ok(chip.cores.get(core).and_then(|core| offers.untimed(core)))
 }
 
 /// The clocks to choose from, the lowest first: those named, or else the platform's; none if the

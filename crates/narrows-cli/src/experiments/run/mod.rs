@@ -33,7 +33,6 @@ use crate::formats::strategy::Policy;
 use crate::formats::workload::{self, Offers, Workload};
 use crate::rig::peer::{Options, Peer, cores_of};
 use crate::rig::place::Place;
-use crate::rig::plan::subjects::untimed;
 use crate::rig::{costs, sim};
 use live::Live;
 use narrows::strategy::Transfer;
@@ -176,9 +175,8 @@ fn carry<P: Place>(
     let setup = Setup::new(peer, traffic, chip)?;
     let scale = peer.scale();
     carried.warnings.clone_from(&peer.warnings);
-    let place = chip.map(|(chip, cores)| (chip, cores.callee));
-    let untimed = place.and_then(|place| untimed(traffic.workload, traffic.offers, place));
-    carried.warnings.extend(untimed);
+    let core = chip.and_then(|(chip, cores)| chip.cores.get(cores.callee));
+    carried.warnings.extend(core.and_then(|core| traffic.offers.untimed(core)));
     carried.stamps = [scale.own.usual, scale.theirs.usual];
     let plan = Plan {
         workload: traffic.workload,

@@ -70,7 +70,7 @@ impl Setup {
         };
         let machine = measured.within(traffic.memory, 1, model::WHOLE.into())?;
         let place = chip.map(|(chip, cores)| (chip, cores.callee));
-        let subjects = subjects::subjects(traffic.workload, traffic.offers, place, &[], false)?;
+        let subjects = subjects::subjects(traffic.workload, place, &[], false)?;
         if let Some(flow) = subjects.iter().find(|subject| subject.flow.period.is_none()) {
             let text = format!(
                 "flow {} has no period, so what it costs a second is not known: give it one, or name \

@@ -3,9 +3,12 @@
 
 use super::{Work, Workload};
 use crate::base::failure::{Failure, Kind};
-use crate::formats::functions::cost::Cost;
+use crate::base::table::listed;
+use crate::formats::functions::cost;
 use crate::formats::functions::foreign::{Foreign, Named};
 use crate::formats::functions::{self, Entry, Refusal};
+use narrows_sim::chip::Core;
+use narrows_sim::time::Cost;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +29,7 @@ pub struct Offer {
     /// What answers.
     pub body: Body,
     /// What a request takes of the core of a chip that it runs on, if the workload says that.
-    pub cost: Option<Cost>,
+    pub cost: Option<cost::Cost>,
 }
 
 /// The offer to each flow of a workload.
@@ -141,6 +144,30 @@ impl Offers {
         Ok(Offers { each })
     }
 
+    /// Which functions take no time of a core of a chip, since nobody says how much; as a sentence.
+    pub fn untimed(&self, core: &Core) -> Option<String> {
+        let mut free: Vec<&str> = Vec::new();
+        for Offer { name, body, cost } in &self.each {
+            let told = match body {
+                Body::Library(entry) => entry.work.is_some(),
+                Body::Foreign(_) => false,
+            };
+            let takes = told || cost.is_some() || core.function(name) != Cost::NONE;
+            if !takes && !free.contains(&body.name()) {
+                free.push(body.name());
+            }
+        }
+        let take = if free.len() == 1 { "takes" } else { "take" };
+        (!free.is_empty()).then(|| {
+            format!(
+                "{} {take} no time of the core {} except to read requests and write responses: say \
+                 in the workload what a flow's function takes, such as cost = \"300 us + 2 ns/B\"",
+                listed(&free),
+                core.name
+            )
+        })
+    }
+
     /// To a flow, by its place.
     pub fn get(&self, flow: usize) -> Option<&Offer> {
         self.each.get(flow)
@@ -165,5 +192,37 @@ impl Offers {
             }
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::workload::parse;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_alike_is_offered_once() {
+        let echo = |name: &str, cost: &str| {
+            format!("[[flow]]\nname='{name}'\nfunction='echo'\nrequest=8\n{cost}\n")
+        };
+        let (one, other) = ("cost='1 ms'", "cost={ davinci='2 ms' }");
+        let text = echo("a", one) + &echo("b", "") + &echo("c", one) + &echo("d", other);
+        let workload = parse(Path::new("x.toml"), &text).unwrap();
+        let names = |chip| {
+            let offers = Offers::new(&workload, chip).unwrap();
+            let each = (0..4).map(|flow| offers.get(flow).unwrap().name.clone());
+            (each.collect::<Vec<_>>(), offers.further().len())
+        };
+        let own = ["workload.0", "workload.1"];
+        assert_eq!(
+            names(Some("davinci")),
+            ([own[0], "echo", own[0], own[1]].map(String::from).into(), 2)
+        );
+        assert_eq!(
+            names(Some("other")),
+            ([own[0], "echo", own[0], "echo"].map(String::from).into(), 1)
+        );
+        assert_eq!(names(None), (["echo"; 4].map(String::from).into(), 0));
     }
 }

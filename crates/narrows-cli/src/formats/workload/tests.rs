@@ -61,31 +61,6 @@ fn a_flow_has_a_cost_on_some_chips_and_a_function_of_a_library() {
 }
 
 #[test]
-fn what_is_alike_is_offered_once() {
-    let echo = |name: &str, cost: &str| {
-        format!("[[flow]]\nname='{name}'\nfunction='echo'\nrequest=8\n{cost}\n")
-    };
-    let (one, other) = ("cost='1 ms'", "cost={ davinci='2 ms' }");
-    let text = echo("a", one) + &echo("b", "") + &echo("c", one) + &echo("d", other);
-    let workload = read_text(&text).unwrap();
-    let names = |chip| {
-        let offers = Offers::new(&workload, chip).unwrap();
-        let each = (0..4).map(|flow| offers.get(flow).unwrap().name.clone());
-        (each.collect::<Vec<_>>(), offers.further().len())
-    };
-    let own = ["workload.0", "workload.1"];
-    assert_eq!(
-        names(Some("davinci")),
-        ([own[0], "echo", own[0], own[1]].map(String::from).into(), 2)
-    );
-    assert_eq!(
-        names(Some("other")),
-        ([own[0], "echo", own[0], "echo"].map(String::from).into(), 1)
-    );
-    assert_eq!(names(None), (["echo"; 4].map(String::from).into(), 0));
-}
-
-#[test]
 fn what_is_left_out_has_its_default() {
     let workload = read_text("[[flow]]\nname='a'\nfunction='echo'\nrequest=8").unwrap();
     assert_eq!((workload.name.as_str(), workload.duration), ("x", DEFAULT_DURATION));

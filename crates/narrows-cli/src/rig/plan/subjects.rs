@@ -1,14 +1,12 @@
 //! The flows of a workload as the model has them, and what each may travel by.
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::table::listed;
 use crate::formats::functions;
 use crate::formats::functions::cost::taken;
 use crate::formats::workload::{Flow, Offer, Offers, Source, Work, Workload};
 use crate::rig::plan::Subject;
 use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
-use narrows_sim::time::Time;
 use narrows_tune::model;
 use std::time::{Duration, Instant};
 
@@ -26,18 +24,18 @@ const SHORTEST: Duration = Duration::from_micros(10);
 /// Runs of a function whose time is measured.
 const RUNS: usize = 15;
 
-/// The flows, to which so much is offered. Strategies that are `named` take the place of those that make sense, of which `spin`
+/// The flows. Strategies that are `named` take the place of those that make sense, of which `spin`
 /// says whether spinning is one.
 ///
 /// # Errors
-/// [`Kind::Internal`] for a flow that follows one that is not there.
+/// As [`Offers::new`]; [`Kind::Internal`] for a flow that follows one that is not there.
 pub(crate) fn subjects(
     workload: &Workload,
-    offers: &Offers,
     chip: Option<(&Chip, usize)>,
     named: &[Strategy],
     spin: bool,
 ) -> Result<Vec<Subject>, Failure> {
+    let offers = Offers::new(workload, chip.map(|(chip, _)| chip.name.as_str()))?;
     workload
         .flows
         .iter()
@@ -130,33 +128,6 @@ fn sensible(period: Option<Duration>, depth: usize, follows: bool, spin: bool) -
 fn on_chip(chip: &Chip, core: usize, offer: &Offer, request: usize) -> Duration {
     let core = chip.cores.get(core);
     core.map_or(Duration::ZERO, |core| taken(core, &offer.name, offer.cost, request).into())
-}
-
-/// Which functions take no time of a core of a chip, since nobody says how much; as a sentence.
-pub(crate) fn untimed(
-    workload: &Workload,
-    offers: &Offers,
-    (chip, core): (&Chip, usize),
-) -> Option<String> {
-    let core = chip.cores.get(core)?;
-    let mut free: Vec<&str> = Vec::new();
-    for (number, flow) in workload.flows.iter().enumerate() {
-        let Some(Offer { name, body, cost: None }) = offers.get(number) else { continue };
-        let told = matches!(flow.work, Work::Busy(_));
-        let takes = told || taken(core, name, None, flow.request) > Time::ZERO;
-        if !takes && !free.contains(&body.name()) {
-            free.push(body.name());
-        }
-    }
-    let take = if free.len() == 1 { "takes" } else { "take" };
-    (!free.is_empty()).then(|| {
-        format!(
-            "{} {take} no time of the core {} except to read requests and write responses: say in \
-             the workload what a flow's function takes, such as cost = \"300 us + 2 ns/B\"",
-            listed(&free),
-            core.name
-        )
-    })
 }
 
 /// What a function takes here.
