@@ -5,6 +5,7 @@
 
 mod call;
 mod check;
+mod clock;
 #[cfg(test)]
 mod mistake_tests;
 mod parse;
@@ -312,6 +313,17 @@ impl Chip {
     pub fn with_free_timers(mut self) -> Chip {
         for core in &mut self.cores {
             (core.timer.read, core.timer.read_user) = (Cost::NONE, Cost::NONE);
+        }
+        self
+    }
+
+    /// The same with another clock of a core: all its own times go with it, those of memories and
+    /// buses do not.
+    #[must_use]
+    pub fn with_clock(mut self, core: usize, clock: Frequency) -> Chip {
+        if let Some(core) = self.cores.get_mut(core) {
+            core.slow(core.clock.0 as f64 / clock.0.max(1) as f64);
+            core.clock = clock;
         }
         self
     }

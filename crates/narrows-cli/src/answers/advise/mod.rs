@@ -8,6 +8,7 @@ pub mod flags;
 mod row;
 mod words;
 
+use crate::answers::tune::{self, flags::Objective};
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
@@ -17,21 +18,19 @@ use crate::base::report::Report;
 use crate::base::table::{listed, number, wrap};
 use crate::experiments::advice::{Found, Judge, MOST, Question, advise, fits, groups, trial};
 use crate::experiments::run::longest;
-use crate::formats::workload::{self, Presence, Source, Workload};
+use crate::formats::workload::{self, Offers, Presence, Source, Workload};
 use crate::formats::{platform, strategy};
 use crate::rig::costs;
 use crate::rig::costs::machine::{Measured, measured};
-use crate::rig::pair::Pair;
-use crate::rig::peer::cores_of;
+use crate::rig::peer::{Options, Peer, cores_of};
 use crate::rig::plan::{Least, Machine, Planner, Subject, refused, subjects};
 use crate::rig::sim;
 use flags::Advise;
 use narrows_sim::chip::Chip;
+use narrows_sim::time::Frequency;
 use row::{AdviceRow, RunnerUp};
 use std::time::Duration;
 use words::{Group, Speaker, Verdict, time};
-
-use super::tune::flags::Objective;
 
 /// Parts per million of a percent.
 const PERCENT: f64 = 1e4;
@@ -78,6 +77,7 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     if global.json {
         let mut report = Report::new("advise", place, rows);
         report.notes = vec![said.uncertainty(), format!("To try it: {command}")];
+        report.notes.extend(said.untimed);
         return report.print();
     }
     let simulated = place.elsewhere().filter(|_| place.r#virtual);
@@ -103,6 +103,10 @@ struct Said {
     groups: Vec<Group>,
     /// How trials were made, in a sentence.
     how: String,
+    /// The clock of the calling core, where it was chosen, in hertz.
+    clock: Option<u64>,
+    /// Which functions take no time, in a sentence.
+    untimed: Option<String>,
 }
 
 impl Asked<'_> {
@@ -126,40 +130,76 @@ impl Asked<'_> {
         measured.within(memory, 1, (self.args.load * PERCENT) as u64)
     }
 
+    /// Tries on a chip; if its clock is to be least, at each until one is enough.
     fn on_chip(&self, chip: &Chip) -> Result<Said, Failure> {
+        let cores = sim::cores(self.global, chip)?;
+        let own = chip.cores.get(cores.caller);
+        let clocks = tune::clocks(self.args.objective, &self.args.clocks, own)?;
+        let Some((highest, others)) = clocks.split_last() else {
+            return self.at_clock(chip, cores.callee, None);
+        };
+        for clock in others {
+            let slower = chip.clone().with_clock(cores.caller, Frequency(*clock));
+            match self.at_clock(&slower, cores.callee, Some(*clock)) {
+                Ok(said) if said.found.best().is_some_and(|best| said.judge.holds(best)) => {
+                    return Ok(said);
+                }
+                Err(failure) if failure.kind != Kind::Workload => return Err(failure),
+                _ => {}
+            }
+        }
+        let highest = *highest;
+        let chip = chip.clone().with_clock(cores.caller, Frequency(highest));
+        self.at_clock(&chip, cores.callee, Some(highest))
+    }
+
+    fn at_clock(&self, chip: &Chip, callee: usize, clock: Option<u64>) -> Result<Said, Failure> {
         let Asked { global, workload, .. } = *self;
         let chip = &chip.clone().with_free_timers();
-        let cores = sim::cores(global, chip)?;
-        let subjects = self.subjects(Some((chip, cores.callee)))?;
+        let subjects = self.subjects(Some((chip, callee)))?;
+        let offers = Offers::new(workload, Some(&chip.name))?;
         let measured = measured(global, Some(chip), longest(workload))?;
         let machine = self.machine(&measured)?;
         let least = self.least();
         self.progress.expect(MOST as u64);
         self.progress.say("simulating");
-        self.said(machine, subjects, true, "simulated", |machine, subjects, assignments| {
+        let said = self.said(machine, subjects, true, |machine, subjects, assignments| {
             let tried = assignments.iter().map(|one| {
                 let memory = fits(machine, subjects, one, least).unwrap_or_default();
-                let made = trial::on_chip(global, chip, workload, one, memory);
+                let made = trial::on_chip(global, chip, (workload, &offers), one, memory);
                 self.progress.step();
                 made
             });
             tried.collect()
+        })?;
+        Ok(Said {
+            clock,
+            untimed: chip.cores.get(callee).and_then(|core| offers.untimed(core)),
+            ..said
         })
     }
 
     fn here(&self) -> Result<Said, Failure> {
-        // Every measurement has this thread on one core; the other is known only before.
-        let global = &Global { cores: Some(cores_of(self.global)?), ..self.global.clone() };
+        tune::clocks(self.args.objective, &self.args.clocks, None)?;
+        let global = self.global;
+        let cores = cores_of(global)?;
         let subjects = self.subjects(None)?;
-        let long = longest(self.workload).max(costs::LONG);
-        let mut pair = Pair::start(global, false, long, None)?;
-        let measured = Measured::by(&mut pair.peer, None)?;
+        let offers = Offers::new(self.workload, None)?;
+        let options = Options {
+            priority: global.priority,
+            lock_memory: global.lock_memory,
+            longest: longest(self.workload).max(costs::LONG),
+            functions: offers.foreign(),
+            ..Options::default()
+        };
+        let mut peer = Peer::start(cores, &options)?;
+        let measured = Measured::by(&mut peer, None)?;
         let machine = self.machine(&measured)?;
         let workload = &settled(self.workload);
         let span = span(workload);
         let least = self.least();
         self.progress.say("running");
-        self.said(machine, subjects, false, "run here", |machine, subjects, assignments| {
+        self.said(machine, subjects, false, |machine, subjects, assignments| {
             let few: Vec<_> = assignments.iter().take(PROPOSALS).collect();
             let each = span.as_secs_f64() * few.len() as f64;
             let rounds = (BUDGET.as_secs_f64() / each.max(1e-3)) as u32;
@@ -169,7 +209,8 @@ impl Asked<'_> {
                 .map(|one| (one.clone(), fits(machine, subjects, one, least).unwrap_or_default()));
             let with: Vec<_> = with.collect();
             self.progress.expect(with.len() as u64 * u64::from(rounds));
-            trial::here(&mut pair.peer, workload, &with, rounds, span, || self.progress.step())
+            let step = || self.progress.step();
+            trial::here(&mut peer, (workload, &offers), &with, rounds, span, step)
         })
     }
 
@@ -178,7 +219,6 @@ impl Asked<'_> {
         machine: Machine,
         subjects: Vec<Subject>,
         search: bool,
-        how: &str,
         mut tried: impl FnMut(
             &Machine,
             &[Subject],
@@ -197,13 +237,24 @@ impl Asked<'_> {
             return Err(Failure::new(Kind::Workload, format!("no strategy carries flow {why}")));
         }
         let repeats = best.loads.len();
+        let how = if search { "simulated" } else { "run here" };
         let how = format!("{} strategies were {how}, {repeats} times each", found.trials.len());
         let groups = groups(&subjects)
             .into_iter()
             .map(|flows| Group { name: called(&subjects, &flows), flows });
         let groups = groups.collect();
         let objective = self.args.objective;
-        Ok(Said { found, judge, objective, machine, subjects, groups, how })
+        Ok(Said {
+            found,
+            judge,
+            objective,
+            machine,
+            subjects,
+            groups,
+            how,
+            clock: None,
+            untimed: None,
+        })
     }
 }
 
@@ -412,6 +463,9 @@ impl Said {
         }
         text.push_str(&wrap("", &self.uncertainty()));
         text.push_str(&format!("To try it: {command}\n"));
+        if let Some(note) = &self.untimed {
+            text.push_str(&wrap("- ", note));
+        }
         text
     }
 }

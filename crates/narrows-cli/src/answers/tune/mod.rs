@@ -17,9 +17,10 @@ use crate::base::options::{Global, HOST};
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
+use crate::base::table::wrap;
 use crate::experiments::run::longest;
 use crate::formats::strategy::kind;
-use crate::formats::workload::{self, Workload};
+use crate::formats::workload::{self, Offers, Workload};
 use crate::formats::{platform, strategy};
 use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::plan::{
@@ -28,6 +29,7 @@ use crate::rig::plan::{
 use crate::rig::sim;
 use flags::{Objective, Tune};
 use narrows_sim::chip::{Chip, Core};
+use narrows_sim::time::Frequency;
 use narrows_tune::model::{Phases, picos};
 use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 
@@ -48,9 +50,10 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let cores = chip.as_ref().map(|chip| sim::cores(global, chip)).transpose()?;
     let place = chip.as_ref().zip(cores.map(|cores| cores.callee));
     let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
-    let clocks = clocks(args, own)?;
+    let clocks = clocks(args.objective, &args.clocks, own)?;
     let spin = args.objective == Objective::Latency;
     let subjects = subjects::subjects(&workload, place, &named, spin)?;
+    let untimed = untimed(&workload, place)?;
     let progress = Progress::new(2, global.json);
     progress.say("measuring");
     let measured = measured(global, chip.as_ref(), longest(&workload))?;
@@ -76,25 +79,41 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     }
     let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
     if global.json {
-        return Report::new("tune", place, vec![row]).print();
+        let mut report = Report::new("tune", place, vec![row]);
+        report.notes.extend(untimed);
+        return report.print();
     }
     let simulated = place.elsewhere().filter(|_| place.r#virtual);
     let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
-    output::print(text::text(&row, &heading).as_bytes())
+    let note = untimed.map_or(String::new(), |note| wrap("- ", &note));
+    output::print((text::text(&row, &heading) + &note).as_bytes())
+}
+
+/// Which functions take no time of the core of the chip that is called, in a sentence.
+pub(super) fn untimed(
+    workload: &Workload,
+    place: Option<(&Chip, usize)>,
+) -> Result<Option<String>, Failure> {
+    let Some((chip, core)) = place else { return Ok(None) };
+    let offers = Offers::new(workload, Some(&chip.name))?;
+    Ok(chip.cores.get(core).and_then(|core| offers.untimed(core)))
 }
 
 /// The clocks to choose from, the lowest first: those named, or else the platform's; none if the
 /// objective is another.
-fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
-    let named = args.clocks.iter().map(|clock| clock.0);
-    let mut clocks: Vec<u64> = match (args.objective, own) {
-        (Objective::Energy, Some(core)) if args.clocks.is_empty() => {
+pub(super) fn clocks(
+    objective: Objective,
+    named: &[Frequency],
+    own: Option<&Core>,
+) -> Result<Vec<u64>, Failure> {
+    let mut clocks: Vec<u64> = match (objective, own) {
+        (Objective::Energy, Some(core)) if named.is_empty() => {
             core.clocks.iter().map(|clock| clock.0).collect()
         }
-        _ => named.collect(),
+        _ => named.iter().map(|clock| clock.0).collect(),
     };
     clocks.sort_unstable();
-    let text = match (args.objective == Objective::Energy, clocks.is_empty()) {
+    let text = match (objective == Objective::Energy, clocks.is_empty()) {
         (true, _) if own.is_none() => {
             "--objective energy needs a platform, whose core's clock is known: name one with --on"
         }

@@ -6,7 +6,7 @@ use crate::base::latencies::Latencies;
 use crate::base::options::Global;
 use crate::experiments::run::{self, Fared, Outcome, longest};
 use crate::formats::strategy::Policy;
-use crate::formats::workload::{Flow, Source, Workload};
+use crate::formats::workload::{Flow, Offers, Source, Workload};
 use crate::rig::peer::Peer;
 use crate::rig::place::{Place, sleep_until};
 use crate::rig::sim;
@@ -160,11 +160,15 @@ fn duration(workload: &Workload, rate: f64) -> Duration {
 pub(crate) fn on_chip(
     global: &Global,
     chip: &Chip,
-    workload: &Workload,
+    (workload, offers): (&Workload, &Offers),
     assignment: &Assignment,
     memory: u64,
 ) -> Result<Trial, Failure> {
-    let needs = sim::Needs { longest: longest(workload), ..sim::Needs::default() };
+    let needs = sim::Needs {
+        longest: longest(workload),
+        offers: offers.further(),
+        ..sim::Needs::default()
+    };
     let inputs = workload.inputs()?;
     let looks = assignment.iter().map(|by| pause(by.notification)).max().unwrap_or_default();
     let mut trial = Trial::new(assignment, memory, false);
@@ -174,7 +178,7 @@ pub(crate) fn on_chip(
         let endless = workload.flows.iter().any(is_endless);
         let first = slowest(workload).filter(|_| !endless).map_or(FIRST, |slowest| slowest * 4);
         let first = Workload { duration: first, ..assigned(workload, assignment, 0) };
-        let made = once(&mut peer, &first, &inputs)?;
+        let made = once(&mut peer, (&first, offers), &inputs)?;
         let rate = calls(&made) / made.wall.as_secs_f64();
         let span = duration(workload, rate);
         let repeats = if endless && rate * span.as_secs_f64() > MANY { FEW } else { REPEATS };
@@ -182,7 +186,7 @@ pub(crate) fn on_chip(
             let part = (f64::from(repeat) * SPREAD).fract();
             rest(&mut peer.node, looks.mul_f64(part));
             let made = Workload { duration: span, ..assigned(workload, assignment, repeat) };
-            let outcome = once(&mut peer, &made, &inputs)?;
+            let outcome = once(&mut peer, (&made, offers), &inputs)?;
             trial.add(&made, &outcome, &mut all);
         }
         Ok(())
@@ -222,11 +226,11 @@ fn pause(notification: narrows::strategy::Notification) -> Duration {
 
 fn once<P: Place>(
     peer: &mut Peer<P>,
-    workload: &Workload,
+    with: (&Workload, &Offers),
     inputs: &[Option<Vec<i16>>],
 ) -> Result<Outcome, Failure> {
     let stop = AtomicBool::new(false);
-    let outcome = run::once(peer, workload, inputs, Policy::Static, &stop)?;
+    let outcome = run::once(peer, with, inputs, Policy::Static, &stop)?;
     match outcome.failure {
         Some(failure) => Err(failure),
         None => Ok(outcome),
@@ -239,7 +243,7 @@ fn once<P: Place>(
 /// The other process is gone.
 pub(crate) fn here<P: Place>(
     peer: &mut Peer<P>,
-    workload: &Workload,
+    (workload, offers): (&Workload, &Offers),
     assignments: &[(Assignment, u64)],
     rounds: u32,
     span: Duration,
@@ -253,7 +257,7 @@ pub(crate) fn here<P: Place>(
     for round in 0..rounds {
         for (trial, tails) in trials.iter_mut().zip(&mut tails) {
             let made = Workload { duration: span, ..assigned(workload, &trial.assignment, round) };
-            let outcome = once(peer, &made, &inputs)?;
+            let outcome = once(peer, (&made, offers), &inputs)?;
             let mut all: Vec<Latencies> =
                 workload.flows.iter().map(|_| Latencies::default()).collect();
             trial.add(&made, &outcome, &mut all);

@@ -2,11 +2,12 @@
 //!
 //! `sample` takes turns measuring `parts` and the round trips that are compared; the constants
 //! follow from the parts alone, `file` writes them down, and `check` simulates the round trips on
-//! what was written.
+//! what was written. With `--function` it measures a `function` instead.
 
 mod check;
 mod file;
 pub mod flags;
+mod function;
 mod parts;
 mod sample;
 
@@ -29,7 +30,12 @@ use std::path::Path;
 /// # Errors
 /// The other process is gone, the file cannot be written, or what was written is no platform.
 pub fn run(global: &Global, args: &Calibrate) -> Result<(), Failure> {
-    let directory = args.out.parent().filter(|directory| !directory.as_os_str().is_empty());
+    if let Some(name) = &args.function {
+        return function::run(global, args, name);
+    }
+    let out =
+        args.out.as_deref().ok_or_else(|| Failure::new(Kind::Usage, "--out names no file"))?;
+    let directory = out.parent().filter(|directory| !directory.as_os_str().is_empty());
     output::probe_directory(directory.unwrap_or(Path::new(".")))?;
     let longest = sample::LONG.max(check::LONGEST);
     let mut pair = Pair::start(global, false, longest, None)?;
@@ -47,9 +53,9 @@ pub fn run(global: &Global, args: &Calibrate) -> Result<(), Failure> {
     let layout = file::layout().ok_or_else(|| defect("the standard layout is impossible"))?;
     let machine = Machine::look(&Root::default());
     let text = file::text(&parts, &parts.constants(), &machine, &layout);
-    output::write_file(&args.out, text.as_bytes())?;
+    output::write_file(out, text.as_bytes())?;
     progress.say("simulating");
-    let chip = platform::read(&args.out)?.parse()?;
+    let chip = platform::read(out)?.parse()?;
     let rows = check::compare(&samples, &chip)?;
     drop(progress);
 
@@ -70,7 +76,7 @@ pub fn run(global: &Global, args: &Calibrate) -> Result<(), Failure> {
         report.notes = vec![within, batches];
         return report.print();
     }
-    let name = args.out.display();
+    let name = out.display();
     let mut words = wrap("", &format!("{name} is written. {within}"));
     words += "\ncalls, in ns\n";
     words += &check::text(&rows);

@@ -154,10 +154,9 @@ impl<P: Place> Round<'_, '_, P> {
         strategy: Strategy,
         error: FlowError,
     ) -> Result<(), Failure> {
-        let flow = self.plan.workload.flows.get(index);
         if !matches!(error, FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full) {
-            let entry = flow.map_or("", |flow| flow.work.entry());
-            return Err(self.peer.explain_flow(entry, strategy, error));
+            let function = self.plan.offers.get(index).map_or("", |offer| offer.body.name());
+            return Err(self.peer.explain_flow(function, strategy, error));
         }
         self.refuse(index, format!("{strategy}: {error}"));
         Ok(())

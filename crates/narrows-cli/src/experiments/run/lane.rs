@@ -1,9 +1,9 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
 use super::arrivals::Arrivals;
+use crate::base::failure::Failure;
 use crate::base::latencies::Latencies;
-use crate::formats::functions;
-use crate::formats::workload::{Flow, Requests, Source, Work};
+use crate::formats::workload::{Body, Flow, Offer, Requests, Source, Work};
 use crate::rig::place::Place;
 use narrows::endpoint::{CallError, FlowId, Node, Payload, Reserved, SendError};
 use narrows::platform::Instant;
@@ -17,6 +17,8 @@ pub(super) enum Stop {
     Refused(String),
     /// The other side is gone, or does not do its part.
     Failed(CallError),
+    /// A function of a shared library does what it must not.
+    Defect(Failure),
 }
 
 /// What was counted and measured of one flow.
@@ -66,6 +68,8 @@ pub(super) enum Stage {
 
 pub(super) struct Lane<'w> {
     pub flow: &'w Flow,
+    /// What serves it.
+    pub offer: &'w Offer,
     /// The stack's flow; meaningless while it is away.
     pub id: Option<FlowId>,
     /// The one that it is to have on another link, while that is opened.
@@ -99,6 +103,7 @@ impl<'w> Lane<'w> {
     /// A lane whose responses never have more than `longest` bytes.
     pub fn new(
         flow: &'w Flow,
+        offer: &'w Offer,
         samples: Option<&'w [i16]>,
         longest: usize,
         start: Instant,
@@ -110,6 +115,7 @@ impl<'w> Lane<'w> {
         };
         Lane {
             flow,
+            offer,
             id: None,
             coming: None,
             stage: Stage::Away,
@@ -266,6 +272,9 @@ impl<'w> Lane<'w> {
             Ok(None) => return Ok(false),
             Ok(Some(completed)) => completed.len,
             Err(CallError::Failed(failure)) => {
+                if let Some(defect) = self.defect() {
+                    return Err(Stop::Defect(defect));
+                }
                 let why = format!("the other core could not answer: {failure:?}");
                 return Err(Stop::Refused(why));
             }
@@ -296,10 +305,18 @@ impl<'w> Lane<'w> {
         }
     }
 
+    /// What is wrong with the function that could not answer the oldest request under way, if it is
+    /// not the library's: it is asked once more, here.
+    fn defect(&mut self) -> Option<Failure> {
+        let Body::Foreign(foreign) = &self.offer.body else { return None };
+        let request = &self.under_way.front()?.request;
+        let much = foreign.call(request, &mut self.expected).err()?;
+        Some(foreign.defect(request.len(), much))
+    }
+
     /// Compares a response with what the function makes of the request on this core.
     fn check(&mut self, request: &[u8], len: usize) {
-        let made = functions::find(self.flow.work.entry())
-            .and_then(|entry| (entry.answer)(request, &mut self.expected).ok());
+        let made = self.offer.body.answer(request, &mut self.expected);
         let expected = self.expected.get(..made.unwrap_or(0)).unwrap_or_default();
         let found = self.response.get(..len).unwrap_or_default();
         let number = self.figures.received - 1;

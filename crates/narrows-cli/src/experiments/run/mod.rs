@@ -30,7 +30,7 @@ use crate::base::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::experiments::run::flags::Run;
 use crate::formats::platform;
 use crate::formats::strategy::Policy;
-use crate::formats::workload::{self, Workload};
+use crate::formats::workload::{self, Offers, Workload};
 use crate::rig::peer::{Options, Peer, cores_of};
 use crate::rig::place::Place;
 use crate::rig::{costs, sim};
@@ -62,6 +62,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
+    let offers = Offers::new(&workload, chip.as_ref().map(|chip| chip.name.as_str()))?;
     let auto = strategies.contains(&Policy::Auto);
     let costs = match (&args.costs, &chip) {
         (Some(name), _) => Some(setup::costs(&Global::default(), &platform::load(name)?)?),
@@ -76,6 +77,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let traffic = Traffic {
         workload: &workload,
         inputs: &inputs,
+        offers: &offers,
         strategies: &strategies,
         memory: args.memory.or(workload.memory),
         costs,
@@ -90,7 +92,8 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         None => here(global, &traffic, &mut carried),
         Some(chip) => {
             let longest = traffic.longest();
-            let needs = sim::Needs { longest, ..sim::Needs::default() };
+            let offers = offers.further();
+            let needs = sim::Needs { longest, offers, ..sim::Needs::default() };
             let on = Some((chip, sim::cores(global, chip)?));
             sim::run(global, chip, &needs, |mut peer| carry(&mut peer, &traffic, on, &mut carried))
         }
@@ -120,6 +123,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
 struct Traffic<'a> {
     workload: &'a Workload,
     inputs: &'a [Option<Vec<i16>>],
+    offers: &'a Offers,
     strategies: &'a [Policy],
     /// Bytes of internal memory that flows may be given; what there is without.
     memory: Option<u32>,
@@ -171,10 +175,13 @@ fn carry<P: Place>(
     let setup = Setup::new(peer, traffic, chip)?;
     let scale = peer.scale();
     carried.warnings.clone_from(&peer.warnings);
+    let core = chip.and_then(|(chip, cores)| chip.cores.get(cores.callee));
+    carried.warnings.extend(core.and_then(|core| traffic.offers.untimed(core)));
     carried.stamps = [scale.own.usual, scale.theirs.usual];
     let plan = Plan {
         workload: traffic.workload,
         inputs: traffic.inputs,
+        offers: traffic.offers,
         duration: traffic.duration,
         scale,
         stop: traffic.stop,
@@ -191,7 +198,7 @@ fn carry<P: Place>(
 /// The other side is gone or silent before the flows run. Later, that is in the outcome.
 pub(crate) fn once<P: Place>(
     peer: &mut Peer<P>,
-    workload: &Workload,
+    (workload, offers): (&Workload, &Offers),
     inputs: &[Option<Vec<i16>>],
     policy: Policy,
     stop: &AtomicBool,
@@ -199,7 +206,7 @@ pub(crate) fn once<P: Place>(
     let (scale, duration) = (peer.scale(), workload.duration);
     let progress = &Progress::new(0, true);
     let (setup, live) = (None, None);
-    let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
+    let plan = Plan { workload, inputs, offers, duration, scale, stop, progress, setup, live };
     round::run(peer, &plan, policy, Duration::ZERO)
 }
 
@@ -216,7 +223,8 @@ pub(crate) fn known<P: Place>(
     let (scale, duration) = (peer.scale(), workload.duration);
     let (inputs, stop) = (&vec![None; workload.flows.len()], &AtomicBool::new(false));
     let (progress, setup, live) = (&Progress::new(0, true), Some(setup), None);
-    let plan = Plan { workload, inputs, duration, scale, stop, progress, setup, live };
+    let offers = &Offers::new(workload, None)?;
+    let plan = Plan { workload, inputs, offers, duration, scale, stop, progress, setup, live };
     round::run(peer, &plan, policy, Duration::ZERO)
 }
 
@@ -267,15 +275,11 @@ fn all<P: Place>(
         }
     }
     written?;
-    let wrong: u64 = rows.iter().map(|row| row.wrong).sum();
-    if wrong > 0 {
-        return Err(Failure::new(
-            Kind::Internal,
-            format!(
-                "{wrong} responses are not what the function makes of their requests here: report \
-                 this defect"
-            ),
-        ));
+    for (number, flow) in plan.workload.flows.iter().enumerate() {
+        let wrong = rows.iter().filter(|row| row.flow == flow.name).map(|row| row.wrong).sum();
+        if let (Some(offer), 1..) = (plan.offers.get(number), wrong) {
+            return Err(offer.body.differs(wrong));
+        }
     }
     match rows.iter().find_map(|row| row.refused.as_ref()) {
         Some(why) if rows.iter().all(|row| row.refused.is_some()) => Err(Failure::new(
@@ -301,6 +305,7 @@ fn options(global: &Global, traffic: &Traffic<'_>) -> Options {
         lock_memory: global.lock_memory,
         engine: traffic.strategies.iter().any(engine),
         longest: traffic.longest().max(usual.longest),
+        functions: traffic.offers.foreign(),
         ..usual
     }
 }

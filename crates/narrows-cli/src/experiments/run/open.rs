@@ -3,9 +3,9 @@
 
 use super::lane::{Lane, Stage};
 use super::round::{PATIENCE, Round};
-use crate::base::failure::Failure;
+use crate::base::failure::{Failure, Kind};
 use crate::formats::strategy::Policy;
-use crate::formats::workload::{Flow, Presence, Source};
+use crate::formats::workload::{Flow, Offer, Presence, Source};
 use crate::rig::place::Place;
 use narrows::endpoint::FlowError;
 use narrows::link::LinkId;
@@ -18,10 +18,14 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         for (index, flow) in self.plan.workload.flows.iter().enumerate() {
             let samples = self.plan.inputs.get(index).and_then(Option::as_deref);
             let [_, longest] = self.plan.workload.longest(index);
-            let mut lane = Lane::new(flow, samples, longest, start);
+            let offer = self.plan.offers.get(index).ok_or_else(|| {
+                let text = format!("nothing is offered to flow {}: report this defect", flow.name);
+                Failure::new(Kind::Internal, text)
+            })?;
+            let mut lane = Lane::new(flow, offer, samples, longest, start);
             let refused = match self.fixed(flow) {
                 None => None,
-                Some(strategy) => match self.open_one(index, flow, strategy)? {
+                Some(strategy) => match self.open_one(index, offer, strategy)? {
                     Ok(id) => {
                         lane.open(id, strategy, Stage::Here);
                         None
@@ -92,7 +96,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     fn open_one(
         &mut self,
         index: usize,
-        flow: &Flow,
+        offer: &Offer,
         strategy: Strategy,
     ) -> Result<Result<narrows::endpoint::FlowId, String>, Failure> {
         if let Some(why) = self.too_long(index, strategy) {
@@ -101,12 +105,12 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         let [_, response] = self.plan.workload.longest(index);
         let response = u32::try_from(response).unwrap_or(u32::MAX);
         let link = self.link(self.place(index));
-        match self.peer.try_flow_to(link, flow.work.entry(), strategy, response) {
+        match self.peer.try_flow_to(link, &offer.name, strategy, response) {
             Ok(id) => Ok(Ok(id)),
             Err(error @ (FlowError::Infeasible | FlowError::Strategy(_) | FlowError::Full)) => {
                 Ok(Err(error.to_string()))
             }
-            Err(error) => Err(self.peer.explain_flow(flow.work.entry(), strategy, error)),
+            Err(error) => Err(self.peer.explain_flow(offer.body.name(), strategy, error)),
         }
     }
 

@@ -31,7 +31,7 @@ impl Lane<'_> {
         link: LinkId,
         strategy: Strategy,
     ) -> Result<FlowId, FlowError> {
-        let name = self.flow.work.entry().parse().map_err(|_| FlowError::NotFound)?;
+        let name = self.offer.name.parse().map_err(|_| FlowError::NotFound)?;
         let longest = u32::try_from(self.response.len()).unwrap_or(u32::MAX);
         node.begin_flow(link, &name, strategy, longest)
     }

@@ -13,7 +13,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::progress::Progress;
 use crate::base::report::DecisionRow;
 use crate::formats::strategy::Policy;
-use crate::formats::workload::{Schedule, Source, Work, Workload};
+use crate::formats::workload::{Offers, Schedule, Source, Work, Workload};
 use crate::rig::peer::Peer;
 use crate::rig::phases::{self, Call, Scale};
 use crate::rig::place::{Core, Place, sleep_until};
@@ -40,6 +40,8 @@ pub(super) struct Plan<'w> {
     pub workload: &'w Workload,
     /// Samples that flows cut their requests from.
     pub inputs: &'w [Option<Vec<i16>>],
+    /// What serves each flow.
+    pub offers: &'w Offers,
     pub duration: Duration,
     pub scale: Scale,
     /// Set when the user wants to stop.
@@ -256,6 +258,7 @@ impl<'w, P: Place> Round<'_, 'w, P> {
                 }
                 Err(Stop::Refused(why)) => self.refuse(index, why),
                 Err(Stop::Failed(error)) => return Err(self.peer.explain_call(error)),
+                Err(Stop::Defect(failure)) => return Err(failure),
             }
             let Some(brought) = brought else { continue };
             for lane in self.lanes.iter_mut().flatten() {
@@ -316,9 +319,10 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     /// The longest that the other side can be at work without a sign.
     fn work(&self) -> Duration {
         let of = |lane: &Lane<'_>| match lane.flow.work {
-            Work::Busy(time) => time.saturating_mul(lane.outstanding() as u32),
-            _ => Duration::ZERO,
+            Work::Busy(time) => time,
+            _ => lane.offer.cost.map_or(Duration::ZERO, |cost| cost.of(lane.flow.request)),
         };
+        let of = |lane: &Lane<'_>| of(lane).saturating_mul(lane.outstanding() as u32);
         let work: Duration = self.lanes.iter().flatten().map(of).sum();
         let lanes = self.lanes.iter().flatten().map(|lane| lane.strategy.notification);
         let wait = lanes.map(|how| match how {

@@ -5,7 +5,7 @@ use super::fingerprint::Fingerprint;
 use crate::base::failure::Failure;
 use crate::base::input;
 use crate::formats::platform::{self, Written};
-use crate::formats::workload::{self, Workload, parse, units};
+use crate::formats::workload::{self, Work, Workload, parse, units};
 use narrows::strategy::Strategy;
 use narrows_sim::file::{At, Mistake, Text, Value};
 use std::path::{Path, PathBuf};
@@ -160,6 +160,11 @@ fn fingerprint(text: &str, platforms: &[Written], traffic: &[Traffic]) -> Finger
         for samples in inputs.iter().flatten() {
             let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
             print.add(&bytes);
+        }
+        let works = workload.flows.iter().map(|flow| &flow.work);
+        for named in works.filter_map(Work::foreign) {
+            // One that cannot be read is told when it is loaded.
+            print.add(&std::fs::read(&named.file).unwrap_or_default());
         }
     }
     print

@@ -8,7 +8,7 @@ use crate::base::options::{Cores, Global};
 use crate::base::statistics::{Summary, median};
 use crate::experiments::run::{self, Fared, Outcome};
 use crate::formats::strategy::Policy;
-use crate::formats::workload::Workload;
+use crate::formats::workload::{Offers, Workload};
 use crate::rig::pair::Pair;
 use crate::rig::peer::Peer;
 use crate::rig::sim::{self, Needs};
@@ -86,11 +86,13 @@ pub(super) fn simulate(
 ) -> Result<Option<Vec<Figures>>, Failure> {
     let Point { chip, strategy, traffic, .. } = point;
     let cores = sim::cores(global, chip)?;
-    let longest = match traffic {
-        Traffic::Calls { bytes, .. } => *bytes,
-        Traffic::Workload { workload, .. } => run::longest(workload),
+    let (longest, offered) = match traffic {
+        Traffic::Calls { bytes, .. } => (*bytes, Offers::default()),
+        Traffic::Workload { workload, .. } => {
+            (run::longest(workload), Offers::new(workload, Some(&chip.name))?)
+        }
     };
-    let needs = Needs { longest, ..Needs::default() };
+    let needs = Needs { longest, offers: offered.further(), ..Needs::default() };
     let (mut all, outcome) = sim::simulate(global, chip, &needs, |mut peer| match traffic {
         Traffic::Calls { bytes, count } => {
             let calls = Calls { cores, strategy: *strategy, bytes: *bytes, count: *count };
@@ -98,8 +100,8 @@ pub(super) fn simulate(
         }
         Traffic::Workload { workload, inputs } => {
             let policy = Policy::Same(*strategy);
-            let outcome = run::once(&mut peer, workload, inputs, policy, stop)?;
-            figures(workload, outcome)
+            let outcome = run::once(&mut peer, (workload, &offered), inputs, policy, stop)?;
+            figures(workload, &offered, outcome)
         }
     })?;
     for one in &mut all {
@@ -161,7 +163,11 @@ impl Calls {
 }
 
 /// The figures of a workload's flows, as `narrows run` has them.
-fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failure> {
+fn figures(
+    workload: &Workload,
+    offers: &Offers,
+    outcome: Outcome,
+) -> Result<Vec<Figures>, Failure> {
     let load = outcome.load();
     let Outcome { flows, wall, failure, .. } = outcome;
     if let Some(failure) = failure {
@@ -170,7 +176,7 @@ fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failur
     let seconds = wall.as_secs_f64();
     let each = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
     let mut all = Vec::new();
-    for (flow, fared) in workload.flows.iter().zip(flows) {
+    for (number, (flow, fared)) in workload.flows.iter().zip(flows).enumerate() {
         let mut one = Figures {
             workload: workload.name.clone(),
             flow: flow.name.clone(),
@@ -181,10 +187,8 @@ fn figures(workload: &Workload, outcome: Outcome) -> Result<Vec<Figures>, Failur
         match fared {
             Fared::Refused(why) => one.refused = Some(why),
             Fared::Ran(ran, calls) => {
-                if ran.wrong > 0 {
-                    let text = "responses are not what the function makes of their requests here: \
-                                report this defect";
-                    return Err(Failure::new(Kind::Internal, text));
+                if let (Some(offer), 1..) = (offers.get(number), ran.wrong) {
+                    return Err(offer.body.differs(ran.wrong));
                 }
                 let stamps = median(&mut calls.iter().map(|call| call.stamps).collect::<Vec<_>>());
                 one.calls = ran.received;

@@ -1,8 +1,10 @@
 //! The work that the other core does, as functions over bytes; no messaging in here.
 //!
 //! A request of `busy` and of `log` begins with an [`Order`] that says what to do. The other
-//! functions take the request as it is.
+//! functions take the request as it is. Those of shared libraries are in [`foreign`].
 
+pub mod cost;
+pub mod foreign;
 pub mod g711;
 pub mod log;
 
@@ -13,7 +15,7 @@ use std::time::Duration;
 /// The longest duration, period or deadline.
 pub const MAX_DURATION: Duration = Duration::from_secs(24 * 3600);
 
-/// A function of the library, as workload files name it.
+/// What a flow's function is, as workload files name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// Sends the request back.
@@ -26,10 +28,12 @@ pub enum Function {
     G711Decode,
     /// A readable text of a given size.
     Log,
+    /// One of a shared library, which has its own name.
+    Foreign,
 }
 
 impl Function {
-    /// Every function.
+    /// Every function that has its name here.
     pub const ALL: [Function; 5] =
         [Function::Echo, Function::Busy, Function::G711Encode, Function::G711Decode, Function::Log];
 
@@ -41,6 +45,7 @@ impl Function {
             Function::G711Encode => "g711.encode",
             Function::G711Decode => "g711.decode",
             Function::Log => "log",
+            Function::Foreign => "those of a library",
         }
     }
 

@@ -4,13 +4,15 @@ use super::changes;
 use super::parse::{RawFlow, RawWorkload};
 use super::sessions;
 use super::{DEFAULT_DURATION, DEFAULT_FRAME, Flow, MAX_BYTES, Source, Work, Workload};
+use crate::formats::functions::cost::Costs;
+use crate::formats::functions::foreign::Named as Foreign;
 use crate::formats::functions::g711::Law;
 use crate::formats::functions::{self, Function, ORDER_BYTES};
 use crate::formats::strategy::Policy;
 use narrows::strategy::Strategy;
-use narrows_sim::file::{At, Mistake, Text};
+use narrows_sim::file::{At, Mistake, Text, listed};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(super) fn check(file: &Text<'_>, raw: RawWorkload) -> Result<Workload, Mistake> {
@@ -103,6 +105,8 @@ struct Named<'a> {
     name: &'a str,
     at: Range<usize>,
     function: Function,
+    /// What the flow calls it.
+    called: &'a str,
     raw: &'a RawFlow,
 }
 
@@ -111,20 +115,33 @@ fn named_flow<'a>(file: &Text<'_>, raw: &'a RawFlow) -> Result<Named<'a>, Mistak
         let sentence = "this flow has no name; expected name = \"...\"";
         return Err(file.fail(&raw.span, sentence));
     };
-    let Some(function) = &raw.function else {
+    let Some(named) = &raw.function else {
         let expected = functions::names();
         let sentence = format!("flow {} has no function; expected {expected}", name.value);
         return Err(file.fail(&raw.span, sentence));
     };
-    if let (Some(after), Function::Busy | Function::Log) = (&raw.after, function.value) {
+    let function = match &raw.library {
+        Some(_) if Foreign::is_name(&named.value) => Function::Foreign,
+        Some(_) => return Err(named.wrong(file, "the name in C of a function of its library")),
+        None => Function::from_name(&named.value).ok_or_else(|| {
+            let expected = format!("{}, or one of a library = \"...\"", functions::names());
+            named.wrong(file, &expected)
+        })?,
+    };
+    if let (Some(after), Function::Busy | Function::Log) = (&raw.after, function) {
         let sentence = format!(
-            "after does not go with function {}; expected it only with echo, g711.encode or \
-             g711.decode",
-            function.value.name()
+            "after does not go with function {}; expected it only with echo, g711.encode, \
+             g711.decode or those of a library",
+            function.name()
         );
         return Err(file.fail(&after.span, sentence));
     }
-    Ok(Named { name: &name.value, at: name.span.clone(), function: function.value, raw })
+    if let (Some(cost), Function::Busy) = (&raw.cost, function) {
+        let sentence = "cost does not go with function busy, which takes the time of its key busy";
+        return Err(file.fail(&cost.span, sentence));
+    }
+    let called = &named.value;
+    Ok(Named { name: &name.value, at: name.span.clone(), function, called, raw })
 }
 
 fn resolve(
@@ -145,6 +162,10 @@ fn resolve(
             Some(bytes) => bytes.value,
             None => return Err(missing(file, one, "response", "the bytes of its text")),
         },
+        Work::Foreign(_) => match &raw.response {
+            Some(bytes) => bytes.value,
+            None => return Err(missing(file, one, "response", "the most bytes that it returns")),
+        },
     };
     if response > MAX_BYTES {
         let span = raw.request.as_ref().map_or(&raw.span, |bytes| &bytes.span);
@@ -157,10 +178,9 @@ fn resolve(
     let source = match before {
         Some((index, _)) => Source::After(index),
         None => {
-            let directory = file.path.parent().unwrap_or(Path::new(""));
             paced(file, one)?;
             Source::Own {
-                input: raw.input.as_ref().map(|path| directory.join(&path.value)),
+                input: raw.input.as_ref().map(|path| beside(file, &path.value)),
                 period: raw.period.as_ref().map(|time| time.value),
                 count: raw.count.as_ref().map(|count| count.value),
                 depth: raw.depth.as_ref().map_or(1, |depth| depth.value),
@@ -172,6 +192,7 @@ fn resolve(
     Ok(Flow {
         name: one.name.to_owned(),
         work,
+        cost: raw.cost.as_ref().map_or(Costs::Unsaid, |cost| cost.value.clone()),
         source,
         request,
         response,
@@ -181,6 +202,11 @@ fn resolve(
         presence: sessions::presence(file, one.name, raw)?,
         seed: sessions::SEED,
     })
+}
+
+/// A path that is relative to the file.
+fn beside(file: &Text<'_>, path: &str) -> PathBuf {
+    file.path.parent().unwrap_or(Path::new("")).join(path)
 }
 
 /// Jitter and bursts are of a period.
@@ -204,23 +230,22 @@ fn paced(file: &Text<'_>, one: &Named<'_>) -> Result<(), Mistake> {
 
 /// Keys that say nothing about this function or about a flow that follows another.
 fn allowed_keys(file: &Text<'_>, one: &Named<'_>, follows: bool) -> Result<(), Mistake> {
-    use Function::{Busy, G711Decode, G711Encode, Log};
+    use Function::{Busy, Foreign, G711Decode, G711Encode, Log};
     let raw = one.raw;
     let span = |key: Option<Range<usize>>, name, only: &'static [Function]| (key, name, only);
     let by_function = [
         span(place(&raw.law), "law", &[G711Encode, G711Decode]),
         span(place(&raw.busy), "busy", &[Busy]),
-        span(place(&raw.input), "input", &[G711Encode]),
+        span(place(&raw.input), "input", &[G711Encode, Foreign]),
         span(place(&raw.output), "output", &[G711Decode]),
-        span(place(&raw.response), "response", &[Busy, Log]),
+        span(place(&raw.response), "response", &[Busy, Log, Foreign]),
     ];
     for (key, name, only) in by_function {
         if let (Some(span), false) = (key, only.contains(&one.function)) {
-            let names: Vec<&str> = only.iter().map(|function| function.name()).collect();
+            let names = listed(only.iter().map(|function| function.name()));
             let sentence = format!(
-                "{name} does not go with function {}; expected it only with {}",
-                one.function.name(),
-                names.join(" or ")
+                "{name} does not go with function {}; expected it only with {names}",
+                one.called
             );
             return Err(file.fail(&span, sentence));
         }
@@ -257,7 +282,7 @@ fn request(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<us
         (None, Some(bytes), _) => bytes.value,
         (None, None, Function::G711Encode) => DEFAULT_FRAME,
         (None, None, Function::Busy | Function::Log) => ORDER_BYTES,
-        (None, None, Function::Echo | Function::G711Decode) => {
+        (None, None, Function::Echo | Function::G711Decode | Function::Foreign) => {
             return Err(missing(file, one, "request", "its bytes, or after"));
         }
     };
@@ -280,7 +305,7 @@ fn request(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<us
         Function::Busy | Function::Log if bytes < ORDER_BYTES => {
             let expected = format!(
                 "at least {ORDER_BYTES} for function {}, which says in them what to do",
-                one.function.name()
+                one.called
             );
             Err(file.wrong("flow.request", span, &expected))
         }
@@ -292,6 +317,10 @@ fn work(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<Work,
     let raw = one.raw;
     let law = raw.law.as_ref().map(|law| law.value);
     Ok(match one.function {
+        Function::Foreign => Work::Foreign(Foreign {
+            file: beside(file, raw.library.as_ref().map_or("", |path| &path.value)),
+            function: raw.function.as_ref().map_or(String::new(), |name| name.value.clone()),
+        }),
         Function::Echo => Work::Echo,
         Function::Log => Work::Log,
         Function::G711Encode => Work::Encode(law.unwrap_or(Law::A)),
@@ -300,8 +329,8 @@ fn work(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<Work,
             None => return Err(missing(file, one, "busy", "the time to work")),
         },
         Function::G711Decode => {
-            let written = match before.map(|flow| flow.work) {
-                Some(Work::Encode(law)) => Some(law),
+            let written = match before.map(|flow| &flow.work) {
+                Some(Work::Encode(law)) => Some(*law),
                 _ => None,
             };
             match (&raw.law, written) {
@@ -316,7 +345,7 @@ fn work(file: &Text<'_>, one: &Named<'_>, before: Option<&Flow>) -> Result<Work,
 }
 
 fn missing(file: &Text<'_>, one: &Named<'_>, key: &str, what: &str) -> Mistake {
-    let function = one.function.name();
+    let function = one.called;
     file.fail(
         &one.raw.span,
         format!("flow {} has no {key}; function {function} expects {what}", one.name),

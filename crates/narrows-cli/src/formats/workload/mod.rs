@@ -6,6 +6,7 @@
 
 mod changes;
 mod check;
+mod offers;
 pub(crate) mod parse;
 mod requests;
 mod sessions;
@@ -15,11 +16,14 @@ pub(crate) mod units;
 
 pub use crate::formats::functions::MAX_DURATION;
 pub use changes::{Change, Changed};
+pub use offers::{Body, Offer, Offers};
 pub use requests::Requests;
 pub(crate) use sessions::Schedule;
 
 use crate::base::failure::Failure;
 use crate::base::input;
+use crate::formats::functions::cost::Costs;
+use crate::formats::functions::foreign::Named;
 use crate::formats::functions::g711::Law;
 use crate::formats::strategy::Policy;
 use crate::formats::wav;
@@ -66,6 +70,8 @@ pub struct Flow {
     pub name: String,
     /// What the other core does with each request.
     pub work: Work,
+    /// What that takes of a core of a chip.
+    pub cost: Costs,
     /// Where the requests come from.
     pub source: Source,
     /// Bytes of each request.
@@ -129,7 +135,7 @@ pub enum Source {
 }
 
 /// What the other core does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Sends the request back.
     Echo,
@@ -141,6 +147,8 @@ pub enum Work {
     Decode(Law),
     /// Answers with a readable text.
     Log,
+    /// What a function of a shared library does.
+    Foreign(Named),
 }
 
 impl Workload {
@@ -177,9 +185,18 @@ impl Workload {
 }
 
 impl Work {
-    /// The name of the function on the link, as in [`crate::formats::functions::LIBRARY`].
-    pub fn entry(self) -> &'static str {
+    /// The function of a shared library; none if it is of this one.
+    pub fn foreign(&self) -> Option<&Named> {
         match self {
+            Work::Foreign(named) => Some(named),
+            _ => None,
+        }
+    }
+
+    /// The name of the function in [`crate::formats::functions::LIBRARY`]; none if it is of another
+    /// library.
+    pub fn entry(&self) -> Option<&'static str> {
+        Some(match self {
             Work::Echo => "echo",
             Work::Busy(_) => "busy",
             Work::Encode(Law::A) => "g711.encode.a",
@@ -187,7 +204,8 @@ impl Work {
             Work::Decode(Law::A) => "g711.decode.a",
             Work::Decode(Law::Mu) => "g711.decode.mu",
             Work::Log => "log",
-        }
+            Work::Foreign(_) => return None,
+        })
     }
 }
 

@@ -3,8 +3,8 @@
 use super::changes::{self, RawChange};
 use super::units::{bytes, duration, size};
 use super::{MAX_BURST, MAX_DEPTH, MAX_FLOWS};
+use crate::formats::functions::cost::{A_COST, Cost, Costs};
 use crate::formats::functions::g711::Law;
-use crate::formats::functions::{self, Function};
 use crate::formats::strategy::{self, Policy};
 use narrows::strategy::{Strategy, StrategyError};
 use narrows_sim::file::{At, Mistake, Table, Text, Value};
@@ -26,7 +26,9 @@ pub(super) struct RawWorkload {
 pub(super) struct RawFlow {
     pub span: Range<usize>,
     pub name: Option<At<String>>,
-    pub function: Option<At<Function>>,
+    pub function: Option<At<String>>,
+    pub library: Option<At<String>>,
+    pub cost: Option<At<Costs>>,
     pub period: Option<At<Duration>>,
     pub request: Option<At<usize>>,
     pub response: Option<At<usize>>,
@@ -49,11 +51,14 @@ pub(super) struct RawFlow {
 }
 
 const TOP: [&str; 7] = ["name", "duration", "strategy", "memory", "seed", "flow", "change"];
-const FLOW: [&str; 21] = [
-    "name", "function", "period", "request", "response", "deadline", "count", "input", "after",
-    "law", "busy", "depth", "jitter", "burst", "output", "static", "arrives", "leaves", "sessions",
-    "on", "off",
+const FLOW: [&str; 23] = [
+    "name", "function", "library", "cost", "period", "request", "response", "deadline", "count",
+    "input", "after", "law", "busy", "depth", "jitter", "burst", "output", "static", "arrives",
+    "leaves", "sessions", "on", "off",
 ];
+const A_FUNCTION: &str = "the name of a function";
+const A_LIBRARY: &str = "the path of a shared library, relative to this file";
+const AN_INPUT: &str = "the path of a WAV file, relative to this file";
 const A_STRATEGY: &str = "the name of a strategy, such as \"in_place/hybrid\", or a list of them";
 
 pub(super) fn read(file: Text<'_>) -> Result<RawWorkload, Mistake> {
@@ -75,13 +80,15 @@ fn flow(table: &Table<'_>) -> Result<RawFlow, Mistake> {
     Ok(RawFlow {
         span: table.span(),
         name: table.read("name", Value::name)?,
-        function: table.read("function", function)?,
+        function: table.read("function", |value| Ok(value.string(A_FUNCTION)?.to_owned()))?,
+        library: table.read("library", |value| path(value, A_LIBRARY))?,
+        cost: table.read("cost", costs)?,
         period: table.read("period", duration)?,
         request: table.read("request", bytes)?,
         response: table.read("response", bytes)?,
         deadline: table.read("deadline", duration)?,
         count: table.read("count", |value| value.number_from(1))?,
-        input: table.read("input", input)?,
+        input: table.read("input", |value| path(value, AN_INPUT))?,
         after: table.read("after", Value::name)?,
         law: table.read("law", law)?,
         busy: table.read("busy", duration)?,
@@ -98,9 +105,16 @@ fn flow(table: &Table<'_>) -> Result<RawFlow, Mistake> {
     })
 }
 
-fn function(value: &Value<'_>) -> Result<Function, Mistake> {
-    let expected = functions::names();
-    Function::from_name(value.string(&expected)?).ok_or_else(|| value.wrong(&expected))
+/// What a function takes, on every chip or on those that are named.
+fn costs(value: &Value<'_>) -> Result<Costs, Mistake> {
+    let cost = |value: &Value<'_>| {
+        let read = value.string(A_COST)?.parse::<Cost>();
+        read.map_err(|expected| value.wrong(&expected))
+    };
+    let Some(table) = value.as_table() else { return Ok(Costs::Everywhere(cost(value)?)) };
+    let all = table.entries().map(|(chip, _, value)| Ok((chip.to_owned(), cost(&value)?)));
+    let all: Vec<_> = all.collect::<Result<_, _>>()?;
+    if all.is_empty() { Err(value.wrong(A_COST)) } else { Ok(Costs::On(all)) }
 }
 
 fn law(value: &Value<'_>) -> Result<Law, Mistake> {
@@ -112,8 +126,7 @@ fn law(value: &Value<'_>) -> Result<Law, Mistake> {
     }
 }
 
-fn input(value: &Value<'_>) -> Result<String, Mistake> {
-    let expected = "the path of a WAV file, relative to this file";
+fn path(value: &Value<'_>, expected: &str) -> Result<String, Mistake> {
     let text = value.string(expected)?;
     if text.is_empty() || text.contains('\0') {
         return Err(value.wrong(expected));

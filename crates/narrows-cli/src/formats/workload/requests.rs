@@ -15,7 +15,7 @@ impl<'a> Requests<'a> {
     /// The requests of `flow`; `samples` are those of its input, if it has one.
     pub fn new(flow: &Flow, samples: Option<&'a [i16]>) -> Requests<'a> {
         Requests {
-            work: flow.work,
+            work: flow.work.clone(),
             request: flow.request,
             response: flow.response,
             samples: samples.filter(|samples| !samples.is_empty()),
@@ -58,7 +58,7 @@ impl<'a> Requests<'a> {
         for (at, byte) in room.iter_mut().enumerate() {
             *byte = (at as u8).wrapping_mul(3).wrapping_add(call as u8);
         }
-        let busy_ns = match self.work {
+        let busy_ns = match &self.work {
             Work::Busy(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
             Work::Log => 0,
             _ => return,

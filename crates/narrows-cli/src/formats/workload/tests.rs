@@ -35,11 +35,29 @@ fn the_voice_goes_there_and_back() {
 #[test]
 fn the_mixture_has_every_other_function() {
     let mixed = shipped("mixed.toml");
-    let works: Vec<Work> = mixed.flows.iter().map(|flow| flow.work).collect();
+    let works: Vec<Work> = mixed.flows.iter().map(|flow| flow.work.clone()).collect();
     let busy = Work::Busy(Duration::from_micros(200));
     assert_eq!(works, [Work::Echo, Work::Echo, busy, Work::Log]);
     assert_eq!(mixed.strategies.len(), 3);
     assert_eq!(mixed.inputs().unwrap(), vec![None; 4]);
+}
+
+#[test]
+fn a_flow_has_a_cost_on_some_chips_and_a_function_of_a_library() {
+    let flow = "[[flow]]\nname='a'\nfunction='f'\nlibrary='l.so'\nrequest=8\nresponse=99\n";
+    let text = format!("{flow}cost={{ davinci='1 ms', b='2 ns/B' }}\nsessions=2");
+    let workload = read_text(&text).unwrap();
+    let named = Named { file: "dir/l.so".into(), function: "f".into() };
+    let [first, second] = &workload.flows[..] else { panic!() };
+    assert_eq!((&first.work, first.response), (&Work::Foreign(named), 99));
+    let on = |chip| first.cost.on(chip).map(|cost| cost.to_string());
+    let found = ["davinci", "b", "c"].map(on);
+    assert_eq!(found, [Some("1 ms".to_owned()), Some("2 ns/B".to_owned()), None]);
+    assert_eq!((&first.work, &first.cost), (&second.work, &second.cost));
+    // It is loaded when it is offered, not when the file is read.
+    let Err(failure) = Offers::new(&workload, None) else { panic!() };
+    assert_eq!(failure.kind, Kind::Input);
+    assert!(failure.to_string().contains("dir/l.so: there is no such file"), "{failure}");
 }
 
 #[test]
@@ -148,7 +166,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "ECHO request=8\nperoid = 20",
-        "2:1: unknown key flow.peroid; expected name, function, period,",
+        "2:1: unknown key flow.peroid; expected name, function, library,",
     ),
     ("ECHO request=0", "flow.request is 0; expected a whole number from 1 to 16777215"),
     ("ECHO request=16777216", "flow.request is 16777216;"),
@@ -156,12 +174,51 @@ const WRONG: &[(&str, &str)] = &[
     ("ECHO request='8'", "flow.request is 8;"),
     ("ECHO request=8.0", "flow.request is 8.0;"),
     ("ECHO request=99999999999999999999999", "flow.request is 9999"),
+    (
+        "ECHO request=8, cost=1",
+        "flow.cost is 1; expected a time, a time for each byte, or their sum",
+    ),
+    ("ECHO request=8, cost='-1 ms'", "flow.cost is -1 ms; expected a time, a time for each byte"),
+    ("ECHO request=8, cost='1 ms + 1 ms'", "flow.cost is 1 ms + 1 ms; expected a time"),
+    ("ECHO request=8, cost='25 h'", "flow.cost is 25 h; expected a time"),
+    (
+        "ECHO request=8, cost='90000 s'",
+        "flow.cost is 90000 s; expected at most 24h for a request of",
+    ),
+    ("ECHO request=8, cost='1e9 s/B'", "flow.cost is 1e9 s/B; expected a time"),
+    (
+        "ECHO request=8, cost='999999999999999999999 s/B'",
+        "expected at most 24h for a request of 16 MiB",
+    ),
+    ("ECHO request=8, cost={}", "flow.cost is {}; expected a time"),
+    ("ECHO request=8, cost={davinci='1'}", "flow.cost.davinci is 1; expected a time"),
+    (
+        "BUSY busy='1ms', cost='1 ms'",
+        "cost does not go with function busy, which takes the time of",
+    ),
+    ("ECHO request=8, library=''", "flow.library is ''; expected the path of a shared library"),
+    (
+        "flow = [{ name='a', library='l.so', function='a.b' }]",
+        "flow.function is a.b; expected the name in C",
+    ),
+    (
+        "flow = [{ name='a', library='l.so', function='f' }]",
+        "flow a has no request; function f expects",
+    ),
+    (
+        "flow = [{ name='a', library='l.so', function='f', request=8 }]",
+        "flow a has no response; function f",
+    ),
+    (
+        "flow = [{ name='a', library='l.so', function='f', request=8, response=8, law='a' }]",
+        "law does not go with function f; expected it only with g711.encode or g711.decode",
+    ),
     ("ECHO", "1:1: flow a has no request; function echo expects its bytes, or after"),
     ("ECHO request=8, count=0", "flow.count is 0; expected a whole number from 1 up"),
     ("ECHO request=8, depth=257", "flow.depth is 257; expected a whole number from 1 to 256"),
     (
         "ECHO request=8, response=8",
-        "response does not go with function echo; expected it only with busy or log",
+        "response does not go with function echo; expected it only with busy, log or those of a library",
     ),
     ("ECHO request=8, input='a'", "input does not go with function echo"),
     ("ECHO request=8, law='a'", "law does not go with function echo"),
@@ -347,7 +404,7 @@ fn every_flow_of_the_shipped_files_is_answered_as_it_says() {
             let mut request = vec![0; flow.request];
             Requests::new(flow, samples.as_deref()).write(7, &mut request);
             let mut response = vec![0; flow.response];
-            let entry = crate::formats::functions::find(flow.work.entry()).unwrap();
+            let entry = flow.work.entry().and_then(crate::formats::functions::find).unwrap();
             let answered = (entry.answer)(&request, &mut response);
             assert_eq!(answered, Ok(flow.response), "{name} {}", flow.name);
         }

@@ -28,6 +28,12 @@ pub struct Callee {
     /// Have room for this many links, each with a small region
     #[arg(long)]
     pub links: Option<usize>,
+    /// A shared library with a function to offer beside the others
+    #[arg(long)]
+    pub library: Vec<PathBuf>,
+    /// The function of each of them
+    #[arg(long)]
+    pub function: Vec<String>,
     /// The descriptors of the limits
     #[arg(long)]
     pub limits: Option<String>,

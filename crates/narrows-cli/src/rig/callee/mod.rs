@@ -6,10 +6,15 @@
 //! outlives its caller, however that ends.
 
 pub mod flags;
+mod requests;
+
+pub(crate) use requests::streamed;
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
-use crate::formats::functions::{self, Entry, Refusal};
+use crate::formats::functions;
+use crate::formats::functions::foreign::Named;
+use crate::formats::workload::{Body as Answers, Offer};
 use crate::rig::limit::{Callee as LimitCallee, Limits, Served};
 use crate::rig::peer::{self, Settings, caller};
 use crate::rig::place::{Core, Place, sleep_until};
@@ -20,9 +25,11 @@ use narrows::endpoint::{
     Failure as CallFailure, Function, Message, Node, Received, Sink, Source, What,
 };
 use narrows_host::{Trace, system};
+use requests::whole;
 use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -32,8 +39,6 @@ const READY: &[u8] = b"\n";
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a batch of the limits is waited for before calls are looked at.
 const LIMIT_WAIT: Duration = Duration::from_millis(2);
-/// Bytes that are brought to a core's own memory at a time, where a function allows that.
-const CHUNK: usize = 256;
 
 /// Serves until the caller is gone.
 ///
@@ -43,6 +48,7 @@ pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
     // First: the numbers in the argument are those of descriptors that were open at the start.
     let limits = args.limits.as_deref().map(Limits::inherit).transpose();
     let limits = limits.map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let offers = offers(args)?;
     let gone = watch_caller(args.directory.clone());
     let settings = Settings {
         directory: args.directory.clone(),
@@ -63,13 +69,23 @@ pub fn run(global: &Global, args: &Callee) -> Result<(), Failure> {
     }
     let _ = system::precise_timers();
     crate::base::output::print(READY)?;
-    serve(&mut node, args.longest, limits);
+    serve(&mut node, args.longest, &offers, limits);
     drop(node);
     // A caller that was killed could not tidy up.
     if gone.recv_timeout(GRACE) == Ok(()) {
         remove(&args.directory);
     }
     Ok(())
+}
+
+/// What the caller asks for beside the library, by the names that it gives it.
+fn offers(args: &Callee) -> Result<Vec<Offer>, Failure> {
+    let named = args.library.iter().zip(&args.function).enumerate();
+    let load = |(number, (file, function)): (usize, (&PathBuf, &String))| {
+        let named = Named { file: file.clone(), function: function.clone() };
+        Ok(Offer::foreign(number, Arc::new(named.load()?)))
+    };
+    named.map(load).collect()
 }
 
 /// Tells when standard input is closed. If the process is still there some time later, busy with
@@ -126,10 +142,15 @@ impl Desk {
 }
 
 /// Serves until the link to the caller is lost; with requests and responses of up to `longest`
-/// bytes.
-pub(crate) fn serve<P: Place>(node: &mut Node<P>, longest: usize, mut limits: Option<LimitCallee>) {
+/// bytes; what is offered beside the library too.
+pub(crate) fn serve<P: Place>(
+    node: &mut Node<P>,
+    longest: usize,
+    offers: &[Offer],
+    mut limits: Option<LimitCallee>,
+) {
     let desk = Desk::default();
-    let mut bodies = bodies(&desk, node.platform().core(), longest);
+    let mut bodies = bodies(&desk, node.platform().core(), longest, offers);
     let mut library: Vec<Function<'_>> = bodies
         .iter_mut()
         .filter_map(|(name, body)| Some(Function { name: name.parse().ok()?, run: &mut **body }))
@@ -258,78 +279,42 @@ fn bodies<'a>(
     desk: &'a Desk,
     core: impl Core + 'a,
     longest: usize,
-) -> Vec<(&'static str, Body<'a>)> {
-    let mut all: Vec<(&'static str, Body<'a>)> = Vec::new();
-    for entry in functions::LIBRARY {
+    offers: &'a [Offer],
+) -> Vec<(&'a str, Body<'a>)> {
+    let library =
+        functions::LIBRARY.iter().map(|entry| (entry.name, Answers::Library(entry), None));
+    let further = offers.iter().map(|Offer { name, body, cost }| (&**name, body.clone(), *cost));
+    let mut all: Vec<(&'a str, Body<'a>)> = Vec::new();
+    for (name, answers, cost) in library.chain(further) {
         let core = core.clone();
-        let body: Body<'_> = match entry.stream {
+        let stream = match &answers {
+            Answers::Library(entry) => entry.stream,
+            Answers::Foreign(_) => None,
+        };
+        let body: Body<'_> = match stream {
             Some(stream) => Box::new(move |from, to| {
                 streamed(stream, from, to)?;
-                core.charge(entry.name, from);
+                core.charge(name, cost, from);
                 Ok(())
             }),
             None => {
-                let (mut request, mut response) = (vec![0; longest], vec![0; longest]);
+                let mut room = [vec![0; longest], vec![0; longest]];
                 Box::new(move |from, to| {
-                    whole(&entry, &core, from, to, &mut request, &mut response)
+                    whole(&answers, from, to, &mut room, |request| {
+                        if let Some(time) = answers.work(request) {
+                            core.work(time);
+                        }
+                        core.charge(name, cost, from);
+                    })
                 })
             }
         };
-        all.push((entry.name, body));
+        all.push((name, body));
     }
     all.push((service::CPU, Box::new(move |_, to| to.write(0, &cpu_time(&core)))));
     all.push((service::MODE, Box::new(|from, _| order_mode(desk, from))));
     all.push((service::TRACE, Box::new(|from, to| order_trace(desk, from, to))));
     all
-}
-
-/// A function that needs its whole request and response in memory of its own.
-fn whole(
-    entry: &Entry,
-    core: &impl Core,
-    from: &dyn Source,
-    to: &mut dyn Sink,
-    request: &mut [u8],
-    response: &mut [u8],
-) -> Result<(), CallFailure> {
-    let request = request.get_mut(..from.len()).ok_or(CallFailure::NoRoom)?;
-    from.read(0, request)?;
-    let room = response.len().min(to.capacity());
-    let room = response.get_mut(..room).unwrap_or_default();
-    let len = (entry.answer)(request, room).map_err(refused)?;
-    if let Some(time) = entry.work.and_then(|work| work(request)) {
-        core.work(time);
-    }
-    core.charge(entry.name, from);
-    let made = room.get(..len).ok_or(CallFailure::TooLong)?;
-    to.write(0, made)
-}
-
-/// A function that works on its request piece by piece: straight from where the request is to
-/// where the response goes.
-pub(crate) fn streamed(
-    answer: functions::Answer,
-    from: &dyn Source,
-    to: &mut dyn Sink,
-) -> Result<(), CallFailure> {
-    let (mut request, mut response) = ([0; CHUNK], [0; 2 * CHUNK]);
-    let (mut at, mut out) = (0, 0);
-    while at < from.len() {
-        let piece = request.get_mut(..CHUNK.min(from.len() - at)).unwrap_or_default();
-        from.read(at, piece)?;
-        let len = answer(piece, &mut response).map_err(refused)?;
-        to.write(out, response.get(..len).unwrap_or_default())?;
-        at += piece.len();
-        out += len;
-    }
-    Ok(())
-}
-
-fn refused(refusal: Refusal) -> CallFailure {
-    match refusal {
-        Refusal::Response => CallFailure::TooLong,
-        Refusal::Request | Refusal::TooLong => CallFailure::Refused,
-    }
 }
 
 fn cpu_time(core: &impl Core) -> [u8; 8] {
@@ -370,58 +355,4 @@ fn order_trace(desk: &Desk, from: &dyn Source, to: &mut dyn Sink) -> Result<(), 
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Request(Vec<u8>);
-
-    impl Source for Request {
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-        fn read(&self, at: usize, to: &mut [u8]) -> Result<(), CallFailure> {
-            self.0[..].read(at, to)
-        }
-    }
-
-    struct Room(Vec<u8>, usize);
-
-    impl Sink for Room {
-        fn capacity(&self) -> usize {
-            self.1
-        }
-        fn write(&mut self, at: usize, from: &[u8]) -> Result<(), CallFailure> {
-            if at + from.len() > self.1 {
-                return Err(CallFailure::TooLong);
-            }
-            self.0.resize(self.0.len().max(at + from.len()), 0);
-            self.0[at..at + from.len()].copy_from_slice(from);
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn pieces_give_what_the_whole_gives() {
-        let request = Request((0..1000).map(|at| (at * 7) as u8).collect());
-        for entry in functions::LIBRARY {
-            let Some(stream) = entry.stream else { continue };
-            let mut expected = vec![0; 2000];
-            let len = (entry.answer)(&request.0, &mut expected).unwrap();
-            let mut room = Room(Vec::new(), 2000);
-            assert_eq!(streamed(stream, &request, &mut room), Ok(()), "{}", entry.name);
-            assert_eq!(room.0, expected[..len], "{}", entry.name);
-            let mut small = Room(Vec::new(), len - 1);
-            assert_eq!(streamed(stream, &request, &mut small), Err(CallFailure::TooLong));
-        }
-    }
-
-    #[test]
-    fn an_odd_frame_is_refused_by_encoders() {
-        let encode = functions::find("g711.encode.a").unwrap().stream.unwrap();
-        let mut room = Room(Vec::new(), 2000);
-        assert_eq!(streamed(encode, &Request(vec![0; 301]), &mut room), Err(CallFailure::Refused));
-    }
 }

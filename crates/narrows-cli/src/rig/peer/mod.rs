@@ -29,6 +29,7 @@ pub(crate) use node::{Settings, caller, not_opened, open, small};
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::{Cores, Global};
+use crate::formats::functions::foreign::Named;
 use crate::rig::phases::Scale;
 use crate::rig::place::{Other, Place, Process};
 use crate::rig::service::{self, Mode, Page, TraceOrder};
@@ -72,6 +73,8 @@ pub struct Options {
     /// Links that each side's node has room for, with a region for each that is small; if none are
     /// named, one with the usual region.
     pub links: Option<usize>,
+    /// Functions of shared libraries that the other side offers beside the library.
+    pub functions: Vec<Named>,
     /// The program to start; this one if none is named.
     pub program: Option<PathBuf>,
 }
@@ -85,6 +88,7 @@ impl Default for Options {
             longest: ANSWER as usize,
             limits: false,
             links: None,
+            functions: Vec::new(),
             program: None,
         }
     }

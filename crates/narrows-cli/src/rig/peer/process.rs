@@ -3,6 +3,7 @@
 use super::explain::{nonsense, silent};
 use super::{Options, PATIENCE, Settings};
 use crate::base::failure::{Failure, Kind};
+use crate::formats::functions::foreign::Named;
 use crate::rig::limit::Limits;
 use crate::rig::place::{FAREWELL, Other, Process, ended};
 use narrows::endpoint::LinkError;
@@ -32,6 +33,9 @@ pub(super) fn spawn(
     }
     if let Some(links) = callee.links {
         command.args(["--links", &links.to_string()]);
+    }
+    for Named { file, function } in &options.functions {
+        command.arg("--library").arg(file).args(["--function", function]);
     }
     if let Some(priority) = options.priority {
         command.args(["--priority", &priority.to_string()]);

@@ -8,6 +8,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::{Allowed, Core, Place};
+use crate::formats::functions::cost::Cost;
 use crate::rig::limit::{Clock, Kind, Limits};
 use crate::rig::phases::Stamps;
 use crate::rig::place::Process;
@@ -66,7 +67,7 @@ impl Core for ThisProcess {
     }
 
     #[inline]
-    fn charge(&self, _: &str, _: &dyn Source) {}
+    fn charge(&self, _: &str, _: Option<Cost>, _: &dyn Source) {}
 
     fn used(&self) -> Duration {
         system::process_time()

@@ -17,6 +17,7 @@ use narrows_host::Trace;
 use std::io;
 use std::time::Duration;
 
+use crate::formats::functions::cost::Cost;
 use crate::rig::limit::{Kind, Timer};
 use crate::rig::phases::Stamps;
 
@@ -63,8 +64,9 @@ pub trait Core: Clone {
     fn work(&self, time: Duration);
 
     /// Keeps it busy for what a function and serving it took for a request, where running it has
-    /// not.
-    fn charge(&self, function: &str, request: &dyn Source);
+    /// not. What the function took is its cost, or what the core is known to take for a function of
+    /// that name.
+    fn charge(&self, function: &str, cost: Option<Cost>, request: &dyn Source);
 
     /// Processor time that was used so far, of the copy engine too where that is a thread.
     fn used(&self) -> Duration;

@@ -2,7 +2,8 @@
 
 use crate::base::failure::{Failure, Kind};
 use crate::formats::functions;
-use crate::formats::workload::{Flow, Source, Work, Workload};
+use crate::formats::functions::cost::taken;
+use crate::formats::workload::{Flow, Offer, Offers, Source, Work, Workload};
 use crate::rig::plan::Subject;
 use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
@@ -27,22 +28,26 @@ const RUNS: usize = 15;
 /// says whether spinning is one.
 ///
 /// # Errors
-/// [`Kind::Internal`] for a flow that follows one that is not there.
+/// As [`Offers::new`]; [`Kind::Internal`] for a flow that follows one that is not there.
 pub(crate) fn subjects(
     workload: &Workload,
     chip: Option<(&Chip, usize)>,
     named: &[Strategy],
     spin: bool,
 ) -> Result<Vec<Subject>, Failure> {
+    let offers = Offers::new(workload, chip.map(|(chip, _)| chip.name.as_str()))?;
     workload
         .flows
         .iter()
-        .map(|flow| {
+        .enumerate()
+        .map(|(number, flow)| {
+            let offer = offers.get(number);
             let Pace { period, jitter, burst, depth } = pace(workload, flow)?;
-            let work = match (flow.work, chip) {
-                (Work::Busy(time), _) => time,
-                (work, Some((chip, core))) => on_chip(chip, core, work, flow.request),
-                (work, None) => here(work, flow.request, flow.response),
+            let work = match (&flow.work, offer, chip) {
+                (Work::Busy(time), ..) => *time,
+                (_, Some(offer), Some((chip, core))) => on_chip(chip, core, offer, flow.request),
+                (work, Some(offer), None) => here(work, offer, flow.request, flow.response),
+                (_, None, _) => Duration::ZERO,
             };
             let follows = matches!(flow.source, Source::After(_));
             let long = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -120,25 +125,23 @@ fn sensible(period: Option<Duration>, depth: usize, follows: bool, spin: bool) -
 }
 
 /// What a function takes on a core of a chip.
-fn on_chip(chip: &Chip, core: usize, work: Work, request: usize) -> Duration {
-    let Some(core) = chip.cores.get(core) else { return Duration::ZERO };
-    let word = core.function(work.entry()).at(core.clock);
-    (word * request.div_ceil(4) as u64).into()
+fn on_chip(chip: &Chip, core: usize, offer: &Offer, request: usize) -> Duration {
+    let core = chip.cores.get(core);
+    core.map_or(Duration::ZERO, |core| taken(core, &offer.name, offer.cost, request).into())
 }
 
 /// What a function takes here.
-fn here(work: Work, request: usize, response: usize) -> Duration {
-    let Some(entry) = functions::find(work.entry()) else { return Duration::ZERO };
+fn here(work: &Work, offer: &Offer, request: usize, response: usize) -> Duration {
     let order = functions::Order { busy_ns: 0, response: response as u32, call: 0 }.to_bytes();
     let mut out: Vec<u8> = (0..request).map(|at| (at * 7) as u8).collect();
-    if work == Work::Log {
+    if *work == Work::Log {
         out.get_mut(..order.len()).unwrap_or_default().copy_from_slice(&order);
     }
     let mut back = vec![0; response];
     let mut times: Vec<Duration> = (0..RUNS)
         .map(|_| {
             let start = Instant::now();
-            let _ = std::hint::black_box((entry.answer)(std::hint::black_box(&out), &mut back));
+            let _ = std::hint::black_box(offer.body.answer(std::hint::black_box(&out), &mut back));
             start.elapsed()
         })
         .collect();

@@ -25,6 +25,7 @@ use crate::base::machine::Machine;
 use crate::base::options::{Cores, Global, Place};
 use crate::formats::platform;
 use crate::formats::platform::drawing::frequency;
+use crate::formats::workload::Offer;
 use crate::rig::pair::Pair;
 use crate::rig::peer::{CALLEE, CALLER, Peer};
 use crate::rig::{callee, crowd, service};
@@ -37,7 +38,7 @@ const SLOTS: u32 = 16;
 const PRIORITY: u32 = 1;
 
 /// What both sides are to have room for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(crate) struct Needs {
     /// The longest request, response or message in bytes.
     pub longest: usize,
@@ -45,11 +46,13 @@ pub(crate) struct Needs {
     pub links: usize,
     /// Cores that are called: that of the callee, and those of the chip behind it.
     pub callees: usize,
+    /// What they offer beside the library.
+    pub offers: Vec<Offer>,
 }
 
 impl Default for Needs {
     fn default() -> Needs {
-        Needs { longest: 0, links: 1, callees: 1 }
+        Needs { longest: 0, links: 1, callees: 1, offers: Vec::new() }
     }
 }
 
@@ -141,7 +144,7 @@ pub(crate) fn simulate<R>(
         let (name, said) = (callee_name(number), &said);
         simulation.process(cores.callee + number, &name.clone(), PRIORITY, move |cpu| {
             match node(&cpu, &name, needs) {
-                Ok(mut node) => callee::serve(&mut node, longest(needs), None),
+                Ok(mut node) => callee::serve(&mut node, longest(needs), &needs.offers, None),
                 Err(failure) => {
                     said.replace(Some(failure));
                 }

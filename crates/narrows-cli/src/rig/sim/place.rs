@@ -7,9 +7,10 @@ use narrows::platform::Instant;
 use narrows_host::{Record, Trace};
 use narrows_sim::chip::Chip;
 use narrows_sim::cpu::{Cpu, Stamp};
-use narrows_sim::time::{Cost, Time};
+use narrows_sim::time::Time;
 
 use super::limits::Limits;
+use crate::formats::functions::cost::{Cost, taken};
 use crate::rig::limit::Timer;
 use crate::rig::phases::Stamps;
 use crate::rig::place::{Core, Other, Place};
@@ -63,12 +64,11 @@ impl Core for Cpu {
         self.compute(time.into());
     }
 
-    fn charge(&self, function: &str, request: &dyn Source) {
+    fn charge(&self, function: &str, cost: Option<Cost>, request: &dyn Source) {
         if let Some(core) = self.chip().cores.get(Cpu::core(self)) {
-            let word = core.function(function).at(core.clock);
             let bytes = u32::try_from(request.len()).unwrap_or(u32::MAX);
             let serving = core.serving(bytes, request.in_place());
-            self.compute(word * u64::from(bytes.div_ceil(4)) + serving);
+            self.compute(taken(core, function, cost, request.len()) + serving);
         }
     }
 
@@ -96,7 +96,7 @@ impl Timer for Cpu {
 /// What a stamp costs on a core of a chip.
 fn stamps(chip: &Chip, core: usize) -> Stamps {
     let Some(core) = chip.cores.get(core) else { return Stamps::default() };
-    let nanos = |cost: Cost| cost.at(core.clock).0 as f64 * NANOS;
+    let nanos = |cost: narrows_sim::time::Cost| cost.at(core.clock).0 as f64 * NANOS;
     Stamps { usual: nanos(core.timer.read), outer: nanos(core.timer.read_user) }
 }
 

@@ -1,5 +1,6 @@
 //! Workloads that are drawn: flows at a pace that the machine can keep, some with deadlines.
 
+use crate::formats::functions::cost::Costs;
 use crate::formats::strategy::Policy;
 use crate::formats::workload::{Flow, Presence, Source, Work, Workload};
 use crate::rig::plan::{Least, Machine, Planner, Subject, subjects};
@@ -102,6 +103,7 @@ fn flow(
     Some(Flow {
         name: format!("flow-{}", number + 1),
         work: Work::Busy(made.work),
+        cost: Costs::Unsaid,
         source: Source::Own {
             input: None,
             period: Some(period),

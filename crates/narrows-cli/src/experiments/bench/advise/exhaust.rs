@@ -5,7 +5,7 @@ use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::experiments::advice::trial::on_chip;
 use crate::experiments::advice::{Assignment, Judge, Trial};
-use crate::formats::workload::Workload;
+use crate::formats::workload::{Offers, Workload};
 use crate::rig::plan::{Least, Machine, Planner, Subject};
 use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
@@ -49,7 +49,8 @@ impl<'a> Tries<'a> {
         if let Some(made) = self.made.get(assignment) {
             return Ok(made.clone());
         }
-        let made = on_chip(self.global, self.chip, &self.case.workload, assignment, 0)?;
+        let with = (&self.case.workload, &Offers::new(&self.case.workload, None)?);
+        let made = on_chip(self.global, self.chip, with, assignment, 0)?;
         self.made.insert(assignment.clone(), made.clone());
         Ok(made)
     }
@@ -78,7 +79,8 @@ impl<'a> Tries<'a> {
         }
         let own = self.case.workload.flows[flow].clone();
         let alone = Workload { flows: vec![own], ..self.case.workload.clone() };
-        let tried = |by: &Strategy| on_chip(self.global, self.chip, &alone, &vec![*by], 0);
+        let with = (&alone, &Offers::new(&alone, None)?);
+        let tried = |by: &Strategy| on_chip(self.global, self.chip, with, &vec![*by], 0);
         let trials: Vec<Trial> = all.iter().map(tried).collect::<Result<_, _>>()?;
         let mut kept = Vec::new();
         for least in [Least::Load, Least::Latency] {

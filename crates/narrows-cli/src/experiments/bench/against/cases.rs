@@ -1,5 +1,6 @@
 //! Workloads that are drawn: flows, their strategies, and a pace that the chip can keep.
 
+use crate::formats::functions::cost::Costs;
 use crate::formats::strategy::Policy;
 use crate::formats::workload::{Flow, Presence, Source, Work, Workload};
 use crate::rig::plan::{Least, Machine, Plan, Planner, Subject};
@@ -168,6 +169,7 @@ fn workload(subjects: &[Subject], policy: Policy, requests: u32) -> Workload {
     let flow = |one: &Subject| Flow {
         name: one.name.clone(),
         work: Work::Busy(one.flow.work),
+        cost: Costs::Unsaid,
         source: Source::Own {
             input: None,
             period: one.flow.period,

@@ -13,6 +13,7 @@ use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::task::rounds;
 use crate::experiments::run::{self, Fared};
 use crate::formats::strategy::Policy;
+use crate::formats::workload::Offers;
 use crate::rig::costs::machine::measured;
 use crate::rig::pair::Pair;
 use crate::rig::peer::cores_of;
@@ -119,7 +120,9 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
         for trial in &mut trials {
             let Trial { case, .. } = trial;
             let never = AtomicBool::new(false);
-            let made = run::once(&mut pair.peer, &case.workload, &[None], case.policy, &never)?;
+            let offers = Offers::new(&case.workload, None)?;
+            let traffic = (&case.workload, &offers);
+            let made = run::once(&mut pair.peer, traffic, &[None], case.policy, &never)?;
             if let Some(failure) = made.failure {
                 return Err(failure);
             }

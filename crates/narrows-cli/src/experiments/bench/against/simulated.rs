@@ -13,7 +13,7 @@ use crate::experiments::bench::against::flags::Against;
 use crate::experiments::bench::task::Asked;
 use crate::experiments::run::{self, Fared, longest};
 use crate::formats::platform;
-use crate::formats::workload::Workload;
+use crate::formats::workload::{Offers, Workload};
 use crate::rig::costs::machine::measured;
 use crate::rig::plan::Machine;
 use crate::rig::sim;
@@ -119,7 +119,9 @@ fn simulate(
     let before = Workload { duration: case.before(), ..case.workload.clone() };
     let stop = AtomicBool::new(false);
     let (first, outcome) = sim::run(global, &subject.chip, &needs, |mut peer| {
-        let mut once = |workload| run::once(&mut peer, workload, &inputs, case.policy, &stop);
+        let offers = Offers::new(&case.workload, None)?;
+        let mut once =
+            |workload| run::once(&mut peer, (workload, &offers), &inputs, case.policy, &stop);
         Ok((once(&before)?, once(&case.workload)?))
     })?;
     if let Some(failure) = first.failure.or(outcome.failure.clone()) {

@@ -12,6 +12,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::experiments::papers::row::Found;
 use crate::experiments::run::{self, Fared, Outcome, Own, Setup};
+use crate::formats::functions::cost::Costs;
 use crate::formats::strategy::{Policy, literal};
 use crate::formats::workload::{Flow, Presence, Source, Work, Workload};
 use crate::rig::sim::{self, Needs};
@@ -62,6 +63,7 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
     Flow {
         name,
         work: Work::Busy(Duration::ZERO),
+        cost: Costs::Unsaid,
         source: Source::Own {
             input: None,
             period: Some(period),
