@@ -419,8 +419,11 @@ impl Said {
     fn text(&self, workload: &Workload, heading: &str, command: &str) -> String {
         let Some(best) = self.found.best() else { return String::new() };
         let Said { objective, judge, .. } = self;
-        let mut text =
-            wrap("", &format!("{} {heading}, least {}", workload.name, objective.name()));
+        let clock = self.clock.map_or(String::new(), |hertz| {
+            format!(": the calling core at {} MHz", number(hertz as f64 / 1e6))
+        });
+        let heading = format!("{} {heading}, least {}{clock}", workload.name, objective.name());
+        let mut text = wrap("", &heading);
         let taken = match best.is_paced() {
             true => format!("{} % of the calling core", number(best.load())),
             false => {
