@@ -68,7 +68,15 @@ fn what_is_said_on_a_chip_is_the_same_every_time_and_has_the_keys_that_are_docum
     let (best, next) = (by(&rows[0]["strategy"]), by(&rows[0]["runner_up"]["strategy"]));
     let both = format!("{best},{next}");
     let run = stdout(&narrows(&[
-        "run", &path, "--on", "davinci", "--strategy", &both, "--duration", "2s", "--json",
+        "run",
+        &path,
+        "--on",
+        "davinci",
+        "--strategy",
+        &both,
+        "--duration",
+        "2s",
+        "--json",
     ]));
     let run: Value = serde_json::from_str(&run).unwrap();
     let load = |strategy: &str| {
