@@ -143,7 +143,8 @@ impl<'f> Speaker<'f> {
             _ => more(rival.effort(), best.effort(), "load"),
         };
         let late = match (self.judge.holds(best), self.judge.holds(rival)) {
-            (true, false) => format!(", and misses {} deadlines", rival.late),
+            (true, false) if rival.late > 0 => format!(", and misses {} deadlines", rival.late),
+            (true, false) => ", more than the budget".to_owned(),
             _ => String::new(),
         };
         format!("{load} and {}{late}", times(group.p99(rival), group.p99(best)))

@@ -65,7 +65,7 @@ impl Judge {
     /// well, one response of a hundred may be late.
     pub fn holds(&self, trial: &Trial) -> bool {
         let late = if trial.noisy { trial.late * 100 > trial.received } else { trial.late > 0 };
-        trial.refused.is_none() && !late && trial.load() <= self.load
+        trial.refused.is_none() && !late && trial.load() <= self.load + LITTLE
     }
 
     /// What is to be least, and what decides between equals.

@@ -26,7 +26,7 @@ pub(crate) type Assignment = Vec<Strategy>;
 /// Assignments that are tried before the search ends, where trials cost little.
 pub(crate) const MOST: usize = 96;
 /// Calls in all trials, after which it ends as well.
-const CALLS: u64 = 400_000;
+const CALLS: f64 = 400_000.0;
 
 /// What is asked.
 pub(crate) struct Question<'a> {
@@ -79,7 +79,7 @@ pub(crate) fn advise(
         trials.append(&mut tried(&next)?);
         let order = judge.order(&trials);
         let best = order.first().copied();
-        let calls: u64 = trials.iter().map(|trial| trial.received).sum();
+        let calls: f64 = trials.iter().map(|trial| trial.work).sum();
         if !question.search || best == before || calls > CALLS {
             break;
         }

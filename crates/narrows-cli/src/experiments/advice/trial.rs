@@ -11,6 +11,7 @@ use crate::rig::peer::Peer;
 use crate::rig::place::{Place, sleep_until};
 use crate::rig::sim;
 use narrows::endpoint::Node;
+use narrows::strategy::{Notification, Strategy};
 use narrows_sim::chip::Chip;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,6 +21,12 @@ use std::time::Duration;
 const REPEATS: u32 = 6;
 const REQUESTS: u32 = 50;
 const CALLS: f64 = 1500.0;
+/// Bytes that take as long to simulate as a call.
+const BYTES: f64 = 1024.0;
+/// What a repeat lasts at most where cores look all the time, each look of which is simulated, and
+/// the periods of the slowest flow that it has all the same.
+const LOOKING: Duration = Duration::from_millis(200);
+const LOOKED: u32 = 8;
 /// Repeats where a period of the slowest flow has some times as many calls.
 const FEW: u32 = 2;
 const MANY: f64 = 4.0 * CALLS;
@@ -47,6 +54,8 @@ pub(crate) struct Trial {
     pub latencies: Vec<f64>,
     /// Responses, and those of them that came after their deadline or never.
     pub received: u64,
+    /// What simulating it took, in calls.
+    pub work: f64,
     pub late: u64,
     /// Why a flow could not travel like this.
     pub refused: Option<String>,
@@ -66,6 +75,7 @@ impl Trial {
             p99: Vec::new(),
             latencies: Vec::new(),
             received: 0,
+            work: 0.0,
             late: 0,
             refused: None,
             noisy,
@@ -92,6 +102,7 @@ impl Trial {
     /// Adds what one repeat brought; latencies go to `all`, in the order of the flows.
     fn add(&mut self, workload: &Workload, outcome: &Outcome, all: &mut [Latencies]) {
         let load = outcome.load();
+        self.work += calls(workload, outcome);
         let (mut calls, mut latency) = (0, 0.0);
         for ((flow, fared), all) in workload.flows.iter().zip(&outcome.flows).zip(all) {
             let figures = match fared {
@@ -183,8 +194,13 @@ pub(crate) fn on_chip(
         let first = slowest(workload).filter(|_| !endless).map_or(FIRST, |slowest| slowest * 4);
         let first = Workload { duration: first, ..assigned(workload, &trial, 0) };
         let made = once(&mut peer, (&first, offers), &inputs)?;
-        let rate = calls(&made) / made.wall.as_secs_f64();
-        let span = duration(workload, rate);
+        let rate = calls(workload, &made) / made.wall.as_secs_f64();
+        let spins = |by: &Strategy| by.notification == Notification::Spin;
+        let mut span = duration(workload, rate);
+        if assignment.iter().any(spins) && !workload.is_changing() {
+            let periods = slowest(workload).unwrap_or_default() * LOOKED;
+            span = span.min(LOOKING.max(periods));
+        }
         let repeats = if endless && rate * span.as_secs_f64() > MANY { FEW } else { REPEATS };
         for repeat in 0..repeats {
             let part = (f64::from(repeat) * SPREAD).fract();
@@ -204,13 +220,16 @@ fn is_endless(flow: &Flow) -> bool {
     matches!(flow.source, Source::Own { period: None, .. })
 }
 
-/// Calls of all flows.
-fn calls(outcome: &Outcome) -> f64 {
-    let of = |fared: &Fared| match fared {
-        Fared::Ran(figures, _) => figures.received as f64,
+/// Calls of all flows; long ones count more.
+fn calls(workload: &Workload, outcome: &Outcome) -> f64 {
+    let of = |(flow, fared): (&Flow, &Fared)| match fared {
+        Fared::Ran(figures, _) => {
+            let bytes = (flow.request + flow.response) as f64;
+            figures.received as f64 * (1.0 + bytes / BYTES)
+        }
         Fared::Refused(_) => 0.0,
     };
-    outcome.flows.iter().map(of).sum()
+    workload.flows.iter().zip(&outcome.flows).map(of).sum()
 }
 
 fn rest<P: Place>(node: &mut Node<P>, time: Duration) {
@@ -219,8 +238,7 @@ fn rest<P: Place>(node: &mut Node<P>, time: Duration) {
 }
 
 /// Within what time a side looks again.
-fn pause(notification: narrows::strategy::Notification) -> Duration {
-    use narrows::strategy::Notification;
+fn pause(notification: Notification) -> Duration {
     match notification {
         Notification::Poll { every } => every,
         Notification::Coalesced { within, .. } => within,

@@ -110,7 +110,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("strategy = ['copy', 'copy/x']", "1:21: strategy is copy/x; expected a name such as"),
     ("strategy = []", "1:12: strategy is []; expected the name of a strategy"),
-    ("memory = 1024", "1:10: memory is 1024; expected a size of memory, such as \"16KiB\""),
+    ("memory = 4294967296", "1:10: memory is 4294967296; expected a size of memory, such as"),
     ("memory = '-1KiB'", "1:10: memory is -1KiB; expected a size of memory"),
     ("memory = '4096MiB'", "1:10: memory is 4096MiB; expected a size of memory"),
     ("seed = -1", "1:8: seed is -1; expected a whole number from 0 up"),
@@ -171,7 +171,9 @@ const WRONG: &[(&str, &str)] = &[
     ("ECHO request=0", "flow.request is 0; expected a whole number from 1 to 16777215"),
     ("ECHO request=16777216", "flow.request is 16777216;"),
     ("ECHO request=-1", "flow.request is -1;"),
-    ("ECHO request='8'", "flow.request is 8;"),
+    ("ECHO request='0KiB'", "flow.request is 0KiB; expected 1 to 16777215 bytes, such as"),
+    ("ECHO request='17MiB'", "flow.request is 17MiB;"),
+    ("ECHO request='some'", "flow.request is some;"),
     ("ECHO request=8.0", "flow.request is 8.0;"),
     ("ECHO request=99999999999999999999999", "flow.request is 9999"),
     (
@@ -462,4 +464,15 @@ fn a_change_that_cannot_be_is_told_where_it_is() {
     }
     let found = read_text("change = 1").unwrap_err();
     assert!(found.contains("1:10: change is 1; expected one or more [[change]] tables"), "{found}");
+}
+
+#[test]
+fn sizes_are_numbers_or_have_a_unit() {
+    let flow = "[[flow]]\nname='a'\nfunction='busy'\nbusy='1ms'\n";
+    for (written, bytes) in [("4096", 4096), ("'4KiB'", 4096), ("'4k'", 4000), ("'1e3'", 1000)] {
+        let text = format!("memory = {written}\n{flow}request={written}\nresponse={written}");
+        let read = parse(Path::new("w.toml"), &text).unwrap();
+        assert_eq!(read.memory, Some(bytes as u32), "{written}");
+        assert_eq!([read.flows[0].request, read.flows[0].response], [bytes; 2], "{written}");
+    }
 }

@@ -16,11 +16,19 @@ pub(crate) fn duration(value: &Value<'_>) -> Result<Duration, Mistake> {
     })
 }
 
-/// Bytes of a message.
+/// Bytes of a message: a number, or a text with a unit.
 pub(crate) fn bytes(value: &Value<'_>) -> Result<usize, Mistake> {
-    value.number(1..=MAX_BYTES)
+    match value.as_str() {
+        None => value.number(1..=MAX_BYTES),
+        Some(text) => number::size(1..=MAX_BYTES as u64)(text)
+            .map_err(|_| value.wrong(&format!("1 to {MAX_BYTES} bytes, such as \"4KiB\""))),
+    }
 }
 
+/// Bytes of memory, likewise.
 pub(super) fn size(value: &Value<'_>) -> Result<u32, Mistake> {
-    number::size(0..=u32::MAX.into())(value.string(A_SIZE)?).map_err(|_| value.wrong(A_SIZE))
+    match value.as_str() {
+        None => value.number(0..=u32::MAX).map_err(|_| value.wrong(A_SIZE)),
+        Some(text) => number::size(0..=u32::MAX.into())(text).map_err(|_| value.wrong(A_SIZE)),
+    }
 }
