@@ -1,7 +1,7 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::answers::doctor::flags::Doctor;
-use crate::answers::tune;
+use crate::answers::{advise, tune};
 use crate::base::failure::exit_codes;
 use crate::base::options::Global;
 use crate::experiments::bench::flags::{Bench, Which};
@@ -71,6 +71,8 @@ pub enum Command {
     Calibrate(calibrate::flags::Calibrate),
     /// Simulate a grid of chips, strategies and traffic, and write a table
     Sweep(sweep::flags::Sweep),
+    /// Say what each flow of a workload should travel by, and why: tried, not only computed
+    Advise(advise::flags::Advise),
     /// Choose the strategy of every flow of a workload, by a model of what each costs
     Tune(tune::flags::Tune),
     /// Put published figures beside those of the simulator

@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use narrows_cli::answers::doctor::flags::Doctor;
-use narrows_cli::answers::{doctor, tune};
+use narrows_cli::answers::{advise, doctor, tune};
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
 use narrows_cli::base::options::{Cores, Global};
@@ -87,6 +87,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Platform { what } => platform::run(&flags.global, what),
         Command::Calibrate(args) => calibrate::run(&flags.global, args),
         Command::Sweep(args) => sweep::run(&flags.global, args),
+        Command::Advise(args) => advise::run(&flags.global, args),
         Command::Tune(args) => tune::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),

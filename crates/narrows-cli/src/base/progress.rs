@@ -29,6 +29,13 @@ impl Progress {
         }
     }
 
+    /// Sets how many steps there are.
+    pub fn expect(&self, steps: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(steps);
+        }
+    }
+
     /// One step more is done.
     pub fn step(&self) {
         if let Some(bar) = &self.bar {

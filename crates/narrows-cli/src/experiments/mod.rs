@@ -3,6 +3,7 @@
 //! a simulated chip gives, [`sweep`] goes through a grid of them, [`calibrate`] writes a platform
 //! of this machine, [`mcapi`] runs programs in C on one.
 
+pub(crate) mod advice;
 pub mod bench;
 pub mod calibrate;
 pub mod mcapi;

@@ -125,6 +125,17 @@ pub fn literal(name: &str) -> Strategy {
     name.parse().expect("the program names a strategy")
 }
 
+/// The word of a strategy's notification, without its times.
+pub fn kind(strategy: &Strategy) -> &'static str {
+    match strategy.notification {
+        Notification::Interrupt => "interrupt",
+        Notification::Spin => "spin",
+        Notification::Poll { .. } => "poll",
+        Notification::Hybrid { .. } => "hybrid",
+        Notification::Coalesced { .. } => "coalesced",
+    }
+}
+
 /// Whether a side that waits so sleeps, rather than looks.
 pub fn sleeps(strategy: &Strategy) -> bool {
     !matches!(strategy.notification, Notification::Spin | Notification::Hybrid { .. })

@@ -2,7 +2,7 @@
 
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
-    Stream, System, Timer, check, system,
+    Stream, System, Timer, Within, check, system,
 };
 use crate::file::{Mistake, Table, Text, Value, listed};
 use crate::time::{Cost, Frequency};
@@ -16,7 +16,7 @@ const MOST_BURST: u32 = 256;
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
 
-pub(super) const TOP: [&str; 6] = ["about", "bus", "memory", "core", "engine", "link"];
+pub(super) const TOP: [&str; 7] = ["about", "bus", "memory", "core", "engine", "link", "model"];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
@@ -68,6 +68,9 @@ pub(super) const CLASS: [&str; 3] = ["placement", "size", "count"];
 const INSTRUCTION_CACHE: [&str; 3] = ["size", "line", "ways"];
 pub(super) const CACHE: [&str; 5] = ["size", "line", "ways", "write_back", "allocate"];
 const AN_ARBITRATION: &str = "\"round_robin\", or a table with a weight for each core and engine";
+pub(super) const MODEL: [&str; 3] = ["notification", "load", "p99"];
+/// As the names of notifications, without their times, and flows of several together.
+const NOTIFICATIONS: [&str; 6] = ["interrupt", "spin", "poll", "hybrid", "coalesced", "mixed"];
 const A_PLACEMENT: &str = "\"internal\" or \"external\"";
 
 /// Reads a platform file.
@@ -97,6 +100,11 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
         cores: cores.collect::<Result<_, _>>()?,
         engines: engines.collect::<Result<_, _>>()?,
         link: link(&link_table, &memory_names)?,
+        model: top
+            .tables("model", NOTIFICATIONS.len(), &MODEL)?
+            .iter()
+            .map(within)
+            .collect::<Result<_, _>>()?,
         buses,
     };
     check::link(&chip, &link_table)?;
@@ -267,6 +275,17 @@ fn cache(table: &Table<'_>, least: u32, written: bool) -> Result<Cache, Mistake>
     }
     let rule = |key| if written { table.flag(key) } else { Ok(false) };
     Ok(Cache { size, line, ways, write_back: rule("write_back")?, allocate: rule("allocate")? })
+}
+
+fn within(table: &Table<'_>) -> Result<Within, Mistake> {
+    let expected = listed(NOTIFICATIONS.into_iter());
+    let value = table.get("notification", &expected)?;
+    let name = value.string(&expected)?;
+    if !NOTIFICATIONS.contains(&name) {
+        return Err(value.wrong(&expected));
+    }
+    let percent = |key| table.get(key, "percent")?.number(0..=1000);
+    Ok(Within { notification: name.to_owned(), load: percent("load")?, p99: percent("p99")? })
 }
 
 fn spans(core: &Table<'_>) -> Result<Vec<(Span, SpanCost)>, Mistake> {

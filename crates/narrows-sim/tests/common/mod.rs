@@ -122,5 +122,6 @@ pub fn chip() -> Chip {
                 class(Placement::External, 65536, 16),
             ],
         },
+        model: Vec::new(),
     }
 }

@@ -75,12 +75,12 @@ pub struct Tune {
     pub svg: Option<PathBuf>,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+pub(in crate::answers) fn percent(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|percent: &f64| *percent > 0.0 && *percent <= 100.0);
     value.ok_or_else(|| "expected percent of a core, above 0 and at most 100".to_owned())
 }
 
-fn clock(text: &str) -> Result<Frequency, String> {
+pub(in crate::answers) fn clock(text: &str) -> Result<Frequency, String> {
     let expected = || "expected a clock, such as 297MHz".to_owned();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(expected)?;
     let (number, unit) = text.split_at(digits);

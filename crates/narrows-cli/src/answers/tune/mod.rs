@@ -19,13 +19,17 @@ use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::wrap;
 use crate::experiments::run::longest;
+use crate::formats::strategy::kind;
 use crate::formats::workload::{self, Offers, Workload};
 use crate::formats::{platform, strategy};
 use crate::rig::costs::machine::{Measured, measured};
-use crate::rig::plan::{Given, Least, Limits, Machine, NoPlan, Plan, Planner, Subject, subjects};
+use crate::rig::plan::{
+    Given, Least, Limits, Machine, NoPlan, Plan, Planner, Subject, refused, subjects,
+};
 use crate::rig::sim;
 use flags::{Objective, Tune};
 use narrows_sim::chip::{Chip, Core};
+use narrows_sim::time::Frequency;
 use narrows_tune::model::{Phases, picos};
 use row::{BindingRow, FlowRow, NextRow, PlanRow, PointRow, StaticRow};
 
@@ -46,7 +50,7 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let cores = chip.as_ref().map(|chip| sim::cores(global, chip)).transpose()?;
     let place = chip.as_ref().zip(cores.map(|cores| cores.callee));
     let own = chip.as_ref().zip(cores).and_then(|(chip, cores)| chip.cores.get(cores.caller));
-    let clocks = clocks(args, own)?;
+    let clocks = clocks(args.objective, &args.clocks, own)?;
     let spin = args.objective == Objective::Latency;
     let subjects = subjects::subjects(&workload, place, &named, spin)?;
     let untimed = untimed(&workload, place)?;
@@ -65,7 +69,8 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     let planner = Planner::new(&machine, &subjects, least);
     let planner = planner.map_err(|why| refused(&subjects, &why))?;
     let plan = planner.plan().map_err(|why| refused(&subjects, &why))?;
-    let row = row(args, &workload, &planner, &plan, clock);
+    let off = chip.as_ref().and_then(|chip| off(chip, &plan));
+    let row = row(args, &workload, &planner, &plan, clock, off);
     drop(progress);
 
     if let Some(path) = &args.svg {
@@ -85,7 +90,10 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
 }
 
 /// Which functions take no time of the core of the chip that is called, in a sentence.
-fn untimed(workload: &Workload, place: Option<(&Chip, usize)>) -> Result<Option<String>, Failure> {
+pub(super) fn untimed(
+    workload: &Workload,
+    place: Option<(&Chip, usize)>,
+) -> Result<Option<String>, Failure> {
     let Some((chip, core)) = place else { return Ok(None) };
     let offers = Offers::new(workload, Some(&chip.name))?;
     Ok(chip.cores.get(core).and_then(|core| offers.untimed(core)))
@@ -93,16 +101,19 @@ fn untimed(workload: &Workload, place: Option<(&Chip, usize)>) -> Result<Option<
 
 /// The clocks to choose from, the lowest first: those named, or else the platform's; none if the
 /// objective is another.
-fn clocks(args: &Tune, own: Option<&Core>) -> Result<Vec<u64>, Failure> {
-    let named = args.clocks.iter().map(|clock| clock.0);
-    let mut clocks: Vec<u64> = match (args.objective, own) {
-        (Objective::Energy, Some(core)) if args.clocks.is_empty() => {
+pub(super) fn clocks(
+    objective: Objective,
+    named: &[Frequency],
+    own: Option<&Core>,
+) -> Result<Vec<u64>, Failure> {
+    let mut clocks: Vec<u64> = match (objective, own) {
+        (Objective::Energy, Some(core)) if named.is_empty() => {
             core.clocks.iter().map(|clock| clock.0).collect()
         }
-        _ => named.collect(),
+        _ => named.iter().map(|clock| clock.0).collect(),
     };
     clocks.sort_unstable();
-    let text = match (args.objective == Objective::Energy, clocks.is_empty()) {
+    let text = match (objective == Objective::Energy, clocks.is_empty()) {
         (true, _) if own.is_none() => {
             "--objective energy needs a platform, whose core's clock is known: name one with --on"
         }
@@ -148,44 +159,13 @@ fn lowest(
     Err(Failure::new(Kind::Workload, text))
 }
 
-/// What cannot be planned, and by how much.
-fn refused(subjects: &[Subject], why: &NoPlan) -> Failure {
-    let name = |flow: &usize| subjects.get(*flow).map_or("", |subject| subject.name.as_str());
-    let text = match why {
-        NoPlan::Impossible(flow, why) => format!("flow {} cannot be planned: {why}", name(flow)),
-        NoPlan::Late { flow, least, beside } => {
-            let deadline = subjects.get(*flow).and_then(|subject| subject.flow.deadline);
-            let deadline = deadline.map_or(0, picos);
-            format!(
-                "flow {} cannot keep its deadline: {:.3} ms at least, {:.3} ms of them behind \
-                 other flows, are {:.3} ms more than the {:.3} ms that it has",
-                name(flow),
-                *least as f64 / MS,
-                *beside as f64 / MS,
-                least.saturating_sub(deadline) as f64 / MS,
-                deadline as f64 / MS
-            )
-        }
-        NoPlan::Behind { flow, least, most } => format!(
-            "flow {} falls behind: a call takes {:.3} ms at most at best, and {:.3} ms pass until as \
-             many are due as may be under way; give it a longer period or a greater depth",
-            name(flow),
-            *least as f64 / MS,
-            *most as f64 / MS
-        ),
-        NoPlan::Blocks(placement) => format!(
-            "the platform has enough {placement} memory, but its blocks are too few or too short for \
-             all flows; give its [link] other classes"
-        ),
-        NoPlan::Together(why) => {
-            let names: Vec<&str> = subjects.iter().map(|one| one.name.as_str()).collect();
-            format!(
-                "flows {} cannot be planned together: {why}",
-                crate::base::table::listed(&names)
-            )
-        }
-    };
-    Failure::new(Kind::Workload, text)
+/// Within what part of the simulated load that of a plan is, 95 times of 100.
+fn off(chip: &Chip, plan: &Plan) -> Option<f64> {
+    let mut kinds = plan.given.iter().map(|one| kind(&one.way.strategy));
+    let first = kinds.next()?;
+    let name = if kinds.all(|kind| kind == first) { first } else { "mixed" };
+    let within = chip.model.iter().find(|within| within.notification == name)?;
+    Some(f64::from(within.load) / 100.0)
 }
 
 fn row(
@@ -194,6 +174,7 @@ fn row(
     planner: &Planner<'_>,
     plan: &Plan,
     clock: Option<u64>,
+    off: Option<f64>,
 ) -> PlanRow {
     let machine = planner.machine;
     let percent = |ppm: u64| ppm as f64 / PERCENT;
@@ -205,7 +186,7 @@ fn row(
         workload: workload.name.clone(),
         objective: args.objective.name(),
         clock_hz: clock,
-        flows: (0..plan.given.len()).map(|flow| flow_row(planner, plan, flow)).collect(),
+        flows: (0..plan.given.len()).map(|flow| flow_row(planner, plan, flow, off)).collect(),
         load_percent: percent(plan.load()),
         load_together_percent: planner
             .load_together(plan, Phases::Random)
@@ -218,10 +199,11 @@ fn row(
         front: points.collect(),
         nodes: plan.found.nodes,
         gap_percent: plan.found.gap() as f64 / PERCENT,
+        load_within_percent: off.map(|off| 100.0 * off),
     }
 }
 
-fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize) -> FlowRow {
+fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize, off: Option<f64>) -> FlowRow {
     let subject = &planner.subjects[flow];
     let given = &plan.given[flow];
     let estimate = &given.way.estimate;
@@ -231,20 +213,24 @@ fn flow_row(planner: &Planner<'_>, plan: &Plan, flow: usize) -> FlowRow {
         name: subject.name.clone(),
         strategy: given.way.strategy.to_string(),
         dsp: given.dsp,
-        load_percent: percent(estimate.load),
+        load_percent: percent(given.way.taken()),
         calls_per_second: (!given.way.paced).then(|| 1e12 / estimate.period.max(1) as f64),
-        work_percent: percent(estimate.work),
+        work_percent: if given.way.spins() { 100.0 } else { percent(estimate.work) },
         memory_bytes: estimate.memory,
         latency_bound_ms: ms(given.bound()),
         latency_source_ms: ms(estimate.latency.source),
         latency_aligned_ms: ms(estimate.latency.aligned),
         latency_p99_ms: planner.queued(plan, flow, Phases::Random).map(|queued| ms(queued.at(99))),
         deadline_ms: subject.flow.deadline.map(|time| ms(picos(time))),
-        next: planner.next(plan, flow).map(|way| NextRow {
-            strategy: way.strategy.to_string(),
-            load_percent: percent(way.estimate.load),
-            memory_bytes: way.estimate.memory,
-            latency_bound_ms: ms(way.estimate.latency.bound.saturating_add(given.beside)),
+        next: planner.next(plan, flow).map(|way| {
+            let [has, would] = [given.way, way].map(|one| one.taken());
+            NextRow {
+                strategy: way.strategy.to_string(),
+                load_percent: percent(would),
+                memory_bytes: way.estimate.memory,
+                latency_bound_ms: ms(way.estimate.latency.bound.saturating_add(given.beside)),
+                equal: off.map(|off| has.abs_diff(would) as f64 <= off * f64::from(has.min(would))),
+            }
         }),
     }
 }

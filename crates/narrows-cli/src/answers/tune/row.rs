@@ -38,6 +38,9 @@ pub(super) struct NextRow {
     pub load_percent: f64,
     pub memory_bytes: u32,
     pub latency_bound_ms: f64,
+    /// Whether the loads differ by no more than the model is off by; null where nobody measured
+    /// that.
+    pub equal: Option<bool>,
 }
 
 /// One strategy for all flows of a kind.
@@ -87,4 +90,7 @@ pub(super) struct PlanRow {
     pub front: Vec<PointRow>,
     pub nodes: u32,
     pub gap_percent: f64,
+    /// 95 of 100 loads of the model are within this part of the simulated ones; null where nobody
+    /// measured that.
+    pub load_within_percent: Option<f64>,
 }

@@ -212,7 +212,7 @@ fn without_a_period_a_flow_takes_what_is_left() {
     assert_eq!(a.beside, 2 * way.estimate.blocks + way.estimate.serves);
     // Of its ways it has the one that takes least for a call.
     assert!(planner.next(&plan, 1).unwrap().cost >= way.cost && way.cost <= 1_000_000);
-    assert!(flow_row(&planner, &plan, 1).calls_per_second.unwrap() > 0.0);
+    assert!(flow_row(&planner, &plan, 1, None).calls_per_second.unwrap() > 0.0);
 }
 
 #[test]

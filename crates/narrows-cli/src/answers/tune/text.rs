@@ -24,11 +24,14 @@ pub(super) fn text(row: &PlanRow, heading: &str) -> String {
     text.push_str(&table(row));
     let nexts = row.flows.iter().filter_map(|flow| Some((flow, flow.next.as_ref()?)));
     for (flow, next) in nexts {
-        let NextRow { strategy, load_percent, memory_bytes, latency_bound_ms } = next;
+        let NextRow { strategy, load_percent, memory_bytes, latency_bound_ms, equal } = next;
+        let load = match equal {
+            Some(true) => "equal load".to_owned(),
+            _ => format!("{:+.3} % load", load_percent - flow.load_percent),
+        };
         let words = format!(
-            "Next for {}: {strategy}, {:+.3} % load, {:+} B, {:+.3} ms.",
+            "Next for {}: {strategy}, {load}, {:+} B, {:+.3} ms.",
             flow.name,
-            load_percent - flow.load_percent,
             i64::from(*memory_bytes) - i64::from(flow.memory_bytes),
             latency_bound_ms - flow.latency_bound_ms
         );
@@ -47,6 +50,13 @@ pub(super) fn text(row: &PlanRow, heading: &str) -> String {
     }
     if let Some(all) = row.load_together_percent.filter(|_| row.flows.len() > 1) {
         let words = format!("With waits and looks that are those of all flows: {all:.3} %.");
+        text.push_str(&wrap("", &words));
+    }
+    if let Some(percent) = row.load_within_percent {
+        let words = format!(
+            "Loads are the model's: 95 of 100 are within {percent:.0} % of what is simulated, and what \
+             differs by less is called equal. narrows advise tries them."
+        );
         text.push_str(&wrap("", &words));
     }
     text.push_str(&wrap("", &binding(row)));

@@ -1,5 +1,6 @@
 //! What `bench` can be asked for: the name of a bench, and what that one takes.
 
+use super::advise::flags::Advise;
 use super::against::flags::Against;
 pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
@@ -117,6 +118,12 @@ Examples:
   narrows bench tune --against host
   narrows bench tune --against simulator --on davinci --cases 50")]
     Tune(Tune),
+    /// What advise chooses for random workloads, beside the best of all choices
+    #[command(after_help = "\
+Examples:
+  narrows bench advise --on davinci --cases 20
+  narrows bench advise --on generic-amp --case 7")]
+    Advise(Advise),
     /// LINX: a request and its reply, ten times a second
     #[command(after_help = "\
 Examples:
@@ -303,6 +310,7 @@ impl Which {
             Which::Mcapi(_) => "mcapi",
             Which::Sim(_) => "sim",
             Which::Tune(_) => "tune",
+            Which::Advise(_) => "advise",
             Which::T0(_) => "t0",
             Which::T1(_) => "t1",
             Which::T2(_) => "t2",
@@ -348,6 +356,7 @@ impl Which {
                 Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }
             }
             Which::Tune(args) => (&args.fixed).into(),
+            Which::Advise(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::T0(args) | Which::T1(args) | Which::T3(args) => linx(args),
             Which::T2(args) => linx(&args.linx),
             Which::T4(args) | Which::T5(args) | Which::T6(args) => linx(&args.linx),

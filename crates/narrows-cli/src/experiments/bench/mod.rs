@@ -8,6 +8,7 @@
 //! On a simulated chip both sides are processes of one simulation, and a batch of the limit is one
 //! of its own.
 
+pub mod advise;
 pub mod against;
 pub mod args;
 mod bounds;
@@ -48,7 +49,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     sensible(global, which)?;
     let common = which.common();
     let chip = match which {
-        Which::Tune(_) => None,
+        Which::Tune(_) | Which::Advise(_) => None,
         _ => common.place.chip(global)?,
     };
     let asked = Asked { global, args: &common, chip };
@@ -72,6 +73,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
                 None => tune::run(&asked)?,
             }
         }
+        Which::Advise(args) => return advise::run(&asked, args),
         Which::T0(args) => return linx::run(&asked, which.name(), Case::Latency, args),
         Which::T1(args) => return linx::run(&asked, which.name(), Case::Interference, args),
         Which::T2(args) => return linx::run(&asked, which.name(), Case::Burst, &args.linx()),
@@ -94,7 +96,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
 /// Whether every option of all commands means something to this bench.
 fn sensible(global: &Global, which: &Which) -> Result<(), Failure> {
     let (storm, soak) = (matches!(which, Which::Storm(_)), matches!(which, Which::Soak(_)));
-    let plain = matches!(which, Which::Tune(_) | Which::Clients(_));
+    let plain = matches!(which, Which::Tune(_) | Which::Advise(_) | Which::Clients(_));
     let flags = [
         ("--priority", global.priority.is_some(), !soak && !plain),
         ("--lock-memory", global.lock_memory, !storm && !soak && !plain),

@@ -301,12 +301,16 @@ impl<'w, P: Place> Round<'_, 'w, P> {
     }
 
     /// How to wait: as the quickest of those whose response is awaited wants it, and by interrupt
-    /// while the other side's answer to a proposal is.
+    /// while the other side's answer to a proposal is. A flow that spins does so between calls too.
     fn notification(&self) -> Notification {
         if let Policy::Same(strategy) = self.policy {
             return strategy.notification;
         }
-        let awaited = self.lanes.iter().flatten().filter(|lane| lane.outstanding() > 0);
+        let here = |lane: &&Lane<'_>| {
+            let spins = lane.id.is_some() && lane.strategy.notification == Notification::Spin;
+            spins || lane.outstanding() > 0
+        };
+        let awaited = self.lanes.iter().flatten().filter(here);
         let awaited = awaited.map(|lane| lane.strategy.notification);
         let asked = self.is_changing().then_some(Notification::Interrupt);
         notify::quickest(awaited.chain(asked)).unwrap_or(Notification::Interrupt)

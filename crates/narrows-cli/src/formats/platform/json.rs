@@ -6,7 +6,7 @@
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
     Arbitration, Bus, Cache, CallCost, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve,
-    SpanCost, Stream, System, Timer,
+    SpanCost, Stream, System, Timer, Within,
 };
 use narrows_sim::rtos::Call;
 use narrows_sim::time::{Cost, Frequency};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 /// The row of a chip.
 pub fn row(chip: &Chip) -> Value {
-    let Chip { name, about, buses, memories, cores, engines, link } = chip;
+    let Chip { name, about, buses, memories, cores, engines, link, model } = chip;
     let memory = |at: usize| memories[at].name.as_str();
     json!({
         "platform": name,
@@ -24,7 +24,13 @@ pub fn row(chip: &Chip) -> Value {
         "cores": cores.iter().map(|one| core_row(one, memory(one.home))).collect::<Vec<_>>(),
         "engines": engines.iter().map(|one| engine_row(chip, one)).collect::<Vec<_>>(),
         "link": link_row(link, memory),
+        "model": model.iter().map(within_row).collect::<Vec<_>>(),
     })
+}
+
+fn within_row(within: &Within) -> Value {
+    let Within { notification, load, p99 } = within;
+    json!({ "notification": notification, "load_percent": load, "p99_percent": p99 })
 }
 
 fn bus_row(bus: &Bus) -> Value {

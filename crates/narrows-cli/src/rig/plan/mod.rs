@@ -1,6 +1,7 @@
 //! From flows and what a machine takes to a strategy for each flow.
 
 mod blocks;
+mod refusal;
 pub(crate) mod rooms;
 pub(crate) mod subjects;
 mod terms;
@@ -13,6 +14,7 @@ use narrows::strategy::{Placement, Transfer};
 use narrows_tune::model::{Buffers, Estimate, Flow, WHOLE, estimate, picos};
 use narrows_tune::optimise::{Choice, Dsp, Group, Problem};
 
+pub(crate) use crate::rig::plan::refusal::refused;
 pub(crate) use crate::rig::plan::terms::{
     Given, Least, Limits, Machine, NoPlan, Plan, Subject, Way,
 };
@@ -46,6 +48,11 @@ impl<'a> Planner<'a> {
             ways.push(ways_of(machine, subject).map_err(|why| NoPlan::Impossible(number, why))?);
         }
         Ok(Planner { machine, subjects, least, ways })
+    }
+
+    /// What a flow may travel by, of what was named for it.
+    pub fn ways(&self, flow: usize) -> &[Way] {
+        self.ways.get(flow).map_or(&[], Vec::as_slice)
     }
 
     /// The best plan, in which every flow keeps to its deadline whatever the others do.
@@ -202,7 +209,9 @@ impl<'a> Planner<'a> {
                 let (load, work) = if way.paced { (load, work) } else { (0, 0) };
                 let crowded = way.is_outside()
                     && limits.buffers.is_some_and(|most| way.estimate.buffers > most);
-                if crowded || !self.holds(flow, &way.estimate, beside[flow], limits) {
+                // A core that looks all the time has nothing left for a budget.
+                let greedy = way.spins() && self.machine.load < u64::from(WHOLE);
+                if crowded || greedy || !self.holds(flow, &way.estimate, beside[flow], limits) {
                     continue;
                 }
                 let cost = match self.least {
@@ -329,7 +338,8 @@ fn ways_of(machine: &Machine, subject: &Subject) -> Result<Vec<Way>, String> {
         let made = estimate(&machine.costs, &subject.flow, strategy);
         let estimate = made.map_err(|error| error.to_string())?;
         let paced = subject.flow.period.is_some();
-        ways.push(Way { strategy: *strategy, estimate, paced, cost: estimate.load });
+        let way = Way { strategy: *strategy, estimate, paced, cost: 0 };
+        ways.push(Way { cost: way.taken(), ..way });
     }
     let quickest = ways.iter().map(|way| way.estimate.period).min().unwrap_or(0).max(1);
     for way in ways.iter_mut().filter(|way| !way.paced) {

@@ -1,8 +1,8 @@
 //! What is planned, what for, and what comes of it.
 
 use narrows::memory::Class;
-use narrows::strategy::{Placement, Strategy};
-use narrows_tune::model::{Costs, Estimate, Flow};
+use narrows::strategy::{Notification, Placement, Strategy};
+use narrows_tune::model::{Costs, Estimate, Flow, WHOLE};
 use narrows_tune::optimise::{Found, Unsolved};
 
 /// What flows are planned for.
@@ -49,6 +49,16 @@ impl Way {
     pub fn is_outside(&self) -> bool {
         self.strategy.placement == Placement::External
     }
+
+    /// Whether both cores look all the time.
+    pub fn spins(&self) -> bool {
+        self.strategy.notification == Notification::Spin
+    }
+
+    /// Time of the calling core, in parts per million: all of it for a flow that spins.
+    pub fn taken(&self) -> u32 {
+        if self.spins() { WHOLE } else { self.estimate.load }
+    }
 }
 
 /// What a flow was given.
@@ -76,8 +86,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Time of the calling core, in parts per million, for all flows that have a period: one that
-    /// has none takes what is left.
+    /// has none takes what is left. A flow that spins takes it all.
     pub fn load(&self) -> u64 {
+        if self.given.iter().any(|one| one.way.spins()) {
+            return WHOLE.into();
+        }
         let paced = self.given.iter().filter(|one| one.way.paced);
         paced.map(|one| u64::from(one.way.estimate.load)).sum()
     }

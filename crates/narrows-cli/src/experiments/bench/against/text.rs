@@ -2,6 +2,7 @@
 
 use super::row::{CaseRow, FlowRow, LOAD, P99};
 use crate::base::report::Report;
+use crate::base::statistics::percentile;
 use crate::base::table::{Align, Table, wrap};
 
 /// Cases that are named for each line.
@@ -81,6 +82,8 @@ fn groups(rows: &[CaseRow]) -> String {
         ("bound", Align::Right),
         ("p99", Align::Right),
         ("longest of bound %", Align::Right),
+        ("load ± %", Align::Right),
+        ("p99 ± %", Align::Right),
     ]);
     let how = |row: &CaseRow| {
         let [one] = row.strategies.as_slice() else { return "mixed".to_owned() };
@@ -111,9 +114,18 @@ fn groups(rows: &[CaseRow]) -> String {
             part(kept, flows.len()),
             within(&p99, P99),
             format!("{:.1}", taken * 100.0),
+            usual(&loads),
+            usual(&p99),
         ]);
     }
     table.render()
+}
+
+/// Within how many percent 95 of 100 are.
+fn usual(all: &[f64]) -> String {
+    let mut all: Vec<f64> = all.iter().map(|off| 100.0 * off.abs()).collect();
+    all.sort_by(f64::total_cmp);
+    percentile(&all, 95).map_or_else(|| "-".to_owned(), |off| format!("{off:.1}"))
 }
 
 fn one(row: &CaseRow) -> String {

@@ -1,0 +1,73 @@
+//! The workload with the strategies that were chosen.
+
+use crate::base::failure::{Failure, Kind};
+use crate::base::{input, output, shipped};
+use narrows::strategy::Strategy;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use toml_edit::{DocumentMut, Item, value};
+
+/// Writes it into a directory, with its comments as they are, and returns its path. Inputs are
+/// named by where they are.
+///
+/// # Errors
+/// [`Kind::Output`] if it cannot be written.
+pub(super) fn write(
+    directory: &Path,
+    workload: &Path,
+    chosen: &[(String, Strategy)],
+) -> Result<PathBuf, Failure> {
+    let text = input::text(workload, "the workload", "a workload file")?;
+    let file = workload.file_name().unwrap_or(workload.as_os_str());
+    let path = directory.join(file);
+    let same = |a: &Path, b: &Path| {
+        a.canonicalize().ok().is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+    };
+    if same(&path, workload) {
+        let text = format!(
+            "{} is the workload itself, which is not overwritten: name another directory after --out",
+            path.display()
+        );
+        return Err(Failure::new(Kind::Usage, text));
+    }
+    let mut document: DocumentMut = text.parse().map_err(|error| {
+        Failure::new(
+            Kind::Internal,
+            format!("{} was read and is no TOML: {error}", workload.display()),
+        )
+    })?;
+    document["strategy"] = value("static");
+    let from = workload.parent().unwrap_or(Path::new(""));
+    if let Some(flows) = document.get_mut("flow").and_then(Item::as_array_of_tables_mut) {
+        for flow in flows.iter_mut() {
+            let name = flow.get("name").and_then(Item::as_str).unwrap_or_default().to_owned();
+            if let Some((_, by)) = chosen.iter().find(|(of, _)| *of == name) {
+                flow["static"] = value(by.to_string());
+            }
+            if let Some(input) =
+                flow.get("input").and_then(Item::as_str).map(|name| from.join(name))
+            {
+                flow["input"] = value(reachable(&input, directory)?);
+            }
+        }
+    }
+    output::write_file(&path, document.to_string().as_bytes())?;
+    Ok(path)
+}
+
+/// What a file in the directory names an input by: where it is, or a copy of the one that comes with
+/// the program.
+fn reachable(input: &Path, directory: &Path) -> Result<String, Failure> {
+    if let Ok(there) = input.canonicalize() {
+        return Ok(there.to_string_lossy().into_owned());
+    }
+    let failed = |error| {
+        let text = format!("cannot read {}: {error}", input.display());
+        Failure::new(Kind::Input, text)
+    };
+    let mut bytes = Vec::new();
+    shipped::open(input).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(failed)?;
+    let name = input.file_name().unwrap_or(input.as_os_str());
+    output::write_file(&directory.join(name), &bytes)?;
+    Ok(name.to_string_lossy().into_owned())
+}

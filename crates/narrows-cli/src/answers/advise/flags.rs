@@ -1,0 +1,50 @@
+//! The command line of `narrows advise`.
+
+use crate::answers::tune::flags::{Objective, clock, percent};
+use crate::base::number::size;
+use crate::base::shipped;
+use crate::formats::values::{Choice, strategy_name};
+use clap::Args;
+use narrows_sim::time::Frequency;
+use std::path::PathBuf;
+
+/// What `advise` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  narrows advise --on davinci
+  narrows advise workloads/gateway.toml --on davinci --out tuned
+  narrows advise workloads/voice.toml --objective latency
+  narrows advise workloads/voice.toml --on davinci --json | jq '.results[].strategy'
+
+A model proposes the best strategies and the best of each other kind
+(docs/MODEL.md). Each proposal is then carried: simulated on a chip, or run
+between two processes here. What is said is what was measured so. Of strategies
+that cannot be told apart the one with the lower latency is chosen, then the one
+with less internal memory, then the simpler one.")]
+pub struct Advise {
+    /// The workload file
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::path("workloads"))]
+    pub workload: PathBuf,
+    /// Where it is to run: the name of a platform, or its file, or `host`
+    #[arg(long, value_name = "PLATFORM|host", default_value = "host")]
+    pub on: String,
+    /// What is to be least
+    #[arg(long, value_enum, default_value_t = Objective::Load)]
+    pub objective: Objective,
+    /// Bytes of internal memory, instead of the workload's or all that the platform has
+    #[arg(long, value_name = "SIZE", value_parser = size::<u32>(0..=u32::MAX.into()))]
+    pub memory: Option<u32>,
+    /// The most that all flows may take of the calling core, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
+    pub load: f64,
+    /// Strategies to choose from, instead of all that make sense (spin for latency only)
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
+    pub strategy: Vec<Choice>,
+    /// Of energy: clocks that the calling core can have, instead of those in the platform's file
+    #[arg(long, value_name = "CLOCK,…", value_delimiter = ',', value_parser = clock)]
+    pub clocks: Vec<Frequency>,
+    /// Write the workload with the strategies that were chosen into this directory; made if missing
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}

@@ -1,0 +1,471 @@
+//! `narrows advise`: what each flow of a workload should travel by, tried before it is said.
+//!
+//! [`advice`](crate::experiments::advice) proposes, tries and judges; `words` says what came of it,
+//! `row` is that for programs, and `file` writes the workload with the strategies.
+
+mod file;
+pub mod flags;
+mod row;
+mod words;
+
+use crate::answers::tune::{self, flags::Objective};
+use crate::base::failure::{Failure, Kind};
+use crate::base::machine::{Machine as Here, Root};
+use crate::base::options::{Global, HOST};
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::base::table::{listed, number, wrap};
+use crate::experiments::advice::{Found, Judge, MOST, Question, advise, fits, groups, trial};
+use crate::experiments::run::longest;
+use crate::formats::workload::{self, Offers, Presence, Source, Workload};
+use crate::formats::{platform, strategy};
+use crate::rig::costs;
+use crate::rig::costs::machine::{Measured, measured};
+use crate::rig::peer::{Options, Peer, cores_of};
+use crate::rig::plan::{Least, Machine, Planner, Subject, refused, subjects};
+use crate::rig::sim;
+use flags::Advise;
+use narrows_sim::chip::Chip;
+use narrows_sim::time::Frequency;
+use row::{AdviceRow, RunnerUp};
+use std::time::Duration;
+use words::{Group, Speaker, Verdict, time};
+
+/// Parts per million of a percent.
+const PERCENT: f64 = 1e4;
+/// How long all trials on this machine take together, how long one of them at least and at most,
+/// the periods of the slowest flow that it should have, and how often each is repeated.
+const BUDGET: Duration = Duration::from_secs(10);
+const SHORT: Duration = Duration::from_millis(150);
+const LONG: Duration = Duration::from_millis(600);
+const PERIODS: u32 = 12;
+const ROUNDS: [u32; 2] = [3, 9];
+/// Proposals that are tried on this machine.
+const PROPOSALS: usize = 10;
+
+/// Asks, tries, and says.
+///
+/// # Errors
+/// [`Kind::Workload`] with the flows that cannot be planned and by how much; or what a trial fails
+/// with.
+pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
+    let workload = workload::read(&args.workload)?;
+    let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
+    if let Some(directory) = &args.out {
+        output::make_directory(directory)?;
+        output::probe_directory(directory)?;
+    }
+    let progress = Progress::new(0, global.json);
+    progress.say("measuring");
+    let asked = Asked { global, args, workload: &workload, progress: &progress };
+    let said = match &chip {
+        Some(chip) => asked.on_chip(chip)?,
+        None => asked.here()?,
+    };
+    drop(progress);
+    let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
+    let written = match &args.out {
+        Some(directory) => {
+            let chosen: Vec<_> = said.chosen(&workload);
+            Some(file::write(directory, &args.workload, &chosen)?)
+        }
+        None => None,
+    };
+    let rows = said.rows(&workload);
+    let command = said.command(args, written.as_deref());
+    if global.json {
+        let mut report = Report::new("advise", place, rows);
+        report.notes = vec![said.uncertainty(), format!("To try it: {command}")];
+        report.notes.extend(said.untimed);
+        return report.print();
+    }
+    let simulated = place.elsewhere().filter(|_| place.r#virtual);
+    let heading = simulated.unwrap_or_else(|| format!("on {}", place.line()));
+    output::print(said.text(&workload, &heading, &command).as_bytes())
+}
+
+/// What is asked, and of what.
+struct Asked<'a> {
+    global: &'a Global,
+    args: &'a Advise,
+    workload: &'a Workload,
+    progress: &'a Progress,
+}
+
+/// What there is to say.
+struct Said {
+    found: Found,
+    judge: Judge,
+    objective: Objective,
+    machine: Machine,
+    subjects: Vec<Subject>,
+    groups: Vec<Group>,
+    /// How trials were made, in a sentence.
+    how: String,
+    /// The clock of the calling core, where it was chosen, in hertz.
+    clock: Option<u64>,
+    /// Which functions take no time, in a sentence.
+    untimed: Option<String>,
+}
+
+impl Asked<'_> {
+    fn least(&self) -> Least {
+        match self.args.objective {
+            Objective::Latency => Least::Latency,
+            Objective::Load | Objective::Energy => Least::Load,
+        }
+    }
+
+    fn subjects(&self, place: Option<(&Chip, usize)>) -> Result<Vec<Subject>, Failure> {
+        let mut named = Vec::new();
+        strategy::append(&mut named, self.args.strategy.iter().flat_map(|one| one.0.clone()));
+        let spin = self.args.objective == Objective::Latency;
+        subjects::subjects(self.workload, place, &named, spin)
+    }
+
+    fn machine(&self, measured: &Measured) -> Result<Machine, Failure> {
+        let there = measured.machine()?.memory;
+        let memory = self.args.memory.or(self.workload.memory.map(|memory| memory.min(there)));
+        measured.within(memory, 1, (self.args.load * PERCENT) as u64)
+    }
+
+    /// Tries on a chip; if its clock is to be least, at each until one is enough.
+    fn on_chip(&self, chip: &Chip) -> Result<Said, Failure> {
+        let cores = sim::cores(self.global, chip)?;
+        let own = chip.cores.get(cores.caller);
+        let clocks = tune::clocks(self.args.objective, &self.args.clocks, own)?;
+        let Some((highest, others)) = clocks.split_last() else {
+            return self.at_clock(chip, cores.callee, None);
+        };
+        for clock in others {
+            let slower = chip.clone().with_clock(cores.caller, Frequency(*clock));
+            match self.at_clock(&slower, cores.callee, Some(*clock)) {
+                Ok(said) if said.found.best().is_some_and(|best| said.judge.holds(best)) => {
+                    return Ok(said);
+                }
+                Err(failure) if failure.kind != Kind::Workload => return Err(failure),
+                _ => {}
+            }
+        }
+        let highest = *highest;
+        let chip = chip.clone().with_clock(cores.caller, Frequency(highest));
+        self.at_clock(&chip, cores.callee, Some(highest))
+    }
+
+    fn at_clock(&self, chip: &Chip, callee: usize, clock: Option<u64>) -> Result<Said, Failure> {
+        let Asked { global, workload, .. } = *self;
+        let chip = &chip.clone().with_free_timers();
+        let subjects = self.subjects(Some((chip, callee)))?;
+        let offers = Offers::new(workload, Some(&chip.name))?;
+        let measured = measured(global, Some(chip), longest(workload))?;
+        let machine = self.machine(&measured)?;
+        let least = self.least();
+        self.progress.expect(MOST as u64);
+        self.progress.say("simulating");
+        let said = self.said(machine, subjects, true, |machine, subjects, assignments| {
+            let tried = assignments.iter().map(|one| {
+                let memory = fits(machine, subjects, one, least).unwrap_or_default();
+                let made = trial::on_chip(global, chip, (workload, &offers), one, memory);
+                self.progress.step();
+                made
+            });
+            tried.collect()
+        })?;
+        Ok(Said {
+            clock,
+            untimed: chip.cores.get(callee).and_then(|core| offers.untimed(core)),
+            ..said
+        })
+    }
+
+    fn here(&self) -> Result<Said, Failure> {
+        tune::clocks(self.args.objective, &self.args.clocks, None)?;
+        let global = self.global;
+        let cores = cores_of(global)?;
+        let subjects = self.subjects(None)?;
+        let offers = Offers::new(self.workload, None)?;
+        let options = Options {
+            priority: global.priority,
+            lock_memory: global.lock_memory,
+            longest: longest(self.workload).max(costs::LONG),
+            functions: offers.foreign(),
+            ..Options::default()
+        };
+        let mut peer = Peer::start(cores, &options)?;
+        let measured = Measured::by(&mut peer, None)?;
+        let machine = self.machine(&measured)?;
+        let workload = &settled(self.workload);
+        let span = span(workload);
+        let least = self.least();
+        self.progress.say("running");
+        self.said(machine, subjects, false, |machine, subjects, assignments| {
+            let few: Vec<_> = assignments.iter().take(PROPOSALS).collect();
+            let each = span.as_secs_f64() * few.len() as f64;
+            let rounds = (BUDGET.as_secs_f64() / each.max(1e-3)) as u32;
+            let rounds = rounds.clamp(ROUNDS[0], ROUNDS[1]);
+            let with = few
+                .into_iter()
+                .map(|one| (one.clone(), fits(machine, subjects, one, least).unwrap_or_default()));
+            let with: Vec<_> = with.collect();
+            self.progress.expect(with.len() as u64 * u64::from(rounds));
+            let step = || self.progress.step();
+            trial::here(&mut peer, (workload, &offers), &with, rounds, span, step)
+        })
+    }
+
+    fn said(
+        &self,
+        machine: Machine,
+        subjects: Vec<Subject>,
+        search: bool,
+        mut tried: impl FnMut(
+            &Machine,
+            &[Subject],
+            &[Vec<narrows::strategy::Strategy>],
+        ) -> Result<Vec<trial::Trial>, Failure>,
+    ) -> Result<Said, Failure> {
+        let judge = Judge { least: self.least(), load: self.args.load };
+        let question =
+            Question { machine: &machine, subjects: &subjects, least: judge.least, search };
+        let found = advise(&question, &judge, |all| tried(&machine, &subjects, all))?;
+        let found = found.map_err(|why| refused(&subjects, &why))?;
+        let Some(best) = found.best() else {
+            return Err(Failure::new(Kind::Internal, "nothing was tried: report this defect"));
+        };
+        if let Some(why) = &best.refused {
+            return Err(Failure::new(Kind::Workload, format!("no strategy carries flow {why}")));
+        }
+        let repeats = best.loads.len();
+        let how = if search { "simulated" } else { "run here" };
+        let how = format!("{} strategies were {how}, {repeats} times each", found.trials.len());
+        let groups = groups(&subjects)
+            .into_iter()
+            .map(|flows| Group { name: called(&subjects, &flows), flows });
+        let groups = groups.collect();
+        let objective = self.args.objective;
+        Ok(Said {
+            found,
+            judge,
+            objective,
+            machine,
+            subjects,
+            groups,
+            how,
+            clock: None,
+            untimed: None,
+        })
+    }
+}
+
+/// A workload whose flows are all there from the beginning and stay.
+fn settled(workload: &Workload) -> Workload {
+    let mut made = workload.clone();
+    made.changes.clear();
+    for flow in &mut made.flows {
+        flow.presence = Presence::Always;
+    }
+    made
+}
+
+/// How long one trial on this machine runs.
+fn span(workload: &Workload) -> Duration {
+    let periods = workload.flows.iter().filter_map(|flow| match flow.source {
+        Source::Own { period, .. } => period,
+        Source::After(_) => None,
+    });
+    let slowest = periods.max().unwrap_or_default();
+    slowest.saturating_mul(PERIODS).clamp(SHORT, LONG).min(workload.duration)
+}
+
+/// What flows that have one strategy are called: sessions by their flow's name.
+fn called(subjects: &[Subject], flows: &[usize]) -> String {
+    let names: Vec<&str> = flows.iter().map(|flow| subjects[*flow].name.as_str()).collect();
+    let stem = |name: &str| name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
+    match names.first().and_then(|first| stem(first)) {
+        Some(first)
+            if names.len() > 1 && names.iter().all(|name| stem(name) == Some(first.clone())) =>
+        {
+            first
+        }
+        _ => listed(&names),
+    }
+}
+
+impl Said {
+    /// The verdict on each group of flows.
+    fn verdicts(&self) -> Vec<(&Group, Verdict<'_>)> {
+        let speaker = Speaker { found: &self.found, judge: &self.judge };
+        let Some(best) = self.found.best() else { return Vec::new() };
+        self.groups.iter().map(|group| (group, speaker.verdict(best, group))).collect()
+    }
+
+    /// The strategy of each flow of the file, by its name there.
+    fn chosen(&self, workload: &Workload) -> Vec<(String, narrows::strategy::Strategy)> {
+        let Some(best) = self.found.best() else { return Vec::new() };
+        let mut all = Vec::new();
+        for (flow, by) in workload.flows.iter().zip(&best.assignment) {
+            let stem = flow.name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
+            all.extend([flow.name.clone()].into_iter().chain(stem).map(|name| (name, *by)));
+        }
+        all
+    }
+
+    fn rows(&self, workload: &Workload) -> Vec<AdviceRow> {
+        let named: Vec<Subject> = match self.found.best() {
+            None => Vec::new(),
+            Some(best) => {
+                let each = self.subjects.iter().zip(&best.assignment);
+                each.map(|(one, by)| Subject { strategies: vec![*by], ..one.clone() }).collect()
+            }
+        };
+        let plan = Planner::new(&self.machine, &named, self.judge.least);
+        let plan = plan.ok().and_then(|planner| planner.plan().ok());
+        let mut rows: Vec<Option<AdviceRow>> = workload.flows.iter().map(|_| None).collect();
+        for (group, verdict) in self.verdicts() {
+            let Verdict { best, runner_up, reason } = verdict;
+            for flow in &group.flows {
+                let at = |trial: &trial::Trial| trial.p99.get(*flow).copied().unwrap_or_default();
+                let by = |trial: &trial::Trial| {
+                    trial.assignment.get(*flow).map(ToString::to_string).unwrap_or_default()
+                };
+                let standing = runner_up.map(|other| self.judge.standing(best, other));
+                let given = plan.as_ref().and_then(|plan| plan.given.get(*flow));
+                let Some((row, one)) = rows.get_mut(*flow).zip(workload.flows.get(*flow)) else {
+                    continue;
+                };
+                *row = Some(AdviceRow {
+                    flow: one.name.clone(),
+                    strategy: by(best),
+                    reason: reason.clone(),
+                    load_percent: best.load(),
+                    p99_us: at(best),
+                    deadline_us: one.deadline.map(|time| time.as_secs_f64() * 1e6),
+                    memory_bytes: given.map_or(0, |given| given.way.estimate.memory),
+                    confidence: standing.map_or(1.0, |standing| standing.confidence),
+                    runner_up: runner_up.zip(standing).map(|(other, standing)| RunnerUp {
+                        strategy: by(other),
+                        load_percent: other.load(),
+                        p99_us: at(other),
+                        equal: standing.equal,
+                    }),
+                });
+            }
+        }
+        rows.into_iter().flatten().collect()
+    }
+
+    /// What the figures rest on, and within what two are equal.
+    fn uncertainty(&self) -> String {
+        let Some(best) = self.found.best() else { return String::new() };
+        let all = best.efforts.iter().copied();
+        let (least, most) =
+            all.fold((f64::INFINITY, 0.0_f64), |(a, b), one| (a.min(one), b.max(one)));
+        let unit = if best.is_paced() { "% of the calling core" } else { "µs of it for a call" };
+        let [load, latency] = Judge::WITHIN.map(|part| number(100.0 * part));
+        let noise = match best.noisy {
+            true => ", and so does what differs by no more than the repeats do",
+            false => "",
+        };
+        let chosen = match self.found.equal {
+            0 | 1 => String::new(),
+            equal => format!(
+                " {equal} of them are equal in {}: the choice is the first of these in {}, then in \
+                 least internal memory, then in what is simplest.",
+                self.judge.words()[0],
+                self.judge.words()[1]
+            ),
+        };
+        format!(
+            "{}; the repeats of the choice are between {} and {} {unit}. Loads within {load} % of \
+             each other or {} % of a core and latencies within {latency} % count as equal{noise}.{chosen}",
+            self.how,
+            number(least),
+            number(most),
+            Judge::LITTLE,
+        )
+    }
+
+    /// What to type to try it.
+    fn command(&self, args: &Advise, written: Option<&std::path::Path>) -> String {
+        let on = if args.on == HOST { String::new() } else { format!(" --on {}", args.on) };
+        let assignment = self.found.best().map(|best| best.assignment.clone()).unwrap_or_default();
+        let same = assignment.first().filter(|first| assignment.iter().all(|by| by == *first));
+        match (written, same) {
+            (Some(path), _) => format!("narrows run {}{on}", path.display()),
+            (None, Some(by)) => {
+                format!("narrows run {}{on} --strategy {by}", args.workload.display())
+            }
+            (None, None) => {
+                format!("narrows advise {}{on} --out tuned", args.workload.display())
+            }
+        }
+    }
+
+    /// What the next best takes, in a sentence.
+    fn next(&self, group: &Group, verdict: &Verdict<'_>) -> Option<String> {
+        let Verdict { best, runner_up: Some(other), .. } = verdict else { return None };
+        let by = other.assignment.get(*group.flows.first()?)?;
+        let speaker = Speaker { found: &self.found, judge: &self.judge };
+        let standing = self.judge.standing(best, other);
+        let sure = match (standing.equal, self.judge.holds(other)) {
+            (true, _) => " (the trials cannot tell them apart)".to_owned(),
+            (false, false) => String::new(),
+            _ => format!(" (so in {:.0} of 100 resamplings)", 100.0 * standing.confidence),
+        };
+        Some(format!("Next best: {by}, which {}{sure}.", speaker.costs(best, other, group)))
+    }
+
+    fn text(&self, workload: &Workload, heading: &str, command: &str) -> String {
+        let Some(best) = self.found.best() else { return String::new() };
+        let Said { objective, judge, .. } = self;
+        let mut text =
+            wrap("", &format!("{} {heading}, least {}", workload.name, objective.name()));
+        let taken = match best.is_paced() {
+            true => format!("{} % of the calling core", number(best.load())),
+            false => {
+                format!("{} µs of the calling core for a call", number(judge.value(best)))
+            }
+        };
+        for (group, verdict) in self.verdicts() {
+            let Some(flow) = group.flows.first().copied() else { continue };
+            let Some(by) = best.assignment.get(flow) else { continue };
+            let deadline = workload.flows.get(flow).and_then(|flow| flow.deadline);
+            let deadline = deadline.map_or(String::new(), |it| {
+                format!(" of {} that it has", time(it.as_secs_f64() * 1e6))
+            });
+            let (together, takes) =
+                if workload.flows.len() > 1 { ("all flows", "take") } else { ("it", "takes") };
+            text.push('\n');
+            text.push_str(&wrap("", &format!("{}: choose {by}", group.name)));
+            let what = format!(
+                "With that {together} {takes} {taken}, and 99 of 100 responses are there within \
+                 {}{deadline}.",
+                time(group.p99(best))
+            );
+            text.push_str(&wrap("  ", &what));
+            text.push_str(&wrap("  ", &verdict.reason));
+            if let Some(next) = self.next(group, &verdict) {
+                text.push_str(&wrap("  ", &next));
+            }
+        }
+        text.push('\n');
+        if !judge.holds(best) {
+            text.push_str(&wrap(
+                "",
+                &format!(
+                    "Nothing that was tried keeps all deadlines: {} of {} responses were late or \
+                     missing with the best.",
+                    best.late,
+                    best.received + best.late
+                ),
+            ));
+        }
+        text.push_str(&wrap("", &self.uncertainty()));
+        text.push_str(&format!("To try it: {command}\n"));
+        if let Some(note) = &self.untimed {
+            text.push_str(&wrap("- ", note));
+        }
+        text
+    }
+}

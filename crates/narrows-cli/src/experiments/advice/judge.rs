@@ -1,0 +1,185 @@
+//! Which of what was tried is best.
+
+use super::Trial;
+use crate::formats::strategy::{NOTIFICATIONS, kind};
+use crate::rig::plan::Least;
+use narrows::strategy::{Acknowledgement, Placement, Strategy, Transfer};
+
+/// What is within this part of the best is equal to it: of load, and of latency.
+const LOAD: f64 = 0.01;
+const LATENCY: f64 = 0.05;
+/// Percent of a core that nobody minds.
+const LITTLE: f64 = 0.02;
+/// Resamplings that say how sure an order is, and what they are drawn by.
+const SAMPLES: usize = 1000;
+const SEED: u64 = 1;
+
+/// How two trials stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Standing {
+    /// Of resamplings of the repeats, the part in which the first has no more of what is to be
+    /// least.
+    pub confidence: f64,
+    /// Whether the difference is within what repeats differ by, or too small to matter.
+    pub equal: bool,
+}
+
+/// What is to be least, and within which budget.
+pub(crate) struct Judge {
+    pub least: Least,
+    /// The most of the calling core, in percent.
+    pub load: f64,
+}
+
+impl Judge {
+    /// Within what parts loads and latencies are equal.
+    pub const WITHIN: [f64; 2] = [LOAD, LATENCY];
+    /// Percent of a core that is no difference either.
+    pub const LITTLE: f64 = LITTLE;
+
+    /// What is to be least of a trial, in each of its repeats.
+    fn repeats<'t>(&self, trial: &'t Trial) -> &'t [f64] {
+        match self.least {
+            Least::Load => &trial.efforts,
+            Least::Latency => &trial.latencies,
+        }
+    }
+
+    /// What is to be least of a trial.
+    pub fn value(&self, trial: &Trial) -> f64 {
+        match self.least {
+            Least::Load => trial.effort(),
+            Least::Latency => trial.p99.iter().sum(),
+        }
+    }
+
+    /// What decides between equals.
+    fn second(&self, trial: &Trial) -> f64 {
+        match self.least {
+            Least::Load => trial.p99.iter().sum(),
+            Least::Latency => trial.effort(),
+        }
+    }
+
+    /// Whether a trial kept to everything that it has to. On a machine that does other things as
+    /// well, one response of a hundred may be late.
+    pub fn holds(&self, trial: &Trial) -> bool {
+        let late = if trial.noisy { trial.late * 100 > trial.received } else { trial.late > 0 };
+        trial.refused.is_none() && !late && trial.load() <= self.load
+    }
+
+    /// What is to be least, and what decides between equals.
+    pub fn words(&self) -> [&'static str; 2] {
+        match self.least {
+            Least::Load => ["load", "latency"],
+            Least::Latency => ["latency", "load"],
+        }
+    }
+
+    /// How the first of two stands to the second.
+    pub fn standing(&self, one: &Trial, other: &Trial) -> Standing {
+        let (first, second) = (self.repeats(one), self.repeats(other));
+        let apart: Vec<f64> = first.iter().zip(second).map(|(a, b)| a - b).collect();
+        let mut dice = fastrand::Rng::with_seed(SEED);
+        let no_more = (0..SAMPLES).filter(|_| {
+            let drawn = apart.iter().map(|_| dice.choice(&apart).copied().unwrap_or_default());
+            drawn.sum::<f64>() <= 0.0
+        });
+        let confidence = no_more.count() as f64 / SAMPLES as f64;
+        Standing { confidence, equal: self.is_equal(one, other) }
+    }
+
+    fn is_equal(&self, one: &Trial, other: &Trial) -> bool {
+        let (a, b) = (self.value(one), self.value(other));
+        let within = match self.least {
+            Least::Load => LOAD,
+            Least::Latency => LATENCY,
+        };
+        let paced = one.is_paced() && self.least == Least::Load;
+        let little = if paced { LITTLE } else { 0.0 };
+        let small = (a - b).abs() <= little.max(within * a.min(b));
+        small || one.noisy && (a - b).abs() <= error(self.repeats(one), self.repeats(other))
+    }
+
+    /// All that was tried, the best first: what does not hold comes last.
+    pub fn order(&self, trials: &[Trial]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..trials.len()).collect();
+        let key = |at: &usize| {
+            let trial = &trials[*at];
+            (!self.holds(trial), trial.refused.is_some(), trial.late)
+        };
+        order.sort_by(|a, b| {
+            let values = || self.value(&trials[*a]).total_cmp(&self.value(&trials[*b]));
+            key(a).cmp(&key(b)).then_with(values)
+        });
+        let equal = self.equal(trials, &order);
+        let least = |of: &dyn Fn(&Trial) -> f64, among: &[usize]| {
+            among.iter().map(|at| of(&trials[*at])).fold(f64::INFINITY, f64::min)
+        };
+        // Among those that are equal: what decides second, then memory, then what is simpler.
+        let among = &mut order[..equal];
+        let second = least(&|trial| self.second(trial), among);
+        let within = match self.least {
+            Least::Load => LATENCY,
+            Least::Latency => LOAD,
+        };
+        among.sort_by(|a, b| {
+            let (one, other) = (&trials[*a], &trials[*b]);
+            let far = |trial: &Trial| self.second(trial) > second * (1.0 + within);
+            let simple = |trial: &Trial| {
+                let all: u32 = trial.assignment.iter().map(complexity).sum();
+                (trial.memory, distinct(&trial.assignment), all)
+            };
+            let seconds = || self.second(one).total_cmp(&self.second(other));
+            match (far(one), far(other)) {
+                (false, false) => simple(one).cmp(&simple(other)).then_with(seconds),
+                _ => far(one).cmp(&far(other)).then_with(seconds),
+            }
+        });
+        order
+    }
+
+    /// How many at the beginning of an order are equal to the one that has least.
+    pub fn equal(&self, trials: &[Trial], order: &[usize]) -> usize {
+        let holding = order.iter().take_while(|at| self.holds(&trials[**at]));
+        let least =
+            holding.min_by(|a, b| self.value(&trials[**a]).total_cmp(&self.value(&trials[**b])));
+        let Some(least) = least else { return 0 };
+        let equal = |at: &&usize| {
+            self.holds(&trials[**at]) && self.is_equal(&trials[**at], &trials[*least])
+        };
+        order.iter().take_while(equal).count()
+    }
+}
+
+/// How many strategies there are.
+fn distinct(assignment: &[Strategy]) -> usize {
+    let mut seen = Vec::new();
+    crate::formats::strategy::append(&mut seen, assignment.iter().copied());
+    seen.len()
+}
+
+/// How much there is to know about a strategy: what the default of each axis does is simplest.
+fn complexity(by: &Strategy) -> u32 {
+    let transfer = match by.transfer {
+        Transfer::Copy => 0,
+        Transfer::SingleCopy => 2,
+        Transfer::InPlace => 3,
+        Transfer::CopyEngine => 4,
+    };
+    let acknowledgement = match by.acknowledgement {
+        Acknowledgement::Batched => 0,
+        Acknowledgement::Lazy | Acknowledgement::Interrupt => 1,
+    };
+    let rank = NOTIFICATIONS.iter().position(|name| *name == kind(by));
+    let notification = rank.unwrap_or_default() as u32;
+    let placement = u32::from(by.placement != Placement::External);
+    transfer + acknowledgement + notification + placement + u32::from(by.granularity) - 1
+}
+
+/// Twice the standard error of the mean difference of two rows of repeats, which were taken in
+/// turns.
+fn error(one: &[f64], other: &[f64]) -> f64 {
+    let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
+    2.0 * crate::base::statistics::deviation(&apart) / (apart.len().max(2) as f64 - 1.0).sqrt()
+}

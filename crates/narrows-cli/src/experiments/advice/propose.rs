@@ -1,0 +1,138 @@
+//! What is worth a trial, by the model.
+
+use super::{Assignment, Question, fits};
+use crate::formats::strategy::{NOTIFICATIONS, kind};
+use crate::rig::plan::{Least, Limits, NoPlan, Planner, Subject};
+use narrows::strategy::{Placement, Strategy, Transfer};
+
+/// Ways of each other notification, and of each other way to move payload, that are tried for a
+/// flow beside what it has; and others of the same kind.
+const OTHERS: usize = 2;
+const SAME: usize = 4;
+
+/// The transfers and the placements.
+const TRANSFERS: [Transfer; 4] =
+    [Transfer::Copy, Transfer::SingleCopy, Transfer::InPlace, Transfer::CopyEngine];
+const PLACEMENTS: [Placement; 2] = [Placement::Internal, Placement::External];
+
+/// Whether two strategies differ in times, numbers and acknowledgements only.
+pub(crate) fn same_kind(one: &Strategy, other: &Strategy) -> bool {
+    let of = |by: &Strategy| (kind(by), by.transfer, by.placement);
+    of(one) == of(other)
+}
+
+/// The flows that have one strategy: those that are alike, such as the sessions of one flow.
+pub(crate) fn groups(subjects: &[Subject]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (number, subject) in subjects.iter().enumerate() {
+        let alike = |first: usize| {
+            let other = &subjects[first];
+            other.flow == subject.flow && other.strategies == subject.strategies
+        };
+        match groups.iter_mut().find(|group| alike(group[0])) {
+            Some(group) => group.push(number),
+            None => groups.push(vec![number]),
+        }
+    }
+    groups
+}
+
+pub(super) struct Proposer<'a> {
+    question: &'a Question<'a>,
+    groups: Vec<Vec<usize>>,
+}
+
+impl<'a> Proposer<'a> {
+    pub fn new(question: &'a Question<'a>) -> Proposer<'a> {
+        Proposer { question, groups: groups(question.subjects) }
+    }
+
+    /// The best plan; then the best in which every flow has a notification, a transfer or a
+    /// placement.
+    pub fn starts(&self) -> Result<Vec<Assignment>, NoPlan> {
+        let mut all = vec![self.plan(self.question.subjects.to_vec())?];
+        let mut add = |allowed: &dyn Fn(&Strategy) -> bool| {
+            let of = |subject: &Subject| {
+                let strategies = subject.strategies.iter().copied().filter(|by| allowed(by));
+                Subject { strategies: strategies.collect(), ..subject.clone() }
+            };
+            let made = self.plan(self.question.subjects.iter().map(of).collect());
+            if let Some(made) = made.ok().filter(|made| !all.contains(made)) {
+                all.push(made);
+            }
+        };
+        for name in NOTIFICATIONS {
+            add(&|by| kind(by) == name);
+        }
+        for transfer in TRANSFERS {
+            add(&|by| by.transfer == transfer);
+        }
+        for placement in PLACEMENTS {
+            add(&|by| by.placement == placement);
+        }
+        Ok(all)
+    }
+
+    /// One plan, in which flows that are alike have the same.
+    fn plan(&self, subjects: Vec<Subject>) -> Result<Assignment, NoPlan> {
+        let machine = self.question.machine;
+        let planner = Planner::new(machine, &subjects, self.question.least)?;
+        let alike = machine.dsps == 1;
+        let limits = Limits { memory: machine.memory, alike, ..Limits::default() };
+        let plan = planner.plan_with(&limits)?;
+        let mut made: Assignment = plan.given.iter().map(|one| one.way.strategy).collect();
+        for group in &self.groups {
+            for flow in group {
+                made[*flow] = made[group[0]];
+            }
+        }
+        Ok(made)
+    }
+
+    /// What differs from an assignment in one group of flows: of each other notification, transfer
+    /// and placement the best by the model, and the best of the same kind.
+    pub fn beside(&self, best: &[Strategy]) -> Vec<Assignment> {
+        let Question { machine, subjects, least, .. } = *self.question;
+        let mut all = Vec::new();
+        for group in &self.groups {
+            let Some(planner) = Planner::new(machine, &subjects[group[0]..=group[0]], least).ok()
+            else {
+                continue;
+            };
+            let has = best[group[0]];
+            let mut ways: Vec<_> = planner.ways(0).to_vec();
+            ways.sort_by_key(|way| match least {
+                Least::Load => u64::from(way.cost),
+                Least::Latency => way.estimate.latency.bound,
+            });
+            let mut add = |most: usize, allowed: &dyn Fn(&Strategy) -> bool| {
+                let others = ways.iter().map(|way| way.strategy);
+                let others = others.filter(|by| *by != has && allowed(by));
+                let made = others.filter_map(|by| {
+                    let mut made = best.to_vec();
+                    for flow in group {
+                        made[*flow] = by;
+                    }
+                    fits(machine, subjects, &made, least).map(|_| made)
+                });
+                for made in made.take(most) {
+                    if !all.contains(&made) {
+                        all.push(made);
+                    }
+                }
+            };
+            for name in NOTIFICATIONS {
+                let most = if name == kind(&has) { SAME } else { OTHERS };
+                add(most, &|by| kind(by) == name);
+            }
+            for transfer in TRANSFERS {
+                add(OTHERS, &|by| by.transfer == transfer && by.notification == has.notification);
+            }
+            for placement in PLACEMENTS {
+                add(OTHERS, &|by| by.placement == placement && by.transfer == has.transfer);
+            }
+            add(SAME, &|by| same_kind(by, &has));
+        }
+        all
+    }
+}

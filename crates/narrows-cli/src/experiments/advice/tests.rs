@@ -1,0 +1,97 @@
+//! Judging of trials that are made up, and proposals for a chip.
+
+use super::judge::Judge;
+use super::propose::{groups, same_kind};
+use super::trial::Trial;
+use crate::formats::strategy::literal;
+use crate::rig::plan::{Least, Subject};
+use narrows_tune::model::Flow;
+use std::time::Duration;
+
+const LOAD: Judge = Judge { least: Least::Load, load: 100.0 };
+const LATENCY: Judge = Judge { least: Least::Latency, load: 100.0 };
+
+/// By a strategy, with these loads in its repeats and this 99th percentile.
+fn trial(strategy: &str, loads: &[f64], p99: f64) -> Trial {
+    Trial {
+        loads: loads.iter().map(|load| [*load, 0.0]).collect(),
+        efforts: loads.to_vec(),
+        latencies: vec![p99; loads.len()],
+        p99: vec![p99],
+        received: 100,
+        ..Trial::new(&vec![literal(strategy)], 0, false)
+    }
+}
+
+fn best(judge: &Judge, trials: &[Trial]) -> String {
+    trials[judge.order(trials)[0]].assignment[0].to_string()
+}
+
+#[test]
+fn least_wins_where_it_is_less_than_nobody_minds() {
+    let trials = [
+        trial("copy/interrupt", &[10.0, 10.2], 600.0),
+        trial("copy/poll=5ms", &[9.0, 9.1], 9000.0),
+    ];
+    assert_eq!(best(&LOAD, &trials), "copy/poll=5ms/external");
+    assert_eq!(best(&LATENCY, &trials), "copy/interrupt/external");
+    assert!(!LOAD.standing(&trials[1], &trials[0]).equal);
+    assert_eq!(LOAD.standing(&trials[1], &trials[0]).confidence, 1.0);
+    assert_eq!(LOAD.standing(&trials[0], &trials[1]).confidence, 0.0);
+}
+
+#[test]
+fn among_equals_latency_decides_then_memory_then_what_is_simpler() {
+    let slow = trial("copy/poll=5ms", &[2.60, 2.60], 10_500.0);
+    let quick = trial("copy/interrupt", &[2.61, 2.62], 640.0);
+    assert_eq!(best(&LOAD, &[slow.clone(), quick.clone()]), "copy/interrupt/external");
+    let inside = Trial { memory: 640, ..trial("copy_lazy/interrupt", &[2.60, 2.60], 630.0) };
+    assert_eq!(best(&LOAD, &[inside, quick.clone()]), "copy/interrupt/external");
+    let harder = trial("copy_engine/interrupt", &[2.60, 2.60], 640.0);
+    assert_eq!(best(&LOAD, &[harder, quick]), "copy/interrupt/external");
+    // A hundredth of a percent of a core is nothing, whatever part of the load it is.
+    let trials =
+        [trial("copy/poll=5ms", &[0.030], 5000.0), trial("copy/interrupt", &[0.035], 10.0)];
+    assert_eq!(best(&LOAD, &trials), "copy/interrupt/external");
+}
+
+#[test]
+fn what_does_not_hold_comes_last_whatever_it_takes() {
+    let fine = trial("copy/interrupt", &[10.0], 600.0);
+    let late = Trial { late: 1, ..trial("copy/poll=5ms", &[1.0], 9000.0) };
+    let no = Trial { refused: Some("no".into()), ..trial("in_place/spin", &[0.5], 1.0) };
+    let trials = [no, late, fine];
+    let order = LOAD.order(&trials);
+    assert_eq!(order, [2, 1, 0]);
+    assert_eq!(LOAD.equal(&trials, &order), 1);
+    let tight = Judge { load: 5.0, ..LOAD };
+    assert!(!tight.holds(&trials[2]), "it takes more than the budget");
+}
+
+#[test]
+fn on_a_noisy_machine_what_repeats_differ_by_is_no_difference_and_one_in_a_hundred_may_be_late() {
+    let noisy = |one: Trial| Trial { noisy: true, ..one };
+    let slow = noisy(trial("copy/poll=5ms", &[1.0, 2.0, 3.0], 9000.0));
+    let quick = noisy(trial("copy/interrupt", &[2.9, 1.9, 1.6], 90.0));
+    assert_eq!(best(&LOAD, &[slow.clone(), quick.clone()]), "copy/interrupt/external");
+    // The same differences in every round are one.
+    let more = noisy(trial("copy/interrupt", &[1.2, 2.2, 3.2], 90.0));
+    assert_eq!(best(&LOAD, &[slow, more]), "copy/poll=5ms/external");
+    assert!(LOAD.holds(&Trial { late: 1, ..quick.clone() }));
+    assert!(!LOAD.holds(&Trial { late: 2, ..quick }));
+}
+
+#[test]
+fn sessions_are_a_group_and_kinds_differ_in_words_not_in_times() {
+    let subject = |name: &str, millis| Subject {
+        name: name.into(),
+        flow: Flow { period: Some(Duration::from_millis(millis)), ..Flow::default() },
+        strategies: vec![literal("copy/interrupt")],
+    };
+    let all = [subject("audio-1", 20), subject("video", 100), subject("audio-2", 20)];
+    assert_eq!(groups(&all), [vec![0, 2], vec![1]]);
+    let kind = |a: &str, b: &str| same_kind(&literal(a), &literal(b));
+    assert!(kind("copy/poll=5ms", "copy_lazy/poll=1ms"));
+    assert!(!kind("copy/poll=5ms", "copy/interrupt"));
+    assert!(!kind("copy/interrupt/internal", "copy/interrupt/external"));
+}

@@ -1,0 +1,275 @@
+//! A workload carried by one strategy for each flow, again and again.
+
+use super::Assignment;
+use crate::base::failure::Failure;
+use crate::base::latencies::Latencies;
+use crate::base::options::Global;
+use crate::experiments::run::{self, Fared, Outcome, longest};
+use crate::formats::strategy::Policy;
+use crate::formats::workload::{Flow, Offers, Source, Workload};
+use crate::rig::peer::Peer;
+use crate::rig::place::{Place, sleep_until};
+use crate::rig::sim;
+use narrows::endpoint::Node;
+use narrows_sim::chip::Chip;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Repeats on a chip, each of which begins at another moment of the other core's looks, the requests
+/// of the slowest flow in each, and the calls of all flows at most.
+const REPEATS: u32 = 6;
+const REQUESTS: u32 = 50;
+const CALLS: f64 = 1500.0;
+/// Repeats where a period of the slowest flow has some times as many calls.
+const FEW: u32 = 2;
+const MANY: f64 = 4.0 * CALLS;
+/// How long the first run takes, by whose pace the others are as long as they are, if no flow has a
+/// period.
+const FIRST: Duration = Duration::from_millis(2);
+/// The golden ratio's part: repeats begin at moments that are spread evenly.
+const SPREAD: f64 = 0.618_033_988_749_895;
+
+/// What was measured of an assignment.
+#[derive(Clone, Debug)]
+pub(crate) struct Trial {
+    pub assignment: Assignment,
+    /// Bytes of internal memory.
+    pub memory: u64,
+    /// What the flows take of the calling core and of the other one, in percent, in each repeat.
+    pub loads: Vec<[f64; 2]>,
+    /// What is compared as load: percent of the calling core; where a flow has no period, its
+    /// microseconds for a call.
+    pub efforts: Vec<f64>,
+    /// Of each flow, what 99 of 100 responses take at most since their request was due, in
+    /// microseconds.
+    pub p99: Vec<f64>,
+    /// The sum of that over the flows, in each repeat.
+    pub latencies: Vec<f64>,
+    /// Responses, and those of them that came after their deadline or never.
+    pub received: u64,
+    pub late: u64,
+    /// Why a flow could not travel like this.
+    pub refused: Option<String>,
+    /// Whether repeats differ by what else a machine does.
+    pub noisy: bool,
+    /// Whether a flow has no period, so that loads are those of a call.
+    pub endless: bool,
+}
+
+impl Trial {
+    pub(super) fn new(assignment: &Assignment, memory: u64, noisy: bool) -> Trial {
+        Trial {
+            assignment: assignment.clone(),
+            memory,
+            loads: Vec::new(),
+            efforts: Vec::new(),
+            p99: Vec::new(),
+            latencies: Vec::new(),
+            received: 0,
+            late: 0,
+            refused: None,
+            noisy,
+            endless: false,
+        }
+    }
+
+    /// Whether all flows have a period, or follow one that has.
+    pub fn is_paced(&self) -> bool {
+        !self.endless
+    }
+
+    /// What is compared as load, in the mean of the repeats.
+    pub fn effort(&self) -> f64 {
+        self.efforts.iter().sum::<f64>() / self.efforts.len().max(1) as f64
+    }
+
+    /// What the flows take of the calling core, in percent.
+    pub fn load(&self) -> f64 {
+        let all = self.loads.iter().map(|[caller, _]| caller);
+        all.sum::<f64>() / self.loads.len().max(1) as f64
+    }
+
+    /// Adds what one repeat brought; latencies go to `all`, in the order of the flows.
+    fn add(&mut self, workload: &Workload, outcome: &Outcome, all: &mut [Latencies]) {
+        let load = outcome.load();
+        let (mut calls, mut latency) = (0, 0.0);
+        for ((flow, fared), all) in workload.flows.iter().zip(&outcome.flows).zip(all) {
+            let figures = match fared {
+                Fared::Ran(figures, _) => figures,
+                Fared::Refused(why) => {
+                    self.refused.get_or_insert_with(|| format!("{}: {why}", flow.name));
+                    continue;
+                }
+            };
+            self.received += figures.received;
+            self.late += figures.late + figures.sent.saturating_sub(figures.received);
+            all.join(&figures.since_due);
+            latency += figures.since_due.summary(0.0).p99 / 1e3;
+            if is_endless(flow) {
+                calls += figures.received;
+                self.endless = true;
+            }
+        }
+        let effort = match calls {
+            0 => load[0],
+            calls => load[0] / 100.0 * outcome.wall.as_secs_f64() * 1e6 / calls as f64,
+        };
+        self.loads.push(load);
+        self.efforts.push(effort);
+        self.latencies.push(latency);
+    }
+}
+
+/// The workload with a strategy for each flow.
+fn assigned(workload: &Workload, assignment: &Assignment, repeat: u32) -> Workload {
+    let mut made = workload.clone();
+    for (flow, by) in made.flows.iter_mut().zip(assignment) {
+        flow.r#static = Some(*by);
+        flow.seed = flow.seed.wrapping_add(u64::from(repeat) * 1000);
+    }
+    made
+}
+
+/// The period of the slowest flow that has one.
+fn slowest(workload: &Workload) -> Option<Duration> {
+    let periods = workload.flows.iter().filter_map(|flow| match flow.source {
+        Source::Own { period, .. } => period,
+        Source::After(_) => None,
+    });
+    periods.max()
+}
+
+/// For how long a repeat runs on a chip if the flows make this many calls a second: the whole
+/// workload if flows come and go.
+fn duration(workload: &Workload, rate: f64) -> Duration {
+    if workload.is_changing() {
+        return workload.duration;
+    }
+    let most =
+        Duration::from_secs_f64((CALLS / rate.max(1e-6)).min(workload.duration.as_secs_f64()));
+    match slowest(workload) {
+        Some(slowest) => slowest.saturating_mul(REQUESTS).min(most).max(slowest),
+        None => most,
+    }
+}
+
+/// Tries an assignment on a chip, whose stamps take nothing.
+///
+/// # Errors
+/// The chip cannot be simulated, or a side of it failed.
+pub(crate) fn on_chip(
+    global: &Global,
+    chip: &Chip,
+    (workload, offers): (&Workload, &Offers),
+    assignment: &Assignment,
+    memory: u64,
+) -> Result<Trial, Failure> {
+    let needs = sim::Needs {
+        longest: longest(workload),
+        offers: offers.further(),
+        ..sim::Needs::default()
+    };
+    let inputs = workload.inputs()?;
+    let looks = assignment.iter().map(|by| pause(by.notification)).max().unwrap_or_default();
+    let mut trial = Trial::new(assignment, memory, false);
+    let mut all: Vec<Latencies> = workload.flows.iter().map(|_| Latencies::default()).collect();
+    sim::run(global, chip, &needs, |mut peer| {
+        // What comes once, such as caches that fill, is no part of it.
+        let endless = workload.flows.iter().any(is_endless);
+        let first = slowest(workload).filter(|_| !endless).map_or(FIRST, |slowest| slowest * 4);
+        let first = Workload { duration: first, ..assigned(workload, assignment, 0) };
+        let made = once(&mut peer, (&first, offers), &inputs)?;
+        let rate = calls(&made) / made.wall.as_secs_f64();
+        let span = duration(workload, rate);
+        let repeats = if endless && rate * span.as_secs_f64() > MANY { FEW } else { REPEATS };
+        for repeat in 0..repeats {
+            let part = (f64::from(repeat) * SPREAD).fract();
+            rest(&mut peer.node, looks.mul_f64(part));
+            let made = Workload { duration: span, ..assigned(workload, assignment, repeat) };
+            let outcome = once(&mut peer, (&made, offers), &inputs)?;
+            trial.add(&made, &outcome, &mut all);
+        }
+        Ok(())
+    })?;
+    trial.p99 = all.iter().map(|one| one.summary(0.0).p99 / 1e3).collect();
+    Ok(trial)
+}
+
+/// Whether a flow makes its next call as soon as there is room.
+fn is_endless(flow: &Flow) -> bool {
+    matches!(flow.source, Source::Own { period: None, .. })
+}
+
+/// Calls of all flows.
+fn calls(outcome: &Outcome) -> f64 {
+    let of = |fared: &Fared| match fared {
+        Fared::Ran(figures, _) => figures.received as f64,
+        Fared::Refused(_) => 0.0,
+    };
+    outcome.flows.iter().map(of).sum()
+}
+
+fn rest<P: Place>(node: &mut Node<P>, time: Duration) {
+    let until = node.platform().time() + time;
+    sleep_until(node, until);
+}
+
+/// Within what time a side looks again.
+fn pause(notification: narrows::strategy::Notification) -> Duration {
+    use narrows::strategy::Notification;
+    match notification {
+        Notification::Poll { every } => every,
+        Notification::Coalesced { within, .. } => within,
+        _ => Duration::ZERO,
+    }
+}
+
+fn once<P: Place>(
+    peer: &mut Peer<P>,
+    with: (&Workload, &Offers),
+    inputs: &[Option<Vec<i16>>],
+) -> Result<Outcome, Failure> {
+    let stop = AtomicBool::new(false);
+    let outcome = run::once(peer, with, inputs, Policy::Static, &stop)?;
+    match outcome.failure {
+        Some(failure) => Err(failure),
+        None => Ok(outcome),
+    }
+}
+
+/// Tries assignments between two processes here, in turns: each in every round.
+///
+/// # Errors
+/// The other process is gone.
+pub(crate) fn here<P: Place>(
+    peer: &mut Peer<P>,
+    (workload, offers): (&Workload, &Offers),
+    assignments: &[(Assignment, u64)],
+    rounds: u32,
+    span: Duration,
+    mut step: impl FnMut(),
+) -> Result<Vec<Trial>, Failure> {
+    let inputs = workload.inputs()?;
+    let mut trials: Vec<Trial> =
+        assignments.iter().map(|(one, memory)| Trial::new(one, *memory, true)).collect();
+    let mut tails: Vec<Vec<Vec<f64>>> =
+        trials.iter().map(|_| vec![Vec::new(); workload.flows.len()]).collect();
+    for round in 0..rounds {
+        for (trial, tails) in trials.iter_mut().zip(&mut tails) {
+            let made = Workload { duration: span, ..assigned(workload, &trial.assignment, round) };
+            let outcome = once(peer, (&made, offers), &inputs)?;
+            let mut all: Vec<Latencies> =
+                workload.flows.iter().map(|_| Latencies::default()).collect();
+            trial.add(&made, &outcome, &mut all);
+            for (tail, one) in tails.iter_mut().zip(&all) {
+                tail.push(one.summary(0.0).p99 / 1e3);
+            }
+            step();
+        }
+    }
+    for (trial, mut tails) in trials.iter_mut().zip(tails) {
+        let median = |one: &mut Vec<f64>| crate::base::statistics::median(one).unwrap_or_default();
+        trial.p99 = tails.iter_mut().map(median).collect();
+    }
+    Ok(trials)
+}

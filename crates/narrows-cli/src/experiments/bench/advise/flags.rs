@@ -1,0 +1,22 @@
+//! What `bench advise` can be asked for.
+
+use crate::base::number::number;
+use crate::base::options::Place;
+use clap::Args;
+
+/// What `bench advise` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Advise {
+    /// Workloads that are drawn for each platform; 200 without, 20 on this machine
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
+    pub cases: Option<u32>,
+    /// What workloads are drawn by; 1 without
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
+    pub seed: Option<u64>,
+    /// Only this workload, with all that was tried for it
+    #[arg(long, value_name = "N", value_parser = number::<u32>(0..=u32::MAX.into()))]
+    pub case: Option<u32>,
+    /// Where: all chips that come with the program without
+    #[command(flatten)]
+    pub place: Place,
+}

@@ -1,0 +1,134 @@
+//! `bench advise`: what `advise` chooses for random workloads, beside the best of all choices.
+
+mod draw;
+mod exhaust;
+pub mod flags;
+mod row;
+
+use crate::base::failure::{Failure, Kind};
+use crate::base::machine::Machine as Here;
+use crate::base::options::Global;
+use crate::base::output;
+use crate::base::progress::Progress;
+use crate::base::report::Report;
+use crate::base::table::wrap;
+use crate::experiments::advice::{Judge, Question, advise, fits};
+use crate::experiments::bench::task::Asked;
+use crate::formats::platform;
+use crate::rig::costs;
+use crate::rig::costs::machine::measured;
+use crate::rig::plan::{Least, Machine};
+use draw::Case;
+use exhaust::Tries;
+use flags::Advise;
+use narrows_sim::chip::Chip;
+use row::{CaseRow, PlatformRow};
+use std::time::Duration;
+
+/// The chips that come with the program.
+const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
+const CASES: u32 = 200;
+const SEED: u64 = 1;
+
+/// Draws, asks, tries everything, and prints.
+///
+/// # Errors
+/// A chip that cannot be simulated.
+pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
+    let global = asked.global;
+    let seed = args.seed.unwrap_or(SEED);
+    let numbers: Vec<u32> = match args.case {
+        Some(case) => vec![case],
+        None => (0..args.cases.unwrap_or(CASES)).collect(),
+    };
+    let names = args.place.platform().map_or(CHIPS.to_vec(), |name| vec![name]);
+    let progress = Progress::new((names.len() * numbers.len()) as u64, global.json);
+    let mut platforms = Vec::new();
+    let mut cases = Vec::new();
+    let mut done = 0;
+    for name in &names {
+        let chip = platform::load(name)?.with_free_timers();
+        let machine = measured(global, Some(&chip), costs::LONG)?.machine()?;
+        let mut rows = Vec::new();
+        for number in &numbers {
+            progress.say(&format!("workload {number} on {name}"));
+            if let Some(case) = draw::draw(number_seed(seed, *number), &machine, Duration::MAX) {
+                rows.extend(compare(global, &chip, &machine, *number, &case)?);
+            }
+            done += 1;
+            progress.reach(done);
+        }
+        platforms.extend(PlatformRow::of(name, &rows));
+        cases.append(&mut rows);
+    }
+    drop(progress);
+    let mut report = Report::new("bench advise", place(&names), platforms);
+    report.notes = row::notes(&cases, seed);
+    if global.json {
+        return report.print();
+    }
+    let text: String = report.notes.iter().map(|note| wrap("", note)).collect();
+    output::print((text + "\n" + &row::table(&report.results)).as_bytes())
+}
+
+fn number_seed(all: u64, number: u32) -> u64 {
+    fastrand::Rng::with_seed(all ^ (u64::from(number) << 32)).u64(..)
+}
+
+fn place(names: &[&str]) -> Here {
+    Here {
+        cpu: "simulated".into(),
+        cores: 2,
+        kernel: "unknown".into(),
+        platform: Some(names.join(", ")),
+        r#virtual: true,
+        ..Here::default()
+    }
+}
+
+/// What is chosen for a workload, for each of both objectives, beside the best of all.
+fn compare(
+    global: &Global,
+    chip: &Chip,
+    machine: &Machine,
+    number: u32,
+    case: &Case,
+) -> Result<Vec<CaseRow>, Failure> {
+    let mut tries = Tries::new(global, chip, machine, case);
+    let all = tries.all()?;
+    let mut rows = Vec::new();
+    for least in [Least::Load, Least::Latency] {
+        let subjects = exhaust::allowed(&case.subjects, least);
+        let judge = Judge { least, load: 100.0 };
+        let question = Question { machine, subjects: &subjects, least, search: true };
+        let found = advise(&question, &judge, |assignments| {
+            assignments.iter().map(|one| tries.one(one)).collect()
+        })?;
+        let found = found.map_err(|_| {
+            Failure::new(Kind::Internal, "a workload that was drawn has no plan".to_owned())
+        })?;
+        let Some(chosen) = found.best().cloned() else { continue };
+        let fit = all.iter().filter(|one| {
+            let named = one.assignment.iter().zip(&subjects);
+            let mut named = named.map(|(by, subject)| subject.strategies.contains(by));
+            judge.holds(one)
+                && named.all(|allowed| allowed)
+                && fits(machine, &subjects, &one.assignment, least).is_some()
+        });
+        let best = fit.chain([&chosen]).min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
+        let Some(best) = best else { continue };
+        rows.push(CaseRow {
+            case: number,
+            platform: chip.name.clone(),
+            least,
+            holds: judge.holds(&chosen),
+            chosen: CaseRow::names(&chosen),
+            value: judge.value(&chosen),
+            best: CaseRow::names(best),
+            best_value: judge.value(best),
+            tried: found.trials.len(),
+            of: all.len(),
+        });
+    }
+    Ok(rows)
+}
