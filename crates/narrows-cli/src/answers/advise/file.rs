@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, value};
 
-/// Writes it into a directory, with its comments as they are, and returns its path. Inputs are
-/// named by where they are.
+/// Writes it into a directory, with its comments as they are, and returns its path. Inputs and
+/// libraries are named by where they are.
 ///
 /// # Errors
 /// [`Kind::Output`] if it cannot be written.
@@ -44,10 +44,11 @@ pub(super) fn write(
             if let Some((_, by)) = chosen.iter().find(|(of, _)| *of == name) {
                 flow["static"] = value(by.to_string());
             }
-            if let Some(input) =
-                flow.get("input").and_then(Item::as_str).map(|name| from.join(name))
-            {
-                flow["input"] = value(reachable(&input, directory)?);
+            for key in ["input", "library"] {
+                let named = flow.get(key).and_then(Item::as_str).map(|name| from.join(name));
+                if let Some(named) = named {
+                    flow[key] = value(reachable(&named, directory)?);
+                }
             }
         }
     }
