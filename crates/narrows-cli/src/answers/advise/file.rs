@@ -56,8 +56,8 @@ pub(super) fn write(
     Ok(path)
 }
 
-/// What a file in the directory names an input by: where it is, or a copy of the one that comes with
-/// the program.
+/// What a file in the directory names another file by: where it is, or a copy of the one that comes
+/// with the program.
 fn reachable(input: &Path, directory: &Path) -> Result<String, Failure> {
     if let Ok(there) = input.canonicalize() {
         return Ok(there.to_string_lossy().into_owned());
