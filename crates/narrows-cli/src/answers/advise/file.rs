@@ -7,6 +7,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, value};
 
+/// What was chosen for a flow.
+pub(super) struct Chosen {
+    pub name: String,
+    pub strategy: Strategy,
+    /// Which of the cores that are called serves it, if that is to be said.
+    pub dsp: Option<u8>,
+}
+
 /// Writes it into a directory, with its comments as they are, and returns its path. Inputs and
 /// libraries are named by where they are.
 ///
@@ -15,7 +23,7 @@ use toml_edit::{DocumentMut, Item, value};
 pub(super) fn write(
     directory: &Path,
     workload: &Path,
-    chosen: &[(String, Strategy)],
+    chosen: &[Chosen],
 ) -> Result<PathBuf, Failure> {
     let text = input::text(workload, "the workload", "a workload file")?;
     let file = workload.file_name().unwrap_or(workload.as_os_str());
@@ -41,8 +49,11 @@ pub(super) fn write(
     if let Some(flows) = document.get_mut("flow").and_then(Item::as_array_of_tables_mut) {
         for flow in flows.iter_mut() {
             let name = flow.get("name").and_then(Item::as_str).unwrap_or_default().to_owned();
-            if let Some((_, by)) = chosen.iter().find(|(of, _)| *of == name) {
-                flow["static"] = value(by.to_string());
+            if let Some(one) = chosen.iter().find(|one| one.name == name) {
+                flow["static"] = value(one.strategy.to_string());
+                if let Some(dsp) = one.dsp {
+                    flow["dsp"] = value(i64::from(dsp));
+                }
             }
             for key in ["input", "library"] {
                 let named = flow.get(key).and_then(Item::as_str).map(|name| from.join(name));

@@ -1,7 +1,7 @@
 //! The command line of `narrows advise`.
 
 use crate::answers::tune::flags::{Objective, clock, percent};
-use crate::base::number::size;
+use crate::base::number::{number, size};
 use crate::base::shipped;
 use crate::formats::values::{Choice, strategy_name};
 use clap::Args;
@@ -38,6 +38,9 @@ pub struct Advise {
     /// The most that all flows may take of the calling core, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
     pub load: f64,
+    /// Cores to call, instead of those that the workload names or one
+    #[arg(long, value_name = "N", value_parser = number::<u8>(1..=8))]
+    pub dsps: Option<u8>,
     /// Strategies to choose from, instead of all that make sense (spin for latency only)
     #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
     pub strategy: Vec<Choice>,

@@ -25,6 +25,7 @@ use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::peer::{Options, Peer, cores_of};
 use crate::rig::plan::{Least, Machine, Planner, Subject, refused, subjects};
 use crate::rig::sim;
+use file::Chosen;
 use flags::Advise;
 use narrows_sim::chip::Chip;
 use narrows_sim::time::Frequency;
@@ -117,6 +118,10 @@ impl Asked<'_> {
         }
     }
 
+    fn dsps(&self) -> u8 {
+        self.args.dsps.unwrap_or(self.workload.dsps())
+    }
+
     fn subjects(&self, place: Option<(&Chip, usize)>) -> Result<Vec<Subject>, Failure> {
         let mut named = Vec::new();
         strategy::append(&mut named, self.args.strategy.iter().flat_map(|one| one.0.clone()));
@@ -127,7 +132,7 @@ impl Asked<'_> {
     fn machine(&self, measured: &Measured) -> Result<Machine, Failure> {
         let there = measured.machine()?.memory;
         let memory = self.args.memory.or(self.workload.memory.map(|memory| memory.min(there)));
-        measured.within(memory, 1, (self.args.load * PERCENT) as u64)
+        measured.within(memory, self.dsps(), (self.args.load * PERCENT) as u64)
     }
 
     /// Tries on a chip; if its clock is to be least, at each until one is enough.
@@ -165,8 +170,9 @@ impl Asked<'_> {
         self.progress.say("simulating");
         let said = self.said(machine, subjects, true, |machine, subjects, assignments| {
             let tried = assignments.iter().map(|one| {
-                let memory = fits(machine, subjects, one, least).unwrap_or_default();
-                let made = trial::on_chip(global, chip, (workload, &offers), one, memory);
+                let fit = fits(machine, subjects, one, least).unwrap_or_default();
+                let on = (chip, machine.dsps);
+                let made = trial::on_chip(global, on, (workload, &offers), one, fit);
                 self.progress.step();
                 made
             });
@@ -181,6 +187,11 @@ impl Asked<'_> {
 
     fn here(&self) -> Result<Said, Failure> {
         tune::clocks(self.args.objective, &self.args.clocks, None)?;
+        if self.dsps() > 1 {
+            let text =
+                "several cores are called on a chip only, here one process is: name one with --on";
+            return Err(Failure::new(Kind::Usage, text));
+        }
         let global = self.global;
         let cores = cores_of(global)?;
         let subjects = self.subjects(None)?;
@@ -300,13 +311,16 @@ impl Said {
         self.groups.iter().map(|group| (group, speaker.verdict(best, group))).collect()
     }
 
-    /// The strategy of each flow of the file, by its name there.
-    fn chosen(&self, workload: &Workload) -> Vec<(String, narrows::strategy::Strategy)> {
+    /// The strategy of each flow of the file, by its name there, and the core that serves it if it
+    /// is to be named.
+    fn chosen(&self, workload: &Workload) -> Vec<Chosen> {
         let Some(best) = self.found.best() else { return Vec::new() };
         let mut all = Vec::new();
-        for (flow, by) in workload.flows.iter().zip(&best.assignment) {
+        for (at, (flow, by)) in workload.flows.iter().zip(&best.assignment).enumerate() {
             let stem = flow.name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
-            all.extend([flow.name.clone()].into_iter().chain(stem).map(|name| (name, *by)));
+            let dsp = best.fit.dsps.get(at).copied().flatten();
+            let names = [flow.name.clone()].into_iter().chain(stem);
+            all.extend(names.map(|name| Chosen { name, strategy: *by, dsp }));
         }
         all
     }
@@ -337,6 +351,7 @@ impl Said {
                 *row = Some(AdviceRow {
                     flow: one.name.clone(),
                     strategy: by(best),
+                    dsp: self.dsp(*flow),
                     reason: reason.clone(),
                     load_percent: best.load(),
                     p99_us: at(best),
@@ -353,6 +368,12 @@ impl Said {
             }
         }
         rows.into_iter().flatten().collect()
+    }
+
+    /// Which core serves a flow by the choice.
+    fn dsp(&self, flow: usize) -> u8 {
+        let said = self.found.best().and_then(|best| best.fit.dsps.get(flow).copied().flatten());
+        said.unwrap_or((flow % usize::from(self.machine.dsps.max(1))) as u8)
     }
 
     /// What the figures rest on, and within what two are equal.
@@ -419,8 +440,11 @@ impl Said {
     fn text(&self, workload: &Workload, heading: &str, command: &str) -> String {
         let Some(best) = self.found.best() else { return String::new() };
         let Said { objective, judge, .. } = self;
-        let mut text =
-            wrap("", &format!("{} {heading}, least {}", workload.name, objective.name()));
+        let clock = self.clock.map_or(String::new(), |hertz| {
+            format!(": the calling core at {} MHz", number(hertz as f64 / 1e6))
+        });
+        let heading = format!("{} {heading}, least {}{clock}", workload.name, objective.name());
+        let mut text = wrap("", &heading);
         let taken = match best.is_paced() {
             true => format!("{} % of the calling core", number(best.load())),
             false => {
@@ -437,7 +461,14 @@ impl Said {
             let (together, takes) =
                 if workload.flows.len() > 1 { ("all flows", "take") } else { ("it", "takes") };
             text.push('\n');
-            text.push_str(&wrap("", &format!("{}: choose {by}", group.name)));
+            let cores: Vec<String> =
+                group.flows.iter().map(|flow| self.dsp(*flow).to_string()).collect();
+            let cores: Vec<&str> = cores.iter().map(String::as_str).collect();
+            let on = match self.machine.dsps {
+                1 => String::new(),
+                _ => format!(", on called core {}", listed(&cores)),
+            };
+            text.push_str(&wrap("", &format!("{}: choose {by}{on}", group.name)));
             let what = format!(
                 "With that {together} {takes} {taken}, and 99 of 100 responses are there within \
                  {}{deadline}.",

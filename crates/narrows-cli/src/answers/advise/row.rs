@@ -8,6 +8,8 @@ pub(super) struct AdviceRow {
     /// Its name in the workload.
     pub flow: String,
     pub strategy: String,
+    /// Which of the cores that are called serves it, from 0.
+    pub dsp: u8,
     /// Why not another, in a sentence.
     pub reason: String,
     /// What all flows take of the calling core, each by its strategy, as measured.

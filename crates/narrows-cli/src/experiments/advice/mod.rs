@@ -93,18 +93,33 @@ pub(crate) fn advise(
     Ok(Ok(Found { trials, order, equal }))
 }
 
-/// Whether the model has a plan in which each flow has the strategy that is named for it, and the
-/// internal memory of it in bytes.
+/// What the model gives an assignment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fit {
+    /// Bytes of internal memory.
+    pub memory: u64,
+    /// Which of the cores that are called serves each flow; flows that are alike have each the next.
+    pub dsps: Vec<Option<u8>>,
+}
+
+/// The plan in which each flow has the strategy that is named for it, if the model has one.
 pub(crate) fn fits(
     machine: &Machine,
     subjects: &[Subject],
     assignment: &[Strategy],
     least: Least,
-) -> Option<u64> {
+) -> Option<Fit> {
     let named = subjects.iter().zip(assignment);
     let named: Vec<Subject> =
         named.map(|(subject, by)| Subject { strategies: vec![*by], ..subject.clone() }).collect();
     let planner = Planner::new(machine, &named, least).ok()?;
     let plan = planner.plan().ok()?;
-    Some((0..machine.dsps).map(|dsp| plan.memory(dsp)).sum())
+    let memory = (0..machine.dsps).map(|dsp| plan.memory(dsp)).sum();
+    let mut dsps = vec![None; subjects.len()];
+    for group in groups(subjects).iter().filter(|group| group.len() == 1 && machine.dsps > 1) {
+        for flow in group {
+            dsps[*flow] = plan.given.get(*flow).map(|one| one.dsp);
+        }
+    }
+    Some(Fit { memory, dsps })
 }

@@ -1,5 +1,6 @@
 //! Judging of trials that are made up, and proposals for a chip.
 
+use super::Fit;
 use super::judge::Judge;
 use super::propose::{groups, same_kind};
 use super::trial::Trial;
@@ -19,7 +20,7 @@ fn trial(strategy: &str, loads: &[f64], p99: f64) -> Trial {
         latencies: vec![p99; loads.len()],
         p99: vec![p99],
         received: 100,
-        ..Trial::new(&vec![literal(strategy)], 0, false)
+        ..Trial::new(&vec![literal(strategy)], Fit::default(), false)
     }
 }
 
@@ -45,7 +46,10 @@ fn among_equals_latency_decides_then_memory_then_what_is_simpler() {
     let slow = trial("copy/poll=5ms", &[2.60, 2.60], 10_500.0);
     let quick = trial("copy/interrupt", &[2.61, 2.62], 640.0);
     assert_eq!(best(&LOAD, &[slow.clone(), quick.clone()]), "copy/interrupt/external");
-    let inside = Trial { memory: 640, ..trial("copy_lazy/interrupt", &[2.60, 2.60], 630.0) };
+    let inside = Trial {
+        fit: Fit { memory: 640, ..Fit::default() },
+        ..trial("copy_lazy/interrupt", &[2.60, 2.60], 630.0)
+    };
     assert_eq!(best(&LOAD, &[inside, quick.clone()]), "copy/interrupt/external");
     let harder = trial("copy_engine/interrupt", &[2.60, 2.60], 640.0);
     assert_eq!(best(&LOAD, &[harder, quick]), "copy/interrupt/external");

@@ -1,6 +1,6 @@
 //! A workload carried by one strategy for each flow, again and again.
 
-use super::Assignment;
+use super::{Assignment, Fit};
 use crate::base::failure::Failure;
 use crate::base::latencies::Latencies;
 use crate::base::options::Global;
@@ -33,8 +33,8 @@ const SPREAD: f64 = 0.618_033_988_749_895;
 #[derive(Clone, Debug)]
 pub(crate) struct Trial {
     pub assignment: Assignment,
-    /// Bytes of internal memory.
-    pub memory: u64,
+    /// What the model gives it.
+    pub fit: Fit,
     /// What the flows take of the calling core and of the other one, in percent, in each repeat.
     pub loads: Vec<[f64; 2]>,
     /// What is compared as load: percent of the calling core; where a flow has no period, its
@@ -57,10 +57,10 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    pub(super) fn new(assignment: &Assignment, memory: u64, noisy: bool) -> Trial {
+    pub(super) fn new(assignment: &Assignment, fit: Fit, noisy: bool) -> Trial {
         Trial {
             assignment: assignment.clone(),
-            memory,
+            fit,
             loads: Vec::new(),
             efforts: Vec::new(),
             p99: Vec::new(),
@@ -121,10 +121,12 @@ impl Trial {
 }
 
 /// The workload with a strategy for each flow.
-fn assigned(workload: &Workload, assignment: &Assignment, repeat: u32) -> Workload {
+fn assigned(workload: &Workload, trial: &Trial, repeat: u32) -> Workload {
     let mut made = workload.clone();
-    for (flow, by) in made.flows.iter_mut().zip(assignment) {
+    let each = made.flows.iter_mut().zip(&trial.assignment).enumerate();
+    for (at, (flow, by)) in each {
         flow.r#static = Some(*by);
+        flow.dsp = trial.fit.dsps.get(at).copied().flatten();
         flow.seed = flow.seed.wrapping_add(u64::from(repeat) * 1000);
     }
     made
@@ -159,25 +161,27 @@ fn duration(workload: &Workload, rate: f64) -> Duration {
 /// The chip cannot be simulated, or a side of it failed.
 pub(crate) fn on_chip(
     global: &Global,
-    chip: &Chip,
+    (chip, dsps): (&Chip, u8),
     (workload, offers): (&Workload, &Offers),
     assignment: &Assignment,
-    memory: u64,
+    fit: Fit,
 ) -> Result<Trial, Failure> {
+    let callees = usize::from(dsps);
     let needs = sim::Needs {
         longest: longest(workload),
         offers: offers.further(),
+        callees,
         ..sim::Needs::default()
     };
     let inputs = workload.inputs()?;
     let looks = assignment.iter().map(|by| pause(by.notification)).max().unwrap_or_default();
-    let mut trial = Trial::new(assignment, memory, false);
+    let mut trial = Trial::new(assignment, fit, false);
     let mut all: Vec<Latencies> = workload.flows.iter().map(|_| Latencies::default()).collect();
     sim::run(global, chip, &needs, |mut peer| {
         // What comes once, such as caches that fill, is no part of it.
         let endless = workload.flows.iter().any(is_endless);
         let first = slowest(workload).filter(|_| !endless).map_or(FIRST, |slowest| slowest * 4);
-        let first = Workload { duration: first, ..assigned(workload, assignment, 0) };
+        let first = Workload { duration: first, ..assigned(workload, &trial, 0) };
         let made = once(&mut peer, (&first, offers), &inputs)?;
         let rate = calls(&made) / made.wall.as_secs_f64();
         let span = duration(workload, rate);
@@ -185,7 +189,7 @@ pub(crate) fn on_chip(
         for repeat in 0..repeats {
             let part = (f64::from(repeat) * SPREAD).fract();
             rest(&mut peer.node, looks.mul_f64(part));
-            let made = Workload { duration: span, ..assigned(workload, assignment, repeat) };
+            let made = Workload { duration: span, ..assigned(workload, &trial, repeat) };
             let outcome = once(&mut peer, (&made, offers), &inputs)?;
             trial.add(&made, &outcome, &mut all);
         }
@@ -244,19 +248,19 @@ fn once<P: Place>(
 pub(crate) fn here<P: Place>(
     peer: &mut Peer<P>,
     (workload, offers): (&Workload, &Offers),
-    assignments: &[(Assignment, u64)],
+    assignments: &[(Assignment, Fit)],
     rounds: u32,
     span: Duration,
     mut step: impl FnMut(),
 ) -> Result<Vec<Trial>, Failure> {
     let inputs = workload.inputs()?;
     let mut trials: Vec<Trial> =
-        assignments.iter().map(|(one, memory)| Trial::new(one, *memory, true)).collect();
+        assignments.iter().map(|(one, fit)| Trial::new(one, fit.clone(), true)).collect();
     let mut tails: Vec<Vec<Vec<f64>>> =
         trials.iter().map(|_| vec![Vec::new(); workload.flows.len()]).collect();
     for round in 0..rounds {
         for (trial, tails) in trials.iter_mut().zip(&mut tails) {
-            let made = Workload { duration: span, ..assigned(workload, &trial.assignment, round) };
+            let made = Workload { duration: span, ..assigned(workload, trial, round) };
             let outcome = once(peer, (&made, offers), &inputs)?;
             let mut all: Vec<Latencies> =
                 workload.flows.iter().map(|_| Latencies::default()).collect();

@@ -25,6 +25,15 @@ pub(super) fn check(
             ));
         }
     }
+    let further = workload.flows.iter().find(|flow| flow.dsp.is_some_and(|dsp| dsp > 0));
+    if let (Some(flow), None) = (further, args.place.platform()) {
+        let text = format!(
+            "flow {} is for another core than the first that is called, and here one process is: name \
+             a chip with --on, or leave dsp out",
+            flow.name
+        );
+        return Err(Failure::new(Kind::Workload, text));
+    }
     let without = workload.flows.iter().find(|flow| flow.r#static.is_none());
     if let (Some(flow), true) = (without, strategies.contains(&Policy::Static)) {
         let text = format!(

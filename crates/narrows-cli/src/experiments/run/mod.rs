@@ -93,7 +93,8 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         Some(chip) => {
             let longest = traffic.longest();
             let offers = offers.further();
-            let needs = sim::Needs { longest, offers, ..sim::Needs::default() };
+            let callees = workload.dsps().into();
+            let needs = sim::Needs { longest, offers, callees, ..sim::Needs::default() };
             let on = Some((chip, sim::cores(global, chip)?));
             sim::run(global, chip, &needs, |mut peer| carry(&mut peer, &traffic, on, &mut carried))
         }

@@ -104,7 +104,10 @@ impl Setup {
         }
         Ok(Some(Setup {
             costs,
-            dsps: vec![Dsp { memory: machine.memory, work: model::WHOLE }],
+            dsps: vec![
+                Dsp { memory: machine.memory, work: model::WHOLE };
+                traffic.workload.dsps().into()
+            ],
             load: machine.load,
             settings: Settings { pause: pause(&costs), ..Settings::default() },
             flows,

@@ -201,6 +201,7 @@ fn resolve(
         r#static: raw.r#static.as_ref().map(|one| one.value),
         presence: sessions::presence(file, one.name, raw)?,
         seed: sessions::SEED,
+        dsp: raw.dsp.as_ref().map(|dsp| dsp.value),
     })
 }
 

@@ -38,6 +38,8 @@ pub const MAX_BYTES: usize = (16 << 20) - 1;
 pub const MAX_DEPTH: usize = 256;
 /// The most requests of one flow that are due at once.
 pub const MAX_BURST: u64 = 256;
+/// The last of the cores that are called.
+pub const MAX_DSP: u8 = 7;
 /// The most flows in one workload.
 pub const MAX_FLOWS: usize = 64;
 /// How long a workload runs that does not say.
@@ -88,6 +90,8 @@ pub struct Flow {
     pub presence: Presence,
     /// What its random times are drawn by.
     pub seed: u64,
+    /// Which of the cores that are called serves it, from 0; each flow has the next one without.
+    pub dsp: Option<u8>,
 }
 
 /// When a flow is there.
@@ -163,6 +167,11 @@ impl Workload {
         let first = self.flows.get(flow).map_or([0; 2], |flow| [flow.request, flow.response]);
         let later = self.changes.iter().filter_map(of);
         later.fold(first, |[a, b], [c, d]| [a.max(c), b.max(d)])
+    }
+
+    /// How many cores are called.
+    pub fn dsps(&self) -> u8 {
+        self.flows.iter().filter_map(|flow| flow.dsp).max().map_or(1, |dsp| dsp + 1)
     }
 
     /// Whether a flow comes, goes or changes while it runs, or what it may take.

@@ -132,6 +132,14 @@ pub(crate) fn simulate<R>(
     work: impl FnOnce(Peer<Cpu>) -> Result<R, Failure>,
 ) -> Result<(R, Outcome), Failure> {
     let cores = cores(global, chip)?;
+    let there = chip.cores.len().saturating_sub(cores.callee);
+    if needs.callees > there {
+        let text = format!(
+            "{} cores are to be called, from core {} on, and {} has {there} there",
+            needs.callees, cores.callee, chip.name
+        );
+        return Err(Failure::new(Kind::Workload, text));
+    }
     let mut made = None;
     let said = RefCell::new(None);
     let mut simulation = Simulation::new(chip, Settings::default());

@@ -119,5 +119,6 @@ fn flow(
         r#static: None,
         presence: Presence::Always,
         seed: number as u64 + 1,
+        dsp: None,
     })
 }

@@ -4,7 +4,7 @@ use super::draw::Case;
 use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::experiments::advice::trial::on_chip;
-use crate::experiments::advice::{Assignment, Judge, Trial};
+use crate::experiments::advice::{Assignment, Fit, Judge, Trial};
 use crate::formats::workload::{Offers, Workload};
 use crate::rig::plan::{Least, Machine, Planner, Subject};
 use narrows::strategy::{Notification, Strategy};
@@ -50,7 +50,7 @@ impl<'a> Tries<'a> {
             return Ok(made.clone());
         }
         let with = (&self.case.workload, &Offers::new(&self.case.workload, None)?);
-        let made = on_chip(self.global, self.chip, with, assignment, 0)?;
+        let made = on_chip(self.global, (self.chip, 1), with, assignment, Fit::default())?;
         self.made.insert(assignment.clone(), made.clone());
         Ok(made)
     }
@@ -80,7 +80,8 @@ impl<'a> Tries<'a> {
         let own = self.case.workload.flows[flow].clone();
         let alone = Workload { flows: vec![own], ..self.case.workload.clone() };
         let with = (&alone, &Offers::new(&alone, None)?);
-        let tried = |by: &Strategy| on_chip(self.global, self.chip, with, &vec![*by], 0);
+        let tried =
+            |by: &Strategy| on_chip(self.global, (self.chip, 1), with, &vec![*by], Fit::default());
         let trials: Vec<Trial> = all.iter().map(tried).collect::<Result<_, _>>()?;
         let mut kept = Vec::new();
         for least in [Least::Load, Least::Latency] {

@@ -185,6 +185,7 @@ fn workload(subjects: &[Subject], policy: Policy, requests: u32) -> Workload {
         r#static: one.strategies.first().copied(),
         presence: Presence::Always,
         seed: 1,
+        dsp: None,
     };
     Workload {
         name: "drawn".into(),

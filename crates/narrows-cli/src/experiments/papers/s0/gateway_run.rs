@@ -79,6 +79,7 @@ fn flow(name: String, kind: usize, by: Strategy) -> Flow {
         r#static: Some(by),
         presence: Presence::Always,
         seed: 1,
+        dsp: None,
     }
 }
 
