@@ -207,6 +207,20 @@ fn a_function_of_a_shared_library_answers_here_and_on_a_chip() {
 }
 
 #[test]
+fn the_workload_that_advise_writes_still_finds_its_library() {
+    let place = Place::with_codec();
+    let keys = "library = 'libcodec.so'\nfunction = 'halve'\nresponse = 200\ncost = '1 ms'";
+    let path = place.workload(keys);
+    let out = place.0.path().join("tuned");
+    let by = ["--strategy", "copy/interrupt/external"];
+    let asked = ["advise", &path, "--on", CHIP, "--out", out.to_str().unwrap()];
+    place.report(&[&asked[..], &by].concat());
+    let written = out.join("workload.toml");
+    let report = place.report(&["run", written.to_str().unwrap(), "--on", CHIP]);
+    assert!(report["results"][0]["received"].as_u64() > Some(30), "{report}");
+}
+
+#[test]
 fn a_library_that_cannot_be_loaded_is_told_in_a_sentence() {
     let place = Place::with_codec();
     for (library, function, said) in [

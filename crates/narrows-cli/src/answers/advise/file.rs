@@ -15,8 +15,8 @@ pub(super) struct Chosen {
     pub dsp: Option<u8>,
 }
 
-/// Writes it into a directory, with its comments as they are, and returns its path. Inputs are
-/// named by where they are.
+/// Writes it into a directory, with its comments as they are, and returns its path. Inputs and
+/// libraries are named by where they are.
 ///
 /// # Errors
 /// [`Kind::Output`] if it cannot be written.
@@ -55,10 +55,11 @@ pub(super) fn write(
                     flow["dsp"] = value(i64::from(dsp));
                 }
             }
-            if let Some(input) =
-                flow.get("input").and_then(Item::as_str).map(|name| from.join(name))
-            {
-                flow["input"] = value(reachable(&input, directory)?);
+            for key in ["input", "library"] {
+                let named = flow.get(key).and_then(Item::as_str).map(|name| from.join(name));
+                if let Some(named) = named {
+                    flow[key] = value(reachable(&named, directory)?);
+                }
             }
         }
     }
@@ -66,8 +67,8 @@ pub(super) fn write(
     Ok(path)
 }
 
-/// What a file in the directory names an input by: where it is, or a copy of the one that comes with
-/// the program.
+/// What a file in the directory names another file by: where it is, or a copy of the one that comes
+/// with the program.
 fn reachable(input: &Path, directory: &Path) -> Result<String, Failure> {
     if let Ok(there) = input.canonicalize() {
         return Ok(there.to_string_lossy().into_owned());

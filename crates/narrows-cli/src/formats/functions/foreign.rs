@@ -1,6 +1,6 @@
 //! A function of a shared library, which somebody wrote in C.
 //!
-//! Its signature is that of [`Code`]. What it has to keep to is in `workloads/README.md`; above
+//! Its signature is that of `Code`. What it has to keep to is in `workloads/README.md`; above
 //! all, the same request has the same response, since both sides of a run call it and compare.
 #![allow(unsafe_code)]
 
