@@ -100,3 +100,52 @@ fn sizes_and_memories_of_chips_compare_as_its_command_prints() {
         }
     }
 }
+
+/// What `advise` says, as the page has it: each strategy once, with the flows that have it if they
+/// differ; or why there is none.
+fn advised(command: &str) -> String {
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--json"]).collect();
+    let workload = words[1];
+    let file = format!("{}/../../{workload}", env!("CARGO_MANIFEST_DIR"));
+    let words: Vec<&str> =
+        words.iter().map(|word| if *word == workload { file.as_str() } else { word }).collect();
+    let output = narrows(&words);
+    if !output.status.success() {
+        assert_eq!(output.status.code(), Some(3), "{}", common::text(&output.stderr));
+        let said = common::text(&output.stderr);
+        let said = said.trim_start_matches("narrows: ").split(':').next().unwrap_or_default();
+        return format!("nothing: {said}");
+    }
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let rows = report["results"].as_array().expect("rows");
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for row in rows {
+        let strategy = row["strategy"].as_str().expect("a strategy").to_owned();
+        let dsp = row["dsp"].as_u64().expect("a core");
+        let on = if dsp > 0 { format!(" on called core {dsp}") } else { String::new() };
+        let flow = row["flow"].as_str().expect("a flow").to_owned() + &on;
+        match all.iter_mut().find(|(other, _)| *other == strategy) {
+            Some((_, flows)) => flows.push(flow),
+            None => all.push((strategy, vec![flow])),
+        }
+    }
+    let several = rows.len() > 1;
+    let each = all.iter().map(|(strategy, flows)| match several {
+        true => format!("{strategy} ({})", flows.join(", ")),
+        false => strategy.clone(),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn advice_for_ten_workloads_is_what_the_page_says() {
+    let rows = table(&["command", "traffic", "an engineer", "advise"]);
+    assert_eq!(rows.len(), 10);
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|row| (&row[0], &row[3], advised(&row[0])))
+        .filter(|(_, written, said)| *written != said)
+        .map(|(command, written, said)| format!("{command}: {said}, not {written}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -9,7 +9,7 @@ use narrows::strategy::{Acknowledgement, Placement, Strategy, Transfer};
 const LOAD: f64 = 0.01;
 const LATENCY: f64 = 0.05;
 /// Percent of a core that nobody minds.
-const LITTLE: f64 = 0.02;
+const LITTLE: f64 = 0.03;
 /// Resamplings that say how sure an order is, and what they are drawn by.
 const SAMPLES: usize = 1000;
 const SEED: u64 = 1;
@@ -160,7 +160,7 @@ fn distinct(assignment: &[Strategy]) -> usize {
 }
 
 /// How much there is to know about a strategy: what the default of each axis does is simplest.
-fn complexity(by: &Strategy) -> u32 {
+pub(super) fn complexity(by: &Strategy) -> u32 {
     let transfer = match by.transfer {
         Transfer::Copy => 0,
         Transfer::SingleCopy => 2,

@@ -1,5 +1,6 @@
 //! What is worth a trial, by the model.
 
+use super::judge::complexity;
 use super::{Assignment, Question, fits};
 use crate::formats::strategy::{NOTIFICATIONS, kind};
 use crate::rig::plan::{Least, Limits, NoPlan, Planner, Subject};
@@ -101,9 +102,13 @@ impl<'a> Proposer<'a> {
             };
             let has = best[group[0]];
             let mut ways: Vec<_> = planner.ways(0).to_vec();
-            ways.sort_by_key(|way| match least {
-                Least::Load => u64::from(way.cost),
-                Least::Latency => way.estimate.latency.bound,
+            // The model does not tell acknowledgements apart where nobody waits for a block.
+            ways.sort_by_key(|way| {
+                let key = match least {
+                    Least::Load => u64::from(way.cost),
+                    Least::Latency => way.estimate.latency.bound,
+                };
+                (key, complexity(&way.strategy))
             });
             let mut add = |most: usize, allowed: &dyn Fn(&Strategy) -> bool| {
                 let others = ways.iter().map(|way| way.strategy);
