@@ -1,6 +1,6 @@
 //! `narrows advise`: what each flow of a workload should travel by, tried before it is said.
 //!
-//! [`advice`](crate::experiments::advice) proposes, tries and judges; `words` says what came of it,
+//! `experiments/advice` proposes, tries and judges; `words` says what came of it,
 //! `row` is that for programs, and `file` writes the workload with the strategies.
 
 mod file;
