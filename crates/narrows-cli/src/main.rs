@@ -4,6 +4,7 @@
 use clap::Parser;
 use narrows_cli::answers::doctor::flags::Doctor;
 use narrows_cli::answers::{doctor, tune};
+use narrows_cli::base::checks;
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
 use narrows_cli::base::options::{Cores, Global};
@@ -107,7 +108,7 @@ fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
     let memory = if args.memory { doctor::parts()? } else { Vec::new() };
     let root = Root::default();
     let machine = Machine::look(&root);
-    let findings = doctor::examine(&root);
+    let findings = checks::examine(&root);
     if global.json {
         let found = findings.into_iter().map(doctor::Row::Finding);
         let rows = found.chain(memory.into_iter().map(doctor::Row::Memory)).collect();
