@@ -5,7 +5,7 @@ import {
   barX,
   dot,
   line,
-  link,
+
   plot,
   ruleX,
   ruleY,
@@ -17,6 +17,8 @@ const COLOURS = 8;
 const SYMBOLS = ["circle", "square2", "triangle2", "diamond2", "cross", "star", "wye", "times"];
 // Below this width names stand above their bars and not beside them.
 const NARROW = 620;
+// Room below a chart for its scale.
+const BOTTOM = 46;
 const FONT = { fontSize: "12px", fontFamily: "inherit", overflow: "visible" };
 // About the width of a character of that font.
 const CHARACTER = 6.6;
@@ -39,7 +41,7 @@ const tick = (value) =>
     : String(Number(value.toPrecision(6)));
 
 function scale(label, log) {
-  return { label, labelArrow: "none", type: log ? "log" : "linear", tickFormat: tick, grid: true };
+  return { label, labelArrow: "none", labelOffset: 38, type: log ? "log" : "linear", tickFormat: tick, grid: true };
 }
 
 function legend(entries) {
@@ -81,8 +83,9 @@ function labels(names, width) {
   const longest = Math.max(0, ...names.map((name) => name.length));
   const narrow = width < NARROW;
   const marginLeft = narrow ? 6 : Math.min(width / 2, Math.ceil(longest * CHARACTER) + 14);
-  const height = names.length * (narrow ? 42 : 26) + 54;
-  return { narrow, marginLeft, height };
+  const insetBottom = narrow ? 8 : 0;
+  const height = names.length * (narrow ? 42 : 26) + BOTTOM + 24;
+  return { narrow, marginLeft, insetBottom, height };
 }
 
 function bands(names, narrow) {
@@ -105,7 +108,7 @@ function above(names, x, narrow) {
 // Bars of parts one after the other, with their letters in them and the sum behind.
 export function stack(spec, rows, width) {
   const names = rows.map((row) => row[spec.label]);
-  const { narrow, marginLeft, height } = labels(names, width);
+  const { narrow, marginLeft, insetBottom, height } = labels(names, width);
   const marginRight = 58;
   const sum = (row) => spec.parts.reduce((all, part) => all + (row[part] ?? 0), 0);
   const most = Math.max(...rows.map(sum));
@@ -121,6 +124,8 @@ export function stack(spec, rows, width) {
     height,
     marginLeft,
     marginRight,
+    marginBottom: BOTTOM,
+    insetBottom,
     style: FONT,
     ariaLabel: spec.title,
     x: scale(spec.unit, false),
@@ -157,7 +162,7 @@ export function stack(spec, rows, width) {
 export function spread(spec, rows, width) {
   const shown = rows.filter((row) => spec.points.some((point) => row[point] > 0));
   const names = shown.map((row) => row[spec.label]);
-  const { narrow, marginLeft, height } = labels(names, width);
+  const { narrow, marginLeft, insetBottom, height } = labels(names, width);
   const data = shown.flatMap((row) =>
     spec.points
       .map((point, at) => ({ name: row[spec.label], point, at, value: row[point] }))
@@ -174,13 +179,15 @@ export function spread(spec, rows, width) {
     height,
     marginLeft,
     marginRight: 22,
+    marginBottom: BOTTOM,
+    insetBottom,
     style: FONT,
     ariaLabel: spec.title,
     x: { ...scale(spec.unit, spec.log), domain: spec.log ? [least * 0.8, most * 1.25] : [0, most] },
     y: bands(names, narrow),
     symbol: { domain: spec.points, range: spec.points.map((_, at) => symbol(at)) },
     marks: [
-      link(ends, { x1: "from", x2: "to", y: "name", stroke: "var(--line-strong)", strokeWidth: 2 }),
+      ruleY(ends, { x1: "from", x2: "to", y: "name", stroke: "var(--line-strong)", strokeWidth: 2 }),
       dot(data, {
         x: "value",
         y: "name",
@@ -205,7 +212,7 @@ export function spread(spec, rows, width) {
 export function interval(spec, rows, width) {
   const shown = rows.filter((row) => Number.isFinite(row[spec.value]));
   const names = shown.map((row) => row[spec.label]);
-  const { narrow, marginLeft, height } = labels(names, width);
+  const { narrow, marginLeft, insetBottom, height } = labels(names, width);
   const reach = [spec.value, spec.low, spec.high, spec.bound].filter(Boolean);
   const values = shown.flatMap((row) => reach.map((name) => row[name])).filter(Number.isFinite);
   values.push(spec.reference);
@@ -219,6 +226,8 @@ export function interval(spec, rows, width) {
     height,
     marginLeft,
     marginRight: 22,
+    marginBottom: BOTTOM,
+    insetBottom,
     style: FONT,
     ariaLabel: spec.title,
     x: { ...scale(spec.unit, spec.log), domain },
@@ -226,7 +235,7 @@ export function interval(spec, rows, width) {
     marks: [
       ruleX([spec.reference], { stroke: "currentColor", strokeDasharray: "4 3" }),
       spec.low &&
-        link(
+        ruleY(
           shown.filter((row) => Number.isFinite(row[spec.low])),
           { x1: spec.low, x2: spec.high, y: spec.label, stroke: "var(--line-strong)", strokeWidth: 3 },
         ),
@@ -266,13 +275,13 @@ export function lines(spec, rows, width) {
   const limits = spec.limit ? rows.filter((row) => fits(row) && row[spec.limit] > 0) : [];
   const dots = shown.length <= names.length * 60;
   const shared = { x: spec.x, z: (row) => row[spec.series] ?? "", curve };
-  const top = scale(spec.y_label, spec.log_y);
+  const top = { ...scale(spec.y_label, spec.log_y), labelOffset: undefined };
   const drawn = plot({
     width,
     height: width < NARROW ? 280 : 340,
     marginLeft: 52,
     marginRight: 18,
-    marginBottom: 38,
+    marginBottom: BOTTOM,
     style: FONT,
     ariaLabel: spec.title,
     x: { ...scale(spec.x_label, spec.log_x), ticks: width < NARROW ? 4 : undefined },
@@ -280,7 +289,8 @@ export function lines(spec, rows, width) {
     symbol: { domain: names.map((_, at) => at), range: names.map((_, at) => symbol(at)) },
     marks: [
       spec.log_y ? null : ruleY([0]),
-      line(limits, { ...shared, y: spec.limit, stroke: (row) => colour(at(row)), strokeDasharray: "2 4" }),
+      spec.limit &&
+        line(limits, { ...shared, y: spec.limit, stroke: (row) => colour(at(row)), strokeDasharray: "2 4" }),
       line(shown, { ...shared, y: spec.y, stroke: (row) => colour(at(row)), strokeWidth: 2 }),
       dots &&
         dot(shown, { x: spec.x, y: spec.y, fill: (row) => colour(at(row)), symbol: at, r: 4 }),
@@ -298,38 +308,55 @@ export function scatter(spec, rows, width) {
   const isFront = (row) => row[spec.front] === "yes";
   const front = shown.filter(isFront).sort((a, b) => a[spec.x] - b[spec.x]);
   const others = shown.filter((row) => !isFront(row));
-  const rest = Math.max(0, ...shown.map((row) => row[spec.x]));
-  const half = rest / 2;
-  const names = (side) => ({
-    x: spec.x,
-    y: spec.y,
-    text: spec.label,
-    textAnchor: side,
-    dx: side === "start" ? 9 : -9,
-    dy: -9,
-    fill: "currentColor",
-    stroke: "var(--card)",
-    strokeWidth: 4,
-  });
+  const half = Math.max(0, ...shown.map((row) => row[spec.x])) / 2;
+  const side = (row) => (row[spec.x] <= half ? "start" : "end");
   const point = { x: spec.x, y: spec.y, r: 5, tip: true, channels: { [spec.label]: spec.label } };
-  const drawn = plot({
+  const drawing = (labelled) => ({
     width,
     height: width < NARROW ? 300 : 380,
     marginLeft: 52,
     marginRight: 22,
-    marginBottom: 40,
+    marginBottom: BOTTOM,
     style: FONT,
     ariaLabel: spec.title,
     x: { ...scale(spec.x_label, false), zero: true, nice: true },
-    y: { ...scale(spec.y_label, spec.log_y), zero: !spec.log_y, nice: true },
+    y: { ...scale(spec.y_label, spec.log_y), labelOffset: undefined, zero: !spec.log_y, nice: true },
     marks: [
       line(front, { x: spec.x, y: spec.y, curve: "step-after", stroke: colour(5), strokeWidth: 2 }),
       dot(others, { ...point, stroke: colour(0), strokeWidth: 2, symbol: "circle" }),
       dot(front, { ...point, r: 6, fill: colour(5), symbol: "diamond2" }),
-      text(front.filter((row) => row[spec.x] <= half), names("start")),
-      text(front.filter((row) => row[spec.x] > half), names("end")),
+      ...["start", "end"].map((anchor) =>
+        text(
+          labelled.filter((row) => side(row) === anchor),
+          {
+            x: spec.x,
+            y: spec.y,
+            text: spec.label,
+            textAnchor: anchor,
+            dx: anchor === "start" ? 9 : -9,
+            dy: -9,
+            fill: "currentColor",
+            stroke: "var(--card)",
+            strokeWidth: 4,
+          },
+        ),
+      ),
     ],
   });
+  // Names that would cover each other are left to the tip and to the table.
+  const bare = plot(drawing([]));
+  const [across, up] = [bare.scale("x"), bare.scale("y")];
+  const taken = [];
+  const labelled = front.filter((row) => {
+    const length = row[spec.label].length * CHARACTER + 9;
+    const [x, y] = [across.apply(row[spec.x]), up.apply(row[spec.y])];
+    const from = side(row) === "start" ? x : x - length;
+    const covers = (one) => Math.abs(one.y - y) < 15 && one.from < from + length && from < one.to;
+    if (taken.some(covers)) return false;
+    taken.push({ from, to: from + length, y });
+    return true;
+  });
+  const drawn = plot(drawing(labelled));
   const entries = [
     { name: spec.front_means, colour: colour(5), shape: "diamond2" },
     { name: spec.others_mean, colour: colour(0), shape: "circle" },

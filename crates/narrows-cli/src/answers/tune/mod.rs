@@ -6,6 +6,7 @@
 
 mod chart;
 pub mod flags;
+mod page;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::experiments::run::longest;
@@ -38,6 +40,7 @@ const PERCENT: f64 = 1e4;
 /// [`Kind::Workload`] with the flows that cannot be planned and by how much, or what [`sim`] or
 /// [`Peer`](crate::rig::peer::Peer) refuse.
 pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
+    let page = PageOut::new(&args.page)?;
     let workload = workload::read(&args.workload)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     let mut named = Vec::new();
@@ -72,11 +75,13 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     }
     let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
     if global.json {
-        return Report::new("tune", place, vec![row]).print();
+        Report::new("tune", place.clone(), vec![row.clone()]).print()?;
+    } else {
+        let simulated = place.elsewhere().filter(|_| place.r#virtual);
+        let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
+        output::print(text::text(&row, &heading).as_bytes())?;
     }
-    let simulated = place.elsewhere().filter(|_| place.r#virtual);
-    let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
-    output::print(text::text(&row, &heading).as_bytes())
+    page.write(|| page::page(&place, &row))
 }
 
 /// The clocks to choose from, the lowest first: those named, or else the platform's; none if the

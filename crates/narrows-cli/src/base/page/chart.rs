@@ -2,6 +2,7 @@
 
 use crate::base::table::number;
 use serde::Serialize;
+use serde_json::Value;
 
 /// A chart, or a table alone.
 #[derive(Clone, Debug, Default)]
@@ -156,6 +157,32 @@ impl Data {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// A table of rows as JSON has them: a column for each key, `a.b` for a key in a key. Of an
+    /// array there is how many it has.
+    pub fn of<R: Serialize>(rows: &[R]) -> Data {
+        let rows: Vec<Vec<(String, Cell)>> = rows
+            .iter()
+            .map(|row| {
+                let mut cells = Vec::new();
+                flatten("", &serde_json::to_value(row).unwrap_or_default(), &mut cells);
+                cells
+            })
+            .collect();
+        let mut data = Data::default();
+        for (name, _) in rows.iter().flatten() {
+            if !data.columns.contains(name) {
+                data.columns.push(name.clone());
+            }
+        }
+        for row in &rows {
+            let cell = |name: &String| row.iter().find(|(own, _)| own == name);
+            let cells =
+                data.columns.iter().map(|name| cell(name).map(|(_, cell)| cell.clone()).into());
+            data.rows.push(cells.collect());
+        }
+        data
+    }
+
     /// The table as CSV.
     pub fn csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -166,6 +193,24 @@ impl Data {
         }
         String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
     }
+}
+
+fn flatten(name: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
+    let cell = match value {
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                flatten(&name, value, cells);
+            }
+            return;
+        }
+        Value::Null => Cell::Empty,
+        Value::Bool(is) => (*is).into(),
+        Value::Number(number) => number.as_f64().into(),
+        Value::String(text) => text.into(),
+        Value::Array(all) => all.len().into(),
+    };
+    cells.push((name.to_owned(), cell));
 }
 
 impl Cell {

@@ -16,8 +16,12 @@ use crate::base::failure::Failure;
 use crate::base::machine::{Machine, Root};
 use crate::base::options::PageFile;
 use crate::base::output;
-use chart::Chart;
-use std::path::Path;
+use crate::base::report::Report;
+use crate::base::table::counted;
+use chart::{Chart, Data};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// A page in the making.
@@ -37,7 +41,9 @@ pub struct Page {
     pub first: Option<Chart>,
     /// Everything else.
     pub sections: Vec<Section>,
-    /// What spoils a measurement where this was measured.
+    /// Whether this machine itself was measured.
+    pub here: bool,
+    /// What spoils a measurement on this machine; [`PageOut::write`] fills it in.
     pub spoils: Vec<Finding>,
     /// What else to know when reading the figures.
     pub notes: Vec<String>,
@@ -54,35 +60,73 @@ pub struct Section {
     pub charts: Vec<Chart>,
 }
 
-/// Sees whether a page that is asked for can be written, before a measurement that takes long.
-///
-/// # Errors
-/// [`Kind::Output`](crate::base::failure::Kind) if it cannot.
-pub fn probe(file: &PageFile) -> Result<(), Failure> {
-    file.report.as_deref().map_or(Ok(()), output::probe_file)
+/// What is known of a page before anything is measured.
+pub struct PageOut {
+    path: Option<PathBuf>,
+    /// What spoils a measurement here. A measurement is work itself, and pins its thread to a core,
+    /// so later would be too late to look.
+    spoils: Vec<Finding>,
 }
 
-/// Makes the page that is asked for, if one is, and writes it.
-///
-/// # Errors
-/// [`Kind::Output`](crate::base::failure::Kind) if it cannot be written.
-pub fn write(file: &PageFile, make: impl FnOnce() -> Page) -> Result<(), Failure> {
-    file.report.as_deref().map_or(Ok(()), |path| make().write(path))
+impl PageOut {
+    /// Sees whether the page can be written, if one is asked for, and looks at the machine.
+    ///
+    /// # Errors
+    /// [`Kind::Output`](crate::base::failure::Kind) if it cannot be written.
+    pub fn new(file: &PageFile) -> Result<PageOut, Failure> {
+        let Some(path) = &file.report else {
+            return Ok(PageOut { path: None, spoils: Vec::new() });
+        };
+        output::probe_file(path)?;
+        let mut spoils = checks::examine(&Root::default());
+        spoils.retain(|one| one.level != Level::Good);
+        spoils.sort_by_key(|one| Reverse(one.level));
+        Ok(PageOut { path: Some(path.clone()), spoils })
+    }
+
+    /// Whether a page is asked for.
+    pub fn is_wanted(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Makes the page, if one is asked for, and writes it.
+    ///
+    /// # Errors
+    /// [`Kind::Output`](crate::base::failure::Kind) if it cannot be written.
+    pub fn write(&self, make: impl FnOnce() -> Page) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let mut page = make();
+        if page.here {
+            page.spoils.clone_from(&self.spoils);
+        }
+        let made = format!(
+            "narrows {}, {}",
+            env!("CARGO_PKG_VERSION"),
+            humantime::format_rfc3339_seconds(SystemTime::now())
+        );
+        let text = html::render(&page, &command(std::env::args()), &made);
+        output::write_file(path, text.as_bytes())
+    }
 }
 
 impl Page {
-    /// A page without findings. If this machine was measured, it says what spoils that.
+    /// A page without findings of what was measured there.
     pub fn new(title: impl Into<String>, machine: &Machine) -> Page {
-        let spoils = match machine.r#virtual {
-            true => Vec::new(),
-            false => {
-                let mut found = checks::examine(&Root::default());
-                found.retain(|one| one.level != Level::Good);
-                found.sort_by_key(|one| std::cmp::Reverse(one.level));
-                found
-            }
-        };
-        Page { title: title.into(), place: machine.line(), spoils, ..Page::default() }
+        let (place, here) = (machine.line(), !machine.r#virtual);
+        Page { title: title.into(), place, here, ..Page::default() }
+    }
+
+    /// A page of a report whose rows have no charts of their own: the first note is the headline, the
+    /// second says why, and all rows are a table.
+    pub fn of<R: Serialize>(report: &Report<R>) -> Page {
+        let mut page = Page::new(&report.command, &report.machine);
+        let mut notes = report.notes.iter().cloned();
+        page.headline =
+            notes.next().unwrap_or_else(|| counted(report.results.len(), "result", "results"));
+        page.why = notes.next().unwrap_or_default();
+        page.notes = notes.collect();
+        page.first = Some(Chart::table("All figures", "", Data::of(&report.results)));
+        page
     }
 
     /// Adds a finding, if there is anything to say.
@@ -99,19 +143,6 @@ impl Page {
         if !charts.is_empty() {
             self.sections.push(Section { heading: heading.into(), words: words.into(), charts });
         }
-    }
-
-    /// Writes the page.
-    ///
-    /// # Errors
-    /// [`Kind::Output`](crate::base::failure::Kind) if it cannot be written.
-    fn write(&self, path: &Path) -> Result<(), Failure> {
-        let made = format!(
-            "narrows {}, {}",
-            env!("CARGO_PKG_VERSION"),
-            humantime::format_rfc3339_seconds(SystemTime::now())
-        );
-        output::write_file(path, html::render(self, &command(std::env::args()), &made).as_bytes())
     }
 }
 

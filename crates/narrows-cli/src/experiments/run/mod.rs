@@ -27,7 +27,7 @@ use crate::base::latencies;
 use crate::base::machine::{Machine, Root};
 use crate::base::options::{Cores, Global};
 use crate::base::output;
-use crate::base::page as base_page;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::experiments::run::flags::Run;
@@ -63,7 +63,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         named => named,
     };
     asked::check(global, args, &workload, &strategies)?;
-    base_page::probe(&args.page)?;
+    let page_out = PageOut::new(&args.page)?;
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
@@ -86,7 +86,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         costs,
         duration,
         distributed: args.hdr.is_some(),
-        drawn: args.page.report.is_some(),
+        drawn: page_out.is_wanted(),
         live: live.as_ref(),
         returned: returned.as_ref(),
         stop: &stop,
@@ -120,7 +120,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     } else {
         output::print(text::text(&workload.name, duration, &report).as_bytes())?;
     }
-    base_page::write(&args.page, || page::page(&workload, duration, &report, &carried.points))?;
+    page_out.write(|| page::page(&workload, duration, &report, &carried.points))?;
     ended
 }
 

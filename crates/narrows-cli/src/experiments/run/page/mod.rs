@@ -53,15 +53,22 @@ pub(super) fn page(
     let flows: Vec<Flow<'_>> =
         workload.flows.iter().map(|flow| Flow::of(&flow.name, rows)).collect();
     let flows: Vec<Flow<'_>> = flows.into_iter().filter(|flow| !flow.rows.is_empty()).collect();
-    match strategies.contains(&"auto") {
+    let auto = strategies.contains(&"auto");
+    match auto {
         true => chosen(&mut page, run),
         false => won(&mut page, &flows, exact),
     }
-    for flow in flows.iter().take(FLOWS) {
-        flow.findings(&mut page, exact, strategies.len() > 1);
+    if auto {
+        cheapest(&mut page, rows, exact);
+        kept(&mut page, workload, rows);
     }
-    cheapest(&mut page, rows, exact);
-    kept(&mut page, workload, rows);
+    for (at, flow) in flows.iter().take(FLOWS).enumerate() {
+        flow.findings(&mut page, exact, at > 0);
+    }
+    if !auto {
+        cheapest(&mut page, rows, exact);
+        kept(&mut page, workload, rows);
+    }
     if !exact && strategies.len() > 1 {
         page.notes.push(
             "medians of round trips are compared by the medians of 20 parts of each run, 95 % \
@@ -138,9 +145,10 @@ impl<'a> Flow<'a> {
         best(contenders, false, exact)
     }
 
-    fn findings(&self, page: &mut Page, exact: bool, several: bool) {
-        let name = self.name;
-        if let Some(fastest) = self.fastest(exact).filter(|_| several) {
+    /// `all` or what the headline does not say already.
+    fn findings(&self, page: &mut Page, exact: bool, all: bool) {
+        let (name, several) = (self.name, self.rows.len() > 1);
+        if let Some(fastest) = self.fastest(exact).filter(|_| several && all) {
             let (strategy, median) = (fastest.first.name, micros(fastest.first.figure));
             page.find(
                 format!("{name}: shortest median"),
@@ -226,7 +234,7 @@ fn won(page: &mut Page, flows: &[Flow<'_>], exact: bool) {
     let same = winners.iter().filter(|(_, one)| one.first.name == first.name).count();
     page.headline = match fastest.apart {
         Some(false) => format!(
-            "{} and {} are equally fast: {} takes {median}",
+            "{} and {} cannot be told apart: {} takes about {median}",
             first.name, second.name, flow.name
         ),
         _ if same == winners.len() => {
@@ -318,7 +326,7 @@ fn chosen(page: &mut Page, run: &RunReport) {
         run.decisions.len(),
         match reasons.as_slice() {
             [] => String::new(),
-            some => format!(", for the reasons {}", listed(some)),
+            some => format!(", because of {}", listed(some)),
         }
     );
 }

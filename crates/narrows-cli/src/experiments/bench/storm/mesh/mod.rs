@@ -20,6 +20,7 @@ use super::{interrupted, left};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::base::output;
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::Summary;
@@ -100,7 +101,7 @@ struct Scene {
 /// # Errors
 /// A promise was broken, or the storm could not go on.
 pub fn run(asked: &Asked<'_>, members: u16, seed: u64) -> Result<(), Failure> {
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     if chip.is_some() {
         let sentence = "a mesh is of processes of this machine: leave --members or --on away";
         return Err(Failure::new(Kind::Usage, sentence));
@@ -352,10 +353,11 @@ impl Scene {
 }
 
 fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(), Failure> {
+    let mut report = Report::new("bench storm", asked.machine(), vec![mesh.clone()]);
+    report.notes = mesh.broken.clone();
     if global.json {
-        let mut report = Report::new("bench storm", asked.machine(), vec![mesh.clone()]);
-        report.notes = mesh.broken.clone();
-        return report.print();
+        report.print()?;
+        return asked.page.write(|| page(&report, mesh));
     }
     let Mesh { members, kills, links, told_ms, tally, broken, .. } = mesh;
     let mut text = wrap(
@@ -389,5 +391,25 @@ fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(
     for what in broken.iter().take(SHOWN) {
         text += &wrap("- ", what);
     }
-    output::print(text.as_bytes())
+    output::print(text.as_bytes())?;
+    asked.page.write(|| page(&report, mesh))
+}
+
+fn page(report: &Report<Mesh>, mesh: &Mesh) -> Page {
+    let Mesh { members, kills, told_ms, broken, .. } = mesh;
+    let promises = match broken.len() {
+        0 => "no promise was broken".to_owned(),
+        1 => "one promise was broken".to_owned(),
+        some => format!("{some} promises were broken"),
+    };
+    Page {
+        headline: format!("{kills} kills in a mesh of {members}, and {promises}"),
+        why: format!(
+            "All others were told after {} ms (median), {} ms (the longest).",
+            number(told_ms.median),
+            number(told_ms.max)
+        ),
+        notes: broken.clone(),
+        ..Page::of(report)
+    }
 }
