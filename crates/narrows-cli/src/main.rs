@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use narrows_cli::answers::doctor::flags::Doctor;
-use narrows_cli::answers::{doctor, tune};
+use narrows_cli::answers::{compare, doctor, tune};
 use narrows_cli::base::checks;
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
@@ -89,6 +89,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Calibrate(args) => calibrate::run(&flags.global, args),
         Command::Sweep(args) => sweep::run(&flags.global, args),
         Command::Tune(args) => tune::run(&flags.global, args),
+        Command::Compare(args) => compare::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Man(args) => manual::man(args),
