@@ -1,7 +1,7 @@
 //! The checks against trees of files made here.
 
 use super::*;
-use std::path::Path;
+use crate::base::machine::Machine;
 
 struct Tree {
     place: tempfile::TempDir,
