@@ -14,12 +14,14 @@ import {
 } from "@observablehq/plot";
 
 const COLOURS = 8;
-const SYMBOLS = ["circle", "square2", "triangle2", "diamond2", "cross", "star", "wye", "times"];
+const SYMBOLS = ["circle", "square2", "triangle2", "diamond2", "cross", "star", "wye", "hexagon"];
 // Below this width names stand above their bars and not beside them.
 const NARROW = 620;
 // Room below a chart for its scale.
 const BOTTOM = 46;
 const FONT = { fontSize: "12px", fontFamily: "inherit", overflow: "visible" };
+// Names over lines stay readable.
+const HALO = { fill: "currentColor", stroke: "var(--card)", strokeWidth: 4 };
 // About the width of a character of that font.
 const CHARACTER = 6.6;
 
@@ -47,14 +49,16 @@ function scale(label, log) {
 function legend(entries) {
   const list = document.createElement("ul");
   list.className = "legend";
-  for (const { name, colour, shape, dashed } of entries) {
+  for (const { name, colour, shape, dashed, hollow } of entries) {
     const item = document.createElement("li");
     const key = dot([0], {
       x: () => 0,
       y: () => 0,
       symbol: shape ?? "square2",
-      r: 5,
-      fill: colour,
+      r: hollow ? 4.5 : 5,
+      fill: hollow ? "none" : colour,
+      stroke: hollow ? colour : "none",
+      strokeWidth: 2,
     }).plot({
       width: 16,
       height: 16,
@@ -102,7 +106,7 @@ function bands(names, narrow) {
 function above(names, x, narrow) {
   if (!narrow) return [];
   const options = { x: () => x, y: (name) => name, text: (name) => name, textAnchor: "start" };
-  return [text(names, { ...options, dy: -18, dx: 2, fill: "currentColor" })];
+  return [text(names, { ...options, dy: -18, dx: 2, ...HALO })];
 }
 
 // Bars of parts one after the other, with their letters in them and the sum behind.
@@ -210,11 +214,12 @@ export function spread(spec, rows, width) {
 
 // A figure of each row with the interval that it lies in, beside a reference.
 export function interval(spec, rows, width) {
-  const shown = rows.filter((row) => Number.isFinite(row[spec.value]));
+  const fits = (value) => Number.isFinite(value) && (!spec.log || value > 0);
+  const shown = rows.filter((row) => fits(row[spec.value]));
   const names = shown.map((row) => row[spec.label]);
   const { narrow, marginLeft, insetBottom, height } = labels(names, width);
   const reach = [spec.value, spec.low, spec.high, spec.bound].filter(Boolean);
-  const values = shown.flatMap((row) => reach.map((name) => row[name])).filter(Number.isFinite);
+  const values = shown.flatMap((row) => reach.map((name) => row[name])).filter(fits);
   values.push(spec.reference);
   const margin = (Math.max(...values) - Math.min(...values)) * 0.05 || 1;
   const domain = spec.log
@@ -258,7 +263,7 @@ export function interval(spec, rows, width) {
     ],
   });
   const entries = [{ name: spec.means, colour: colour(5), shape: "circle" }];
-  if (spec.sure) entries.push({ name: spec.otherwise, colour: colour(0), shape: "circle" });
+  if (spec.sure) entries.push({ name: spec.otherwise, colour: colour(0), shape: "circle", hollow: true });
   entries.push({ name: spec.reference_means, colour: "currentColor", dashed: true });
   if (spec.bound) entries.push({ name: "bound", colour: colour(4), shape: "square2" });
   return [legend(entries), drawn];
@@ -292,8 +297,9 @@ export function lines(spec, rows, width) {
       spec.limit &&
         line(limits, { ...shared, y: spec.limit, stroke: (row) => colour(at(row)), strokeDasharray: "2 4" }),
       line(shown, { ...shared, y: spec.y, stroke: (row) => colour(at(row)), strokeWidth: 2 }),
-      dots &&
-        dot(shown, { x: spec.x, y: spec.y, fill: (row) => colour(at(row)), symbol: at, r: 4 }),
+      dots
+        ? dot(shown, { x: spec.x, y: spec.y, fill: (row) => colour(at(row)), symbol: at, r: 4 })
+        : null,
       dot(shown, { x: spec.x, y: spec.y, r: 0, tip: true, channels: spec.series ? { [spec.series]: spec.series } : {} }),
     ],
   });
@@ -335,9 +341,7 @@ export function scatter(spec, rows, width) {
             textAnchor: anchor,
             dx: anchor === "start" ? 9 : -9,
             dy: -9,
-            fill: "currentColor",
-            stroke: "var(--card)",
-            strokeWidth: 4,
+            ...HALO,
           },
         ),
       ),
@@ -359,7 +363,7 @@ export function scatter(spec, rows, width) {
   const drawn = plot(drawing(labelled));
   const entries = [
     { name: spec.front_means, colour: colour(5), shape: "diamond2" },
-    { name: spec.others_mean, colour: colour(0), shape: "circle" },
+    { name: spec.others_mean, colour: colour(0), shape: "circle", hollow: true },
   ];
   return [legend(entries), drawn];
 }

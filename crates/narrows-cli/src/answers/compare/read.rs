@@ -137,8 +137,18 @@ fn plain(name: &str) -> String {
 }
 
 fn of_bench(row: BenchRow) -> Figure {
-    let what = if row.bytes == 0 { String::new() } else { format!("{} B", row.bytes) };
-    let (of, unit) = (plain(&row.name), plain(&row.unit));
+    let (name, unit) = (plain(&row.name), plain(&row.unit));
+    // A strategy is what a figure is of; the rest of the name says which figure it is.
+    let (strategy, rest): (Vec<&str>, Vec<&str>) =
+        name.split(' ').partition(|word| word.matches('/').count() >= 2);
+    let (of, mut what) = match strategy.is_empty() {
+        true => (name.clone(), String::new()),
+        false => (strategy.join(" "), rest.join(" ")),
+    };
+    if row.bytes > 0 {
+        let gap = if what.is_empty() { "" } else { " " };
+        what += &format!("{gap}{} B", row.bytes);
+    }
     Figure { of, what, unit, value: row.value, rounds: row.rounds }
 }
 

@@ -19,7 +19,6 @@ pub(super) fn text(compared: &Compared) -> String {
     let shown = rows.len().min(changed + ROWS);
     let mut table = Table::new(&[
         ("", Align::Left),
-        ("figure", Align::Left),
         ("before", Align::Right),
         ("after", Align::Right),
         ("unit", Align::Left),
@@ -31,7 +30,16 @@ pub(super) fn text(compared: &Compared) -> String {
         table.row(cells(row));
     }
     text.push('\n');
-    text += &table.render();
+    let lines = table.render();
+    let mut lines = lines.lines().map(|line| format!("{line}\n"));
+    text.extend(lines.next());
+    let mut before = None;
+    for (row, line) in rows.iter().zip(lines) {
+        if before.replace(&row.of) != Some(&row.of) {
+            text += &format!("{}\n", table::shorten(&row.of, table::WIDTH));
+        }
+        text += &line;
+    }
     if shown < rows.len() {
         text += &format!("and {} more, all with --json\n", rows.len() - shown);
     }
@@ -51,8 +59,7 @@ fn cells(row: &Row) -> Vec<String> {
     let bare = |change: f64| percent(change).trim_end_matches(" %").to_owned();
     let interval = row.interval_percent.filter(|[low, high]| low != high);
     vec![
-        row.of.clone(),
-        row.what.clone(),
+        format!("  {}", row.what),
         number(row.before),
         number(row.after),
         row.unit.clone(),

@@ -118,6 +118,8 @@ fn the_best_is_told_from_noise() {
     assert_eq!(beside, "; b with 14.1 µs is within the noise of that");
     let (_, beside) = said(vec![one(0, "a"), one(1, "b")], true);
     assert_eq!(beside, "; next is b with 14.1 µs, 0.7 % more");
+    let (_, beside) = said(vec![one(0, "a"), one(0, "b")], true);
+    assert_eq!(beside, "; b is the same");
     let few = Contender { name: "few", figure: 50.0, rounds: &[] };
     let unknown = best([one(0, "a"), few], false, false).unwrap();
     assert_eq!(unknown.apart, None, "without rounds nobody knows");

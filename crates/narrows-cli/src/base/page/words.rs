@@ -48,11 +48,29 @@ pub fn best<'a>(
 }
 
 impl Best<'_> {
+    /// The headline: `A is the fastest: call of 8 bytes, 1.2 µs`; or that the first two cannot be
+    /// told apart.
+    pub fn headline(&self, what: &str, word: &str, show: impl Fn(f64) -> String) -> String {
+        let (name, figure) = (self.first.name, show(self.first.figure));
+        match (self.apart, &self.second) {
+            (_, Some(second)) if second.figure == self.first.figure => {
+                format!("{name} and {} are equally good: {what}, {figure}", second.name)
+            }
+            (Some(false), Some(second)) => format!(
+                "{name} ({figure}) and {} ({}) are within noise of each other: {what}",
+                second.name,
+                show(second.figure)
+            ),
+            _ => format!("{name} {word}: {what}, {figure}"),
+        }
+    }
+
     /// How the next compares: `; the next, B, takes 12 µs, 3.4 times as much`. Empty without one.
     pub fn beside(&self, show: impl Fn(f64) -> String) -> String {
         let Some(second) = &self.second else { return String::new() };
         let (name, figure) = (second.name, show(second.figure));
         match self.apart {
+            _ if second.figure == self.first.figure => format!("; {name} is the same"),
             Some(false) => format!("; {name} with {figure} is within the noise of that"),
             _ => format!("; next is {name} with {figure}, {}", times(second, &self.first)),
         }
@@ -63,12 +81,12 @@ fn times(other: &Contender<'_>, first: &Contender<'_>) -> String {
     let factor = other.figure / first.figure;
     match factor {
         _ if first.figure <= 0.0 => "which cannot be put as a ratio".to_owned(),
-        factor if factor == 1.0 => "the same".to_owned(),
         factor if (0.9..1.1).contains(&factor) => {
             let percent = 100.0 * (factor - 1.0);
             let word = if percent > 0.0 { "more" } else { "less" };
             format!("{:.1} % {word}", percent.abs())
         }
+        factor if factor < 1.0 => format!("{:.0} % less", 100.0 * (1.0 - factor)),
         factor => format!("{} times as much", number(factor)),
     }
 }

@@ -28,6 +28,13 @@ pub(super) fn page(bench: &str, machine: &Machine, sections: &[Section]) -> Page
         page.find(format!("{}: best", row.what()), said);
     }
     page.find("The limit", nearest(&rows));
+    if compared.is_empty() && page.why.is_empty() {
+        for row in rows.iter().take(SENTENCES) {
+            let spread = figure(row.row.spread, &row.row.unit);
+            let value = figure(row.row.value, &row.row.unit);
+            page.find(row.with_bytes(), format!("{value}, and rounds differ by {spread}."));
+        }
+    }
     let stack = stack(&rows);
     page.find("Where the time goes", dominant(&stack));
     for section in sections {
@@ -142,13 +149,7 @@ fn headline(
         let show = |value| figure(value, &row.row.unit);
         let (what, value) = (row.what(), show(best.first.figure));
         let word = if more_is_better(&row.row.unit) { "carries most" } else { "is the fastest" };
-        page.headline = match (best.apart, &best.second) {
-            (Some(false), Some(second)) => format!(
-                "{} and {} cannot be told apart: {what}, {value}",
-                best.first.name, second.name
-            ),
-            _ => format!("{} {word}: {what}, {value}", best.first.name),
-        };
+        page.headline = best.headline(&what, word, show);
         page.why = format!("{what}: {value}{}.", best.beside(show));
         let alike =
             |one: &&Named<'_>| one.strategy == Some(best.first.name) && one.rest == row.rest;
@@ -192,8 +193,10 @@ fn nearest(rows: &[Named<'_>]) -> String {
         let ratio = row.ratio.filter(|ratio| *ratio > 0.0)?;
         Some(if more_is_better(&row.unit) { 1.0 / ratio } else { ratio })
     };
+    // The limit of a phase is a part of that of a call, and no floor.
+    let whole = rows.iter().filter(|row| row.phase().is_none());
     let mut limited: Vec<(&Named<'_>, f64)> =
-        rows.iter().filter_map(|row| Some((row, worse(row.row)?))).collect();
+        whole.filter_map(|row| Some((row, worse(row.row)?))).collect();
     limited.sort_by(|one, other| one.1.total_cmp(&other.1));
     let said = |(row, worse): &(&Named<'_>, f64)| {
         format!("{} ({worse:.2} times what the machine itself takes)", row.with_bytes())

@@ -10,6 +10,8 @@ use crate::base::table::counted;
 
 /// Misses that are told.
 const MISSES: usize = 6;
+/// Checks in the first chart.
+const CHECKS: usize = 14;
 
 /// The page.
 pub(super) fn page(
@@ -50,26 +52,40 @@ pub(super) fn page(
         Role::Input.allowed_percent(),
         Role::Check.allowed_percent()
     ));
-    let mut charts: Vec<Chart> = experiments.iter().map(|(of, rows)| errors(of, rows)).collect();
-    charts.retain(|chart| !chart.is_empty());
-    page.first = (!charts.is_empty()).then(|| charts.remove(0));
-    page.section("Each experiment", "A mark at 0 is what was published.", charts);
+    page.first = Some(farthest(&rows));
+    let charts = experiments.iter().map(|(of, rows)| {
+        let named = rows.iter().map(|row| (row.what.clone(), row));
+        errors(format!("{}, {}: error of ours in percent", of.id, of.at), &of.what, named)
+    });
+    page.section("Each experiment", "A mark at 0 is what was published.", charts.collect());
     let tables = experiments.iter().map(|(of, rows)| table(of, rows)).collect();
     page.section("All figures", "", tables);
     page
 }
 
-/// The errors of an experiment's figures, in percent.
-fn errors(experiment: &Experiment, rows: &[Row]) -> Chart {
+/// The checks that are farthest from what was published.
+fn farthest(rows: &[&Row]) -> Chart {
+    let mut checks: Vec<(&Row, f64)> = rows
+        .iter()
+        .filter(|row| row.role == Role::Check)
+        .filter_map(|row| Some((*row, row.error_percent?.abs())))
+        .collect();
+    checks.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let named = checks.iter().take(CHECKS).map(|(row, _)| (row.id.clone(), *row));
+    errors("Checks farthest from what was published, in percent".into(), "", named)
+}
+
+/// The errors of figures with their names, in percent.
+fn errors<'a>(title: String, says: &str, rows: impl Iterator<Item = (String, &'a Row)>) -> Chart {
     let mut data =
         Data::new(&["figure", "published", "ours", "unit", "error %", "as it should be"]);
-    for row in rows {
+    for (name, row) in rows {
         let (Shown::Figure(published), Shown::Figure(ours)) = (&row.published, &row.ours) else {
             continue;
         };
         let Some(error) = row.error_percent else { continue };
         data.row([
-            Cell::from(&row.what),
+            Cell::from(name),
             (*published).into(),
             (*ours).into(),
             Cell::from(&row.unit),
@@ -78,8 +94,8 @@ fn errors(experiment: &Experiment, rows: &[Row]) -> Chart {
         ]);
     }
     Chart {
-        title: format!("{}, {}: error of ours in percent", experiment.id, experiment.at),
-        says: experiment.what.clone(),
+        title,
+        says: says.to_owned(),
         kind: Some(Kind::Interval {
             label: "figure".into(),
             value: "error %".into(),

@@ -166,7 +166,8 @@ fn page(report: &Report<Row>) -> Page {
             fastest / 1e6,
             beside.unwrap_or_default()
         ),
-        notes: report.notes.clone(),
+        why: report.notes.join(". "),
+        notes: Vec::new(),
         ..Page::of(report)
     }
 }

@@ -226,26 +226,21 @@ fn won(page: &mut Page, flows: &[Flow<'_>], exact: bool) {
     };
     let first = &fastest.first;
     let median = micros(first.figure);
-    let Some(second) = &fastest.second else {
+    if fastest.second.is_none() {
         page.headline = format!("{}: {} takes {median} there and back", first.name, flow.name);
         page.why = flow.dominant();
         return;
-    };
+    }
     let same = winners.iter().filter(|(_, one)| one.first.name == first.name).count();
-    page.headline = match fastest.apart {
-        Some(false) => format!(
-            "{} and {} cannot be told apart: {} takes about {median}",
-            first.name, second.name, flow.name
-        ),
-        _ if same == winners.len() => {
-            format!("{} is the fastest: {} takes {median}", first.name, flow.name)
-        }
-        _ if winners.len() <= 2 => {
+    let alike = fastest.apart == Some(false);
+    page.headline = match winners.len() {
+        all if alike || same == all => fastest.headline(flow.name, "is the fastest", micros),
+        2 => {
             let each =
                 winners.iter().map(|(flow, best)| format!("{} for {}", best.first.name, flow.name));
             format!("The fastest: {}", each.collect::<Vec<_>>().join(", "))
         }
-        _ => format!("{} is the fastest for {same} of {} flows", first.name, winners.len()),
+        all => format!("{} is the fastest for {same} of {all} flows", first.name),
     };
     page.why = reason(flow, fastest);
 }
