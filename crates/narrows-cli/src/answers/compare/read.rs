@@ -62,7 +62,7 @@ pub(super) fn read(path: &Path) -> Result<Measured, Failure> {
         let advice = "name a file that `narrows run --json` or `narrows bench … --json` printed";
         Failure::new(Kind::Input, format!("cannot compare {name}: {cause}: {advice}"))
     };
-    let text = text(path).map_err(|cause| refuse(cause))?;
+    let text = text(path).map_err(&refuse)?;
     parse(&text).map_err(refuse)
 }
 

@@ -1,6 +1,7 @@
 //! `narrows doctor`: what on this machine spoils a measurement, and what to do about it.
 //!
-//! The [checks](crate::base::checks) are those of the base, which reports of measurements name as well.
+//! The [checks](crate::base::checks) are those of the base, which pages of measurements name as
+//! well.
 
 pub mod flags;
 mod memory;

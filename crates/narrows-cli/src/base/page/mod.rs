@@ -116,8 +116,8 @@ impl Page {
         Page { title: title.into(), place, here, ..Page::default() }
     }
 
-    /// A page of a report whose rows have no charts of their own: the first note is the headline, the
-    /// second says why, and all rows are a table.
+    /// A page of a report whose rows have no charts of their own: the first note is the headline,
+    /// the second says why, and all rows are a table.
     pub fn of<R: Serialize>(report: &Report<R>) -> Page {
         let mut page = Page::new(&report.command, &report.machine);
         let mut notes = report.notes.iter().cloned();

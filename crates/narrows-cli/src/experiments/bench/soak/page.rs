@@ -9,6 +9,9 @@ use crate::base::page::chart::{Cell, Chart, Data, Kind};
 use crate::base::page::words::figure;
 use crate::base::table::number;
 
+/// A figure of an interval.
+type Figure = fn(&Sample) -> f64;
+
 /// The page.
 pub(super) fn page(machine: &Machine, strategy: &str, taken: &Taken, checks: &[Check]) -> Page {
     let samples = &taken.samples[..];
@@ -84,7 +87,7 @@ fn over_time(
     title: &str,
     unit: &str,
     log: bool,
-    figures: &[(&str, fn(&Sample) -> f64)],
+    figures: &[(&str, Figure)],
 ) -> Chart {
     let mut data = Data::new(&["figure", "at s", "value"]);
     for (name, of) in figures {

@@ -1,8 +1,11 @@
 //! The page of a storm: how soon deaths were told, and whether a promise was broken.
 
+use super::mesh::Mesh;
 use super::report::Storm;
 use crate::base::page::Page;
 use crate::base::page::chart::{Cell, Chart, Data, Kind};
+use crate::base::report::Report;
+use crate::base::statistics::Summary;
 use crate::base::table::{counted, number};
 
 const POINTS: [&str; 5] = ["median", "p99", "p99.9", "p99.99", "max"];
@@ -18,7 +21,7 @@ pub(super) fn page(storm: &Storm) -> Page {
         broken => format!("{count}, and {broken} promises were broken"),
     };
     let mut told: Vec<f64> = tellings.iter().map(|one| one.told_ms).collect();
-    if let Some(told) = crate::base::statistics::Summary::of(&mut told) {
+    if let Some(told) = Summary::of(&mut told) {
         page.why = format!(
             "The survivor was told of a death after {} ms (median), {} ms (99 of 100), {} ms (the \
              longest).",
@@ -51,4 +54,24 @@ pub(super) fn page(storm: &Storm) -> Page {
     let all = Chart::table("Kills, and what became of every message", "", Data::of(&kills));
     page.section("All figures", "", vec![all, stops]);
     page
+}
+
+/// The page of a storm over a mesh.
+pub(super) fn of_mesh(report: &Report<Mesh>, mesh: &Mesh) -> Page {
+    let Mesh { members, kills, told_ms, broken, .. } = mesh;
+    let promises = match broken.len() {
+        0 => "no promise was broken".to_owned(),
+        1 => "one promise was broken".to_owned(),
+        some => format!("{some} promises were broken"),
+    };
+    Page {
+        headline: format!("{kills} kills in a mesh of {members}, and {promises}"),
+        why: format!(
+            "All others were told after {} ms (median), {} ms (the longest).",
+            number(told_ms.median),
+            number(told_ms.max)
+        ),
+        notes: broken.clone(),
+        ..Page::of(report)
+    }
 }

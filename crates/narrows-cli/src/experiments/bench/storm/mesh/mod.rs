@@ -15,12 +15,12 @@ use tempfile::TempDir;
 
 use super::cause::ms;
 use super::leftovers::Possessions;
+use super::page;
 use super::plan::{PLACEMENTS, Plan};
 use super::{interrupted, left};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::base::output;
-use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::Summary;
@@ -357,7 +357,7 @@ fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(
     report.notes = mesh.broken.clone();
     if global.json {
         report.print()?;
-        return asked.page.write(|| page(&report, mesh));
+        return asked.page.write(|| page::of_mesh(&report, mesh));
     }
     let Mesh { members, kills, links, told_ms, tally, broken, .. } = mesh;
     let mut text = wrap(
@@ -392,24 +392,5 @@ fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(
         text += &wrap("- ", what);
     }
     output::print(text.as_bytes())?;
-    asked.page.write(|| page(&report, mesh))
-}
-
-fn page(report: &Report<Mesh>, mesh: &Mesh) -> Page {
-    let Mesh { members, kills, told_ms, broken, .. } = mesh;
-    let promises = match broken.len() {
-        0 => "no promise was broken".to_owned(),
-        1 => "one promise was broken".to_owned(),
-        some => format!("{some} promises were broken"),
-    };
-    Page {
-        headline: format!("{kills} kills in a mesh of {members}, and {promises}"),
-        why: format!(
-            "All others were told after {} ms (median), {} ms (the longest).",
-            number(told_ms.median),
-            number(told_ms.max)
-        ),
-        notes: broken.clone(),
-        ..Page::of(report)
-    }
+    asked.page.write(|| page::of_mesh(&report, mesh))
 }
