@@ -11,8 +11,11 @@ use fastrand::Rng;
 /// The fewest rounds on either side that an interval is made of: with fewer, medians of what is
 /// drawn are nearly always the same round.
 pub const FEWEST: usize = 7;
-/// How often is drawn.
+/// How often is drawn, and how often at least where there are so many rounds that all of it would
+/// draw more of them than this.
 const DRAWS: usize = 2000;
+const LEAST: usize = 200;
+const WORK: usize = 4_000_000;
 /// What is drawn with: the same rounds give the same interval.
 const SEED: u64 = 1;
 
@@ -38,15 +41,16 @@ impl Change {
         if middle <= 0.0 {
             return None;
         }
+        let draws = (WORK / before.len().max(after.len())).clamp(LEAST, DRAWS);
         let mut random = Rng::with_seed(SEED);
         let (mut one, mut two) = (vec![0.0; before.len()], vec![0.0; after.len()]);
-        let mut differences: Vec<f64> = (0..DRAWS)
+        let mut differences: Vec<f64> = (0..draws)
             .map(|_| {
                 percent(drawn(&mut random, before, &mut one), drawn(&mut random, after, &mut two))
             })
             .collect();
         differences.sort_by(f64::total_cmp);
-        let at = |part: usize| differences.get(DRAWS * part / 1000).copied();
+        let at = |part: usize| differences.get(draws * part / 1000).copied();
         Some(Change { percent: percent(middle, other), low: at(25)?, high: at(974)? })
     }
 

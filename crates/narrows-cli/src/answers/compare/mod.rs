@@ -19,6 +19,7 @@ use crate::base::report::Report;
 use flags::Compare;
 use read::{Figure, Measured, name, said};
 use row::Row;
+use std::collections::HashMap;
 
 /// What came of a comparison.
 struct Compared {
@@ -106,16 +107,17 @@ fn compare(before: Measured, after: Measured, files: [String; 2]) -> Result<Comp
         return Err(Failure::new(Kind::Input, text));
     }
     let exact = before.machine.r#virtual && after.machine.r#virtual;
-    let pair = |one: &Figure| {
-        let other = after.figures.iter().find(|other| one.is_of(other))?;
-        Some(Row::new(one, other, exact))
+    let named = |all: &Measured| -> HashMap<_, _> {
+        all.figures.iter().map(|one| (one.key(), one.clone())).collect()
     };
+    let (old, new) = (named(&before), named(&after));
+    let pair = |one: &Figure| Some(Row::new(one, new.get(&one.key())?, exact));
     let rows: Vec<Row> = before.figures.iter().filter_map(pair).collect();
-    let only = |one: &[Figure], other: &[Figure]| -> Vec<String> {
-        let alone = one.iter().filter(|one| !other.iter().any(|other| one.is_of(other)));
-        alone.map(|one| Row::new(one, one, true).name).collect()
+    let only = |one: &Measured, other: &HashMap<_, _>| -> Vec<String> {
+        let alone = one.figures.iter().filter(|one| !other.contains_key(&one.key()));
+        alone.map(Figure::name).collect()
     };
-    let only = [only(&before.figures, &after.figures), only(&after.figures, &before.figures)];
+    let only = [only(&before, &new), only(&after, &old)];
     if rows.is_empty() {
         let [one, other] = &files;
         let text = format!("{one} and {other} have no figure in common: measure the same in both");

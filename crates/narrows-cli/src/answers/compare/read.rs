@@ -37,9 +37,15 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    /// Whether both are the same figure of two reports.
-    pub fn is_of(&self, other: &Figure) -> bool {
-        (&self.of, &self.what, &self.unit) == (&other.of, &other.what, &other.unit)
+    /// What is the same of a figure in two reports.
+    pub fn key(&self) -> [String; 3] {
+        [&self.of, &self.what, &self.unit].map(String::clone)
+    }
+
+    /// What it is of, and which figure of that it is.
+    pub fn name(&self) -> String {
+        let Figure { of, what, .. } = self;
+        if what.is_empty() { of.clone() } else { format!("{of}, {what}") }
     }
 }
 

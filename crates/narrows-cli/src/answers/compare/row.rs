@@ -41,7 +41,7 @@ impl Row {
             false => judged(&before.rounds, &after.rounds),
         };
         Row {
-            name: if what.is_empty() { of.clone() } else { format!("{of}, {what}") },
+            name: before.name(),
             unit,
             before: old,
             after: new,
