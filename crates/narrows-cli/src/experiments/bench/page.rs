@@ -37,7 +37,9 @@ pub(super) fn page(bench: &str, machine: &Machine, sections: &[Section]) -> Page
     }
     let stack = stack(&rows);
     page.find("Where the time goes", dominant(&stack));
-    for section in sections {
+    // Of bounds the sentence is above.
+    let readings = sections.iter().filter(|section| !page.why.contains(&section.reading));
+    for section in readings.collect::<Vec<_>>() {
         let about = if section.heading.is_empty() { "In all" } else { &section.heading };
         page.find(about, section.reading.as_str());
     }
@@ -51,17 +53,15 @@ pub(super) fn page(bench: &str, machine: &Machine, sections: &[Section]) -> Page
     let mut charts: Vec<Chart> =
         [stack].into_iter().chain(by_size).filter(|one| !one.is_empty()).collect();
     let ratios = sections.iter().map(ratios).filter(|one| !one.is_empty()).collect::<Vec<_>>();
-    let mut ratios = ratios.into_iter();
-    page.first = match charts.is_empty() {
-        false => Some(charts.remove(0)),
-        true => ratios.next(),
+    let mut ratios = ratios;
+    let bounded = rows.iter().any(|row| row.row.bound.is_some()) && compared.is_empty();
+    page.first = match (charts.is_empty() || bounded, ratios.is_empty()) {
+        (true, false) => Some(ratios.remove(0)),
+        (_, true) if charts.is_empty() => None,
+        _ => Some(charts.remove(0)),
     };
     page.section("By size", "", charts);
-    page.section(
-        "Beside the limit",
-        "A mark at 1 is as good as the machine itself.",
-        ratios.collect(),
-    );
+    page.section("Beside the limit", "A mark at 1 is as good as the machine itself.", ratios);
     page.section("All figures", "", sections.iter().map(table).collect());
     page
 }
@@ -166,19 +166,18 @@ fn headline(
             0 => format!("All {bounds} bounds are met"),
             missed => format!("{missed} of {bounds} bounds are not met"),
         };
-        page.why = nearest(rows);
+        let readings = sections.iter().map(|section| section.reading.as_str());
+        page.why = readings.filter(|one| !one.is_empty()).collect::<Vec<_>>().join(" ");
     } else if let Some(reading) =
         sections.iter().map(|one| &one.reading).find(|one| !one.is_empty())
     {
         page.headline = first_sentence(reading).to_owned();
-        page.why = nearest(rows);
     } else {
         let first = rows.iter().find(|row| row.row.ratio.is_some()).or(rows.first());
         page.headline = first.map_or_else(
             || format!("bench {bench} has no figures"),
             |row| format!("{}: {}", row.with_bytes(), figure(row.row.value, &row.row.unit)),
         );
-        page.why = nearest(rows);
     }
 }
 

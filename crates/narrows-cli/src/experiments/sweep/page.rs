@@ -119,9 +119,20 @@ fn distinct<'a>(rows: &[&'a Row], columns: &Columns, name: &str) -> Vec<&'a str>
 
 /// What tells a row from others, in short.
 fn place_of(columns: &Columns, row: &Row, named: &[&str]) -> String {
-    let cells = named.iter().map(|name| columns.cell(row, name));
-    let cells: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+    // A key that is set says what its value is of; the names of the other columns say nothing new.
+    let cells = named.iter().map(|name| (own_name(name), columns.cell(row, name)));
+    let cells = cells.filter(|(_, cell)| !cell.is_empty()).map(|(key, cell)| match key {
+        Some(key) => format!("{key}={cell}"),
+        None => cell.to_owned(),
+    });
+    let cells: Vec<String> = cells.collect();
     if cells.is_empty() { "the only one".into() } else { cells.join(", ") }
+}
+
+/// The last two words of a key that is set; none of another column.
+fn own_name(column: &str) -> Option<&str> {
+    let (before, _) = column.rsplit_once('.')?;
+    Some(before.rfind('.').map_or(column, |at| &column[at + 1..]))
 }
 
 /// A line for each place, if it has several sizes.

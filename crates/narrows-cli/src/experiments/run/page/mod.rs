@@ -2,11 +2,12 @@
 //! are.
 
 mod charts;
+mod chosen;
 
 use crate::base::page::Page;
 use crate::base::page::words::{Best, Contender, best, micros, share};
 use crate::base::report::{Phases, RunReport, RunRow};
-use crate::base::table::{counted, listed, number};
+use crate::base::table::{counted, number};
 use crate::formats::workload::Workload;
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub(super) fn page(
     let flows: Vec<Flow<'_>> = flows.into_iter().filter(|flow| !flow.rows.is_empty()).collect();
     let auto = strategies.contains(&"auto");
     match auto {
-        true => chosen(&mut page, run),
+        true => chosen::headline(&mut page, run),
         false => won(&mut page, &flows, exact),
     }
     if auto {
@@ -288,44 +289,6 @@ fn reason(flow: &Flow<'_>, fastest: &Best<'_>) -> String {
     said
 }
 
-/// The headline where the controller chose.
-fn chosen(page: &mut Page, run: &RunReport) {
-    let rows = &run.report.results;
-    let of = |strategy: &str| rows.iter().find(|row| row.strategy == strategy);
-    let Some(auto) = of("auto") else { return };
-    let own = auto.cpu_percent.caller;
-    let switches: u64 = rows.iter().map(|row| row.switches).sum();
-    let others: Vec<(&str, f64)> = distinct(rows.iter().map(|row| row.strategy.as_str()))
-        .into_iter()
-        .filter(|name| *name != "auto")
-        .filter_map(|name| Some((name, of(name)?.cpu_percent.caller)))
-        .collect();
-    page.headline = match others.iter().min_by(|one, other| one.1.total_cmp(&other.1)) {
-        Some((name, load)) if own <= *load => format!(
-            "auto takes least of the calling core: {} % instead of {} % with {name}",
-            number(own),
-            number(*load)
-        ),
-        Some((name, load)) => format!(
-            "{name} takes least of the calling core: {} %, auto {} %",
-            number(*load),
-            number(own)
-        ),
-        None => format!("auto carries the flows with {} % of the calling core", number(own)),
-    };
-    let reasons = distinct(
-        run.decisions.iter().filter(|one| !one.switches.is_empty()).map(|one| one.reason.as_str()),
-    );
-    page.why = format!(
-        "The controller decided {} times and switched flows {switches} times{}.",
-        run.decisions.len(),
-        match reasons.as_slice() {
-            [] => String::new(),
-            some => format!(", because of {}", listed(some)),
-        }
-    );
-}
-
 fn cheapest(page: &mut Page, rows: &[RunRow], exact: bool) {
     let mut seen = Vec::new();
     let contenders = rows.iter().filter(|row| row.received > 0).filter_map(|row| {
@@ -360,18 +323,21 @@ fn kept(page: &mut Page, workload: &Workload, rows: &[RunRow]) {
         sum(|row| row.deadline_misses),
         sum(|row| row.wrong)
     );
-    for flow in &workload.flows {
-        let worst = rows.iter().filter(|row| row.flow == flow.name && row.received > 0);
-        let worst = worst.max_by(|one, other| one.rtt_us.max.total_cmp(&other.rtt_us.max));
-        if let (Some(deadline), Some(worst)) = (flow.deadline, worst) {
-            said += &format!(
-                " {} has a deadline of {}; its longest round trip took {} ({}).",
-                flow.name,
-                humantime::format_duration(deadline),
-                micros(worst.rtt_us.max),
-                worst.strategy
-            );
-        }
+    // Of the flow that came nearest to its deadline.
+    let near = workload.flows.iter().filter_map(|flow| {
+        let deadline = flow.deadline?;
+        let own = rows.iter().filter(|row| row.flow == flow.name && row.received > 0);
+        let worst = own.max_by(|one, other| one.rtt_us.max.total_cmp(&other.rtt_us.max))?;
+        Some((worst, deadline, worst.rtt_us.max / 1e6 / deadline.as_secs_f64()))
+    });
+    if let Some((worst, deadline, _)) = near.max_by(|one, other| one.2.total_cmp(&other.2)) {
+        said += &format!(
+            " Nearest to its deadline came {}: {} of {} ({}).",
+            worst.flow,
+            micros(worst.rtt_us.max),
+            humantime::format_duration(deadline),
+            worst.strategy
+        );
     }
     page.find("Kept and lost", said);
     let refused: Vec<&RunRow> = rows.iter().filter(|row| row.refused.is_some()).collect();
