@@ -86,7 +86,7 @@ fn each_command_has_a_page_with_its_finding() {
             &["bench", "storm", "--on", "davinci", "--rounds", "3"],
             "3 kills, and no promise was broken",
         ),
-        (&["bench", "soak", "--on", "generic-amp", "--for", "20ms"], "stayed flat"),
+        (&["bench", "soak", "--on", "generic-amp", "--for", "20us"], "too short for a verdict"),
         (&["tune", "voice", "--on", "davinci"], "of the calling core"),
         (&["papers", "--source", "S1"], "published figures"),
     ] {
