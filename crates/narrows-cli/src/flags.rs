@@ -1,7 +1,7 @@
 //! The command line, defined once: help, man page and completions all come from here.
 
 use crate::answers::doctor::flags::Doctor;
-use crate::answers::{advise, tune};
+use crate::answers::{advise, compare, tune};
 use crate::base::failure::exit_codes;
 use crate::base::options::Global;
 use crate::experiments::bench::flags::{Bench, Which};
@@ -75,6 +75,8 @@ pub enum Command {
     Advise(advise::flags::Advise),
     /// Choose the strategy of every flow of a workload, by a model of what each costs
     Tune(tune::flags::Tune),
+    /// Say what changed between two runs, and whether that is more than noise
+    Compare(compare::flags::Compare),
     /// Put published figures beside those of the simulator
     Papers(Papers),
     /// Run programs written to MCAPI on the cores of a simulated chip

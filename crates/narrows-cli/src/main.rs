@@ -3,7 +3,8 @@
 
 use clap::Parser;
 use narrows_cli::answers::doctor::flags::Doctor;
-use narrows_cli::answers::{advise, doctor, tune};
+use narrows_cli::answers::{advise, compare, doctor, tune};
+use narrows_cli::base::checks;
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
 use narrows_cli::base::options::{Cores, Global};
@@ -89,6 +90,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::run(&flags.global, args),
         Command::Advise(args) => advise::run(&flags.global, args),
         Command::Tune(args) => tune::run(&flags.global, args),
+        Command::Compare(args) => compare::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
         Command::Man(args) => manual::man(args),
@@ -108,7 +110,7 @@ fn examine(global: &Global, args: &Doctor) -> Result<(), Failure> {
     let memory = if args.memory { doctor::parts()? } else { Vec::new() };
     let root = Root::default();
     let machine = Machine::look(&root);
-    let findings = doctor::examine(&root);
+    let findings = checks::examine(&root);
     if global.json {
         let found = findings.into_iter().map(doctor::Row::Finding);
         let rows = found.chain(memory.into_iter().map(doctor::Row::Memory)).collect();

@@ -34,8 +34,12 @@ fn report(arguments: &[&str]) -> (Vec<Value>, Vec<Value>) {
         keys.sort_unstable();
         assert_eq!(
             keys,
-            ["bound", "bytes", "limit", "met", "name", "ratio", "spread", "unit", "value"]
+            [
+                "bound", "bytes", "limit", "met", "name", "ratio", "rounds", "spread", "unit",
+                "value"
+            ]
         );
+        assert_eq!(row["rounds"], serde_json::json!([row["value"]]), "{row}");
         assert_eq!(row["spread"], 0.0, "one round has no spread: {row}");
         assert_eq!(row["limit"].is_null(), row["ratio"].is_null(), "{row}");
         judged(row);

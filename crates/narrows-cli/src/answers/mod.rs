@@ -1,6 +1,8 @@
 //! What conclusions are drawn: [`mod@advise`] tries strategies and says which to choose, [`tune`]
-//! chooses them by the model alone, [`doctor`] says what spoils a measurement.
+//! chooses them by the model alone, [`compare`] says what changed between two runs, [`doctor`] what
+//! spoils a measurement.
 
 pub mod advise;
+pub mod compare;
 pub mod doctor;
 pub mod tune;

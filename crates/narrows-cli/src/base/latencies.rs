@@ -14,6 +14,8 @@ const DIGITS: u8 = 3;
 const SUB_BUCKETS: u32 = 2048;
 /// What is counted without making room first, in picoseconds: up to ten seconds.
 const USUAL: u64 = 10_000_000_000_000;
+/// Lines of a distribution for each halving of the distance to the largest.
+const TICKS: u32 = 5;
 /// Picoseconds of a nanosecond and of a microsecond.
 const NANO: f64 = 1e3;
 const MICRO: f64 = 1e6;
@@ -107,11 +109,23 @@ impl Latencies {
         self.counts.stdev() / NANO
     }
 
+    /// The distribution as points: for each N, in microseconds what one latency of N exceeds. Less
+    /// `deducted` nanoseconds but not below zero.
+    pub fn points(&self, deducted: f64) -> Vec<(f64, f64)> {
+        let largest = self.total() as f64;
+        let points = self.counts.iter_quantiles(TICKS).map(|step| {
+            let value = (step.value_iterated_to() as f64).min(self.max * NANO);
+            let one_of = 1.0 / (1.0 - step.quantile_iterated_to());
+            (one_of.min(largest), (value - deducted * NANO).max(0.0) / MICRO)
+        });
+        let mut points: Vec<(f64, f64)> = points.collect();
+        points.dedup();
+        points
+    }
+
     /// The percentile distribution in microseconds, each less `deducted` nanoseconds but not below
     /// zero, in the form in which HdrHistogram writes it and its plotter reads it.
     pub fn distribution(&self, deducted: f64) -> String {
-        /// Lines for each halving of the distance to the largest.
-        const TICKS: u32 = 5;
         let mut text = format!(
             "{:>12} {:>14} {:>10} {:>14}\n\n",
             "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
@@ -214,6 +228,16 @@ mod tests {
                 assert!(near(figure, measured), "{figure} for {measured} of {count}");
             }
         }
+    }
+
+    #[test]
+    fn points_say_what_one_of_many_exceeds() {
+        let points = up_to(10_000).points(0.0);
+        assert!(points.windows(2).all(|two| two[0].0 <= two[1].0 && two[0].1 <= two[1].1));
+        let half = points.iter().find(|(one_of, _)| *one_of == 2.0).unwrap();
+        assert!(near(half.1, 5.0), "{half:?}");
+        assert_eq!(points.last(), Some(&(10_000.0, 10.0)));
+        assert!(Latencies::default().points(0.0).is_empty());
     }
 
     #[test]

@@ -3,15 +3,20 @@
 //! Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code. [`options`]
 //! are those of every command, [`number`] reads their numbers, and [`shipped`] are the files that
 //! come with it. [`statistics`] and [`report`] turn measurements into rows, [`table`]
-//! and [`output`] put them on a screen or in a file; a [`machine`] is what a report was made on.
+//! and [`output`] put them on a screen or in a file, and [`page`] has words and charts of them; a
+//! [`machine`] is what a report was made on, [`checks`] say what there spoils a measurement, and
+//! [`noise`] whether two measurements differ by more than noise.
 
+pub mod checks;
 pub mod failure;
 pub mod input;
 pub mod latencies;
 pub mod machine;
+pub mod noise;
 pub mod number;
 pub mod options;
 pub mod output;
+pub mod page;
 pub mod progress;
 pub mod report;
 pub mod shipped;

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use narrows_host::Carrier;
+use std::path::PathBuf;
 
 /// Options of every subcommand.
 #[derive(Clone, Debug, Default, Args)]
@@ -47,6 +48,14 @@ pub struct Place {
     /// without
     #[arg(long, value_name = "PLATFORM|host")]
     pub on: Option<String>,
+}
+
+/// A page of what a command found.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PageFile {
+    /// Write what was found as one page for a browser: words, charts and tables
+    #[arg(long, global = true, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
 /// What stands for this machine where a platform is named.

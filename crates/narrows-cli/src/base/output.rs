@@ -24,12 +24,43 @@ pub fn probe_directory(directory: &Path) -> Result<(), Failure> {
     made.map(|_| ()).map_err(|error| refusal("write to", directory, &error))
 }
 
-/// Writes `contents` as `path`: first under another name in the same directory, then renamed.
+/// Writes `contents` as `path`: first under another name in the same directory, then renamed. What
+/// is there and no file, such as a device or a pipe, is written to as it is.
 ///
 /// # Errors
 /// [`Kind::Output`]; then `path` is what it was before, and nothing else is left behind.
 pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+    let kept = |kind: fs::FileType| !kind.is_file() && !kind.is_dir();
+    if fs::metadata(path).is_ok_and(|found| kept(found.file_type())) {
+        let opened = fs::OpenOptions::new().write(true).open(path);
+        let written = opened.and_then(|mut file| file.write_all(contents));
+        return written.map_err(|error| refusal("write", path, &error));
+    }
     write_with(path, |file| file.write_all(contents))
+}
+
+/// Sees whether a file can be written there, before work whose result it is to take.
+///
+/// # Errors
+/// [`Kind::Output`] if it cannot.
+pub fn probe_file(path: &Path) -> Result<(), Failure> {
+    let is_directory = || io::Error::from(io::ErrorKind::IsADirectory);
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(refusal("write", path, &is_directory())),
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => tempfile::Builder::new()
+            .prefix(".narrows-")
+            .tempfile_in(directory_of(path))
+            .map(|_| ())
+            .map_err(|error| refusal("write", path, &error)),
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
 }
 
 /// As [`write_file`], with the contents produced by `write`.
@@ -41,14 +72,10 @@ pub fn write_with(
     write: impl FnOnce(&mut NamedTempFile) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let attempt = || {
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
         let mut file = tempfile::Builder::new()
             .prefix(".narrows-")
             .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(directory)?;
+            .tempfile_in(directory_of(path))?;
         write(&mut file)?;
         file.flush()?;
         file.as_file().sync_all()?;
@@ -133,6 +160,35 @@ mod tests {
         assert!(failure.to_string().contains("the disk is full"), "{failure}");
         assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(entries(place.path()), 1);
+    }
+
+    /// Not replaced by a file, which root could do.
+    #[test]
+    fn a_device_is_written_to() {
+        let text = write_file(Path::new("/dev/full"), b"x").unwrap_err().to_string();
+        assert!(
+            text.contains("cannot write /dev/full") && text.contains("the disk is full"),
+            "{text}"
+        );
+        assert!(!fs::metadata("/dev/full").unwrap().is_file());
+    }
+
+    #[test]
+    fn what_cannot_be_written_later_is_known_before() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a");
+        probe_file(&path).unwrap();
+        assert_eq!(entries(place.path()), 0);
+        for (wrong, why) in [
+            (place.path().to_owned(), "a directory is in the way"),
+            (path.join("b"), "its directory does not exist"),
+        ] {
+            let text = probe_file(&wrong).unwrap_err().to_string();
+            assert!(text.contains(why), "{text}");
+        }
+        write_file(&path, b"x").unwrap();
+        let text = probe_file(&path.join("b")).unwrap_err().to_string();
+        assert!(text.contains("a file is in the way"), "{text}");
     }
 
     #[test]

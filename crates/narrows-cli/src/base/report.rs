@@ -8,9 +8,16 @@ use crate::base::statistics::Summary;
 use crate::base::table::{Align, Table, number};
 use serde::{Deserialize, Serialize};
 
+/// The number of the form that the object has. It rises when a key changes its meaning.
+pub const FORMAT: u32 = 1;
+
 /// The object that `--json` prints; `R` is the kind of row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report<R> {
+    /// The form of the object: [`FORMAT`].
+    pub format: u32,
+    /// The version of the command that measured.
+    pub version: String,
     /// What was asked for, such as `run` or `bench pingpong`.
     pub command: String,
     /// Where it was measured.
@@ -24,7 +31,14 @@ pub struct Report<R> {
 impl<R: Serialize> Report<R> {
     /// A report of these rows, without notes.
     pub fn new(command: &str, machine: Machine, results: Vec<R>) -> Report<R> {
-        Report { command: command.to_owned(), machine, results, notes: Vec::new() }
+        Report {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: command.to_owned(),
+            machine,
+            results,
+            notes: Vec::new(),
+        }
     }
 
     /// Prints the report as one JSON object.
@@ -86,6 +100,8 @@ pub struct BenchRow {
     pub bound: Option<Bound>,
     /// Whether it does.
     pub met: Option<bool>,
+    /// The figure of each round, in the order of time.
+    pub rounds: Vec<f64>,
 }
 
 /// What a figure has to keep to.
@@ -127,6 +143,9 @@ pub struct RunRow {
     pub stamps_us: f64,
     /// From the request's start to the response's end, less the stamps.
     pub rtt_us: Summary,
+    /// The median of `rtt_us` in each part of the run, in the order of time; parts in which nothing
+    /// was received are left out.
+    pub parts_us: Vec<f64>,
     /// The absolute difference of each round trip to the one before it.
     pub jitter_us: Jitter,
     /// Processor time over time.

@@ -25,6 +25,7 @@ fn bench_row() -> BenchRow {
         ratio: Some(1.12),
         bound: Some(Bound::Most(1.15)),
         met: Some(true),
+        rounds: vec![12_345.6],
     }
 }
 
@@ -42,6 +43,7 @@ fn run_row(strategy: &str) -> RunRow {
         switches: 5,
         phases_us: Phases { a: summary, b: summary, c: summary, d: summary, e: summary },
         rtt_us: summary,
+        parts_us: vec![123.456],
         jitter_us: Jitter { median: 1.0, p99: 2.0, max: 3.0, deviation: 0.5 },
         cpu_percent: Load { caller: 100.0, callee: 99.9 },
         calls_per_second: 1_000_000.0,
@@ -88,7 +90,7 @@ fn the_object_is_what_the_description_says() {
     assert_eq!(keys(&row["audio"]), ["differing", "file", "samples"]);
     let bench = serde_json::to_value(bench_row()).unwrap();
     assert_eq!(keys(&bench), described("A row of `bench`"));
-    let finding = crate::answers::doctor::examine(&crate::base::machine::Root::default());
+    let finding = crate::base::checks::examine(&crate::base::machine::Root::default());
     let finding = serde_json::to_value(&finding).unwrap();
     assert_eq!(keys(&finding[0]), described("A row of `doctor`"));
     assert_eq!(serde_json::from_value::<Report<RunRow>>(value).unwrap(), report);

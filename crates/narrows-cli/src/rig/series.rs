@@ -60,6 +60,7 @@ impl Series {
             ratio,
             bound: self.bound,
             met: self.bound.map(|bound| bound.met(figure)),
+            rounds: self.values.clone(),
         })
     }
 }

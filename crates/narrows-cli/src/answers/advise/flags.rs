@@ -2,6 +2,7 @@
 
 use crate::answers::tune::flags::{Objective, clock, percent};
 use crate::base::number::{number, size};
+use crate::base::options::PageFile;
 use crate::base::shipped;
 use crate::formats::values::{Choice, strategy_name};
 use clap::Args;
@@ -50,4 +51,7 @@ pub struct Advise {
     /// Write the workload with the strategies that were chosen into this directory; made if missing
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Where to write what was found as a page.
+    #[command(flatten)]
+    pub page: PageFile,
 }

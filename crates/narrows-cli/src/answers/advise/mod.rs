@@ -5,7 +5,9 @@
 
 mod file;
 pub mod flags;
+mod page;
 mod row;
+mod said;
 mod words;
 
 use crate::answers::tune::{self, flags::Objective};
@@ -13,25 +15,25 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
-use crate::base::table::{listed, number, wrap};
-use crate::experiments::advice::{Found, Judge, MOST, Question, advise, fits, groups, trial};
+use crate::base::table::listed;
+use crate::experiments::advice::{Judge, MOST, Question, advise, fits, groups, trial};
 use crate::experiments::run::longest;
 use crate::formats::workload::{self, Offers, Presence, Source, Workload};
 use crate::formats::{platform, strategy};
 use crate::rig::costs;
 use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::peer::{Options, Peer, cores_of};
-use crate::rig::plan::{Least, Machine, Planner, Subject, refused, subjects};
+use crate::rig::plan::{Least, Machine, Subject, refused, subjects};
 use crate::rig::sim;
-use file::Chosen;
 use flags::Advise;
 use narrows_sim::chip::Chip;
 use narrows_sim::time::Frequency;
-use row::{AdviceRow, RunnerUp};
+use said::Said;
 use std::time::Duration;
-use words::{Group, Speaker, Verdict, time};
+use words::Group;
 
 /// Parts per million of a percent.
 const PERCENT: f64 = 1e4;
@@ -51,6 +53,7 @@ const PROPOSALS: usize = 10;
 /// [`Kind::Workload`] with the flows that cannot be planned and by how much; or what a trial fails
 /// with.
 pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
+    let page = PageOut::new(&args.page)?;
     let workload = workload::read(&args.workload)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     if let Some(directory) = &args.out {
@@ -76,14 +79,16 @@ pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let rows = said.rows(&workload);
     let command = said.command(args, written.as_deref());
     if global.json {
-        let mut report = Report::new("advise", place, rows);
+        let mut report = Report::new("advise", place.clone(), rows.clone());
         report.notes = vec![said.uncertainty(), format!("To try it: {command}")];
-        report.notes.extend(said.untimed);
-        return report.print();
+        report.notes.extend(said.untimed.clone());
+        report.print()?;
+    } else {
+        let simulated = place.elsewhere().filter(|_| place.r#virtual);
+        let heading = simulated.unwrap_or_else(|| format!("on {}", place.line()));
+        output::print(said.text(&workload, &heading, &command).as_bytes())?;
     }
-    let simulated = place.elsewhere().filter(|_| place.r#virtual);
-    let heading = simulated.unwrap_or_else(|| format!("on {}", place.line()));
-    output::print(said.text(&workload, &heading, &command).as_bytes())
+    page.write(|| page::page(&place, &workload.name, &said, &rows, &command))
 }
 
 /// What is asked, and of what.
@@ -92,22 +97,6 @@ struct Asked<'a> {
     args: &'a Advise,
     workload: &'a Workload,
     progress: &'a Progress,
-}
-
-/// What there is to say.
-struct Said {
-    found: Found,
-    judge: Judge,
-    objective: Objective,
-    machine: Machine,
-    subjects: Vec<Subject>,
-    groups: Vec<Group>,
-    /// How trials were made, in a sentence.
-    how: String,
-    /// The clock of the calling core, where it was chosen, in hertz.
-    clock: Option<u64>,
-    /// Which functions take no time, in a sentence.
-    untimed: Option<String>,
 }
 
 impl Asked<'_> {
@@ -300,203 +289,5 @@ fn called(subjects: &[Subject], flows: &[usize]) -> String {
             first
         }
         _ => listed(&names),
-    }
-}
-
-impl Said {
-    /// The verdict on each group of flows.
-    fn verdicts(&self) -> Vec<(&Group, Verdict<'_>)> {
-        let speaker = Speaker { found: &self.found, judge: &self.judge };
-        let Some(best) = self.found.best() else { return Vec::new() };
-        self.groups.iter().map(|group| (group, speaker.verdict(best, group))).collect()
-    }
-
-    /// The strategy of each flow of the file, by its name there, and the core that serves it if it
-    /// is to be named.
-    fn chosen(&self, workload: &Workload) -> Vec<Chosen> {
-        let Some(best) = self.found.best() else { return Vec::new() };
-        let mut all = Vec::new();
-        for (at, (flow, by)) in workload.flows.iter().zip(&best.assignment).enumerate() {
-            let stem = flow.name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
-            let dsp = best.fit.dsps.get(at).copied().flatten();
-            let names = [flow.name.clone()].into_iter().chain(stem);
-            all.extend(names.map(|name| Chosen { name, strategy: *by, dsp }));
-        }
-        all
-    }
-
-    fn rows(&self, workload: &Workload) -> Vec<AdviceRow> {
-        let named: Vec<Subject> = match self.found.best() {
-            None => Vec::new(),
-            Some(best) => {
-                let each = self.subjects.iter().zip(&best.assignment);
-                each.map(|(one, by)| Subject { strategies: vec![*by], ..one.clone() }).collect()
-            }
-        };
-        let plan = Planner::new(&self.machine, &named, self.judge.least);
-        let plan = plan.ok().and_then(|planner| planner.plan().ok());
-        let mut rows: Vec<Option<AdviceRow>> = workload.flows.iter().map(|_| None).collect();
-        for (group, verdict) in self.verdicts() {
-            let Verdict { best, runner_up, reason } = verdict;
-            for flow in &group.flows {
-                let at = |trial: &trial::Trial| trial.p99.get(*flow).copied().unwrap_or_default();
-                let by = |trial: &trial::Trial| {
-                    trial.assignment.get(*flow).map(ToString::to_string).unwrap_or_default()
-                };
-                let standing = runner_up.map(|other| self.judge.standing(best, other));
-                let given = plan.as_ref().and_then(|plan| plan.given.get(*flow));
-                let Some((row, one)) = rows.get_mut(*flow).zip(workload.flows.get(*flow)) else {
-                    continue;
-                };
-                *row = Some(AdviceRow {
-                    flow: one.name.clone(),
-                    strategy: by(best),
-                    dsp: self.dsp(*flow),
-                    reason: reason.clone(),
-                    load_percent: best.load(),
-                    p99_us: at(best),
-                    deadline_us: one.deadline.map(|time| time.as_secs_f64() * 1e6),
-                    memory_bytes: given.map_or(0, |given| given.way.estimate.memory),
-                    confidence: standing.map_or(1.0, |standing| standing.confidence),
-                    runner_up: runner_up.zip(standing).map(|(other, standing)| RunnerUp {
-                        strategy: by(other),
-                        load_percent: other.load(),
-                        p99_us: at(other),
-                        equal: standing.equal,
-                    }),
-                });
-            }
-        }
-        rows.into_iter().flatten().collect()
-    }
-
-    /// Which core serves a flow by the choice.
-    fn dsp(&self, flow: usize) -> u8 {
-        let said = self.found.best().and_then(|best| best.fit.dsps.get(flow).copied().flatten());
-        said.unwrap_or((flow % usize::from(self.machine.dsps.max(1))) as u8)
-    }
-
-    /// What the figures rest on, and within what two are equal.
-    fn uncertainty(&self) -> String {
-        let Some(best) = self.found.best() else { return String::new() };
-        let all = best.efforts.iter().copied();
-        let (least, most) =
-            all.fold((f64::INFINITY, 0.0_f64), |(a, b), one| (a.min(one), b.max(one)));
-        let unit = if best.is_paced() { "% of the calling core" } else { "µs of it for a call" };
-        let [load, latency] = Judge::WITHIN.map(|part| number(100.0 * part));
-        let noise = match best.noisy {
-            true => ", and so does what differs by no more than the repeats do",
-            false => "",
-        };
-        let chosen = match self.found.equal {
-            0 | 1 => String::new(),
-            equal => format!(
-                " {equal} of them are equal in {}: the choice is the first of these in {}, then in \
-                 least internal memory, then in what is simplest.",
-                self.judge.words()[0],
-                self.judge.words()[1]
-            ),
-        };
-        format!(
-            "{}; the repeats of the choice are between {} and {} {unit}. Loads within {load} % of \
-             each other or {} % of a core and latencies within {latency} % count as equal{noise}.{chosen}",
-            self.how,
-            number(least),
-            number(most),
-            Judge::LITTLE,
-        )
-    }
-
-    /// What to type to try it.
-    fn command(&self, args: &Advise, written: Option<&std::path::Path>) -> String {
-        let on = if args.on == HOST { String::new() } else { format!(" --on {}", args.on) };
-        let assignment = self.found.best().map(|best| best.assignment.clone()).unwrap_or_default();
-        let same = assignment.first().filter(|first| assignment.iter().all(|by| by == *first));
-        match (written, same) {
-            (Some(path), _) => format!("narrows run {}{on}", path.display()),
-            (None, Some(by)) => {
-                format!("narrows run {}{on} --strategy {by}", args.workload.display())
-            }
-            (None, None) => {
-                format!("narrows advise {}{on} --out tuned", args.workload.display())
-            }
-        }
-    }
-
-    /// What the next best takes, in a sentence.
-    fn next(&self, group: &Group, verdict: &Verdict<'_>) -> Option<String> {
-        let Verdict { best, runner_up: Some(other), .. } = verdict else { return None };
-        let by = other.assignment.get(*group.flows.first()?)?;
-        let speaker = Speaker { found: &self.found, judge: &self.judge };
-        let standing = self.judge.standing(best, other);
-        let sure = match (standing.equal, self.judge.holds(other)) {
-            (true, _) => " (the trials cannot tell them apart)".to_owned(),
-            (false, false) => String::new(),
-            _ => format!(" (so in {:.0} of 100 resamplings)", 100.0 * standing.confidence),
-        };
-        Some(format!("Next best: {by}, which {}{sure}.", speaker.costs(best, other, group)))
-    }
-
-    fn text(&self, workload: &Workload, heading: &str, command: &str) -> String {
-        let Some(best) = self.found.best() else { return String::new() };
-        let Said { objective, judge, .. } = self;
-        let clock = self.clock.map_or(String::new(), |hertz| {
-            format!(": the calling core at {} MHz", number(hertz as f64 / 1e6))
-        });
-        let heading = format!("{} {heading}, least {}{clock}", workload.name, objective.name());
-        let mut text = wrap("", &heading);
-        let taken = match best.is_paced() {
-            true => format!("{} % of the calling core", number(best.load())),
-            false => {
-                format!("{} µs of the calling core for a call", number(judge.value(best)))
-            }
-        };
-        for (group, verdict) in self.verdicts() {
-            let Some(flow) = group.flows.first().copied() else { continue };
-            let Some(by) = best.assignment.get(flow) else { continue };
-            let deadline = workload.flows.get(flow).and_then(|flow| flow.deadline);
-            let deadline = deadline.map_or(String::new(), |it| {
-                format!(" of {} that it has", time(it.as_secs_f64() * 1e6))
-            });
-            let (together, takes) =
-                if workload.flows.len() > 1 { ("all flows", "take") } else { ("it", "takes") };
-            text.push('\n');
-            let cores: Vec<String> =
-                group.flows.iter().map(|flow| self.dsp(*flow).to_string()).collect();
-            let cores: Vec<&str> = cores.iter().map(String::as_str).collect();
-            let on = match self.machine.dsps {
-                1 => String::new(),
-                _ => format!(", on called core {}", listed(&cores)),
-            };
-            text.push_str(&wrap("", &format!("{}: choose {by}{on}", group.name)));
-            let what = format!(
-                "With that {together} {takes} {taken}, and 99 of 100 responses are there within \
-                 {}{deadline}.",
-                time(group.p99(best))
-            );
-            text.push_str(&wrap("  ", &what));
-            text.push_str(&wrap("  ", &verdict.reason));
-            if let Some(next) = self.next(group, &verdict) {
-                text.push_str(&wrap("  ", &next));
-            }
-        }
-        text.push('\n');
-        if !judge.holds(best) {
-            text.push_str(&wrap(
-                "",
-                &format!(
-                    "Nothing that was tried keeps all deadlines: {} of {} responses were late or \
-                     missing with the best.",
-                    best.late,
-                    best.received + best.late
-                ),
-            ));
-        }
-        text.push_str(&wrap("", &self.uncertainty()));
-        text.push_str(&format!("To try it: {command}\n"));
-        if let Some(note) = &self.untimed {
-            text.push_str(&wrap("- ", note));
-        }
-        text
     }
 }

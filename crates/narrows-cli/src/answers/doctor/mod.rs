@@ -1,66 +1,19 @@
 //! `narrows doctor`: what on this machine spoils a measurement, and what to do about it.
 //!
-//! It reads `/proc` and `/sys` and changes nothing. A file that is missing makes its finding
-//! say less, never fail.
+//! The [checks](crate::base::checks) are those of the base, which pages of measurements name as
+//! well.
 
-mod checks;
 pub mod flags;
-mod limits;
 mod memory;
 #[cfg(test)]
 mod tests;
 
 pub use memory::parts;
 
-use crate::base::machine::{Machine, Root};
+use crate::base::checks::{Finding, Level};
+use crate::base::machine::Machine;
 use crate::base::table::{self, Align, Table};
 use serde::{Deserialize, Serialize};
-
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// As it should be.
-    Good,
-    /// Makes some figures worse; know it when reading them.
-    Note,
-    /// Figures cannot be trusted, or something will not work.
-    Bad,
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// What was looked at.
-    pub check: String,
-    /// How much it matters.
-    pub level: Level,
-    /// What was found.
-    pub found: String,
-    /// What that does to a measurement.
-    pub effect: String,
-    /// What to do about it; empty if there is nothing to do.
-    pub advice: String,
-}
-
-fn finding(check: &str, level: Level, found: String, effect: &str, advice: &str) -> Finding {
-    Finding {
-        check: check.to_owned(),
-        level,
-        found,
-        effect: effect.to_owned(),
-        advice: advice.to_owned(),
-    }
-}
-
-fn good(check: &str, found: impl Into<String>) -> Finding {
-    finding(check, Level::Good, found.into(), "it does no harm", "")
-}
-
-/// Looks at everything below `root`.
-pub fn examine(root: &Root) -> Vec<Finding> {
-    checks::ALL.iter().map(|check| check(root)).collect()
-}
 
 /// The findings for a screen of 80 columns: a summary, then what needs attention, then what is
 /// as it should be.

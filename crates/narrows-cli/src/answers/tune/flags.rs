@@ -1,6 +1,7 @@
 //! The command line of `narrows tune`.
 
 use crate::base::number::{number, size};
+use crate::base::options::PageFile;
 use crate::base::shipped;
 use crate::formats::values::{Choice, strategy_name};
 use clap::{Args, ValueEnum};
@@ -73,6 +74,9 @@ pub struct Tune {
     /// Draw the front of load against memory into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// A page of what was found.
+    #[command(flatten)]
+    pub page: PageFile,
 }
 
 pub(in crate::answers) fn percent(text: &str) -> Result<f64, String> {

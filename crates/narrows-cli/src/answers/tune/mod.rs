@@ -6,6 +6,7 @@
 
 mod chart;
 pub mod flags;
+mod page;
 mod row;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::{Global, HOST};
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::wrap;
@@ -43,6 +45,7 @@ const PERCENT: f64 = 1e4;
 /// [`Kind::Workload`] with the flows that cannot be planned and by how much, or what [`sim`] or
 /// [`Peer`](crate::rig::peer::Peer) refuse.
 pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
+    let page = PageOut::new(&args.page)?;
     let workload = workload::read(&args.workload)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     let mut named = Vec::new();
@@ -79,21 +82,24 @@ pub fn run(global: &Global, args: &Tune) -> Result<(), Failure> {
     }
     let place = chip.as_ref().map_or_else(|| Here::look(&Root::default()), sim::machine);
     if global.json {
-        let mut report = Report::new("tune", place, vec![row]);
-        report.notes.extend(untimed);
-        return report.print();
+        let mut report = Report::new("tune", place.clone(), vec![row.clone()]);
+        report.notes.extend(untimed.clone());
+        report.print()?;
+    } else {
+        let simulated = place.elsewhere().filter(|_| place.r#virtual);
+        let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
+        let note = untimed.as_ref().map_or(String::new(), |note| wrap("- ", note));
+        output::print((text::text(&row, &heading) + &note).as_bytes())?;
     }
-    let simulated = place.elsewhere().filter(|_| place.r#virtual);
-    let heading = simulated.unwrap_or_else(|| format!("On {}.", place.line()));
-    let note = untimed.map_or(String::new(), |note| wrap("- ", &note));
-    output::print((text::text(&row, &heading) + &note).as_bytes())
+    page.write(|| {
+        let mut made = page::page(&place, &row);
+        made.notes.extend(untimed);
+        made
+    })
 }
 
 /// Which functions take no time of the core of the chip that is called, in a sentence.
-pub(super) fn untimed(
-    workload: &Workload,
-    place: Option<(&Chip, usize)>,
-) -> Result<Option<String>, Failure> {
+fn untimed(workload: &Workload, place: Option<(&Chip, usize)>) -> Result<Option<String>, Failure> {
     let Some((chip, core)) = place else { return Ok(None) };
     let offers = Offers::new(workload, Some(&chip.name))?;
     Ok(chip.cores.get(core).and_then(|core| offers.untimed(core)))

@@ -6,7 +6,7 @@ pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
 use super::linx::flags::{Burst, Linx, Nodes};
 use crate::base::number::number;
-use crate::base::options::Place;
+use crate::base::options::{PageFile, Place};
 use crate::formats::values::duration;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -25,6 +25,7 @@ Examples:
   narrows bench bounds --rounds 100
   narrows bench sizes --json
   narrows bench sizes --on nios2-dual   the same on a simulated chip
+  narrows bench phases --report phases.html
 
 Each bench but storm, soak, sim and tune runs its limit interleaved with itself
 and prints its figure, the limit and the ratio of the two. On a simulated chip
@@ -35,6 +36,9 @@ pub struct Bench {
     /// What to measure
     #[command(subcommand)]
     pub which: Which,
+    /// A page of what was found.
+    #[command(flatten)]
+    pub page: PageFile,
 }
 
 /// The benches.

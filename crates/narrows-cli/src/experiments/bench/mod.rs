@@ -19,6 +19,7 @@ mod floors;
 mod idle;
 pub(crate) mod linx;
 pub mod mcapi;
+mod page;
 mod phases;
 mod pingpong;
 mod scaling;
@@ -35,6 +36,7 @@ mod tune;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::report::{Report, bench_text};
 use flags::{Bench, Which};
 use linx::Case;
@@ -45,14 +47,14 @@ use task::{Asked, Section};
 /// # Errors
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
-    let Bench { which } = args;
+    let Bench { which, page } = args;
     sensible(global, which)?;
     let common = which.common();
     let chip = match which {
         Which::Tune(_) | Which::Advise(_) => None,
         _ => common.place.chip(global)?,
     };
-    let asked = Asked { global, args: &common, chip };
+    let asked = Asked { global, args: &common, chip, page: PageOut::new(page)? };
     let sections = match which {
         Which::Limit(_) => floors::run(&asked)?,
         Which::Bounds(_) => bounds::run(&asked)?,
@@ -85,12 +87,14 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let machine = asked.machine();
     if global.json {
         let notes = sections.iter().flat_map(|section| section.notes.clone()).collect();
-        let rows = sections.into_iter().flat_map(|section| section.rows).collect();
-        let report = Report::new(&format!("bench {}", which.name()), machine, rows);
-        return Report { notes, ..report }.print();
+        let rows = sections.iter().flat_map(|section| section.rows.clone()).collect();
+        let report = Report::new(&format!("bench {}", which.name()), machine.clone(), rows);
+        Report { notes, ..report }.print()?;
+    } else {
+        let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
+        output::print((heading + &text(&sections)).as_bytes())?;
     }
-    let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
-    output::print((heading + &text(&sections)).as_bytes())
+    asked.page.write(|| page::page(which.name(), &machine, &sections))
 }
 
 /// Whether every option of all commands means something to this bench.

@@ -38,7 +38,7 @@ const SHARE: f64 = 1.5;
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
     let strategies = asked.strategies(DEFAULTS)?;
     let trials = asked.trials(&strategies, &BYTES)?;
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     // Before this thread is pinned to one of them.
     let cores = match chip {
         None => Some(cores_of(global)?),

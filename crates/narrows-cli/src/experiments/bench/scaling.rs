@@ -47,7 +47,7 @@ struct Linked {
 /// # Errors
 /// What is asked for cannot be, or the other process is gone.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     let none: &[choice::Word] = &[];
     let defaults: [&[&str]; 3] = [&["copy_batched"], &NOTIFICATIONS, &["external"]];
     let strategies = choice::strategies([none, &args.axes.notify, none], defaults)?;

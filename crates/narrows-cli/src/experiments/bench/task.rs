@@ -9,6 +9,7 @@ use super::flags::{Axes, Common};
 use crate::base::failure::Failure;
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::{BenchRow, Bound};
 use crate::rig::pair::Pair;
@@ -89,6 +90,8 @@ pub struct Asked<'a> {
     pub args: &'a Common,
     /// Where it runs; on this machine if there is none.
     pub chip: Option<Chip>,
+    /// The page of what is found.
+    pub page: PageOut,
 }
 
 impl Asked<'_> {
@@ -197,7 +200,7 @@ pub fn make(
     needs: &Needs<'_>,
     bench: impl Measure,
 ) -> Result<Vec<Section>, Failure> {
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     let Some(chip) = chip else { return bench.measure(&mut begin(global, args, needs)?) };
     let room = sim::Needs { longest: needs.longest, ..sim::Needs::default() };
     sim::pair(global, chip, &room, |pair| bench.measure(&mut needs.task(global, args, pair)?))

@@ -1,5 +1,6 @@
 //! The command line of `narrows papers`.
 
+use crate::base::options::PageFile;
 use clap::{Args, ValueEnum};
 
 /// A source of published figures.
@@ -33,9 +34,13 @@ impl Source {
 Examples:
   narrows papers
   narrows papers --source S0
+  narrows papers --report papers.html
   narrows papers --json | jq '.results[] | select(.within == false).id'")]
 pub struct Papers {
     /// Only the figures of these sources, instead of all
     #[arg(long, value_name = "NAME", value_delimiter = ',', ignore_case = true)]
     pub source: Vec<Source>,
+    /// A page of what was found.
+    #[command(flatten)]
+    pub page: PageFile,
 }

@@ -7,6 +7,7 @@
 
 pub mod figures;
 pub mod flags;
+mod page;
 pub mod pair;
 pub mod row;
 pub mod s0;
@@ -18,6 +19,7 @@ pub mod text;
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::rig::sim;
@@ -31,6 +33,7 @@ use row::Row;
 /// [`Kind::Internal`] for an experiment that the simulator cannot carry out, [`Kind::Output`] for a
 /// result that cannot be written.
 pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
+    let page = PageOut::new(&args.page)?;
     let wanted = |experiment: &Experiment| {
         let named = |source: &flags::Source| source.name() == experiment.source();
         args.source.is_empty() || args.source.iter().any(named)
@@ -50,15 +53,17 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
         false => Vec::new(),
     };
     drop(progress);
+    let only_s4 = args.source.iter().all(|one| one.name() == "S4") && !args.source.is_empty();
+    let machine = sim::machine(&if only_s4 { s4::chip()? } else { s0::chip()? });
     if global.json {
-        let rows = results.into_iter().flat_map(|(_, rows)| rows).collect();
-        let only_s4 = args.source.iter().all(|one| one.name() == "S4") && !args.source.is_empty();
-        let chip = if only_s4 { s4::chip()? } else { s0::chip()? };
-        let mut report = Report::new("papers", sim::machine(&chip), rows);
-        report.notes = notes;
-        return report.print();
+        let rows = results.iter().flat_map(|(_, rows)| rows.clone()).collect();
+        let mut report = Report::new("papers", machine.clone(), rows);
+        report.notes.clone_from(&notes);
+        report.print()?;
+    } else {
+        output::print(text::text(&results, &notes).as_bytes())?;
     }
-    output::print(text::text(&results, &notes).as_bytes())
+    page.write(|| page::page(&machine, &results, &notes))
 }
 
 /// Carries out an experiment. The rows of its figures.

@@ -1,7 +1,7 @@
 //! What `run` can be asked for.
 
 use crate::base::number::size;
-use crate::base::options::Place;
+use crate::base::options::{PageFile, Place};
 use crate::base::shipped;
 use crate::formats::strategy::{self, Policy};
 use crate::formats::values::{Policies, duration, policy_name};
@@ -18,6 +18,7 @@ Examples:
   narrows run --strategy copy,in_place/spin --out out
   narrows run --strategy copy/poll=5ms/internal,copy_engine/fragment=4096
   narrows run --on davinci
+  narrows run --report run.html
   narrows run workloads/gateway.toml --on davinci --strategy static,auto
   narrows run workloads/gateway.toml --strategy auto --memory 16KiB --live
 
@@ -63,6 +64,9 @@ pub struct Run {
     /// Where to run; this machine if nothing is named
     #[command(flatten)]
     pub place: Place,
+    /// A page of what was found.
+    #[command(flatten)]
+    pub page: PageFile,
 }
 
 impl Run {

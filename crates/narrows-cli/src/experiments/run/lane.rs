@@ -1,6 +1,7 @@
 //! One flow of the workload under way: what it sends, what comes back, and how long that took.
 
 use super::arrivals::Arrivals;
+use super::parts::Parts;
 use crate::base::failure::Failure;
 use crate::base::latencies::Latencies;
 use crate::formats::workload::{Body, Flow, Offer, Requests, Source, Work};
@@ -28,6 +29,8 @@ pub(crate) struct Figures {
     pub rtt: Latencies,
     /// From when requests were due until their responses were there, in nanoseconds.
     pub since_due: Latencies,
+    /// Round trips by the part of the run.
+    pub parts: Parts,
     /// Differences of consecutive round trips in nanoseconds.
     pub jitter: Latencies,
     pub sent: u64,
@@ -261,10 +264,12 @@ impl<'w> Lane<'w> {
         Ok(began)
     }
 
-    /// Takes the next response if it is there, measures and checks it, and hands it to `bring`.
+    /// Takes the next response if it is there, measures and checks it, and hands it to `bring`. The
+    /// run is in its part of that number.
     pub fn finish<P: Place>(
         &mut self,
         node: &mut Node<P>,
+        part: usize,
         bring: impl FnOnce(&[u8], Instant),
     ) -> Result<bool, Stop> {
         let Some(id) = self.id.filter(|_| !self.under_way.is_empty()) else { return Ok(false) };
@@ -284,17 +289,18 @@ impl<'w> Lane<'w> {
         let Some(UnderWay { request, due, began }) = self.under_way.pop_front() else {
             return Ok(false);
         };
-        self.measure(now.since(began), now.since(due));
+        self.measure(now.since(began), now.since(due), part);
         self.check(&request, len);
         self.spare.push(request);
         bring(self.response.get(..len).unwrap_or_default(), now);
         Ok(true)
     }
 
-    fn measure(&mut self, rtt: Duration, since_due: Duration) {
+    fn measure(&mut self, rtt: Duration, since_due: Duration, part: usize) {
         let nanos = rtt.as_nanos() as f64;
         self.figures.received += 1;
         self.figures.rtt.push(nanos);
+        self.figures.parts.push(part, nanos);
         self.figures.since_due.push(since_due.as_nanos() as f64);
         if let Some(last) = self.last.replace(nanos) {
             self.figures.jitter.push((nanos - last).abs());

@@ -8,6 +8,8 @@ pub mod flags;
 mod lane;
 mod live;
 mod open;
+mod page;
+mod parts;
 mod passage;
 mod pilot;
 mod returned;
@@ -25,6 +27,7 @@ use crate::base::latencies;
 use crate::base::machine::{Machine, Root};
 use crate::base::options::{Cores, Global};
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::{DecisionRow, Report, RunReport, RunRow};
 use crate::experiments::run::flags::Run;
@@ -38,6 +41,7 @@ use live::Live;
 use narrows::strategy::Transfer;
 use narrows_sim::chip::Chip;
 use narrows_tune::model::Parameters;
+use page::Distribution;
 use returned::Returned;
 use round::{Plan, millis};
 use row::Made;
@@ -59,6 +63,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         named => named,
     };
     asked::check(global, args, &workload, &strategies)?;
+    let page_out = PageOut::new(&args.page)?;
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
     let chip = args.place.chip(global)?;
@@ -83,6 +88,7 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
         costs,
         duration,
         distributed: args.hdr.is_some(),
+        drawn: page_out.is_wanted(),
         live: live.as_ref(),
         returned: returned.as_ref(),
         stop: &stop,
@@ -109,14 +115,16 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     }
     let notes = notes(&carried, &ended);
     let machine = chip.as_ref().map_or_else(|| Machine::look(&Root::default()), sim::machine);
-    let mut report = Report::new("run", machine, carried.rows);
+    let mut report = Report::new("run", machine, std::mem::take(&mut carried.rows));
     report.notes = notes;
-    let report = RunReport { report, decisions: carried.decisions };
+    let decisions = std::mem::take(&mut carried.decisions);
+    let report = RunReport { report, decisions };
     if global.json {
         report.print()?;
     } else {
         output::print(text::text(&workload.name, duration, &report).as_bytes())?;
     }
+    page_out.write(|| page::page(&workload, duration, &report, &carried.points))?;
     ended
 }
 
@@ -134,6 +142,8 @@ struct Traffic<'a> {
     duration: Duration,
     /// Whether it is asked how round trips are distributed.
     distributed: bool,
+    /// Whether it is to be drawn how they are.
+    drawn: bool,
     live: Option<&'a Live>,
     returned: Option<&'a Returned>,
     stop: &'a AtomicBool,
@@ -155,6 +165,8 @@ struct Carried {
     decisions: Vec<DecisionRow>,
     /// What round trips were of, and how they were distributed, if that is asked for.
     trips: Vec<(String, String)>,
+    /// The same as points, if it is to be drawn.
+    points: Vec<Distribution>,
     warnings: Vec<String>,
     /// What a stamp of either side costs, in nanoseconds.
     stamps: [f64; 2],
@@ -239,7 +251,7 @@ fn all<P: Place>(
 ) -> Result<(), Failure> {
     let mut written = Ok(());
     let mut done = Duration::ZERO;
-    let Carried { rows, decisions, trips, .. } = carried;
+    let Carried { rows, decisions, trips, points, .. } = carried;
     for strategy in traffic.strategies {
         plan.progress.say(&strategy.to_string());
         let mut outcome = round::run(peer, plan, *strategy, done)?;
@@ -259,9 +271,14 @@ fn all<P: Place>(
                     Err(error) => written = written.and(Err(error)),
                 }
             }
-            if let Some((latencies, stamps)) = taken.filter(|_| traffic.distributed) {
-                let of = format!("{}-{}", row.flow, row.strategy);
-                trips.push((of, latencies.distribution(stamps)));
+            if let Some((latencies, stamps)) = taken {
+                let (flow, strategy) = (row.flow.clone(), row.strategy.clone());
+                if traffic.distributed {
+                    trips.push((format!("{flow}-{strategy}"), latencies.distribution(stamps)));
+                }
+                if traffic.drawn {
+                    points.push(Distribution { flow, strategy, points: latencies.points(stamps) });
+                }
             }
             rows.push(row);
         }

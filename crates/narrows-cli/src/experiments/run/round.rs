@@ -6,6 +6,7 @@
 
 use super::lane::{Figures, Lane, Stop};
 use super::live::Live;
+use super::parts::PARTS;
 use super::pilot::Pilot;
 use super::setup::Setup;
 use super::storage::Storage;
@@ -33,7 +34,6 @@ const AGAIN: Duration = Duration::from_micros(200);
 /// Calls after which stamps are fetched, before they overwrite each other, if that has not been
 /// done in this part of the run yet.
 const CALLS: u64 = 1000;
-const PARTS: u32 = 20;
 
 /// What stays the same from strategy to strategy.
 pub(super) struct Plan<'w> {
@@ -105,6 +105,8 @@ pub(super) struct Round<'a, 'w, P: Place> {
     paused_cpu: Duration,
     /// Calls finished since stamps were last fetched or looked at.
     pub(super) since: u64,
+    /// Which of its parts it is in.
+    part: usize,
     /// Whether stamps are taken to learn from.
     pub(super) learning: bool,
     /// When it began, and processor time of this side then.
@@ -146,6 +148,7 @@ pub(super) fn run<P: Place>(
         paused: Duration::ZERO,
         paused_cpu: Duration::ZERO,
         since: 0,
+        part: 0,
         learning: false,
         start: Instant(0),
         began: Duration::ZERO,
@@ -206,6 +209,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         loop {
             let now = self.time();
             let ran = now.since(start).saturating_sub(self.paused);
+            self.part =
+                (ran.as_nanos() / part.as_nanos().max(1)).min(u128::from(PARTS - 1)) as usize;
             let over = ran >= self.plan.duration || self.plan.stop.load(Ordering::Relaxed);
             let full = self.stamped && self.since >= CALLS && now.since(fetched) >= part;
             let moved =
@@ -249,7 +254,9 @@ impl<'w, P: Place> Round<'_, 'w, P> {
             let mut brought = None;
             let did = lane.start(&mut self.peer.node, now, fresh && kept_up).and_then(|some| {
                 any |= some;
-                lane.finish(&mut self.peer.node, |bytes, at| brought = Some((bytes.to_vec(), at)))
+                lane.finish(&mut self.peer.node, self.part, |bytes, at| {
+                    brought = Some((bytes.to_vec(), at))
+                })
             });
             match did {
                 Ok(finished) => {

@@ -52,6 +52,12 @@ pub(super) fn rows(plan: &Plan<'_>, strategy: Policy, outcome: Outcome) -> Vec<M
             overlaps: calls.iter().filter(|call| call.overlap).count() as u64,
             stamps_us: stamps / 1e3,
             rtt_us: micros(figures.rtt.summary(stamps)),
+            parts_us: figures
+                .parts
+                .medians()
+                .into_iter()
+                .map(|nanos| (nanos - stamps).max(0.0) / 1e3)
+                .collect(),
             jitter_us: jitter(&figures),
             calls_per_second: each(figures.received as f64),
             bytes_per_second: each(bytes),

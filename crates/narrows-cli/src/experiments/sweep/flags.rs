@@ -1,5 +1,6 @@
 //! The command line of `narrows sweep`.
 
+use crate::base::options::PageFile;
 use crate::base::shipped;
 use clap::Args;
 use std::num::NonZero;
@@ -12,6 +13,7 @@ Examples:
   narrows sweep sweeps/memory.toml
   narrows sweep sweeps/memory.toml --out memory.csv --json-lines memory.jsonl
   narrows sweep sweeps/voice.toml --threads 1
+  narrows sweep sweeps/memory.toml --report memory.html
 
 A sweep that was interrupted goes on where it was when the same command is given
 again. With another sweep file, or another platform or workload in it, another
@@ -29,4 +31,7 @@ pub struct Sweep {
     /// Points simulated at once, usually as many as this machine has cores
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZero<usize>>,
+    /// A page of what was found.
+    #[command(flatten)]
+    pub page: PageFile,
 }

@@ -10,6 +10,7 @@ mod fingerprint;
 pub mod flags;
 mod grid;
 mod journal;
+mod page;
 mod point;
 mod rows;
 mod set;
@@ -21,6 +22,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
 use crate::base::options::Global;
 use crate::base::output;
+use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::experiments::run::catch_signals;
@@ -42,6 +44,7 @@ use std::sync::mpsc::{Sender, channel};
 /// What was simulated until then is in the file.
 pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
     sensible(global)?;
+    let page = PageOut::new(&args.page)?;
     let sweep = file::read(&args.sweep)?;
     let grid = Grid::new(&sweep, |chip| sim::cores(global, chip).map(|_| ()))?;
     let path = args.out.clone().unwrap_or_else(|| usual_file(&args.sweep));
@@ -65,6 +68,7 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
         let files: Vec<&Path> = files.into_iter().flatten().collect();
         output::print(text::text(&grid, &journal, kept, &files).as_bytes())?;
     }
+    page.write(|| page::page(&grid, &journal, ended.as_ref().err()))?;
     ended
 }
 

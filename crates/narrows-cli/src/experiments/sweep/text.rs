@@ -38,12 +38,9 @@ fn rows(count: usize) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 
-fn table(grid: &Grid<'_>, journal: &Journal) -> String {
-    let columns = &journal.columns;
-    let figures = |row: &&Row| columns.cell(row, "refused").is_empty();
-    let rows: Vec<&Row> = journal.rows().filter(figures).collect();
-    let keys: Vec<&str> = grid.sweep.settings.iter().map(|one| one.key.as_str()).collect();
-    // What is the same in all rows is no news.
+/// The columns that tell rows apart: what is the same in all rows is no news.
+pub(super) fn named<'a>(grid: &'a Grid<'_>, columns: &Columns, rows: &[&Row]) -> Vec<&'a str> {
+    let keys = grid.sweep.settings.iter().map(|one| one.key.as_str());
     let named =
         ["platform"].into_iter().chain(keys).chain(["strategy", "workload", "flow", "bytes"]);
     let differs = |name: &&str| {
@@ -55,6 +52,14 @@ fn table(grid: &Grid<'_>, journal: &Journal) -> String {
     if named.is_empty() {
         named.push("platform");
     }
+    named
+}
+
+fn table(grid: &Grid<'_>, journal: &Journal) -> String {
+    let columns = &journal.columns;
+    let figures = |row: &&Row| columns.cell(row, "refused").is_empty();
+    let rows: Vec<&Row> = journal.rows().filter(figures).collect();
+    let named = named(grid, columns, &rows);
     // The keys, which may be long and many, take one column.
     let mut table = Table::new(&[
         (&named.join(", "), Align::Left),

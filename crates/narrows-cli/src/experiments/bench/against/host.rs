@@ -5,6 +5,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine as Here, Root};
 use crate::base::options::Global;
 use crate::base::output;
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::median;
@@ -142,9 +143,11 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Failure> {
     let mut report = Report::new("bench tune", Here::look(&Root::default()), rows);
     report.notes = notes(&report.results);
     if global.json {
-        return report.print();
+        report.print()?;
+    } else {
+        output::print(text(&report).as_bytes())?;
     }
-    output::print(text(&report).as_bytes())
+    asked.page.write(|| Page::of(&report))
 }
 
 /// Every shape by every strategy that the model gives it.

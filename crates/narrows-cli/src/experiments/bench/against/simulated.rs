@@ -7,6 +7,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::machine::Machine as Here;
 use crate::base::options::Global;
 use crate::base::output;
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::experiments::bench::against::flags::Against;
@@ -78,6 +79,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
     } else {
         output::print(text::text(&report, &files).as_bytes())?;
     }
+    asked.page.write(|| Page::of(&report))?;
     match exceeded {
         0 => Ok(()),
         count => {

@@ -190,7 +190,7 @@ pub(crate) struct Row {
     pub total_cycles: f64,
     pub cpu_cycles: CpuCycles,
     pub throughput_mbit_s: f64,
-    /// The latency of each signal of a burst, in the order of sending.
+    /// The latency of each signal of a burst, or of t1, in the order of sending.
     pub latencies_cycles: Vec<f64>,
     /// Of requests of t0 on a host: round trips that follow each other at once.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -282,6 +282,7 @@ impl Results {
         let span = last.since(first).micros();
         let bits = all.iter().map(|one| one.bytes as f64 * 8.0).sum::<f64>();
         let bursts = purpose == Purpose::Burst;
+        let in_order = bursts || trial.case == Case::Interference;
         let median = |values: Vec<f64>| Spread::of(values).median;
         let layers = self.measured.layers.iter();
         let layers = layers
@@ -307,7 +308,7 @@ impl Results {
                 layers: layers.collect(),
             },
             throughput_mbit_s: if span > 0.0 { bits / span } else { 0.0 },
-            latencies_cycles: if bursts { latencies } else { Vec::new() },
+            latencies_cycles: if in_order { latencies } else { Vec::new() },
             at_once: None,
         }
     }

@@ -9,6 +9,7 @@ pub mod flags;
 mod handing;
 pub mod host;
 mod linked;
+mod page;
 mod placement;
 mod processes;
 
@@ -40,7 +41,7 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
     let sizes = if asked.args.bytes.is_empty() { case.sizes() } else { asked.args.bytes.clone() };
     let Some(chip) = &asked.chip else {
         let rows = host::run(asked, args, case, &stacks, &sizes)?;
-        return print(asked, name, &rows);
+        return print(asked, name, case, &rows);
     };
     no_chip_has(args, &stacks)?;
     let mut trials = Vec::new();
@@ -67,7 +68,7 @@ pub(super) fn run(asked: &Asked<'_>, name: &str, case: Case, args: &Linx) -> Res
         rows.extend(carry_out(chip, trial)?.rows(trial));
     }
     drop(progress);
-    print(asked, name, &rows)
+    print(asked, name, case, &rows)
 }
 
 /// Refuses what no chip has.
@@ -86,12 +87,8 @@ fn no_chip_has(args: &Linx, stacks: &[Stack]) -> Result<(), Failure> {
     Err(Failure::new(Kind::Usage, text))
 }
 
-fn print(asked: &Asked<'_>, name: &str, rows: &[Row]) -> Result<(), Failure> {
-    if asked.global.json {
-        let bench = format!("bench {name}");
-        return Report::new(&bench, asked.machine(), rows.to_vec()).print();
-    }
-    let heading = asked.machine().elsewhere().map(|on| on + "\n\n").unwrap_or_default();
+fn print(asked: &Asked<'_>, name: &str, case: Case, rows: &[Row]) -> Result<(), Failure> {
+    let machine = asked.machine();
     let (clock, round_trips) = match &asked.chip {
         Some(_) => ("Cycles of the core".to_owned(), String::new()),
         None => {
@@ -99,7 +96,13 @@ fn print(asked: &Asked<'_>, name: &str, rows: &[Row]) -> Result<(), Failure> {
             (format!("Cycles of the time-stamp counter, {nanos:.3} ns each"), round_trips(rows))
         }
     };
-    output::print((heading + &text(rows, &clock) + &round_trips).as_bytes())
+    if asked.global.json {
+        Report::new(&format!("bench {name}"), machine.clone(), rows.to_vec()).print()?;
+    } else {
+        let heading = machine.elsewhere().map(|on| on + "\n\n").unwrap_or_default();
+        output::print((heading + &text(rows, &clock) + &round_trips).as_bytes())?;
+    }
+    asked.page.write(|| page::page(name, case, &machine, rows, &clock))
 }
 
 fn text(rows: &[Row], clock: &str) -> String {

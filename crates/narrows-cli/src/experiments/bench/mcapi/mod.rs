@@ -112,7 +112,7 @@ fn mbps(bytes: usize, ns: f64) -> f64 {
 /// # Errors
 /// The other process is gone, or a call failed.
 pub(super) fn run(asked: &Asked<'_>) -> Result<Vec<Section>, Failure> {
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     let rounds = usize::from(crate::experiments::bench::task::rounds(args, ROUNDS));
     let plans = Plans::new(chip.is_none());
     let Plans { calls, source } = match chip {

@@ -6,6 +6,7 @@ mod model;
 use crate::base::failure::{Failure, Kind};
 use crate::base::machine::{Machine, Root};
 use crate::base::output;
+use crate::base::page::Page;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::statistics::median;
@@ -67,12 +68,14 @@ pub(super) fn run(asked: &Asked<'_>, systemc: Option<&Path>) -> Result<(), Failu
         rows.push(measure(&chip, *size, rounds, systemc, report)?);
     }
     drop(progress);
+    let mut report = Report::new("bench sim", Machine::look(&Root::default()), rows);
+    report.notes.push(note(systemc));
     if global.json {
-        let mut report = Report::new("bench sim", Machine::look(&Root::default()), rows);
-        report.notes.push(note(systemc));
-        return report.print();
+        report.print()?;
+    } else {
+        output::print(text(&report.results, systemc).as_bytes())?;
     }
-    output::print(text(&rows, systemc).as_bytes())
+    asked.page.write(|| page(&report))
 }
 
 fn measure(
@@ -150,6 +153,22 @@ fn note(systemc: Option<&Path>) -> String {
     match systemc {
         None => "compare with SystemC by --systemc bench/systemc/pingpong".into(),
         Some(_) => "SystemC runs the same model to the same virtual time, to the picosecond".into(),
+    }
+}
+
+fn page(report: &Report<Row>) -> Page {
+    let fastest = report.results.iter().map(|row| row.words_per_second).fold(0.0, f64::max);
+    let ratio = report.results.iter().filter_map(|row| row.ratio).reduce(f64::min);
+    let beside = ratio.map(|ratio| format!("; at least {ratio:.1} times what SystemC does"));
+    Page {
+        headline: format!(
+            "The simulator simulates up to {:.1} million words a second{}",
+            fastest / 1e6,
+            beside.unwrap_or_default()
+        ),
+        why: report.notes.join(". "),
+        notes: Vec::new(),
+        ..Page::of(report)
     }
 }
 

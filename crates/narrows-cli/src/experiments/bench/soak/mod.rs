@@ -4,6 +4,7 @@
 //! On a simulated chip both sides are in this process, and time is virtual.
 
 mod chips;
+mod page;
 mod sample;
 mod text;
 mod verdict;
@@ -150,7 +151,9 @@ pub(super) fn run(asked: &Asked<'_>, args: &flags::Soak) -> Result<(), Failure> 
     }
     let samples = &taken.samples;
     let checks = checks(samples, chip.as_ref(), args.churn.is_some());
-    text::print(&asked.machine(), global, &strategy.to_string(), &taken, &checks, &counts)?;
+    let machine = asked.machine();
+    text::print(&machine, global, &strategy.to_string(), &taken, &checks, &counts)?;
+    asked.page.write(|| page::page(&machine, &strategy.to_string(), &taken, &checks))?;
     ended?;
     let broken = taken.churn.iter().flat_map(|churn| &churn.broken);
     let broken: Vec<&str> = broken.map(String::as_str).collect();

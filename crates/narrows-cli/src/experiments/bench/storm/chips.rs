@@ -10,6 +10,7 @@ use narrows_sim::time::Time;
 
 use super::cause::{Telling, ms};
 use super::interrupted;
+use super::page;
 use super::plan::{Life, PLACEMENTS, Plan};
 use super::report::Storm;
 use super::round::{Outcome, bury, live};
@@ -58,6 +59,7 @@ pub fn run(
     }
     drop(progress);
     storm.print(global)?;
+    asked.page.write(|| page::page(storm))?;
     ended?;
     storm.verdict()
 }

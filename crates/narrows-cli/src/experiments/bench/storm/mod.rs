@@ -20,6 +20,7 @@ mod chips;
 mod churn;
 mod leftovers;
 mod mesh;
+mod page;
 mod plan;
 mod report;
 mod round;
@@ -126,7 +127,7 @@ impl Scene {
 /// # Errors
 /// A promise was broken, or the storm could not go on.
 pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure> {
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     let seed = flags.seed.unwrap_or(SEED);
     if let Some(members) = flags.members {
         return mesh::run(asked, members, seed);
@@ -198,6 +199,7 @@ pub(super) fn run(asked: &Asked<'_>, flags: &flags::Storm) -> Result<(), Failure
     storm.left.extend(before.left(nowhere, std::thread::yield_now).map(left));
     storm.left.extend(directory.exists().then(|| format!("{} is left", directory.display())));
     storm.print(global)?;
+    asked.page.write(|| page::page(&storm))?;
     ended?;
     churned?;
     left_alone?;

@@ -71,7 +71,7 @@ struct Group {
 /// Everything that a storm came to.
 pub struct Storm {
     seed: u64,
-    machine: Machine,
+    pub(super) machine: Machine,
     groups: Vec<(Traffic, Group)>,
     /// The stops, in order.
     pub stops: Vec<Stop>,
@@ -159,7 +159,7 @@ impl Storm {
         Some(last.saturating_sub(first)).filter(|grown| *grown > GROWTH)
     }
 
-    fn kills(&self) -> Vec<Kills> {
+    pub(super) fn kills(&self) -> Vec<Kills> {
         let mut groups: Vec<&(Traffic, Group)> = self.groups.iter().collect();
         // Stable: notifications stay in the order they were asked for.
         groups.sort_by_key(|(traffic, _)| *traffic);
@@ -171,7 +171,7 @@ impl Storm {
         groups.into_iter().map(|(_, group)| row(group)).collect()
     }
 
-    fn tellings(&self) -> Vec<Telling> {
+    pub(super) fn tellings(&self) -> Vec<Telling> {
         self.groups.iter().flat_map(|(_, group)| group.tellings.iter().cloned()).collect()
     }
 
@@ -183,7 +183,7 @@ impl Storm {
 
     /// What to know, a sentence each; then what was broken, then why the late
     /// were.
-    fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let explained = "what died with the stack that had taken it was off the ring and not yet \
                          handed to the application (P10): its sender cannot tell";
         let mut notes = vec![explained.to_owned()];

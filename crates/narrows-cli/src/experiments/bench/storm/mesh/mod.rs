@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use super::cause::ms;
 use super::leftovers::Possessions;
+use super::page;
 use super::plan::{PLACEMENTS, Plan};
 use super::{interrupted, left};
 use crate::base::failure::{Failure, Kind};
@@ -100,7 +101,7 @@ struct Scene {
 /// # Errors
 /// A promise was broken, or the storm could not go on.
 pub fn run(asked: &Asked<'_>, members: u16, seed: u64) -> Result<(), Failure> {
-    let Asked { global, args, chip } = asked;
+    let Asked { global, args, chip, .. } = asked;
     if chip.is_some() {
         let sentence = "a mesh is of processes of this machine: leave --members or --on away";
         return Err(Failure::new(Kind::Usage, sentence));
@@ -352,10 +353,11 @@ impl Scene {
 }
 
 fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(), Failure> {
+    let mut report = Report::new("bench storm", asked.machine(), vec![mesh.clone()]);
+    report.notes = mesh.broken.clone();
     if global.json {
-        let mut report = Report::new("bench storm", asked.machine(), vec![mesh.clone()]);
-        report.notes = mesh.broken.clone();
-        return report.print();
+        report.print()?;
+        return asked.page.write(|| page::of_mesh(&report, mesh));
     }
     let Mesh { members, kills, links, told_ms, tally, broken, .. } = mesh;
     let mut text = wrap(
@@ -389,5 +391,6 @@ fn print(asked: &Asked<'_>, global: &Global, mesh: &Mesh, seed: u64) -> Result<(
     for what in broken.iter().take(SHOWN) {
         text += &wrap("- ", what);
     }
-    output::print(text.as_bytes())
+    output::print(text.as_bytes())?;
+    asked.page.write(|| page::of_mesh(&report, mesh))
 }

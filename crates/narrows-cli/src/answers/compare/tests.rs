@@ -1,0 +1,160 @@
+//! What is compared, what is refused, and how it is shown.
+
+use super::*;
+use crate::base::machine::Machine;
+use crate::base::report::{BenchRow, FORMAT, RunRow};
+use crate::base::statistics::Summary;
+use serde_json::{Value, json};
+
+fn bench(level: f64, name: &str) -> BenchRow {
+    let rounds: Vec<f64> = (0..15).map(|n| level + f64::from(n % 5)).collect();
+    BenchRow {
+        name: name.into(),
+        bytes: 48,
+        unit: "ns".into(),
+        value: level + 2.0,
+        spread: 4.0,
+        limit: None,
+        ratio: None,
+        bound: None,
+        met: None,
+        rounds,
+    }
+}
+
+fn report(rows: Vec<BenchRow>) -> String {
+    let report = Report::new("bench pingpong", Machine::default(), rows);
+    serde_json::to_string(&report).unwrap()
+}
+
+fn measured(rows: Vec<BenchRow>) -> Measured {
+    read::parse(&report(rows)).unwrap()
+}
+
+fn compared(before: Vec<BenchRow>, after: Vec<BenchRow>) -> Compared {
+    let files = ["before.json".into(), "after.json".into()];
+    compare(measured(before), measured(after), files).unwrap()
+}
+
+#[test]
+fn what_changed_is_told_from_noise() {
+    let before = vec![bench(100.0, "a"), bench(100.0, "b"), bench(100.0, "gone")];
+    let after = vec![bench(150.0, "a"), bench(100.5, "b"), bench(100.0, "new")];
+    let compared = compared(before, after);
+    let [a, b] = compared.rows() else { panic!("{:?}", compared.rows()) };
+    assert_eq!((a.name.as_str(), a.before, a.after), ("a, 48 B", 102.0, 152.0));
+    assert_eq!((a.significant, a.better()), (Some(true), Some(false)));
+    assert_eq!((b.significant, b.better()), (Some(false), None));
+    let [low, high] = a.interval_percent.unwrap();
+    assert!(low > 0.0 && low <= a.change_percent.unwrap() && a.change_percent.unwrap() <= high);
+    assert_eq!(compared.summary(), "1 of 2 figures changed by more than noise: 0 better, 1 worse");
+    assert_eq!(compared.only, [vec!["gone, 48 B".to_owned()], vec!["new, 48 B".to_owned()]]);
+    let text = text::text(&compared);
+    assert!(text.starts_with(&compared.summary()), "{text}");
+    assert!(text.contains("only in before.json: gone, 48 B"), "{text}");
+    assert!(text.find("WORSE").unwrap() < text.find("same").unwrap(), "{text}");
+}
+
+#[test]
+fn the_rows_are_what_the_description_says() {
+    let compared = compared(vec![bench(1.0, "a")], vec![bench(1.0, "a")]);
+    let row = serde_json::to_value(&compared.rows()[0]).unwrap();
+    let mut keys: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    let page = include_str!("../../../../../docs/JSON.md");
+    let section = page.split("\n## ").find(|part| part.starts_with("A row of `compare`")).unwrap();
+    let named = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let mut named: Vec<&str> = named.collect();
+    named.sort_unstable();
+    assert_eq!(keys, named);
+}
+
+#[test]
+fn without_rounds_nobody_knows_and_a_chip_has_no_noise() {
+    let few = |level: f64| BenchRow { rounds: vec![level; 3], ..bench(level, "a") };
+    let row = compared(vec![few(1.0)], vec![few(9.0)]);
+    assert_eq!(row.rows()[0].significant, None);
+    assert!(row.rows()[0].reason.as_ref().unwrap().contains("it has 3 rounds"));
+    assert!(row.summary().starts_with("of no figure is it known"), "{}", row.summary());
+    let chip = |level: f64| Measured {
+        machine: Machine { r#virtual: true, ..Machine::default() },
+        ..measured(vec![few(level)])
+    };
+    let row = |after| compare(chip(1.0), chip(after), Default::default()).unwrap().report.results;
+    assert_eq!(row(1.0)[0].significant, Some(false));
+    assert_eq!(row(1.1)[0].significant, Some(true));
+}
+
+#[test]
+fn figures_of_a_run_have_the_parts_as_rounds() {
+    let run = |level: f64| {
+        let row = RunRow {
+            flow: "encode".into(),
+            strategy: "copy/spin/external".into(),
+            rtt_us: Summary { median: level, ..Summary::default() },
+            parts_us: (0..20).map(|n| level + f64::from(n % 4)).collect(),
+            received: 1000,
+            ..RunRow::default()
+        };
+        let refused = RunRow { refused: Some("no memory".into()), ..RunRow::default() };
+        let report = Report::new("run", Machine::default(), vec![row, refused]);
+        read::parse(&serde_json::to_string(&report).unwrap()).unwrap()
+    };
+    let compared = compare(run(20.0), run(10.0), Default::default()).unwrap();
+    let median = &compared.rows()[0];
+    assert_eq!(median.name, "encode copy/spin/external, median");
+    assert_eq!((median.significant, median.better()), (Some(true), Some(true)));
+    assert!(compared.rows().iter().skip(1).all(|row| row.significant.is_none()));
+    for line in text::text(&compared).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_such_report_is_refused() {
+    let good: Value = serde_json::from_str(&report(vec![bench(1.0, "a")])).unwrap();
+    let with = |key: &str, value: Value| {
+        let mut other = good.clone();
+        other[key] = value;
+        other.to_string()
+    };
+    let mut old = good.clone();
+    old.as_object_mut().unwrap().remove("format");
+    for (text, why) in [
+        (String::new(), "it is no JSON"),
+        ("{\"results\": [".into(), "it is no JSON"),
+        ("[]".into(), "JSON of another program"),
+        ("{\"version\": 3, \"results\": []}".into(), "JSON of another program"),
+        (old.to_string(), "an older narrows printed it"),
+        (with("format", json!(FORMAT + 1)), "reads format 1"),
+        (with("command", json!("tune")), "of \"tune\", have no rounds to compare"),
+        (with("command", json!("a\n\u{1b}[2J")), "of \"a\\n\\u{1b}[2J\""),
+        (with("command", json!("run")), "are none that can be compared"),
+        (with("results", json!([{ "row": "kills" }])), "are none that can be compared"),
+    ] {
+        let said = read::parse(&text).unwrap_err();
+        assert!(said.contains(why), "{text}: {said}");
+    }
+}
+
+#[test]
+fn two_commands_and_nothing_in_common_are_refused() {
+    let other = Measured { command: "run".into(), ..measured(vec![bench(1.0, "a")]) };
+    let files = || ["a.json".to_owned(), "b.json".to_owned()];
+    let one = || measured(vec![bench(1.0, "a")]);
+    let said = compare(one(), other, files()).err().unwrap().to_string();
+    assert!(said.contains("a.json is of \"bench pingpong\", b.json is of \"run\""), "{said}");
+    let none = compare(one(), measured(vec![bench(1.0, "z")]), files()).err().unwrap();
+    assert!(none.to_string().contains("have no figure in common"), "{none}");
+}
+
+#[test]
+fn names_are_fit_for_a_screen() {
+    let name = "a\u{1b}[2J<b>".to_owned() + &"x".repeat(100);
+    let compared = compared(vec![bench(1.0, &name)], vec![bench(2.0, &name)]);
+    let text = text::text(&compared);
+    assert!(!text.contains('\u{1b}'), "{text}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
