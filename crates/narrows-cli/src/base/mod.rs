@@ -1,8 +1,8 @@
 //! What every room stands on: how the command fails, reads, prints and reports.
 //!
 //! Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code. [`options`]
-//! are those of every command, [`number`] reads their numbers, and [`shipped`] are the files that
-//! come with it. [`statistics`] and [`report`] turn measurements into rows, [`table`]
+//! are those of every command, [`number`] reads their numbers, [`offered`] says what
+//! shells complete them by, and [`shipped`] are the files that come with it. [`statistics`] and [`report`] turn measurements into rows, [`table`]
 //! and [`output`] put them on a screen or in a file; a [`machine`] is what a report was made on.
 
 pub mod failure;
@@ -10,6 +10,7 @@ pub mod input;
 pub mod latencies;
 pub mod machine;
 pub mod number;
+pub mod offered;
 pub mod options;
 pub mod output;
 pub mod progress;

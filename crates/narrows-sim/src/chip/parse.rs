@@ -278,7 +278,7 @@ fn cache(table: &Table<'_>, least: u32, written: bool) -> Result<Cache, Mistake>
 }
 
 fn within(table: &Table<'_>) -> Result<Within, Mistake> {
-    let expected = listed(NOTIFICATIONS.into_iter());
+    let expected = listed(NOTIFICATIONS);
     let value = table.get("notification", &expected)?;
     let name = value.string(&expected)?;
     if !NOTIFICATIONS.contains(&name) {
