@@ -4,7 +4,7 @@ use crate::answers::doctor::flags::Doctor;
 use crate::answers::{advise, compare, tune};
 use crate::base::failure::exit_codes;
 use crate::base::options::Global;
-use crate::experiments::bench::flags::{Bench, Which};
+use crate::experiments::bench::flags::Bench;
 use crate::experiments::bench::traffic::flags::Partner;
 use crate::experiments::mcapi::flags::Mcapi;
 use crate::experiments::papers::flags::Papers;
@@ -85,17 +85,6 @@ pub enum Command {
     Man(Man),
     /// Print the completions of a shell
     Completions(Completions),
-}
-
-impl Command {
-    /// Whether both sides may be on one core.
-    pub fn runs_on_one_core(&self) -> bool {
-        match self {
-            Command::Run(_) => true,
-            Command::Bench(bench) => matches!(bench.which, Which::Pingpong(_)),
-            _ => false,
-        }
-    }
 }
 
 /// The command line of a process that the program starts itself: help, pages, completions and

@@ -7,14 +7,14 @@ use narrows_cli::answers::{advise, compare, doctor, tune};
 use narrows_cli::base::checks;
 use narrows_cli::base::failure::{Failure, Kind};
 use narrows_cli::base::machine::{Machine, Root};
-use narrows_cli::base::options::{Cores, Global};
+use narrows_cli::base::options::Global;
 use narrows_cli::base::output;
 use narrows_cli::base::report::Report;
 use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep};
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::platform;
-use narrows_cli::manual;
 use narrows_cli::rig::callee;
+use narrows_cli::{heeded, manual};
 use narrows_host::Carrier;
 use std::ffi::OsString;
 use std::io::Write;
@@ -73,14 +73,9 @@ fn carried_by(carrier: Carrier) -> Result<(), Failure> {
 }
 
 fn dispatch(flags: &Flags) -> Result<(), Failure> {
+    heeded::check(flags)?;
     if let Some(carrier) = flags.global.carrier {
         carried_by(carrier)?;
-    }
-    let one = flags.global.cores.is_some_and(Cores::are_one);
-    if one && !flags.command.runs_on_one_core() {
-        let text = "--cores names one core twice, and this measures what spins on two: only 'run' \
-                    and 'bench pingpong' can be had on one";
-        return Err(Failure::new(Kind::Usage, text));
     }
     match &flags.command {
         Command::Run(args) => run::run(&flags.global, args),

@@ -2,7 +2,9 @@
 
 use crate::base::failure::{Failure, Kind};
 use crate::base::output;
+use crate::base::{offered, options};
 use crate::flags::{Completions, Man, definition};
+use clap_complete::Shell;
 use std::path::Path;
 
 /// `narrows man`: the main page to the screen, or every page into a directory.
@@ -38,7 +40,21 @@ fn pages(directory: &Path, command: &clap::Command, name: &str) -> Result<(), Fa
 pub fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition(), "narrows", &mut script);
+    if args.shell == Shell::Zsh {
+        script = with_files(&script).into_bytes();
+    }
     output::print(&script)
+}
+
+/// Offers files beside the words for which zsh would otherwise offer nothing else.
+fn with_files(script: &[u8]) -> String {
+    let mut script = String::from_utf8_lossy(script).into_owned();
+    for words in [offered::workloads(), offered::sweeps(), options::places(), offered::platforms()]
+    {
+        let words = words.join(" ");
+        script = script.replace(&format!(":({words})"), &format!(":{{_files; compadd - {words}}}"));
+    }
+    script
 }
 
 fn render(command: clap::Command, title: &str) -> Result<Vec<u8>, Failure> {

@@ -209,6 +209,28 @@ fn completions_know_the_subcommands() {
 }
 
 #[test]
+fn completions_offer_what_comes_with_the_program_and_take_others() {
+    for shell in ["bash", "fish", "zsh"] {
+        let text = stdout(&narrows(&["completions", shell]));
+        for word in ["davinci", "nios2-quad", "copy_lazy", "coalesced", "auto"] {
+            assert!(text.contains(word), "{shell} does not offer {word}");
+        }
+    }
+    let bash = stdout(&narrows(&["completions", "bash"]));
+    assert!(bash.contains("gateway mixed voice") || bash.contains("voice gateway mixed"), "{bash}");
+    let zsh = stdout(&narrows(&["completions", "zsh"]));
+    assert!(zsh.contains(":{_files; compadd - voice gateway mixed}"), "{zsh}");
+    // What is offered is not all that is taken, and help does not list it again.
+    let place = Place::new();
+    let chip = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms/davinci.toml"));
+    let chip = place.write("mine.toml", &chip.unwrap());
+    let run = ["run", "--duration", "40ms", "--strategy", "copy/poll=5ms/internal", "--on", &chip];
+    let output = narrows(&run);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stdout(&narrows(&["run", "--help"])).contains("possible values"));
+}
+
+#[test]
 fn doctor_finds_something_on_every_machine() {
     let output = narrows(&["doctor"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -280,9 +302,8 @@ fn an_input_of_the_wrong_kind_is_code_four() {
 #[test]
 fn an_output_directory_that_cannot_be_made_is_code_five() {
     let place = Place::new();
-    let workload = b"[[flow]]\nname = \"a\"\nfunction = \"echo\"\nrequest = 8\n";
-    let file = place.write("x.toml", workload);
-    let text = fails(&["run", &file, "--out", &file], 5);
+    let file = place.write("x", b"");
+    let text = fails(&["run", "voice", "--out", &file], 5);
     assert!(text.contains("a file is in the way"), "{text}");
     let below = format!("{file}/out");
     assert!(fails(&["man", "--out", &below], 5).contains("a file is in the way"));

@@ -249,9 +249,11 @@ fn what_does_not_go_together_is_refused_in_a_sentence() {
     let late = file("late.toml", &format!("{flow}period='1ms'\narrives='5s'\n"));
     let hurried = file("hurried.toml", &format!("{flow}period='20ms'\ndeadline='10us'\n"));
     let gateway = gateway();
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 10] = [
         (&[&gateway, "--live", "--duration", "1s"], 2, "standard output is none"),
         (&[&gateway, "--live", "--json"], 2, "take one of them"),
+        (&[&gateway, "--details", "--json"], 2, "leave one out"),
+        (&[&gateway, "--out", "nowhere"], 2, "no flow of this workload decodes"),
         (&[&aperiodic, "--memory", "1KiB"], 2, "add --strategy auto"),
         (&[&aperiodic, "--costs", "davinci"], 2, "add --strategy auto"),
         (&[&aperiodic, "--strategy", "auto", "--on", "davinci"], 3, "has no period"),

@@ -1,6 +1,8 @@
 //! What every command takes, and where a command runs.
 
+use crate::base::offered::{offered, platforms};
 use clap::Args;
+use clap::builder::StringValueParser;
 use narrows_host::Carrier;
 use std::path::PathBuf;
 
@@ -46,7 +48,8 @@ impl Cores {
 pub struct Place {
     /// Run on a simulated chip, in virtual time: the name of a platform, or its file; or `host`, as
     /// without
-    #[arg(long, value_name = "PLATFORM|host")]
+    #[arg(long, value_name = "PLATFORM|host", hide_possible_values = true,
+          value_parser = offered(places(), StringValueParser::new()))]
     pub on: Option<String>,
 }
 
@@ -60,6 +63,11 @@ pub struct PageFile {
 
 /// What stands for this machine where a platform is named.
 pub const HOST: &str = "host";
+
+/// What shells offer for `--on`.
+pub fn places() -> Vec<&'static str> {
+    platforms().into_iter().chain([HOST]).collect()
+}
 
 impl Place {
     /// The platform that was named; none for this machine.

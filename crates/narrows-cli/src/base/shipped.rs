@@ -17,7 +17,7 @@ const FILES: [(&str, &[u8]); 7] = [
 ];
 
 /// The names of the workloads or sweeps that come with the program.
-fn names(folder: &str) -> impl Iterator<Item = &'static str> {
+pub fn names(folder: &str) -> impl Iterator<Item = &'static str> {
     let stem = move |path: &'static str| {
         path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml")
     };

@@ -84,6 +84,18 @@ const OTHERS: [&str; 10] = [
     "auto",
 ];
 
+/// The drivers, with the one that differs only in how it acknowledges.
+pub fn drivers() -> Vec<&'static str> {
+    DRIVERS.into_iter().chain(["copy_batched"]).collect()
+}
+
+/// What shells offer where a strategy can be named: words that are one by themselves, `all`, and
+/// `others`.
+pub fn offered(others: &[&'static str]) -> Vec<&'static str> {
+    let words = drivers().into_iter().chain(NOTIFICATIONS).chain(PLACEMENTS);
+    words.chain(["all"]).chain(others.iter().copied()).collect()
+}
+
 /// All of them.
 fn words() -> impl Iterator<Item = &'static str> {
     DRIVERS.into_iter().chain(NOTIFICATIONS).chain(PLACEMENTS).chain(OTHERS)

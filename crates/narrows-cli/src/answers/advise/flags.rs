@@ -2,10 +2,13 @@
 
 use crate::answers::tune::flags::{Objective, clock, percent};
 use crate::base::number::{number, size};
-use crate::base::options::PageFile;
+use crate::base::offered::{offered, workloads};
+use crate::base::options::{PageFile, places};
 use crate::base::shipped;
+use crate::formats::strategy;
 use crate::formats::values::{Choice, strategy_name};
-use clap::Args;
+use clap::builder::StringValueParser;
+use clap::{Args, ValueHint};
 use narrows_sim::time::Frequency;
 use std::path::PathBuf;
 
@@ -25,10 +28,13 @@ that cannot be told apart the one with the lower latency is chosen, then the one
 with less internal memory, then the simpler one.")]
 pub struct Advise {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::path("workloads"))]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",
+          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true,
+          value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
     /// Where it is to run: the name of a platform, or its file, or `host`
-    #[arg(long, value_name = "PLATFORM|host", default_value = "host")]
+    #[arg(long, value_name = "PLATFORM|host", default_value = "host", hide_possible_values = true,
+          value_parser = offered(places(), StringValueParser::new()))]
     pub on: String,
     /// What is to be least
     #[arg(long, value_enum, default_value_t = Objective::Load)]
@@ -43,7 +49,8 @@ pub struct Advise {
     #[arg(long, value_name = "N", value_parser = number::<u8>(1..=8))]
     pub dsps: Option<u8>,
     /// Strategies to choose from, instead of all that make sense (spin for latency only)
-    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offered(strategy::offered(&[]), strategy_name))]
     pub strategy: Vec<Choice>,
     /// Of energy: clocks that the calling core can have, instead of those in the platform's file
     #[arg(long, value_name = "CLOCK,…", value_delimiter = ',', value_parser = clock)]

@@ -1,10 +1,13 @@
 //! The command line of `narrows tune`.
 
 use crate::base::number::{number, size};
-use crate::base::options::PageFile;
+use crate::base::offered::{offered, workloads};
+use crate::base::options::{PageFile, places};
 use crate::base::shipped;
+use crate::formats::strategy;
 use crate::formats::values::{Choice, strategy_name};
-use clap::{Args, ValueEnum};
+use clap::builder::StringValueParser;
+use clap::{Args, ValueEnum, ValueHint};
 use narrows_sim::time::Frequency;
 use std::path::PathBuf;
 
@@ -48,10 +51,13 @@ is said by a model (docs/MODEL.md) whose constants are measured first: by short
 simulations on a chip, between two processes on this machine.")]
 pub struct Tune {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::path("workloads"))]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",
+          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true,
+          value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
     /// Where it is to run: the name of a platform, or its file, or `host`
-    #[arg(long, value_name = "PLATFORM|host", default_value = "host")]
+    #[arg(long, value_name = "PLATFORM|host", default_value = "host", hide_possible_values = true,
+          value_parser = offered(places(), StringValueParser::new()))]
     pub on: String,
     /// What is to be least
     #[arg(long, value_enum, default_value_t = Objective::Load)]
@@ -66,7 +72,8 @@ pub struct Tune {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u8>(1..=8))]
     pub dsps: u8,
     /// Strategies to choose from, instead of all that make sense (spin for latency only)
-    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = strategy_name)]
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offered(strategy::offered(&[]), strategy_name))]
     pub strategy: Vec<Choice>,
     /// Of energy: clocks that the calling core can have, instead of those in the platform's file
     #[arg(long, value_name = "CLOCK,…", value_delimiter = ',', value_parser = clock)]

@@ -2,7 +2,9 @@
 
 use super::choice::{self, Word};
 use crate::base::number::number;
+use crate::base::offered::offered;
 use crate::base::options::Place;
+use crate::formats::strategy::{self, NOTIFICATIONS, PLACEMENTS};
 use crate::formats::values::bytes;
 use clap::Args;
 
@@ -10,13 +12,16 @@ use clap::Args;
 #[derive(Clone, Debug, Default, Args)]
 pub struct Axes {
     /// How the bytes move: copy, copy_lazy, copy_batched, single_copy, in_place, copy_engine
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::transfer)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
+          value_parser = offered(strategy::drivers(), choice::transfer))]
     pub transfer: Vec<Word>,
     /// How the other side learns of them: interrupt, spin, poll=TIME, hybrid=TIME, coalesced=N:TIME
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
+          value_parser = offered(NOTIFICATIONS.to_vec(), choice::notify))]
     pub notify: Vec<Word>,
     /// Where they lie: internal, external
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::placement)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
+          value_parser = offered(PLACEMENTS.to_vec(), choice::placement))]
     pub placement: Vec<Word>,
 }
 

@@ -6,7 +6,9 @@ pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
 use super::linx::flags::{Burst, Linx, Nodes};
 use crate::base::number::number;
+use crate::base::offered::offered;
 use crate::base::options::{PageFile, Place};
+use crate::formats::strategy::NOTIFICATIONS;
 use crate::formats::values::duration;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -229,7 +231,8 @@ pub struct Soak {
 pub struct Scaling {
     /// How the other side learns of messages: interrupt, spin, poll=TIME, hybrid=TIME,
     /// coalesced=N:TIME
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
+          value_parser = offered(NOTIFICATIONS.to_vec(), choice::notify))]
     pub notify: Vec<Word>,
     /// How often, and where.
     #[command(flatten)]
@@ -246,7 +249,8 @@ pub struct Clients {
     pub clients: Vec<u16>,
     /// How the server learns of messages: interrupt, spin, poll=TIME, hybrid=TIME,
     /// coalesced=N:TIME
-    #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = choice::notify)]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", hide_possible_values = true,
+          value_parser = offered(NOTIFICATIONS.to_vec(), choice::notify))]
     pub notify: Vec<Word>,
     /// How often.
     #[command(flatten)]

@@ -33,7 +33,7 @@ mod throughput;
 pub mod traffic;
 mod tune;
 
-use crate::base::failure::{Failure, Kind};
+use crate::base::failure::Failure;
 use crate::base::options::Global;
 use crate::base::output;
 use crate::base::page::PageOut;
@@ -48,11 +48,10 @@ use task::{Asked, Section};
 /// What is asked for cannot be, the machine refuses it, or the other process is gone.
 pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
     let Bench { which, page } = args;
-    sensible(global, which)?;
     let common = which.common();
     let chip = match which {
         Which::Tune(_) | Which::Advise(_) => None,
-        _ => common.place.chip(global)?,
+        _ => common.place.chip()?,
     };
     let asked = Asked { global, args: &common, chip, page: PageOut::new(page)? };
     let sections = match which {
@@ -95,24 +94,6 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
         output::print((heading + &text(&sections)).as_bytes())?;
     }
     asked.page.write(|| page::page(which.name(), &machine, &sections))
-}
-
-/// Whether every option of all commands means something to this bench.
-fn sensible(global: &Global, which: &Which) -> Result<(), Failure> {
-    let (storm, soak) = (matches!(which, Which::Storm(_)), matches!(which, Which::Soak(_)));
-    let plain = matches!(which, Which::Tune(_) | Which::Advise(_) | Which::Clients(_));
-    let flags = [
-        ("--priority", global.priority.is_some(), !soak && !plain),
-        ("--lock-memory", global.lock_memory, !storm && !soak && !plain),
-    ];
-    match flags.iter().find(|(_, given, sense)| *given && !sense) {
-        None => Ok(()),
-        Some((flag, ..)) => {
-            let which = which.name();
-            let sentence = format!("{flag} says nothing to bench {which}: leave it out");
-            Err(Failure::new(Kind::Usage, sentence))
-        }
-    }
 }
 
 /// What the figures say, each under its heading, and then the tables they are taken from.

@@ -1,6 +1,8 @@
 //! The command line of `narrows mcapi`.
 
+use crate::base::offered::{offered, platforms};
 use clap::Args;
+use clap::builder::StringValueParser;
 use std::path::PathBuf;
 
 /// What `mcapi` takes.
@@ -21,7 +23,8 @@ pub struct Mcapi {
     #[arg(value_name = "CORE=FILE[,ARGUMENT]…", required = true, value_parser = place)]
     pub programs: Vec<Placed>,
     /// The simulated chip: the name of a platform, or its file
-    #[arg(long, value_name = "PLATFORM")]
+    #[arg(long, value_name = "PLATFORM", hide_possible_values = true,
+          value_parser = offered(platforms(), StringValueParser::new()))]
     pub on: String,
 }
 

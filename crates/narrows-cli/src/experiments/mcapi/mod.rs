@@ -8,7 +8,7 @@ pub mod flags;
 mod program;
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::options::{Global, Place};
+use crate::base::options::Global;
 use crate::base::output;
 use crate::base::report::Report;
 use crate::base::table::{Align, Table, number, wrap};
@@ -44,12 +44,7 @@ struct Row {
 /// What is asked for cannot be; [`Kind::Stuck`]; [`Kind::Peer`] if a program returned another
 /// number than 0.
 pub fn run(global: &Global, args: &Mcapi) -> Result<(), Failure> {
-    if global.cores.is_some() {
-        let text = "--cores says nothing to mcapi: the cores are named with the programs";
-        return Err(Failure::new(Kind::Usage, text));
-    }
-    let place = Place { on: Some(args.on.clone()) };
-    let chip = place.chip(global)?.map_or_else(|| platform::load(&args.on), Ok)?;
+    let chip = platform::load(&args.on)?;
     let rows = simulate(&chip, &args.programs, global.json)?;
     let machine = sim::machine(&chip);
     if global.json {

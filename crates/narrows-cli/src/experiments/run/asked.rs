@@ -4,7 +4,7 @@ use crate::base::failure::{Failure, Kind};
 use crate::base::options::Global;
 use crate::experiments::run::flags::Run;
 use crate::formats::strategy::Policy;
-use crate::formats::workload::{self, Presence, Workload};
+use crate::formats::workload::{self, Presence, Work, Workload};
 
 /// Whether what was asked for goes together.
 pub(super) fn check(
@@ -16,6 +16,15 @@ pub(super) fn check(
     let usage = |text: String| Err(Failure::new(Kind::Usage, text));
     if args.live && global.json {
         return usage("--live draws where --json prints: take one of them".into());
+    }
+    if args.details && global.json {
+        return usage("--details says nothing to --json, which has all: leave one out".into());
+    }
+    let decodes = |flow: &workload::Flow| matches!(flow.work, Work::Decode(_));
+    if args.out.is_some() && !workload.flows.iter().any(decodes) {
+        return usage(
+            "--out is for audio, and no flow of this workload decodes any: leave it out".into(),
+        );
     }
     let controlled = strategies.contains(&Policy::Auto);
     for (flag, given) in [("--memory", args.memory.is_some()), ("--costs", args.costs.is_some())] {

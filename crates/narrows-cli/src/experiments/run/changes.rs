@@ -186,7 +186,11 @@ impl<P: Place> Round<'_, '_, P> {
 
     /// Shows it all, if somebody watches.
     pub(super) fn show(&self, ran: Duration) {
-        let Some(live) = self.plan.live.filter(|live| live.is_due()) else { return };
+        let Some(live) = self.plan.live else { return };
+        live.keep_pace(ran);
+        if !live.is_due() {
+            return;
+        }
         let flows = self.plan.workload.flows.iter().zip(&self.lanes).enumerate();
         let shown = flows.map(|(index, (flow, lane))| {
             let away = lane.as_ref().is_none_or(|lane| lane.stage == Stage::Away);

@@ -1,11 +1,13 @@
 //! What `run` can be asked for.
 
 use crate::base::number::size;
+use crate::base::offered::{offered, platforms, workloads};
 use crate::base::options::{PageFile, Place};
 use crate::base::shipped;
 use crate::formats::strategy::{self, Policy};
 use crate::formats::values::{Policies, duration, policy_name};
-use clap::Args;
+use clap::builder::StringValueParser;
+use clap::{Args, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,18 +38,25 @@ file. `auto` chooses one for each flow and changes it while flows come and go
 (docs/MODEL.md).")]
 pub struct Run {
     /// The workload file
-    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml", value_parser = shipped::path("workloads"))]
+    #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",
+          value_parser = offered(workloads(), shipped::path("workloads")), hide_possible_values = true,
+          value_hint = ValueHint::FilePath)]
     pub workload: PathBuf,
     /// Strategies to run one after the other, instead of the workload's own; `static` is
     /// each flow's own of the file, `auto` chooses while they run
-    #[arg(long, value_name = "NAME|all", value_delimiter = ',', value_parser = policy_name)]
+    #[arg(long, value_name = "NAME|all", value_delimiter = ',', hide_possible_values = true,
+          value_parser = offered(strategy::offered(&["static", "auto"]), policy_name))]
     pub strategy: Vec<Policies>,
     /// Internal memory that flows may take with `auto`, instead of the workload's or platform's
     #[arg(long, value_name = "SIZE", value_parser = size::<u32>(0..=u32::MAX.into()))]
     pub memory: Option<u32>,
     /// Reckon with what this chip takes, with `auto`, instead of measuring first
-    #[arg(long, value_name = "PLATFORM")]
+    #[arg(long, value_name = "PLATFORM", hide_possible_values = true,
+          value_parser = offered(platforms(), StringValueParser::new()))]
     pub costs: Option<String>,
+    /// Print the long tables too: p99 to max, jitter, throughput, decisions
+    #[arg(long)]
+    pub details: bool,
     /// Show flows, strategies and decisions while they run
     #[arg(long)]
     pub live: bool,

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// The shortest time between two pictures, of this machine's time.
 const EVERY: Duration = Duration::from_millis(100);
+/// By how much the time of a chip may be ahead of this machine's.
+const AHEAD: Duration = Duration::from_millis(10);
 /// Decisions that are shown, and flows, which leaves a terminal of 24 lines its last one.
 const DECISIONS: usize = 6;
 const FLOWS: usize = 13;
@@ -18,6 +20,22 @@ pub(super) struct Live {
     term: Term,
     drawn: RefCell<Vec<String>>,
     last: Cell<Option<Instant>>,
+    pace: Cell<Pace>,
+}
+
+/// Keeps virtual time from running away from who watches it.
+#[derive(Clone, Copy)]
+struct Pace(Instant);
+
+impl Pace {
+    /// Sleeps until as much time has passed since the beginning as on the chip.
+    fn keep(self, ran: Duration) {
+        let ahead = ran.saturating_sub(self.0.elapsed());
+        // On this machine both are the same but for the clocks' reading.
+        if ahead >= AHEAD {
+            std::thread::sleep(ahead);
+        }
+    }
 }
 
 /// A flow in the picture.
@@ -42,7 +60,22 @@ impl Live {
                         take --json for what it would show";
             return Err(Failure::new(Kind::Usage, text));
         }
-        Ok(Live { term, drawn: RefCell::default(), last: Cell::default() })
+        Ok(Live {
+            term,
+            drawn: RefCell::default(),
+            last: Cell::default(),
+            pace: Cell::new(Pace(Instant::now())),
+        })
+    }
+
+    /// A strategy begins.
+    pub fn begin(&self) {
+        self.pace.set(Pace(Instant::now()));
+    }
+
+    /// Waits where the strategy ran longer in virtual time than in this machine's.
+    pub fn keep_pace(&self, ran: Duration) {
+        self.pace.get().keep(ran);
     }
 
     /// Whether it is time for another picture.
@@ -128,6 +161,19 @@ pub(super) fn sentence(row: &DecisionRow) -> String {
 mod tests {
     use super::*;
     use crate::base::report::SwitchRow;
+
+    #[test]
+    fn virtual_time_passes_no_faster_than_this_machines() {
+        let pace = Pace(Instant::now());
+        for ran in [30, 60].map(Duration::from_millis) {
+            pace.keep(ran);
+            assert!(pace.0.elapsed() >= ran, "{ran:?}");
+        }
+        // A simulation that is behind is not held up.
+        let began = Instant::now();
+        Pace(began - Duration::from_secs(60)).keep(Duration::from_secs(50));
+        assert!(began.elapsed() < Duration::from_secs(50));
+    }
 
     #[test]
     fn a_picture_fits_a_terminal_of_eighty_columns_and_24_lines() {

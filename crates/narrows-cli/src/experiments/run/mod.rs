@@ -17,6 +17,7 @@ mod round;
 mod row;
 mod setup;
 mod storage;
+mod summary;
 mod text;
 
 pub(crate) use round::{Fared, Outcome};
@@ -57,16 +58,16 @@ use std::time::Duration;
 pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     let workload = workload::read(&args.workload)?;
     let inputs = workload.inputs()?;
-    let returned = args.out.as_deref().map(Returned::new).transpose()?;
     let strategies = match args.strategies() {
         none if none.is_empty() => workload.strategies.clone(),
         named => named,
     };
     asked::check(global, args, &workload, &strategies)?;
+    let returned = args.out.as_deref().map(Returned::new).transpose()?;
     let page_out = PageOut::new(&args.page)?;
     let live = args.live.then(Live::new).transpose()?;
     let duration = args.duration.unwrap_or(workload.duration);
-    let chip = args.place.chip(global)?;
+    let chip = args.place.chip()?;
     let offers = Offers::new(&workload, chip.as_ref().map(|chip| chip.name.as_str()))?;
     let auto = strategies.contains(&Policy::Auto);
     let costs = match (&args.costs, &chip) {
@@ -122,7 +123,8 @@ pub fn run(global: &Global, args: &Run) -> Result<(), Failure> {
     if global.json {
         report.print()?;
     } else {
-        output::print(text::text(&workload.name, duration, &report).as_bytes())?;
+        let text = text::text(&workload.name, duration, &report, args.details);
+        output::print(text.as_bytes())?;
     }
     page_out.write(|| page::page(&workload, duration, &report, &carried.points))?;
     ended

@@ -160,6 +160,7 @@ pub(super) fn run<P: Place>(
     }
     let (own, start) = (round.used(), round.time());
     (round.start, round.began) = (start, own);
+    plan.live.inspect(|live| live.begin());
     let ran = round.carry(start, done);
     let wall = round.time().since(start).saturating_sub(round.paused);
     let own = round.used().saturating_sub(own + round.paused_cpu);

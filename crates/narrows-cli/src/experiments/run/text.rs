@@ -1,7 +1,8 @@
-//! The report of a run for a screen of 80 columns: a summary, a table for each flow with a line
-//! for each strategy, then the details.
+//! The report of a run for a screen of 80 columns: a table for each flow with a line for each
+//! strategy, the loads, the details if they are asked for, notes, and a summary as the last.
 
 use super::live::sentence;
+use super::summary::{distinct, summary};
 use crate::base::report::{DecisionRow, RunReport, RunRow};
 use crate::base::statistics::Summary;
 use crate::base::table::{self, Align, Table, counted, number};
@@ -11,14 +12,14 @@ use std::time::Duration;
 const DECISIONS: usize = 16;
 
 /// The whole report; `duration` is how long each strategy was to run.
-pub fn text(name: &str, duration: Duration, report: &RunReport) -> String {
-    let RunReport { report, decisions } = report;
+pub fn text(name: &str, duration: Duration, run: &RunReport, details: bool) -> String {
+    let RunReport { report, decisions } = run;
     let rows = &report.results;
-    let name = match report.machine.elsewhere() {
-        Some(on) => format!("{name} {on}"),
-        None => name.to_owned(),
-    };
-    let mut text = summary(&name, duration, rows);
+    let on = report.machine.elsewhere().map(|on| format!(" {on}")).unwrap_or_default();
+    let strategies = distinct(rows.iter().map(|row| row.strategy.as_str())).len();
+    let strategies = counted(strategies, "strategy", "strategies");
+    let each = humantime::format_duration(duration);
+    let mut text = format!("{name}{on}: {strategies}, {each} each\n");
     let flows = distinct(rows.iter().map(|row| row.flow.as_str()));
     let of = |flow: &str| rows.iter().filter(|row| row.flow == flow).collect::<Vec<&RunRow>>();
     for flow in &flows {
@@ -28,61 +29,27 @@ pub fn text(name: &str, duration: Duration, report: &RunReport) -> String {
     text.push_str(
         "\nA copy in, B message and bell, C other core, D response noticed, E copy out\n",
     );
-    text.push_str(&refusals(rows));
-    text.push_str(&audio(rows));
-    for flow in &flows {
-        text.push_str(&format!("\n{flow}: p99 to max in µs\n"));
-        text.push_str(&worst(&of(flow)));
-        text.push_str(&format!("\n{flow}: jitter in µs, late, throughput\n"));
-        text.push_str(&pace(&of(flow)));
-    }
     text.push_str("\nload in % of a core\n");
     text.push_str(&loads(rows));
-    text.push_str(&decided(rows, decisions));
+    if details {
+        for flow in &flows {
+            text.push_str(&format!("\n{flow}: p99 to max in µs\n"));
+            text.push_str(&worst(&of(flow)));
+            text.push_str(&format!("\n{flow}: jitter in µs, late, throughput\n"));
+            text.push_str(&pace(&of(flow)));
+        }
+    }
+    text.push_str(&decided(rows, decisions, details));
+    text.push_str(&audio(rows));
     text.push('\n');
+    text.push_str(&refusals(rows));
     for note in &report.notes {
         text.push_str(&table::wrap("- ", note));
     }
     text.push_str(&table::wrap("- ", &report.machine.line()));
+    text.push('\n');
+    text.push_str(&summary(run, details));
     text
-}
-
-fn summary(name: &str, duration: Duration, rows: &[RunRow]) -> String {
-    let sum = |count: fn(&RunRow) -> u64| rows.iter().map(count).sum::<u64>();
-    let strategies = distinct(rows.iter().map(|row| row.strategy.as_str())).len();
-    let (differing, samples) = rows
-        .iter()
-        .filter_map(|row| row.audio.as_ref())
-        .fold((0, 0), |(differ, all), audio| (differ + audio.differing, all + audio.samples));
-    let heard = match (samples, differing) {
-        (0, _) => String::new(),
-        (_, 0) => "; audio as the codec's reference".to_owned(),
-        (_, some) => format!("; {some} samples of audio WRONG"),
-    };
-    let wrong = match sum(|row| row.wrong) {
-        0 => String::new(),
-        some => format!(", {some} WRONG"),
-    };
-    format!(
-        "{name}: {}, {} each\n\
-         {} sent, {} received, {} lost, {} late{wrong}{heard}\n",
-        counted(strategies, "strategy", "strategies"),
-        humantime::format_duration(duration),
-        sum(|row| row.sent),
-        sum(|row| row.received),
-        sum(|row| row.lost),
-        sum(|row| row.deadline_misses),
-    )
-}
-
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut all = Vec::new();
-    for name in names {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
-    all
 }
 
 /// A figure, or a dash where nothing was measured.
@@ -165,13 +132,16 @@ fn loads(rows: &[RunRow]) -> String {
     table.render()
 }
 
-/// How often flows switched, and the latest decisions.
-fn decided(rows: &[RunRow], decisions: &[DecisionRow]) -> String {
+/// How often flows switched, and among the details the latest decisions.
+fn decided(rows: &[RunRow], decisions: &[DecisionRow], details: bool) -> String {
     if decisions.is_empty() {
         return String::new();
     }
     let switches: u64 = rows.iter().map(|row| row.switches).sum();
     let mut text = format!("\n{} decisions, {switches} switches", decisions.len());
+    if !details {
+        return text + "\n";
+    }
     if decisions.len() > DECISIONS {
         text.push_str(&format!("; the last {DECISIONS}, all with --json"));
     }
@@ -248,8 +218,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn it_fits_eighty_columns_and_says_the_sum_first() {
+    fn report() -> RunReport {
         let machine = Machine {
             cpu: "Fast 1".into(),
             cores: 2,
@@ -281,16 +250,35 @@ mod tests {
             switches: vec![switch],
             ..DecisionRow::default()
         };
-        let report = RunReport { report, decisions: vec![decision; 20] };
-        let text = text("voice", Duration::from_secs(2), &report);
-        assert!(text.contains("20 decisions, 0 switches; the last 16, all with --json"), "{text}");
-        assert!(text.contains("encode arrived: saves: encode to copy_batched/"), "{text}");
-        for line in text.lines() {
-            assert!(line.chars().count() <= 80, "{line}");
+        RunReport { report, decisions: vec![decision; 20] }
+    }
+
+    #[test]
+    fn it_fits_eighty_columns_and_says_the_sum_last() {
+        for details in [false, true] {
+            let text = text("voice", Duration::from_secs(2), &report(), details);
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
+            assert!(text.starts_with("voice: 3 strategies, 2s each\n"), "{text}");
+            let (tables, last) = text.rsplit_once("\n\n2000 sent").expect("a summary");
+            assert!(last.starts_with(", 1998 received, 2 lost, 4 late; audio as the codec's"));
+            assert!(!last.contains("medians") && last.lines().count() < 12, "{text}");
+            assert!(tables.contains("no memory of that placement"), "{text}");
+            assert!(tables.contains("load in % of a core"), "{text}");
         }
-        let first = "voice: 3 strategies, 2s each\n2000 sent, 1998 received, 2 lost, 4 late";
-        assert!(text.starts_with(first), "{text}");
-        assert!(text.contains("audio as the codec's reference"), "{text}");
-        assert!(text.contains("no memory of that placement"), "{text}");
+    }
+
+    #[test]
+    fn the_long_tables_are_among_the_details() {
+        let text = |details| text("voice", Duration::from_secs(2), &report(), details);
+        let (short, long) = (text(false), text(true));
+        for part in ["p99 to max in", "jitter in", "encode arrived: saves: encode to copy_batched/"]
+        {
+            assert!(!short.contains(part) && long.contains(part), "{part}: {short}");
+        }
+        assert!(long.contains("20 decisions, 0 switches; the last 16, all with --json"), "{long}");
+        assert!(short.contains("20 decisions, 0 switches\n"), "{short}");
+        assert!(short.contains("--details") && !long.contains("--details"), "{short}");
     }
 }

@@ -1,8 +1,9 @@
 //! The command line of `narrows sweep`.
 
+use crate::base::offered::{offered, sweeps};
 use crate::base::options::PageFile;
 use crate::base::shipped;
-use clap::Args;
+use clap::{Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -20,7 +21,8 @@ again. With another sweep file, or another platform or workload in it, another
 file has to be named for the rows.")]
 pub struct Sweep {
     /// The sweep file
-    #[arg(value_name = "SWEEP.toml", value_parser = shipped::path("sweeps"))]
+    #[arg(value_name = "SWEEP.toml", hide_possible_values = true, value_hint = ValueHint::FilePath,
+          value_parser = offered(sweeps(), shipped::path("sweeps")))]
     pub sweep: PathBuf,
     /// The file for rows, as CSV; usually named as the sweep, in this directory
     #[arg(long, value_name = "FILE.csv")]

@@ -43,7 +43,6 @@ use std::sync::mpsc::{Sender, channel};
 /// The sweep is not possible, its rows cannot be written, a point failed, or the user stopped it.
 /// What was simulated until then is in the file.
 pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
-    sensible(global)?;
     let page = PageOut::new(&args.page)?;
     let sweep = file::read(&args.sweep)?;
     let grid = Grid::new(&sweep, |chip| sim::cores(global, chip).map(|_| ()))?;
@@ -70,18 +69,6 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
     }
     page.write(|| page::page(&grid, &journal, ended.as_ref().err()))?;
     ended
-}
-
-/// Whether every flag that was given means something to a simulated chip.
-fn sensible(global: &Global) -> Result<(), Failure> {
-    let flags = [("--priority", global.priority.is_some()), ("--lock-memory", global.lock_memory)];
-    match flags.into_iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((flag, _)) => {
-            let text = format!("{flag} is for this machine, not for simulated chips: leave it out");
-            Err(Failure::new(Kind::Usage, text))
-        }
-    }
 }
 
 fn usual_file(sweep: &Path) -> PathBuf {

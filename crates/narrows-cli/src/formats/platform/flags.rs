@@ -1,6 +1,8 @@
 //! The command line of `narrows platform`.
 
-use clap::{Args, Subcommand};
+use crate::base::offered::{offered, platforms};
+use clap::builder::StringValueParser;
+use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 
 /// Those of `platform`.
@@ -45,7 +47,8 @@ Examples:
   narrows platform show nios2-quad --json")]
 pub struct Show {
     /// The name of a chip that comes with narrows, or a platform file
-    #[arg(value_name = "NAME|FILE")]
+    #[arg(value_name = "NAME|FILE", hide_possible_values = true, value_hint = ValueHint::FilePath,
+          value_parser = offered(platforms(), StringValueParser::new()))]
     pub platform: String,
     /// Also write the drawing as a picture
     #[arg(long, value_name = "FILE")]

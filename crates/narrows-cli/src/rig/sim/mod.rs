@@ -60,18 +60,9 @@ impl Place {
     /// The chip to run on; none for this machine.
     ///
     /// # Errors
-    /// As [`platform::load`]; or [`Kind::Usage`] for a flag that says nothing to a chip.
-    pub(crate) fn chip(&self, global: &Global) -> Result<Option<Chip>, Failure> {
+    /// As [`platform::load`].
+    pub(crate) fn chip(&self) -> Result<Option<Chip>, Failure> {
         let Some(name) = self.platform() else { return Ok(None) };
-        let flags = [
-            ("--priority", global.priority.is_some()),
-            ("--lock-memory", global.lock_memory),
-            ("--carrier", global.carrier.is_some()),
-        ];
-        if let Some((flag, _)) = flags.into_iter().find(|(_, given)| *given) {
-            let text = format!("{flag} is for this machine, not for a chip: leave it or --on out");
-            return Err(Failure::new(Kind::Usage, text));
-        }
         platform::load(name).map(Some)
     }
 }
