@@ -1,7 +1,7 @@
 //! `narrows compare`: what changed between two runs, and whether that is more than noise.
 //!
-//! Both files are what `run` or a bench printed with `--json`. [`read`] checks them and takes the
-//! figures out, a [`row`] has a figure before and after; [`text`] and [`page`] show them.
+//! Both files are what `run` or a bench printed with `--json`. `read` checks them and takes the
+//! figures out, a `row` has a figure before and after; `text` and `page` show them.
 
 pub mod flags;
 mod page;
