@@ -98,7 +98,7 @@ pub(crate) fn advise(
 pub(crate) struct Fit {
     /// Bytes of internal memory.
     pub memory: u64,
-    /// Which of the cores that are called serves each flow; flows that are alike have each the next.
+    /// Which of the cores that are called serves each flow; flows that are alike take turns.
     pub dsps: Vec<Option<u8>>,
 }
 

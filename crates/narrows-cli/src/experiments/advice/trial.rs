@@ -16,8 +16,8 @@ use narrows_sim::chip::Chip;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Repeats on a chip, each of which begins at another moment of the other core's looks, the requests
-/// of the slowest flow in each, and the calls of all flows at most.
+/// Repeats on a chip, each of which begins at another moment of the other core's looks, the
+/// requests of the slowest flow in each, and the calls of all flows at most.
 const REPEATS: u32 = 6;
 const REQUESTS: u32 = 50;
 const CALLS: f64 = 1500.0;

@@ -66,8 +66,8 @@ impl<'w, P: Place> Round<'_, 'w, P> {
         }
     }
 
-    /// Which of the cores that are called serves a flow that is not controlled: the one that it names,
-    /// or each in turn.
+    /// Which of the cores that are called serves a flow that is not controlled: the one that it
+    /// names, or each in turn.
     pub(super) fn place(&self, index: usize) -> u8 {
         let said = self.plan.workload.flows.get(index).and_then(|flow| flow.dsp);
         said.unwrap_or((index % self.peer.links().count()) as u8)
