@@ -115,6 +115,8 @@ fn the_manual_is_on_the_screen_or_in_files() {
         .collect();
     pages.sort();
     let names = [
+        "-advise",
+        "-bench-advise",
         "-bench-bounds",
         "-bench-clients",
         "-bench-limit",
