@@ -213,6 +213,7 @@ mod tests {
             "narrows bench pingpong --bytes 16777216",
             "narrows --cores 1 doctor",
             "narrows --priority 100 doctor",
+            "narrows bench advise --case 1 --cases 2",
             "narrows bench nothing",
         ] {
             assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");

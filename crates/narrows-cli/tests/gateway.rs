@@ -129,8 +129,9 @@ fn a_run_on_a_chip_is_the_same_every_time_and_has_the_keys_that_are_documented()
             }
         }
     }
-    let text = run(&arguments[..5]);
+    let text = run(&[&arguments[..5], &["--details"]].concat());
     let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("\nAdapting "), "{text}");
     assert!(text.contains(" decisions, ") && text.contains(" arrived: "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

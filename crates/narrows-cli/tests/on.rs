@@ -282,6 +282,8 @@ fn a_workload_is_carried_in_virtual_time() {
     }
     let shown = printed(&["run", &file, "--on", FAST]);
     assert!(shown.starts_with("x on generic-amp (simulated): 3 strategies, 1s each\n"), "{shown}");
+    let last = shown.lines().last().unwrap();
+    assert!(last.starts_with("More: --details has "), "{shown}");
 }
 
 #[test]

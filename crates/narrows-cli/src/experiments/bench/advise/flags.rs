@@ -14,7 +14,7 @@ pub struct Advise {
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
     /// Only this workload, with all that was tried for it
-    #[arg(long, value_name = "N", value_parser = number::<u32>(0..=u32::MAX.into()))]
+    #[arg(long, value_name = "N", conflicts_with = "cases", value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub case: Option<u32>,
     /// Where: all chips that come with the program without
     #[command(flatten)]
