@@ -1,10 +1,10 @@
 //! What every room stands on: how the command fails, reads, prints and reports.
 //!
 //! Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code. [`options`]
-//! are those of every command, [`number`] reads their numbers, [`offered`] says what shells complete
-//! them by, and [`shipped`] are the files that come with the program. [`statistics`] and [`report`]
-//! turn measurements into rows, [`table`] and [`output`] put them on a screen or in a file; a
-//! [`machine`] is what a report was made on.
+//! are those of every command, [`number`] reads their numbers, [`offered`] says what shells
+//! complete them by, and [`shipped`] are the files that come with the program. [`statistics`] and
+//! [`report`] turn measurements into rows, [`table`] and [`output`] put them on a screen or in a
+//! file; a [`machine`] is what a report was made on.
 
 pub mod failure;
 pub mod input;
