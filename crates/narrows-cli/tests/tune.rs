@@ -235,3 +235,40 @@ fn the_model_keeps_to_the_simulator() {
     let again = against(["--case", "5"]);
     assert_eq!(again["results"][0], rows[5]);
 }
+
+#[test]
+fn the_models_error_that_a_platform_file_states_holds_for_other_workloads() {
+    let narrows = |arguments: &[&str]| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+        let output = command.args(arguments).arg("--json").output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let chip = narrows(&["platform", "show", "davinci"]);
+    let model = chip["results"][0]["model"].as_array().unwrap().clone();
+    // Another seed than the one that the file's figures are of.
+    let simulator = ["bench", "tune", "--against", "simulator", "--on", "davinci"];
+    let report = narrows(&[&simulator[..], &["--seed", "7", "--cases", "40"]].concat());
+    let (mut within, mut all) = (0, 0);
+    for row in report["results"].as_array().unwrap() {
+        let strategies = row["strategies"].as_array().unwrap();
+        let kind = match strategies.as_slice() {
+            [one] => one.as_str().unwrap().split('/').nth(1).unwrap().split('=').next().unwrap(),
+            _ => "mixed",
+        };
+        let stated = model.iter().find(|one| one["notification"] == kind).expect(kind);
+        let percent = |key: &str| stated[key].as_f64().unwrap();
+        let off = |model: f64, found: f64| 100.0 * (model / found - 1.0).abs();
+        let number = |row: &Value, key: &str| row[key].as_f64();
+        if row["load_compared"] == true {
+            let load = number(row, "load_percent").unwrap();
+            let off = off(load, number(row, "measured_load_percent").unwrap());
+            (within, all) = (within + u32::from(off <= percent("load_percent")), all + 1);
+        }
+        for flow in row["flows"].as_array().unwrap() {
+            let Some(p99) = number(flow, "p99_ms") else { continue };
+            let off = off(p99, number(flow, "measured_p99_ms").unwrap());
+            (within, all) = (within + u32::from(off <= percent("p99_percent")), all + 1);
+        }
+    }
+    assert!(all > 60 && within * 100 >= all * 85, "{within} of {all}");
+}

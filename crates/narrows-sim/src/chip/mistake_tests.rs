@@ -12,7 +12,17 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[link]",
         "[lnik]",
-        "43:2: unknown key lnik; expected about, bus, memory, core, engine or link",
+        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link or model",
+    ),
+    (
+        "[link]",
+        "[[model]]\nnotification = \"bell\"\nload = 1\np99 = 2\n[link]",
+        "44:16: model.notification is bell; expected interrupt, spin, poll, hybrid, coalesced or mixed",
+    ),
+    (
+        "[link]",
+        "[[model]]\nnotification = \"poll\"\nload = -1\np99 = 2\n[link]",
+        "45:8: model.load is -1; expected a whole number from 0 to 1000",
     ),
     ("[[bus]]", "[bus]", "2:1: bus is [bus]"),
     ("poll = 5", "poll = 5\npoll = 5", "27:1: duplicate key: poll"),

@@ -26,7 +26,7 @@ pub(crate) type Assignment = Vec<Strategy>;
 /// Assignments that are tried before the search ends, where trials cost little.
 pub(crate) const MOST: usize = 96;
 /// Calls in all trials, after which it ends as well.
-const CALLS: f64 = 400_000.0;
+const CALLS: f64 = 1_500_000.0;
 
 /// What is asked.
 pub(crate) struct Question<'a> {
