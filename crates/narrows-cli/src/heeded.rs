@@ -116,6 +116,9 @@ impl Given {
             Which::Storm(_) => Given::at(&name, &[Priority, Heeded::Cores, Carrier, Json], on),
             Which::Soak(_) => Given::at(&name, nodes, on),
             Which::Clients(_) => Given::always(&name, nodes),
+            Which::Advise(args) if args.place.on.as_deref() == Some(HOST) => {
+                Given::always(&name, nodes)
+            }
             Which::Advise(_) => Given::always(&name, CHIP),
             Which::Tune(args) => match args.against.against {
                 Some(Beside::Simulator) => Given::always(&name, CHIP),
@@ -175,7 +178,7 @@ mod tests {
         ["--priority 5", "--lock-memory", "--cores 0,1", "--carrier stream", "--json"];
 
     /// Each command, and which of the options it takes, in the order above.
-    const TABLE: [(&str, &str); 33] = [
+    const TABLE: [(&str, &str); 34] = [
         ("run", "PLCFJ"),
         ("run --on host", "PLCFJ"),
         ("run --on davinci", "CJ"),
@@ -204,6 +207,7 @@ mod tests {
         ("bench soak", "CFJ"),
         ("bench clients", "CFJ"),
         ("bench advise", "CJ"),
+        ("bench advise --on host", "CFJ"),
         ("bench tune", "J"),
         ("bench tune --against simulator", "CJ"),
         ("bench sim", "J"),

@@ -9,8 +9,6 @@ use narrows::strategy::{Notification, Strategy};
 use narrows_tune::model::{self, estimate};
 use std::time::Duration;
 
-/// Flows at most.
-const FLOWS: usize = 2;
 /// The shortest and the longest message in bytes: the shortest is an order of the function `busy`.
 const BYTES: [f64; 2] = [16.0, 8192.0];
 /// Tries to draw flows that the model gives a plan.
@@ -33,15 +31,15 @@ fn micros(micros: f64) -> Duration {
     Duration::from_nanos((micros * 1e3) as u64)
 }
 
-/// Draws flows until the model gives them a plan; none if it never does. `longest` bounds periods,
-/// where time is not virtual.
-pub(super) fn draw(seed: u64, machine: &Machine, longest: Duration) -> Option<Case> {
+/// Draws flows, of which there are at most `flows`, until the model gives them a plan; none if it
+/// never does. `longest` bounds periods, where time is not virtual.
+pub(super) fn draw(seed: u64, machine: &Machine, flows: usize, longest: Duration) -> Option<Case> {
     let mut random = Rng::with_seed(seed);
     let short = model::Flow { request: 64, response: 64, burst: 1, depth: 1, ..Default::default() };
     let usual = Strategy { notification: Notification::Interrupt, ..Strategy::default() };
     let trip = estimate(&machine.costs, &short, &usual).ok()?.period as f64 / 1e6;
     (0..TRIES).find_map(|_| {
-        let count = random.usize(1..=FLOWS);
+        let count = random.usize(1..=flows);
         let flows: Option<Vec<Flow>> =
             (0..count).map(|number| flow(&mut random, machine, trip, number, count)).collect();
         let flows = flows?;
@@ -62,6 +60,11 @@ pub(super) fn draw(seed: u64, machine: &Machine, longest: Duration) -> Option<Ca
         });
         planned.then_some(Case { workload, subjects })
     })
+}
+
+/// The longest period.
+pub(super) fn slowest(workload: &Workload) -> Duration {
+    workload.flows.iter().map(period).max().unwrap_or_default()
 }
 
 fn period(flow: &Flow) -> Duration {

@@ -7,7 +7,7 @@ use clap::Args;
 /// What `bench advise` takes.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Advise {
-    /// Workloads that are drawn for each platform; 200 without, 20 on this machine
+    /// Workloads that are drawn for each platform; without, 200 for a chip and 20 on this machine
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=100_000))]
     pub cases: Option<u32>,
     /// What workloads are drawn by; 1 without
@@ -16,7 +16,7 @@ pub struct Advise {
     /// Only this workload, with all that was tried for it
     #[arg(long, value_name = "N", conflicts_with = "cases", value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub case: Option<u32>,
-    /// Where: all chips that come with the program without
+    /// Where; without, all chips that come with the program
     #[command(flatten)]
     pub place: Place,
 }

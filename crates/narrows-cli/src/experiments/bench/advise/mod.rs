@@ -3,11 +3,12 @@
 mod draw;
 mod exhaust;
 pub mod flags;
+mod host;
 mod row;
 
 use crate::base::failure::{Failure, Kind};
-use crate::base::machine::Machine as Here;
-use crate::base::options::Global;
+use crate::base::machine::{Machine as Here, Root};
+use crate::base::options::{Global, HOST};
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
@@ -29,6 +30,8 @@ use std::time::Duration;
 const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
 const CASES: u32 = 200;
 const SEED: u64 = 1;
+/// Flows of a workload at most.
+const FLOWS: usize = 2;
 
 /// Draws, asks, tries everything, and prints.
 ///
@@ -37,12 +40,21 @@ const SEED: u64 = 1;
 pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
     let global = asked.global;
     let seed = args.seed.unwrap_or(SEED);
+    let here = args.place.on.as_deref() == Some(HOST);
     let numbers: Vec<u32> = match args.case {
         Some(case) => vec![case],
-        None => (0..args.cases.unwrap_or(CASES)).collect(),
+        None => (0..args.cases.unwrap_or(if here { host::CASES } else { CASES })).collect(),
     };
     let names = args.place.platform().map_or(CHIPS.to_vec(), |name| vec![name]);
     let progress = Progress::new((names.len() * numbers.len()) as u64, global.json);
+    if here {
+        let progress = Progress::new(numbers.len() as u64, global.json);
+        let seeds: Vec<_> = numbers.iter().map(|one| (*one, number_seed(seed, *one))).collect();
+        let rows = host::run(asked, &seeds, &progress)?;
+        drop(progress);
+        let platforms = PlatformRow::of(HOST, &rows);
+        return said(global, Here::look(&Root::default()), platforms, &rows, seed);
+    }
     let mut platforms = Vec::new();
     let mut cases = Vec::new();
     let mut done = 0;
@@ -52,7 +64,9 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         let mut rows = Vec::new();
         for number in &numbers {
             progress.say(&format!("workload {number} on {name}"));
-            if let Some(case) = draw::draw(number_seed(seed, *number), &machine, Duration::MAX) {
+            if let Some(case) =
+                draw::draw(number_seed(seed, *number), &machine, FLOWS, Duration::MAX)
+            {
                 rows.extend(compare(global, &chip, &machine, *number, &case)?);
             }
             done += 1;
@@ -62,8 +76,19 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         cases.append(&mut rows);
     }
     drop(progress);
-    let mut report = Report::new("bench advise", place(&names), platforms);
-    report.notes = row::notes(&cases, seed);
+    said(global, place(&names), platforms, &cases, seed)
+}
+
+/// Prints what came of it.
+fn said(
+    global: &Global,
+    place: Here,
+    platforms: Vec<PlatformRow>,
+    cases: &[CaseRow],
+    seed: u64,
+) -> Result<(), Failure> {
+    let mut report = Report::new("bench advise", place, platforms);
+    report.notes = row::notes(cases, seed);
     if global.json {
         return report.print();
     }
@@ -122,6 +147,7 @@ fn compare(
             platform: chip.name.clone(),
             least,
             holds: judge.holds(&chosen),
+            equal: false,
             chosen: CaseRow::names(&chosen),
             value: judge.value(&chosen),
             best: CaseRow::names(best),

@@ -19,6 +19,8 @@ pub(super) struct CaseRow {
     pub least: Least,
     /// Whether what was chosen kept to everything.
     pub holds: bool,
+    /// Whether trials cannot tell it from the best.
+    pub equal: bool,
     pub chosen: String,
     pub value: f64,
     pub best: String,
@@ -41,7 +43,7 @@ impl CaseRow {
 
     fn is_near(&self) -> bool {
         let within = if self.least == Least::Load { LOAD } else { LATENCY };
-        self.holds && self.apart() <= within
+        self.holds && (self.equal || self.apart() <= within)
     }
 }
 
