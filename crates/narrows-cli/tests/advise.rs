@@ -163,3 +163,25 @@ fn random_workloads_are_compared_with_every_choice() {
         assert!(row["tried"].as_f64() <= row["choices"].as_f64(), "{row}");
     }
 }
+
+#[test]
+fn a_flow_keeps_its_own_strategy_where_another_has_its_name_with_a_number() {
+    let directory = tempfile::tempdir().unwrap();
+    let flow = |name: &str, request: u32| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfunction = \"busy\"\nbusy = \"1ms\"\nrequest = {request}\n\
+             response = 160\nperiod = \"100ms\"\n"
+        )
+    };
+    let path = file(directory.path(), &(flow("video-1", 160) + &flow("video", 20_000)));
+    let arguments = ["advise", &path, "--on", "davinci", "--json"];
+    let out = directory.path().join("tuned");
+    let arguments = [&arguments[..], &["--out", out.to_str().unwrap()]].concat();
+    let report: Value = serde_json::from_str(&stdout(&narrows(&arguments))).unwrap();
+    let said = |at: usize| report["results"][at]["strategy"].as_str().unwrap();
+    assert_ne!(said(0), said(1), "short and long messages travel in their own ways");
+    let written = std::fs::read_to_string(out.join("w.toml")).unwrap();
+    let named: Vec<&str> =
+        written.lines().filter_map(|line| line.strip_prefix("static = ")).collect();
+    assert_eq!(named, [format!("\"{}\"", said(0)), format!("\"{}\"", said(1))]);
+}

@@ -21,7 +21,7 @@ use crate::base::report::Report;
 use crate::base::table::listed;
 use crate::experiments::advice::{Judge, MOST, Question, advise, fits, groups, trial};
 use crate::experiments::run::longest;
-use crate::formats::workload::{self, Offers, Presence, Source, Workload};
+use crate::formats::workload::{self, Offers, Presence, Workload};
 use crate::formats::{platform, strategy};
 use crate::rig::costs;
 use crate::rig::costs::machine::{Measured, measured};
@@ -270,11 +270,7 @@ fn settled(workload: &Workload) -> Workload {
 
 /// How long one trial on this machine runs.
 fn span(workload: &Workload) -> Duration {
-    let periods = workload.flows.iter().filter_map(|flow| match flow.source {
-        Source::Own { period, .. } => period,
-        Source::After(_) => None,
-    });
-    let slowest = periods.max().unwrap_or_default();
+    let slowest = workload.slowest().unwrap_or_default();
     slowest.saturating_mul(PERIODS).clamp(SHORT, LONG).min(workload.duration)
 }
 

@@ -41,13 +41,15 @@ impl Said {
     /// is to be named.
     pub fn chosen(&self, workload: &Workload) -> Vec<Chosen> {
         let Some(best) = self.found.best() else { return Vec::new() };
-        let mut all = Vec::new();
+        let (mut all, mut sessions) = (Vec::new(), Vec::new());
         for (at, (flow, by)) in workload.flows.iter().zip(&best.assignment).enumerate() {
-            let stem = flow.name.rsplit_once('-').map(|(stem, _)| stem.to_owned());
             let dsp = best.fit.dsps.get(at).copied().flatten();
-            let names = [flow.name.clone()].into_iter().chain(stem);
-            all.extend(names.map(|name| Chosen { name, strategy: *by, dsp }));
+            let named = |name: &str| Chosen { name: name.to_owned(), strategy: *by, dsp };
+            all.push(named(&flow.name));
+            sessions.extend(flow.name.rsplit_once('-').map(|(stem, _)| named(stem)));
         }
+        // A flow may be called what another's name begins with.
+        all.append(&mut sessions);
         all
     }
 

@@ -143,15 +143,6 @@ fn assigned(workload: &Workload, trial: &Trial, repeat: u32) -> Workload {
     made
 }
 
-/// The period of the slowest flow that has one.
-fn slowest(workload: &Workload) -> Option<Duration> {
-    let periods = workload.flows.iter().filter_map(|flow| match flow.source {
-        Source::Own { period, .. } => period,
-        Source::After(_) => None,
-    });
-    periods.max()
-}
-
 /// For how long a repeat runs on a chip if the flows make this many calls a second: the whole
 /// workload if flows come and go.
 fn duration(workload: &Workload, rate: f64) -> Duration {
@@ -160,7 +151,7 @@ fn duration(workload: &Workload, rate: f64) -> Duration {
     }
     let most =
         Duration::from_secs_f64((CALLS / rate.max(1e-6)).min(workload.duration.as_secs_f64()));
-    match slowest(workload) {
+    match workload.slowest() {
         Some(slowest) => slowest.saturating_mul(REQUESTS).min(most).max(slowest),
         None => most,
     }
@@ -191,14 +182,14 @@ pub(crate) fn on_chip(
     sim::run(global, chip, &needs, |mut peer| {
         // What comes once, such as caches that fill, is no part of it.
         let endless = workload.flows.iter().any(is_endless);
-        let first = slowest(workload).filter(|_| !endless).map_or(FIRST, |slowest| slowest * 4);
+        let first = workload.slowest().filter(|_| !endless).map_or(FIRST, |slowest| slowest * 4);
         let first = Workload { duration: first, ..assigned(workload, &trial, 0) };
         let made = once(&mut peer, (&first, offers), &inputs)?;
         let rate = calls(workload, &made) / made.wall.as_secs_f64();
         let spins = |by: &Strategy| by.notification == Notification::Spin;
         let mut span = duration(workload, rate);
         if assignment.iter().any(spins) && !workload.is_changing() {
-            let periods = slowest(workload).unwrap_or_default() * LOOKED;
+            let periods = workload.slowest().unwrap_or_default() * LOOKED;
             span = span.min(LOOKING.max(periods));
         }
         let repeats = if endless && rate * span.as_secs_f64() > MANY { FEW } else { REPEATS };

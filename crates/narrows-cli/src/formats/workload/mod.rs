@@ -169,6 +169,15 @@ impl Workload {
         later.fold(first, |[a, b], [c, d]| [a.max(c), b.max(d)])
     }
 
+    /// The period of the slowest flow that has one.
+    pub fn slowest(&self) -> Option<Duration> {
+        let period = |flow: &Flow| match flow.source {
+            Source::Own { period, .. } => period,
+            Source::After(_) => None,
+        };
+        self.flows.iter().filter_map(period).max()
+    }
+
     /// How many cores are called.
     pub fn dsps(&self) -> u8 {
         self.flows.iter().filter_map(|flow| flow.dsp).max().map_or(1, |dsp| dsp + 1)

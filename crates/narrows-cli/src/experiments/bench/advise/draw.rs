@@ -1,5 +1,6 @@
 //! Workloads that are drawn: flows at a pace that the machine can keep, some with deadlines.
 
+use crate::experiments::bench::against::cases::{between, micros};
 use crate::formats::functions::cost::Costs;
 use crate::formats::strategy::Policy;
 use crate::formats::workload::{Flow, Presence, Source, Work, Workload};
@@ -22,15 +23,6 @@ pub(super) struct Case {
     pub subjects: Vec<Subject>,
 }
 
-/// A number between two, whose logarithm is drawn evenly.
-fn between(random: &mut Rng, least: f64, most: f64) -> f64 {
-    (least.ln() + random.f64() * (most.ln() - least.ln())).exp()
-}
-
-fn micros(micros: f64) -> Duration {
-    Duration::from_nanos((micros * 1e3) as u64)
-}
-
 /// Draws flows, of which there are at most `flows`, until the model gives them a plan; none if it
 /// never does. `longest` bounds periods, where time is not virtual.
 pub(super) fn draw(seed: u64, machine: &Machine, flows: usize, longest: Duration) -> Option<Case> {
@@ -43,9 +35,6 @@ pub(super) fn draw(seed: u64, machine: &Machine, flows: usize, longest: Duration
         let flows: Option<Vec<Flow>> =
             (0..count).map(|number| flow(&mut random, machine, trip, number, count)).collect();
         let flows = flows?;
-        if flows.iter().any(|flow| period(flow) > longest) {
-            return None;
-        }
         let workload = Workload {
             name: "drawn".into(),
             duration: LONG,
@@ -54,24 +43,15 @@ pub(super) fn draw(seed: u64, machine: &Machine, flows: usize, longest: Duration
             flows,
             changes: Vec::new(),
         };
+        if workload.slowest() > Some(longest) {
+            return None;
+        }
         let subjects = subjects::subjects(&workload, None, &[], true).ok()?;
         let planned = [Least::Load, Least::Latency].iter().all(|least| {
             Planner::new(machine, &subjects, *least).is_ok_and(|it| it.plan().is_ok())
         });
         planned.then_some(Case { workload, subjects })
     })
-}
-
-/// The longest period.
-pub(super) fn slowest(workload: &Workload) -> Duration {
-    workload.flows.iter().map(period).max().unwrap_or_default()
-}
-
-fn period(flow: &Flow) -> Duration {
-    match flow.source {
-        Source::Own { period, .. } => period.unwrap_or_default(),
-        Source::After(_) => Duration::ZERO,
-    }
 }
 
 fn flow(

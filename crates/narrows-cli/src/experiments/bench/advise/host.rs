@@ -71,7 +71,7 @@ fn compare(
     let paced = |one: &Assignment| fits(machine, &subjects, one, least).is_some();
     let mut all: Vec<Assignment> = all.map(|by| vec![by]).filter(paced).collect();
     let offers = Offers::new(&case.workload, None)?;
-    let span = (draw::slowest(&case.workload) * PERIODS).max(SHORT);
+    let span = (case.workload.slowest().unwrap_or_default() * PERIODS).max(SHORT);
     let mut tried = |which: &[Assignment], rounds| -> Result<Vec<Trial>, Failure> {
         let with: Vec<_> = which.iter().map(|one| (one.clone(), Fit::default())).collect();
         trial::here(peer, (&case.workload, &offers), &with, rounds, span, || ())

@@ -14,6 +14,8 @@ use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::wrap;
 use crate::experiments::advice::{Judge, Question, advise, fits};
+use crate::experiments::bench::against::cases::seed as number_seed;
+use crate::experiments::bench::against::simulated::{self, CHIPS};
 use crate::experiments::bench::task::Asked;
 use crate::formats::platform;
 use crate::rig::costs;
@@ -26,8 +28,6 @@ use narrows_sim::chip::Chip;
 use row::{CaseRow, PlatformRow};
 use std::time::Duration;
 
-/// The chips that come with the program.
-const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
 const CASES: u32 = 200;
 const SEED: u64 = 1;
 /// Flows of a workload at most.
@@ -76,7 +76,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         cases.append(&mut rows);
     }
     drop(progress);
-    said(global, place(&names), platforms, &cases, seed)
+    said(global, simulated::machine(&names), platforms, &cases, seed)
 }
 
 /// Prints what came of it.
@@ -94,21 +94,6 @@ fn said(
     }
     let text: String = report.notes.iter().map(|note| wrap("", note)).collect();
     output::print((text + "\n" + &row::table(&report.results)).as_bytes())
-}
-
-fn number_seed(all: u64, number: u32) -> u64 {
-    fastrand::Rng::with_seed(all ^ (u64::from(number) << 32)).u64(..)
-}
-
-fn place(names: &[&str]) -> Here {
-    Here {
-        cpu: "simulated".into(),
-        cores: 2,
-        kernel: "unknown".into(),
-        platform: Some(names.join(", ")),
-        r#virtual: true,
-        ..Here::default()
-    }
 }
 
 /// What is chosen for a workload, for each of both objectives, beside the best of all.

@@ -36,11 +36,11 @@ pub(super) struct Case {
 }
 
 /// A number between two, whose logarithm is drawn evenly.
-fn between(random: &mut Rng, least: f64, most: f64) -> f64 {
+pub(in crate::experiments::bench) fn between(random: &mut Rng, least: f64, most: f64) -> f64 {
     (least.ln() + random.f64() * (most.ln() - least.ln())).exp()
 }
 
-fn micros(micros: f64) -> Duration {
+pub(in crate::experiments::bench) fn micros(micros: f64) -> Duration {
     Duration::from_nanos((micros * 1e3) as u64)
 }
 
@@ -254,6 +254,6 @@ impl Case {
 }
 
 /// The seed of a case.
-pub(super) fn seed(all: u64, number: u32) -> u64 {
+pub(in crate::experiments::bench) fn seed(all: u64, number: u32) -> u64 {
     Rng::with_seed(all ^ (u64::from(number) << 32)).u64(..)
 }

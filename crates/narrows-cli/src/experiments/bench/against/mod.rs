@@ -1,10 +1,10 @@
 //! `bench tune --against`: the model's figures beside measured ones.
 
-mod cases;
+pub(super) mod cases;
 pub mod flags;
 mod host;
 mod row;
-mod simulated;
+pub(super) mod simulated;
 mod text;
 
 use crate::base::failure::{Failure, Kind};

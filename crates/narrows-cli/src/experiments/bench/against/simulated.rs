@@ -22,7 +22,8 @@ use narrows_sim::chip::Chip;
 use std::sync::atomic::AtomicBool;
 
 /// The chips that come with the program.
-const CHIPS: [&str; 4] = ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
+pub(in crate::experiments::bench) const CHIPS: [&str; 4] =
+    ["davinci", "generic-amp", "nios2-dual", "nios2-quad"];
 /// Workloads, if no other number is asked for.
 const CASES: u32 = 200;
 const SEED: u64 = 1;
@@ -89,7 +90,7 @@ pub(super) fn run(asked: &Asked<'_>, args: &Against) -> Result<(), Failure> {
     }
 }
 
-fn machine(names: &[&str]) -> Here {
+pub(in crate::experiments::bench) fn machine(names: &[&str]) -> Here {
     Here {
         cpu: "simulated".into(),
         cores: 2,
