@@ -10,7 +10,6 @@ use crate::base::table::{listed, number, wrap};
 use crate::experiments::advice::trial::Trial;
 use crate::experiments::advice::{Found, Judge};
 use crate::formats::workload::Workload;
-use crate::rig::plan::{Machine, Planner, Subject};
 use std::path::Path;
 
 /// What there is to say.
@@ -18,8 +17,8 @@ pub(super) struct Said {
     pub found: Found,
     pub judge: Judge,
     pub objective: Objective,
-    pub machine: Machine,
-    pub subjects: Vec<Subject>,
+    /// How many cores are called.
+    pub dsps: u8,
     pub groups: Vec<Group>,
     /// How trials were made, in a sentence.
     pub how: String,
@@ -54,15 +53,6 @@ impl Said {
     }
 
     pub fn rows(&self, workload: &Workload) -> Vec<AdviceRow> {
-        let named: Vec<Subject> = match self.found.best() {
-            None => Vec::new(),
-            Some(best) => {
-                let each = self.subjects.iter().zip(&best.assignment);
-                each.map(|(one, by)| Subject { strategies: vec![*by], ..one.clone() }).collect()
-            }
-        };
-        let plan = Planner::new(&self.machine, &named, self.judge.least);
-        let plan = plan.ok().and_then(|planner| planner.plan().ok());
         let mut rows: Vec<Option<AdviceRow>> = workload.flows.iter().map(|_| None).collect();
         for (group, verdict) in self.verdicts() {
             let Verdict { best, runner_up, reason } = verdict;
@@ -72,7 +62,6 @@ impl Said {
                     trial.assignment.get(*flow).map(ToString::to_string).unwrap_or_default()
                 };
                 let standing = runner_up.map(|other| self.judge.standing(best, other));
-                let given = plan.as_ref().and_then(|plan| plan.given.get(*flow));
                 let Some((row, one)) = rows.get_mut(*flow).zip(workload.flows.get(*flow)) else {
                     continue;
                 };
@@ -84,7 +73,7 @@ impl Said {
                     load_percent: best.load(),
                     p99_us: at(best),
                     deadline_us: one.deadline.map(|time| time.as_secs_f64() * 1e6),
-                    memory_bytes: given.map_or(0, |given| given.way.estimate.memory),
+                    memory_bytes: best.fit.memory.get(*flow).copied().unwrap_or_default(),
                     confidence: standing.map_or(1.0, |standing| standing.confidence),
                     runner_up: runner_up.zip(standing).map(|(other, standing)| RunnerUp {
                         strategy: by(other),
@@ -101,7 +90,7 @@ impl Said {
     /// Which core serves a flow by the choice.
     fn dsp(&self, flow: usize) -> u8 {
         let said = self.found.best().and_then(|best| best.fit.dsps.get(flow).copied().flatten());
-        said.unwrap_or((flow % usize::from(self.machine.dsps.max(1))) as u8)
+        said.unwrap_or((flow % usize::from(self.dsps.max(1))) as u8)
     }
 
     /// What the figures rest on, and within what two are equal.
@@ -195,7 +184,7 @@ impl Said {
             let cores: Vec<String> =
                 group.flows.iter().map(|flow| self.dsp(*flow).to_string()).collect();
             let cores: Vec<&str> = cores.iter().map(String::as_str).collect();
-            let on = match self.machine.dsps {
+            let on = match self.dsps {
                 1 => String::new(),
                 _ => format!(", on called core {}", listed(&cores)),
             };

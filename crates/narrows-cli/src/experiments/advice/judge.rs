@@ -128,7 +128,8 @@ impl Judge {
             let far = |trial: &Trial| self.second(trial) > second * (1.0 + within);
             let simple = |trial: &Trial| {
                 let all: u32 = trial.assignment.iter().map(complexity).sum();
-                (trial.fit.memory, distinct(&trial.assignment), all)
+                let memory: u64 = trial.fit.memory.iter().copied().map(u64::from).sum();
+                (memory, distinct(&trial.assignment), all)
             };
             let seconds = || self.second(one).total_cmp(&self.second(other));
             match (far(one), far(other)) {

@@ -96,8 +96,8 @@ pub(crate) fn advise(
 /// What the model gives an assignment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fit {
-    /// Bytes of internal memory.
-    pub memory: u64,
+    /// Bytes of internal memory of each flow.
+    pub memory: Vec<u32>,
     /// Which of the cores that are called serves each flow; flows that are alike take turns.
     pub dsps: Vec<Option<u8>>,
 }
@@ -114,7 +114,7 @@ pub(crate) fn fits(
         named.map(|(subject, by)| Subject { strategies: vec![*by], ..subject.clone() }).collect();
     let planner = Planner::new(machine, &named, least).ok()?;
     let plan = planner.plan().ok()?;
-    let memory = (0..machine.dsps).map(|dsp| plan.memory(dsp)).sum();
+    let memory = plan.given.iter().map(|one| one.way.estimate.memory).collect();
     let mut dsps = vec![None; subjects.len()];
     for group in groups(subjects).iter().filter(|group| group.len() == 1 && machine.dsps > 1) {
         for flow in group {

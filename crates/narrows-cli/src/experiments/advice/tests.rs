@@ -47,7 +47,7 @@ fn among_equals_latency_decides_then_memory_then_what_is_simpler() {
     let quick = trial("copy/interrupt", &[2.61, 2.62], 640.0);
     assert_eq!(best(&LOAD, &[slow.clone(), quick.clone()]), "copy/interrupt/external");
     let inside = Trial {
-        fit: Fit { memory: 640, ..Fit::default() },
+        fit: Fit { memory: vec![640], ..Fit::default() },
         ..trial("copy_lazy/interrupt", &[2.60, 2.60], 630.0)
     };
     assert_eq!(best(&LOAD, &[inside, quick.clone()]), "copy/interrupt/external");
