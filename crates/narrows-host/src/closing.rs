@@ -4,6 +4,7 @@
 //! So this process's own threads close at once only what the kernel vouches for, memory files and
 //! event counters. The rest is closed by threads that have nothing else to do and may hang.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -19,10 +20,11 @@ const FULL: usize = 64;
 
 struct Pile {
     threads: usize,
-    waiting: Vec<OwnedFd>,
+    /// In the order in which they came: later ones keep none waiting.
+    waiting: VecDeque<OwnedFd>,
 }
 
-static PILE: Mutex<Pile> = Mutex::new(Pile { threads: 0, waiting: Vec::new() });
+static PILE: Mutex<Pile> = Mutex::new(Pile { threads: 0, waiting: VecDeque::new() });
 
 fn with<R>(act: impl FnOnce(&mut Pile) -> R) -> R {
     act(&mut PILE.lock().unwrap_or_else(PoisonError::into_inner))
@@ -108,7 +110,7 @@ pub(crate) fn is_full() -> bool {
 /// Has a descriptor closed by a thread that may hang.
 pub(crate) fn close(descriptor: OwnedFd) {
     let one_more = with(|pile| {
-        pile.waiting.push(descriptor);
+        pile.waiting.push_back(descriptor);
         let one_more = pile.threads < THREADS;
         pile.threads += usize::from(one_more);
         one_more
@@ -121,7 +123,7 @@ pub(crate) fn close(descriptor: OwnedFd) {
 
 fn close_all() {
     while let Some(descriptor) = with(|pile| {
-        let next = pile.waiting.pop();
+        let next = pile.waiting.pop_front();
         pile.threads -= usize::from(next.is_none());
         next
     }) {

@@ -1,6 +1,7 @@
 //! LINX between nodes of this host, in threads of one process: flat, layered, and each with the
 //! other.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -198,6 +199,29 @@ fn a_hunt_waits_and_an_attach_tells_of_the_end() {
         client.receive(&Select::only(&[0]), SOON).expect("an answer");
         other.join().expect("it ended well");
     }
+}
+
+#[test]
+fn a_name_is_free_when_its_node_has_ended_whoever_served_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = |name: &str| Options::new(name).directory(directory.path());
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for seeker in ["seeker", "another"] {
+            let seeker = options(seeker).open().expect("free");
+            seeker.hunt("nobody", Signal::with(HUNT, &[])).expect("it waits");
+            let over = &over;
+            // Whoever waits for a name serves the other nodes of the process.
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    seeker.receive(&Select::any(), Some(Duration::from_micros(1)));
+                }
+            });
+        }
+        let taken = (0..500).find_map(|_| options("server").open().map(drop).err());
+        over.store(true, Ordering::Relaxed);
+        assert!(taken.is_none(), "{taken:?}");
+    });
 }
 
 #[test]

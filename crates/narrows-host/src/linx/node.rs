@@ -7,7 +7,7 @@ use super::endpoint::Endpoint;
 use super::shared::Shared;
 use super::sync::Mutex;
 use super::waits::Awaited;
-use super::{Error, Stack, registry, threads};
+use super::{Error, Stack, registry, siblings, threads};
 use crate::OpenError;
 
 /// A node; it ends with the last of its endpoints and copies.
@@ -29,6 +29,7 @@ impl Drop for Owned {
         if !threads.is_empty() {
             threads::stop(&self.shared, threads);
         }
+        siblings::remove(&self.shared);
     }
 }
 

@@ -16,12 +16,28 @@ fn with<R>(act: impl FnOnce(&mut Vec<(Maker, Weak<Shared>)>) -> R) -> R {
     act(&mut NODES.lock())
 }
 
-/// Adds a node. It is forgotten when it has ended.
+/// Adds a node, until [`remove`].
 pub(super) fn add(node: &Arc<Shared>) {
     with(|nodes| {
         nodes.retain(|(maker, node)| !maker.is_another() && node.strong_count() > 0);
         nodes.push((Maker::this(), Arc::downgrade(node)));
     });
+}
+
+/// Takes out a node that ends, and waits until no other thread serves it: whichever had it last
+/// would give its name back, at some later time.
+pub(super) fn remove(node: &Arc<Shared>) {
+    let mut served = false;
+    with(|nodes| {
+        nodes.retain(|(maker, other)| {
+            let found = std::ptr::eq(other.as_ptr(), Arc::as_ptr(node));
+            served |= found && !maker.is_another();
+            !found
+        });
+    });
+    while served && Arc::strong_count(node) > 1 {
+        std::thread::yield_now();
+    }
 }
 
 /// Does what there is to do for the other nodes of this process that no thread is in or leads.
