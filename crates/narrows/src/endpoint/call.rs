@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::flow::Batch;
 use super::{Completed, Failure, FlowId, Node, Payload, SendError};
-use crate::driver;
+use crate::driver::{self, DriverError};
 use crate::link::{self, LinkId, Target};
 use crate::memory::{Descriptor, Kind};
 use crate::platform::{Lost, Platform};
@@ -61,9 +61,8 @@ impl<P: Platform> Node<P> {
             return Err(SendError::RingFull);
         }
         let (id, strategy, number) = (found.link, found.strategy, found.next);
-        if strategy.granularity > 1 {
-            self.gather(flow, &mut payload)?;
-        } else {
+        let gathered = strategy.granularity > 1 && self.gather(flow, &mut payload)?;
+        if !gathered {
             let driven = payload.driven(id).ok_or(SendError::NotReserved)?;
             let descriptor = Descriptor {
                 kind: Kind::Request,
@@ -81,9 +80,7 @@ impl<P: Platform> Node<P> {
         if let Some(found) = self.get_flow_mut(flow) {
             found.next = number.wrapping_add(1);
             found.outstanding += 1;
-            if strategy.granularity == 1 {
-                found.on_the_way += 1;
-            }
+            found.on_the_way += u16::from(!gathered);
         }
         let full = self.get_flow(flow).and_then(|f| f.batch);
         if full.is_some_and(|batch| batch.count >= strategy.granularity) {
@@ -111,8 +108,9 @@ impl<P: Platform> Node<P> {
         sent.map_err(|error| self.not_sent(id, error))
     }
 
-    /// Adds a request to the flow's batch.
-    fn gather(&mut self, flow: FlowId, payload: &mut Payload<'_>) -> Result<(), SendError> {
+    /// Adds a request to the flow's batch; false if it has to go alone, because it is in a block
+    /// and there is no other to begin a batch in: it may have the only one of its length.
+    fn gather(&mut self, flow: FlowId, payload: &mut Payload<'_>) -> Result<bool, SendError> {
         let found = self.get_flow(flow).ok_or(SendError::Unknown)?;
         let (id, strategy, number) = (found.link, found.strategy, found.next);
         let len = match payload {
@@ -140,6 +138,9 @@ impl<P: Platform> Node<P> {
                 let capacity = need.saturating_mul(strategy.granularity.into()).min(limit);
                 let block = match driver::take_block(&mut link.shared, &strategy, capacity) {
                     Ok(block) => block,
+                    Err(DriverError::PoolEmpty) if matches!(payload, Payload::Reserved(_)) => {
+                        return Ok(false);
+                    }
                     Err(error) => return Err(self.not_sent(id, error)),
                 };
                 Batch { block, capacity, used: 0, count: 0, first: number }
@@ -171,7 +172,7 @@ impl<P: Platform> Node<P> {
         if let Some(found) = self.get_flow_mut(flow) {
             found.batch = Some(batch);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// See [`FlowView::flush`](super::FlowView::flush).

@@ -201,3 +201,25 @@ fn a_receiver_that_never_waits_gives_blocks_back_before_their_sender_has_none() 
         }
     });
 }
+
+#[test]
+fn a_request_in_the_only_block_of_its_length_goes_alone_where_others_are_gathered() {
+    inside(|| {
+        let classes = [class(Placement::Internal, 128, 4), class(Placement::Internal, 1024, 1)];
+        let layout = Layout::new(64, 16, &classes).expect("possible");
+        let prepare = |state: &State| state.layout.set(layout);
+        let mut pair = opened(pair_with(Limits::default(), Limits::default(), prepare));
+        let strategy = "in_place/internal/granularity=2".parse().expect("possible");
+        let flow = pair.flow("echo", strategy, 400);
+        // Short ones are gathered, and what was gathered before a long one goes before it.
+        for len in [400, 40, 50, 400, 40, 400] {
+            let sent = bytes(len, len);
+            let mut made = pair.a.flow(flow).reserve(len).expect("a block");
+            assert!(pair.a.write(&mut made, 0, &sent).is_ok());
+            let mut got = vec![0; len];
+            assert_eq!(pair.a.flow(flow).call(&mut made, &mut got, SECOND), Ok(len));
+            assert!(got == sent);
+        }
+        pair.check_empty();
+    });
+}
