@@ -24,3 +24,4 @@ pub mod report;
 pub mod shipped;
 pub mod statistics;
 pub mod table;
+pub mod threads;

@@ -83,7 +83,12 @@ impl Core {
         }
         match how {
             Notification::Interrupt => self.told(side, wake, on.first, on.until),
-            Notification::Spin => self.spin(side, on.first, on.until),
+            Notification::Spin => {
+                self.spin(side, on.first, on.until);
+                if on.first <= on.until && core::mem::take(&mut self.rung) {
+                    self.work(side.rung);
+                }
+            }
             Notification::Hybrid { longest } => {
                 let longest = picos(longest);
                 let window = self.window.clamp(SHORTEST_LOOK.min(longest), longest);

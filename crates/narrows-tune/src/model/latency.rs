@@ -32,8 +32,8 @@ pub(super) fn latency(
     let ticks = turnaround.checked_div(costs.callee.tick).map_or(0, |ticks| ticks + 1);
     let alone = sum(&[
         costs.ticked.saturating_mul(ticks),
-        costs.seldom,
-        costs.seldom,
+        parts.seldom,
+        parts.seldom,
         parts.late,
         worked,
         noticed.step,

@@ -200,7 +200,7 @@ pub fn beside(
 ) -> Result<Estimate, ModelError> {
     let parts = Parts::of(costs, flow, strategy, soonest)?;
     let (own, turnaround, callee) = (parts.own(), parts.turnaround(), parts.callee);
-    let noticed = noticed(costs, strategy.notification, soonest);
+    let noticed = noticed(costs, strategy, soonest);
     let engine = sum(&parts.engine);
     let awaited = parts.least.saturating_sub(engine);
     let pace = flow.pace(strategy);
@@ -221,8 +221,8 @@ pub fn beside(
         _ => 0,
     };
     let buffers = buffers(costs, strategy, &parts, &pace);
-    let blocks = sum(&[own, noticed.busy, engine, costs.seldom, parts.more[0]]);
-    let serves = sum(&[callee, parts.engine_there, costs.seldom, parts.more[1]]);
+    let blocks = sum(&[own, noticed.busy, engine, parts.seldom, parts.more[0]]);
+    let serves = sum(&[callee, parts.engine_there, parts.seldom, parts.more[1]]);
     Ok(Estimate {
         load: share(caller, period).saturating_add(always),
         work: share(callee, period),

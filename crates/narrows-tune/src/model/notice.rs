@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use narrows::strategy::{Notification, Strategy};
+use narrows::strategy::{Acknowledgement, Notification, Strategy};
 
 use super::pace::Pace;
 use super::parameters::{Costs, Polling, Side, Told};
@@ -66,9 +66,12 @@ pub(super) struct Noticed {
 }
 
 /// By a way of its own, if the core may wait for others meanwhile that are told sooner.
-pub(super) fn noticed(costs: &Costs, how: Notification, soonest: Notification) -> Noticed {
-    let (own, others) = (alone(costs, how), alone(costs, soonest));
-    Noticed { busy: own.busy.max(others.busy), late: own.late.max(others.late), step: own.step }
+pub(super) fn noticed(costs: &Costs, by: &Strategy, soonest: Notification) -> Noticed {
+    let (own, others) = (alone(costs, by.notification), alone(costs, soonest));
+    let rings = by.acknowledgement == Acknowledgement::Interrupt;
+    let rung = if rings && soonest == Notification::Spin { costs.caller.rung } else { 0 };
+    let busy = sum(&[own.busy.max(others.busy), rung]);
+    Noticed { busy, late: own.late.max(others.late), step: own.step }
 }
 
 fn alone(costs: &Costs, how: Notification) -> Noticed {

@@ -26,6 +26,8 @@ pub struct Side<T> {
     pub poll: T,
     /// A look of a core that does nothing else.
     pub look: T,
+    /// The bell of an acknowledgement by interrupt, while it does so.
+    pub rung: T,
     /// Timers end on multiples of this; zero if they end at any moment.
     pub tick: T,
     /// Going to sleep until a request is due, and being woken then.
@@ -41,6 +43,9 @@ pub struct Side<T> {
     pub internal_spin: Access<T>,
     /// Likewise in external memory.
     pub external_spin: Access<T>,
+    /// Copying a request from the block that it was made in to the one that gathers several: in
+    /// internal memory, and in external memory.
+    pub gather: [T; 2],
     /// Copying into and out of a slot of the ring.
     pub slot: Access<T>,
     /// Keeping the cache right of a byte in external memory that the copy engine moves.
@@ -145,6 +150,8 @@ pub struct Parameters<T> {
     /// What either side takes at most more for a call than on average: all blocks of a class that
     /// are taken back at once, ticks of the clock. No part of the load, whose parameters are means.
     pub seldom: T,
+    /// Likewise of calls for which both cores look all the time.
+    pub seldom_spin: T,
     /// What one of this many calls takes more than on average, for the same reasons; of none if 0.
     pub spike: T,
     /// How many calls have one such among them.
@@ -233,6 +240,7 @@ impl<T: Copy> Side<T> {
             interrupt: time(self.interrupt)?,
             poll: time(self.poll)?,
             look: time(self.look)?,
+            rung: time(self.rung)?,
             tick: time(self.tick)?,
             timer: time(self.timer)?,
             late: time(self.late)?,
@@ -240,6 +248,7 @@ impl<T: Copy> Side<T> {
             external: self.external.convert(time, rate)?,
             internal_spin: self.internal_spin.convert(time, rate)?,
             external_spin: self.external_spin.convert(time, rate)?,
+            gather: [rate(self.gather[0])?, rate(self.gather[1])?],
             slot: self.slot.convert(time, rate)?,
             upkeep: rate(self.upkeep)?,
             cold: self.cold.convert(time, rate)?,
@@ -266,6 +275,7 @@ impl Parameters<f64> {
             rested: time(self.rested)?,
             idle: self.idle.convert(time)?,
             seldom: time(self.seldom)?,
+            seldom_spin: time(self.seldom_spin)?,
             spike: time(self.spike)?,
             one_in: self.one_in,
             ticked: time(self.ticked)?,

@@ -34,6 +34,8 @@ pub(super) struct Parts {
     pub ack: u64,
     /// What either side takes at most more: where its caches are cold, or the other one looks.
     pub more: [u64; 2],
+    /// What either side takes at most more than on average, of what comes now and then.
+    pub seldom: u64,
 }
 
 /// For how long the other core looks for the next request when it has answered one, if it waits so.
@@ -143,6 +145,7 @@ impl Parts {
             after: here.response,
             ack,
             more,
+            seldom: if waits || idles { costs.seldom.max(costs.seldom_spin) } else { costs.seldom },
             message,
         })
     }

@@ -63,7 +63,12 @@ pub(super) fn moved(
     };
     let leaves = |here: bool| made_there && here && !counted;
     let reads = strategy.transfer == Transfer::InPlace;
+    let gathered = match made_there && calls && strategy.granularity > 1 {
+        true => in_block(into, side.gather[usize::from(!internal)]),
+        false => 0,
+    };
     let into = if leaves(true) { 0 } else { place(into, access.write, side.slot.write) };
+    let into = sum(&[into, gathered]);
     let out = if leaves(reads) { 0 } else { place(out, access.read, side.slot.read) };
     let moved = |count| match strategy.transfer {
         Transfer::CopyEngine if !in_slot(count) => {

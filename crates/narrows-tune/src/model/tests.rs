@@ -164,6 +164,40 @@ fn whoever_spins_slows_the_others_copies() {
     // What is seldom is in the bound, for either side, and not in the load.
     let seldom = Costs { seldom: 7 * US, ..published() };
     assert_eq!(of(&seldom, interrupt), of(&published(), interrupt) + 14 * US);
+    // While both look it may be more.
+    let seldom = Costs { seldom_spin: 9 * US, ..seldom };
+    assert_eq!(of(&seldom, interrupt), of(&published(), interrupt) + 14 * US);
+    assert_eq!(of(&seldom, spin), of(&published(), spin) + 18 * US);
+}
+
+#[test]
+fn a_core_that_looks_hears_the_bell_of_an_acknowledgement_before_the_response() {
+    let mut costs = published();
+    costs.caller.rung = 40 * US;
+    let of = |costs: &Costs, strategy: &str| {
+        estimate(costs, &audio(), &strategy.parse().unwrap()).unwrap().latency.aligned
+    };
+    let [rung, quiet] = ["copy/spin/external/ack_interrupt", "copy/spin/external/ack_batched"];
+    assert_eq!(of(&costs, rung), of(&published(), rung) + 40 * US);
+    assert_eq!(of(&costs, quiet), of(&published(), quiet));
+}
+
+#[test]
+fn requests_made_in_blocks_are_copied_once_more_to_be_gathered() {
+    let mut costs = published();
+    costs.caller.gather = [3 * US, 5 * US];
+    let takes = |flow: Flow, strategy: &str| {
+        estimate(&costs, &flow, &strategy.parse().unwrap()).unwrap().caller
+    };
+    let long = Flow { request: 1120, ..audio() };
+    let more = |strategy: &str| takes(long, strategy) - takes(audio(), strategy);
+    let two = "granularity=2";
+    for (memory, each) in [("internal", 3 * US), ("external", 5 * US)] {
+        let made = more(&format!("single_copy/interrupt/{memory}/{two}"));
+        let copied = more(&format!("copy_batched/interrupt/{memory}/{two}"));
+        // Twice 800 bytes more.
+        assert!((made - copied).abs_diff(1600 * each / 1024) <= 2, "{memory}: {made} {copied}");
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::listed;
+use crate::base::threads;
 use crate::experiments::advice::{Judge, MOST, Question, advise, fits, groups, trial};
 use crate::experiments::run::longest;
 use crate::formats::workload::{self, Offers, Presence, Workload};
@@ -158,14 +159,15 @@ impl Asked<'_> {
         self.progress.expect(MOST as u64);
         self.progress.say("simulating");
         let said = self.said(machine, subjects, true, |machine, subjects, assignments| {
-            let tried = assignments.iter().map(|one| {
+            let tried = threads::each(assignments, |one| {
                 let fit = fits(machine, subjects, one, least).unwrap_or_default();
                 let on = (chip, machine.dsps);
-                let made = trial::on_chip(global, on, (workload, &offers), one, fit);
+                let made =
+                    trial::on_chip(global, on, (workload, &offers), (one, fit), trial::REPEATS);
                 self.progress.step();
                 made
             });
-            tried.collect()
+            tried.into_iter().collect()
         })?;
         Ok(Said {
             clock,

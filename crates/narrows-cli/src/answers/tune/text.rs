@@ -52,13 +52,15 @@ pub(super) fn text(row: &PlanRow, heading: &str) -> String {
         let words = format!("With waits and looks that are those of all flows: {all:.3} %.");
         text.push_str(&wrap("", &words));
     }
-    if let Some(percent) = row.load_within_percent {
-        let words = format!(
-            "Loads are the model's: 95 of 100 are within {percent:.0} % of what is simulated, and what \
-             differs by less is called equal. narrows advise tries them."
-        );
-        text.push_str(&wrap("", &words));
-    }
+    let near = match row.load_within_percent {
+        Some(percent) => format!(
+            "95 of 100 are within {percent:.0} % of what is simulated, and what differs by less is \
+             called equal"
+        ),
+        None => "narrows bench tune --against host says how near they come here".to_owned(),
+    };
+    let words = format!("Loads are the model's: {near}. narrows advise tries them.");
+    text.push_str(&wrap("", &words));
     text.push_str(&wrap("", &binding(row)));
     if let Some(alike) = &row.r#static {
         let words = format!(

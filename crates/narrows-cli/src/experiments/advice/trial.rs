@@ -16,9 +16,9 @@ use narrows_sim::chip::Chip;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Repeats on a chip, each of which begins at another moment of the other core's looks, the
-/// requests of the slowest flow in each, and the calls of all flows at most.
-const REPEATS: u32 = 6;
+/// Repeats of a whole trial on a chip, each of which begins at another moment of the other core's
+/// looks, the requests of the slowest flow in each, and the calls of all flows at most.
+pub(crate) const REPEATS: u32 = 6;
 const REQUESTS: u32 = 50;
 const CALLS: f64 = 1500.0;
 /// Bytes that take as long to simulate as a call.
@@ -157,7 +157,7 @@ fn duration(workload: &Workload, rate: f64) -> Duration {
     }
 }
 
-/// Tries an assignment on a chip, whose stamps take nothing.
+/// Tries an assignment on a chip, whose stamps take nothing, in this many repeats.
 ///
 /// # Errors
 /// The chip cannot be simulated, or a side of it failed.
@@ -165,8 +165,8 @@ pub(crate) fn on_chip(
     global: &Global,
     (chip, dsps): (&Chip, u8),
     (workload, offers): (&Workload, &Offers),
-    assignment: &Assignment,
-    fit: Fit,
+    (assignment, fit): (&Assignment, Fit),
+    repeats: u32,
 ) -> Result<Trial, Failure> {
     let callees = usize::from(dsps);
     let needs = sim::Needs {
@@ -192,7 +192,8 @@ pub(crate) fn on_chip(
             let periods = workload.slowest().unwrap_or_default() * LOOKED;
             span = span.min(LOOKING.max(periods));
         }
-        let repeats = if endless && rate * span.as_secs_f64() > MANY { FEW } else { REPEATS };
+        let many = endless && rate * span.as_secs_f64() > MANY;
+        let repeats = if many { FEW.min(repeats) } else { repeats };
         for repeat in 0..repeats {
             let part = (f64::from(repeat) * SPREAD).fract();
             rest(&mut peer.node, looks.mul_f64(part));

@@ -82,7 +82,8 @@ impl Measured {
         let Some((chip, cores)) = on else {
             let mut parameters = costs::measure(peer, ROUNDS, [Duration::ZERO; 2])?;
             // What is seldom here is what else the machine does, of which no longest is known.
-            (parameters.seldom, parameters.spike, parameters.one_in) = (0.0, 0.0, 0);
+            (parameters.seldom, parameters.seldom_spin) = (0.0, 0.0);
+            (parameters.spike, parameters.one_in) = (0.0, 0);
             one_memory(&mut parameters);
             // On a chip nothing else runs while its cores sleep, and a sleep is as deep as another.
             costs::idle(peer, ROUNDS, &mut parameters)?;
@@ -173,6 +174,7 @@ impl Measured {
             &mut caller.interrupt,
             &mut caller.poll,
             &mut caller.look,
+            &mut caller.rung,
             &mut caller.timer,
             &mut caller.late,
             ack_interrupt,

@@ -110,7 +110,8 @@ pub(crate) fn measure<P: Place>(
     // By interrupt, by looking all the time, and by looks so far apart that there is one or two.
     let batched = literal("copy_batched/interrupt/external");
     let told = bench.point(batched, short)?;
-    let looking = bench.point(literal("copy_batched/spin/external"), short)?;
+    let spinning = literal("copy_batched/spin/external");
+    let looking = bench.point(spinning, short)?;
     // As far apart as ticks are, too, so that a core that looks between them looks once or twice.
     let ticks = caller_tick.max(callee_tick).as_nanos() as u64 * TICKS;
     let every = ((told.trip * APART / NANOS) as u64).clamp(LEAST, MOST).max(ticks);
@@ -152,6 +153,9 @@ pub(crate) fn measure<P: Place>(
     parameters.wake = ((woken - caller.interrupt - callee.interrupt) / 2.0).max(0.0);
     (parameters.seldom, parameters.spike, parameters.one_in) =
         bench.seldom(batched, every, callee_tick)?;
+    (parameters.seldom_spin, ..) = bench.seldom(spinning, every, callee_tick)?;
+    let rung = bench.point(literal("copy/spin/external"), short)?;
+    caller.rung = (rung.trip - looking.trip).max(0.0);
     parameters.ticked = bench.ticked(batched, told.trip, callee_tick)?;
     for (word, into) in
         [("copy", &mut parameters.ack_interrupt), ("copy_lazy", &mut parameters.ack_lazy)]
@@ -160,6 +164,7 @@ pub(crate) fn measure<P: Place>(
         *into = (point.caller - told.caller).max(0.0);
     }
     [caller.further, callee.further] = bench.further(&told, [&caller, &callee])?;
+    caller.gather = [bench.gather("internal")?, bench.gather("external")?];
     (parameters.caller, parameters.callee) = (caller, callee);
     parameters.in_slot = bench.in_slot;
     for (placement, long, inside) in [("external", external, false), ("internal", internal, true)] {

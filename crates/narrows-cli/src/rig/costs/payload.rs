@@ -1,11 +1,12 @@
 //! What payload takes: in slots and blocks, by the cores and by the copy engine.
 
-use super::{Bench, LEAST_BYTES, Load, Point, SHORT};
+use super::{Bench, LEAST_BYTES, LONG, Load, Point, SHORT};
 use crate::base::failure::Failure;
 use crate::formats::functions::Order;
 use crate::formats::strategy::literal;
 use crate::rig::place::{Core, Place};
 use narrows::endpoint::CallError;
+use narrows::strategy::{Placement, Strategy};
 use narrows_tune::model::{Access, Engine, Parameters, Side};
 use std::time::Duration;
 
@@ -164,6 +165,27 @@ impl<P: Place> Bench<'_, P> {
         ];
         let bytes = sides.map(|side| (side.external.read + side.external.write) * SHORT as f64);
         Ok([(found[0] - bytes[0]).max(0.0), (found[1] - bytes[1]).max(0.0)])
+    }
+
+    /// What a byte of a request takes of the calling core that is copied from the block that it was
+    /// made in to one that gathers several; nothing where there are no two blocks for that.
+    pub(super) fn gather(&mut self, placement: &str) -> Result<f64, Failure> {
+        let alone = literal(&format!("single_copy/interrupt/{placement}"));
+        let gathered = Strategy { granularity: 2, ..alone };
+        let fit = self.classes.iter().filter(|class| {
+            (class.placement == Placement::Internal) == (placement == "internal") && class.count > 1
+        });
+        // Two such requests and their lengths are a message.
+        let half = fit.map(|class| class.size as usize / 2).max().unwrap_or(0);
+        let long = half.saturating_sub(LEAST_BYTES).min(LONG);
+        if long <= SHORT {
+            return Ok(0.0);
+        }
+        let mut more = |bytes: usize| -> Result<f64, Failure> {
+            let load = Load::of(bytes, SHORT);
+            Ok(self.point(gathered, load)?.caller - self.point(alone, load)?.caller)
+        };
+        Ok(slope(more(long)? - more(SHORT)?, long - SHORT))
     }
 
     /// The copy engine in a memory whose blocks are so long, and what keeping caches right takes of

@@ -3,8 +3,9 @@
 use super::draw::Case;
 use crate::base::failure::Failure;
 use crate::base::options::Global;
-use crate::experiments::advice::trial::on_chip;
-use crate::experiments::advice::{Assignment, Fit, Judge, Trial};
+use crate::base::threads;
+use crate::experiments::advice::trial::{REPEATS, on_chip};
+use crate::experiments::advice::{Assignment, Fit, Judge, Trial, fits};
 use crate::formats::workload::{Offers, Workload};
 use crate::rig::plan::{Least, Machine, Planner, Subject};
 use narrows::strategy::{Notification, Strategy};
@@ -14,6 +15,9 @@ use std::collections::HashMap;
 /// Strategies of each of several flows that are combined with those of the others: those with which
 /// the flow alone takes least, by either objective.
 const KEPT: usize = 8;
+/// What takes so many times the least load, or the least latency, in one repeat does not have the
+/// least in all: the moments at which the other core looks make less of a difference.
+const FAR: [f64; 2] = [1.1, 1.4];
 
 /// The flows with the strategies that are proposed for an objective.
 pub(super) fn allowed(subjects: &[Subject], least: Least) -> Vec<Subject> {
@@ -32,7 +36,10 @@ pub(super) struct Tries<'a> {
     chip: &'a Chip,
     machine: &'a Machine,
     case: &'a Case,
+    /// Whole trials.
     made: HashMap<Assignment, Trial>,
+    /// One repeat of each flow as if it were the only one.
+    alone: HashMap<(usize, Strategy), Trial>,
 }
 
 impl<'a> Tries<'a> {
@@ -42,47 +49,101 @@ impl<'a> Tries<'a> {
         machine: &'a Machine,
         case: &'a Case,
     ) -> Tries<'a> {
-        Tries { global, chip, machine, case, made: HashMap::new() }
+        Tries { global, chip, machine, case, made: HashMap::new(), alone: HashMap::new() }
     }
 
-    pub fn one(&mut self, assignment: &Assignment) -> Result<Trial, Failure> {
-        if let Some(made) = self.made.get(assignment) {
-            return Ok(made.clone());
-        }
-        let with = (&self.case.workload, &Offers::new(&self.case.workload, None)?);
-        let made = on_chip(self.global, (self.chip, 1), with, assignment, Fit::default())?;
-        self.made.insert(assignment.clone(), made.clone());
-        Ok(made)
+    /// Whole trials of these, in their order.
+    pub fn many(&mut self, all: &[Assignment]) -> Result<Vec<Trial>, Failure> {
+        let new: Vec<_> = all.iter().filter(|one| !self.made.contains_key(*one)).cloned().collect();
+        let made = self.try_all(&self.case.workload, &new, REPEATS)?;
+        self.made.extend(made.into_iter().map(|trial| (trial.assignment.clone(), trial)));
+        Ok(all.iter().filter_map(|one| self.made.get(one)).cloned().collect())
     }
 
-    /// Every strategy of a single flow; of several flows every combination of the best of each.
-    pub fn all(&mut self) -> Result<Vec<Trial>, Failure> {
+    fn try_all(
+        &self,
+        workload: &Workload,
+        all: &[Assignment],
+        repeats: u32,
+    ) -> Result<Vec<Trial>, Failure> {
+        let (on, with) = ((self.chip, 1), (workload, &Offers::new(workload, None)?));
+        let tried = threads::each(all, |one| {
+            on_chip(self.global, on, with, (one, Fit::default()), repeats)
+        });
+        tried.into_iter().collect()
+    }
+
+    /// What the model allows: every strategy of a single flow; of several flows every combination
+    /// of the best of each.
+    pub fn allowed(
+        &mut self,
+        subjects: &[Subject],
+        least: Least,
+    ) -> Result<Vec<Assignment>, Failure> {
         let mut combined: Vec<Assignment> = vec![Vec::new()];
-        for flow in 0..self.case.subjects.len() {
-            let kept = self.kept(flow)?;
+        for flow in 0..subjects.len() {
+            let kept = self.kept(subjects, flow, least)?;
             let with = |one: &Assignment| {
                 let one = one.clone();
                 kept.iter().map(move |by| one.iter().copied().chain([*by]).collect::<Vec<_>>())
             };
             combined = combined.iter().flat_map(|one| with(one).collect::<Vec<_>>()).collect();
         }
-        combined.iter().map(|one| self.one(one)).collect()
+        combined.retain(|one| fits(self.machine, subjects, one, least).is_some());
+        Ok(combined)
     }
 
-    fn kept(&self, flow: usize) -> Result<Vec<Strategy>, Failure> {
-        let subjects = &self.case.subjects;
-        let planner = Planner::new(self.machine, &subjects[flow..=flow], Least::Load);
-        let ways = planner.map(|planner| planner.ways(0).to_vec()).unwrap_or_default();
-        let all: Vec<Strategy> = ways.iter().map(|way| way.strategy).collect();
+    /// The best of these that holds. All are tried once, and what comes near the best by that has
+    /// a whole trial.
+    pub fn best(&mut self, all: &[Assignment], judge: &Judge) -> Result<Option<Trial>, Failure> {
+        let first = self.try_all(&self.case.workload, all, 1)?;
+        let mut holding: Vec<&Trial> = first.iter().filter(|one| judge.holds(one)).collect();
+        holding.sort_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
+        let far = match judge.least {
+            Least::Load => FAR[0],
+            Least::Latency => FAR[1],
+        };
+        let mut most = holding.first().map_or(0.0, |least| judge.value(least) * far);
+        while let Some(least) = holding.first() {
+            most = most.max(judge.value(least));
+            let far = holding.iter().position(|one| judge.value(one) > most);
+            let rest = holding.split_off(far.unwrap_or(holding.len()));
+            let near: Vec<_> = holding.iter().map(|one| one.assignment.clone()).collect();
+            let whole = self.many(&near)?.into_iter().filter(|one| judge.holds(one));
+            let best = whole.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
+            if best.is_some() {
+                return Ok(best);
+            }
+            holding = rest;
+        }
+        Ok(None)
+    }
+
+    /// The strategies of a flow that have a place in some plan; of several flows the best of them.
+    fn kept(
+        &mut self,
+        subjects: &[Subject],
+        flow: usize,
+        least: Least,
+    ) -> Result<Vec<Strategy>, Failure> {
+        let planned = |by: &Strategy| {
+            let mut with = subjects.to_vec();
+            with[flow].strategies = vec![*by];
+            Planner::new(self.machine, &with, least).is_ok_and(|planner| planner.plan().is_ok())
+        };
+        let all = subjects[flow].strategies.iter().copied();
+        let all: Vec<Strategy> = all.filter(planned).collect();
         if subjects.len() == 1 {
             return Ok(all);
         }
         let own = self.case.workload.flows[flow].clone();
         let alone = Workload { flows: vec![own], ..self.case.workload.clone() };
-        let with = (&alone, &Offers::new(&alone, None)?);
-        let tried =
-            |by: &Strategy| on_chip(self.global, (self.chip, 1), with, &vec![*by], Fit::default());
-        let trials: Vec<Trial> = all.iter().map(tried).collect::<Result<_, _>>()?;
+        let new = all.iter().filter(|by| !self.alone.contains_key(&(flow, **by)));
+        let new: Vec<Assignment> = new.map(|by| vec![*by]).collect();
+        let made = self.try_all(&alone, &new, 1)?;
+        self.alone.extend(made.into_iter().map(|trial| ((flow, trial.assignment[0]), trial)));
+        let trials: Vec<Trial> =
+            all.iter().filter_map(|by| self.alone.get(&(flow, *by))).cloned().collect();
         let mut kept = Vec::new();
         for least in [Least::Load, Least::Latency] {
             let order = Judge { least, load: 100.0 }.order(&trials);

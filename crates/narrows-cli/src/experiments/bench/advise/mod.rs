@@ -13,7 +13,7 @@ use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
 use crate::base::table::wrap;
-use crate::experiments::advice::{Judge, Question, advise, fits};
+use crate::experiments::advice::{Judge, Question, advise};
 use crate::experiments::bench::against::cases::seed as number_seed;
 use crate::experiments::bench::against::simulated::{self, CHIPS};
 use crate::experiments::bench::task::Asked;
@@ -105,27 +105,22 @@ fn compare(
     case: &Case,
 ) -> Result<Vec<CaseRow>, Failure> {
     let mut tries = Tries::new(global, chip, machine, case);
-    let all = tries.all()?;
     let mut rows = Vec::new();
     for least in [Least::Load, Least::Latency] {
         let subjects = exhaust::allowed(&case.subjects, least);
         let judge = Judge { least, load: 100.0 };
         let question = Question { machine, subjects: &subjects, least, search: true };
-        let found = advise(&question, &judge, |assignments| {
-            assignments.iter().map(|one| tries.one(one)).collect()
-        })?;
+        let found = advise(&question, &judge, |assignments| tries.many(assignments))?;
         // Nothing but spinning may keep a deadline.
         let Ok(found) = found else { continue };
         let Some(chosen) = found.best().cloned() else { continue };
-        let fit = all.iter().filter(|one| {
-            let named = one.assignment.iter().zip(&subjects);
-            let mut named = named.map(|(by, subject)| subject.strategies.contains(by));
-            judge.holds(one)
-                && named.all(|allowed| allowed)
-                && fits(machine, &subjects, &one.assignment, least).is_some()
-        });
-        let best = fit.chain([&chosen]).min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
-        let Some(best) = best else { continue };
+        let fit = tries.allowed(&subjects, least)?;
+        if fit.is_empty() {
+            continue;
+        }
+        let best = tries.best(&fit, &judge)?.into_iter().chain([chosen.clone()]);
+        let best = best.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
+        let best = best.as_ref().unwrap_or(&chosen);
         rows.push(CaseRow {
             case: number,
             platform: chip.name.clone(),
@@ -137,7 +132,7 @@ fn compare(
             best: CaseRow::names(best),
             best_value: judge.value(best),
             tried: found.trials.len(),
-            of: all.len(),
+            of: fit.len(),
         });
     }
     Ok(rows)
