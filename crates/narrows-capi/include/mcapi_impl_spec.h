@@ -51,9 +51,10 @@ typedef struct {
 #define MCAPI_MAX_ENDPOINTS 256
 #define MCAPI_MAX_REQUESTS 1000
 #define MCAPI_MAX_CHANNELS 32
-#define MCAPI_MAX_LINKS 64
+/* Fewer where NARROWS_MCAPI_PEERS says so. */
+#define MCAPI_MAX_LINKS 1024
 /* Endpoints of other nodes that were got and not released. */
-#define MCAPI_MAX_GOT_ENDPOINTS 768
+#define MCAPI_MAX_GOT_ENDPOINTS 3072
 /* Of one process. */
 #define MCAPI_MAX_LOCAL_NODES 16
 

@@ -183,7 +183,7 @@ macro_rules! in_each_language {
 
 in_each_language! {
     test: nodes endpoints attributes messages packets scalars channels closing requests threads many errors
-        crash aftermath senders flooded idle passed version1 writable;
+        crash aftermath clients senders flooded idle passed version1 writable;
     example: pingpong pipeline sensors;
     linx_test: calls peers manual handed forked;
     linx_attacked: victim;

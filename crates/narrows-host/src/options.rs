@@ -212,7 +212,10 @@ impl Options {
         let engine = self.engine.map(Engine::start).transpose()?;
 
         let (directory, lock) = Directory::open(self.directory.as_deref(), &domain, PATIENCE)?;
-        directory.sweep(&lock);
+        // Of many nodes that are born at once the first sees to it, so that the others get on.
+        if !lock.awaited {
+            directory.sweep(&lock);
+        }
         let bound = directory
             .bind(&lock, &name, !self.allowed.is_empty())
             .inspect_err(|_| directory.remove_if_empty(&lock))?;

@@ -3,6 +3,7 @@
 use super::attribute::Attributes;
 use super::control::{HEAR, Kind, Place};
 use super::id::{EndpointId, Handle, MAX_PORT, NodeId};
+use super::places::Places;
 use super::status::{Outcome, Status};
 
 /// Endpoints of one node.
@@ -38,7 +39,7 @@ pub(super) struct Endpoint {
     /// The node that got it last.
     pub source: Option<NodeId>,
     /// The peers that have got it, by their places.
-    pub known_to: u64,
+    pub known_to: Places,
     /// Whether the last of them died and no receive was told so.
     pub orphaned: bool,
     /// Receives that wait for a message.
@@ -110,7 +111,7 @@ impl Endpoints {
                 gets: 0,
                 own_gets: 0,
                 source: None,
-                known_to: 0,
+                known_to: Places::default(),
                 orphaned: false,
                 receiving: 0,
                 channel: None,

@@ -33,6 +33,7 @@ mod id;
 mod lender;
 mod lock;
 mod node;
+mod places;
 mod process;
 mod request;
 mod slot;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::call::Call;
 use super::home::Home;
 use super::id::{EndpointId, Handle, NodeId, number};
-use super::node::Node;
+use super::node::{MAX_PEERS, Node};
 use super::request::Done;
 use super::slot::{Locked, NOBODY, Slot};
 use super::status::{Outcome, Status};
@@ -25,6 +25,18 @@ fn look(said: Option<&OsStr>, shares: bool) -> Outcome<u64> {
     let Some(said) = said else { return Ok(if shares { 0 } else { LOOK }) };
     match number(said.as_encoded_bytes(), u32::MAX) {
         Some((looks, [])) => Ok(looks.into()),
+        _ => Err(Status::NodeInitFailed),
+    }
+}
+
+const PEERS_VARIABLE: &str = "NARROWS_MCAPI_PEERS";
+
+/// With how many others a node that is opened now deals at a time: what the environment says, or
+/// else as many as there can be.
+fn peers(said: Option<&OsStr>) -> Outcome<usize> {
+    let Some(said) = said else { return Ok(MAX_PEERS) };
+    match number(said.as_encoded_bytes(), MAX_PEERS as u32) {
+        Some((peers @ 1.., [])) => Ok(peers as usize),
         _ => Err(Status::NodeInitFailed),
     }
 }
@@ -169,8 +181,8 @@ pub(super) fn of_thread<H: Processes>() -> Outcome<Call<H>> {
     }
 }
 
-/// Opens a node and binds this thread to it.
-pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
+/// Opens a node and binds this thread to it. Gives how many others it can deal with at a time.
+pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<usize> {
     let process = H::make();
     if process.is_waited_in() {
         return Err(Status::NodeInitFailed);
@@ -187,12 +199,14 @@ pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
     let free = H::process().used().iter().enumerate().find(free);
     let (at, slot) = free.ok_or(Status::NodeInitFailed)?;
     let look = look(std::env::var_os(LOOK_VARIABLE).as_deref(), H::shares())?;
+    let peers = peers(std::env::var_os(PEERS_VARIABLE).as_deref())?;
     if H::HELPED && process.helper.start(|| drive_others::<H>(None)).is_err() {
         return Err(Status::NodeInitFailed);
     }
     let life = process.lives.fetch_add(1, Ordering::Relaxed);
     let first = slot.first.load(Ordering::Relaxed);
-    let node = Node::open(id, (at as u32, first), life, &slot.bell, look.saturating_mul(1000));
+    let look = look.saturating_mul(1000);
+    let node = Node::open(id, (at as u32, first), life, &slot.bell, (look, peers));
     let Some(mut node) = node else {
         end_helper(process);
         return Err(Status::NodeInitFailed);
@@ -213,7 +227,7 @@ pub(super) fn initialize<H: Processes>(id: NodeId) -> Outcome<()> {
             node.alone = false;
         }
     }
-    Ok(())
+    Ok(peers)
 }
 
 /// Ends the thread that drives nodes, if there are none. With the lock of [`Process::opening`].

@@ -371,20 +371,32 @@ static void user(void)
     finalize();
 }
 
-static void crowd_of(mcapi_node_t node)
+/* Nodes that have as many endpoints as they can, and one more: that of the collector is behind it. */
+enum { CROWD = MCAPI_MAX_GOT_ENDPOINTS / MCAPI_MAX_ENDPOINTS + 1, COLLECTOR };
+
+static void *member(void *argument)
 {
     unsigned i;
-    initialize(node);
+    initialize(*(mcapi_node_t *)argument);
     for (i = 0; i < MCAPI_MAX_ENDPOINTS; i++)
         create(i);
     serve(DONE);
     finalize();
+    return NULL;
 }
 
-static void crowd_1(void) { crowd_of(1); }
-static void crowd_2(void) { crowd_of(2); }
-static void crowd_3(void) { crowd_of(3); }
-static void crowd_4(void) { crowd_of(4); }
+static void crowd(void)
+{
+    pthread_t threads[CROWD];
+    mcapi_node_t nodes[CROWD];
+    unsigned i;
+    for (i = 0; i < CROWD; i++) {
+        nodes[i] = 1 + i;
+        CHECK(pthread_create(&threads[i], NULL, member, &nodes[i]) == 0);
+    }
+    for (i = 0; i < CROWD; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
 
 /* What is one too many is refused and changes nothing; what is released makes room. */
 static void collector(void)
@@ -393,13 +405,13 @@ static void collector(void)
     mcapi_request_t request;
     mcapi_endpoint_t late = 0, own;
     unsigned i;
-    initialize(5);
+    initialize(COLLECTOR);
     own = create(1);
     for (i = 0; i < MCAPI_MAX_GOT_ENDPOINTS; i++)
         get(1 + i / MCAPI_MAX_ENDPOINTS, i % MCAPI_MAX_ENDPOINTS);
-    CHECK(mcapi_endpoint_get(DOMAIN, 4, 7, SOON, &status) == 0);
+    CHECK(mcapi_endpoint_get(DOMAIN, CROWD, 7, SOON, &status) == 0);
     EXPECT(MCAPI_ERR_ENDP_GET_LIMIT);
-    mcapi_endpoint_get_i(DOMAIN, 4, 8, &late, &request, &status);
+    mcapi_endpoint_get_i(DOMAIN, CROWD, 8, &late, &request, &status);
     EXPECT_IS(MCAPI_ERR_ENDP_GET_LIMIT, end_of_call(&request, status));
     CHECK(late == 0);
     mcapi_msg_send(own, get(3, 5), "x", 1, 0, &status);
@@ -408,7 +420,7 @@ static void collector(void)
     EXPECT(MCAPI_SUCCESS);
     mcapi_endpoint_release((unsigned)DOMAIN << 24 | 2u << 12 | 9, &status);
     EXPECT(MCAPI_SUCCESS);
-    mcapi_msg_send(own, get(4, 7), "x", 1, 0, &status);
+    mcapi_msg_send(own, get(CROWD, 7), "x", 1, 0, &status);
     EXPECT(MCAPI_SUCCESS);
     post(DONE);
     finalize();
@@ -471,6 +483,6 @@ int main(void)
     ALONE(deletion);
     TOGETHER(owner_and_user, owner, user);
     TOGETHER(introductions, introduced, introducer, stranger);
-    TOGETHER(limit_of_gets, crowd_1, crowd_2, crowd_3, crowd_4, collector);
+    TOGETHER(limit_of_gets, crowd, collector);
     return verdict(9);
 }

@@ -1,7 +1,7 @@
 /* More nodes than one deals with: what is one too many is refused and does no harm. */
 #include "check.h"
 
-enum { HUB = 1, FIRST = 10, EACH = 14, CROWDS = 5, NODES = EACH * CROWDS };
+enum { HUB = 1, FIRST = 10, EACH = 14, CROWDS = 5, NODES = EACH * CROWDS, LINKS = 64 };
 /* Places on the board: how many nodes are there, and what became of their gets. */
 enum { THERE, SERVED, LIMITED, LEFT };
 
@@ -80,15 +80,15 @@ static void gets_many(void)
 {
     mcapi_status_t status;
     mcapi_request_t request;
-    mcapi_endpoint_t own, there[MCAPI_MAX_LINKS], late = 0;
+    mcapi_endpoint_t own, there[LINKS], late = 0;
     unsigned i;
     initialize(HUB);
     own = create(1);
     while (look(THERE) < NODES)
         answer(own);
-    for (i = 0; i < MCAPI_MAX_LINKS; i++)
+    for (i = 0; i < LINKS; i++)
         there[i] = get(FIRST + i, 1);
-    CHECK(mcapi_endpoint_get(DOMAIN, FIRST + MCAPI_MAX_LINKS, 1, SOON, &status) == 0);
+    CHECK(mcapi_endpoint_get(DOMAIN, FIRST + LINKS, 1, SOON, &status) == 0);
     EXPECT(MCAPI_ERR_ENDP_GET_LIMIT);
     mcapi_endpoint_get_i(DOMAIN, FIRST + NODES - 1, 1, &late, &request, &status);
     EXPECT_IS(MCAPI_ERR_ENDP_GET_LIMIT, end_of_call(&request, status));
@@ -97,14 +97,14 @@ static void gets_many(void)
     let_go(own, there[0]);
     while (!look(LEFT))
         answer(own);
-    let_go(own, get_in_time(FIRST + MCAPI_MAX_LINKS));
+    let_go(own, get_in_time(FIRST + LINKS));
     mcapi_msg_send(own, there[0], NULL, 0, 0, &status);
     EXPECT(MCAPI_ERR_ENDP_INVALID);
-    for (i = 1; i < MCAPI_MAX_LINKS; i++)
+    for (i = 1; i < LINKS; i++)
         let_go(own, there[i]);
-    while (look(LEFT) < MCAPI_MAX_LINKS + 1)
+    while (look(LEFT) < LINKS + 1)
         answer(own);
-    for (i = MCAPI_MAX_LINKS + 1; i < NODES; i++)
+    for (i = LINKS + 1; i < NODES; i++)
         let_go(own, get_in_time(FIRST + i));
     finalize();
 }
@@ -120,7 +120,7 @@ static void *wants(void *argument)
     initialize(node);
     own = create(1);
     mcapi_endpoint_get_i(DOMAIN, HUB, 1, &hub, &request, &status);
-    while (!mcapi_wait(&request, &size, 100, &status) && look(SERVED) < MCAPI_MAX_LINKS)
+    while (!mcapi_wait(&request, &size, 100, &status) && look(SERVED) < LINKS)
         EXPECT(MCAPI_TIMEOUT);
     if (status == MCAPI_SUCCESS) {
         mcapi_msg_send(own, hub, &node, sizeof node, 0, &status);
@@ -154,14 +154,14 @@ static void is_wanted(void)
     size_t size;
     initialize(HUB);
     own = create(1);
-    for (i = 0; i < MCAPI_MAX_LINKS; i++) {
+    for (i = 0; i < LINKS; i++) {
         mcapi_msg_recv(own, &from, sizeof from, &size, &status);
         EXPECT(MCAPI_SUCCESS);
         CHECK(from >= FIRST && from < FIRST + NODES && heard[from - FIRST]++ == 0);
     }
-    while (look(LIMITED) < NODES - MCAPI_MAX_LINKS)
+    while (look(LIMITED) < NODES - LINKS)
         answer(own);
-    CHECK(look(SERVED) == MCAPI_MAX_LINKS);
+    CHECK(look(SERVED) == LINKS);
     CHECK(mcapi_msg_available(own, &status) == 0);
     EXPECT(MCAPI_SUCCESS);
     for (i = 0; i < NODES; i++)
@@ -172,6 +172,7 @@ static void is_wanted(void)
 
 int main(void)
 {
+    CHECK(setenv("NARROWS_MCAPI_PEERS", "64", 1) == 0);
     TOGETHER(more_are_got_than_there_is_room_for, got_0, got_1, got_2, got_3, got_4, gets_many);
     TOGETHER(more_want_one_than_it_has_room_for, wants_0, wants_1, wants_2, wants_3, wants_4,
              is_wanted);

@@ -18,6 +18,11 @@ use crate::system::stand_in;
 
 /// How long the lock is waited for when a node opens.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two tries to get it, at first and at most.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_millis(32);
+/// Times that long again, where others have it in turns.
+const TURNS: u32 = 15;
 /// Connections that the kernel keeps for a node that is busy.
 const BACKLOG: i32 = 128;
 /// Seconds from the birth of a socket after which its mode is sure to be the one that it keeps.
@@ -37,12 +42,16 @@ pub(crate) struct Directory {
 
 /// The lock on a directory. Its holder knows that no other node of this user adds or replaces
 /// a socket.
-pub(crate) struct Lock(OwnedFd);
+pub(crate) struct Lock {
+    file: OwnedFd,
+    /// Whether another node had it, which keeps the directory swept.
+    pub awaited: bool,
+}
 
 impl Drop for Lock {
     fn drop(&mut self) {
         // Not by closing alone: a process being started may have inherited the descriptor.
-        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -136,6 +145,28 @@ fn enter(
         return Err(OpenError::Exposed(path.into()));
     }
     Ok(directory)
+}
+
+/// How many of a domain's files are looked at before it is taken that they are all in use.
+const SOME: usize = 64;
+
+/// Has what is left over removed. Where there are many files, some are looked at, others each time,
+/// and all only if one of those was left over: else each of many nodes would look at all, under the
+/// lock.
+pub(super) fn sweep_some<T>(mut files: Vec<T>, mut remove: impl FnMut(&T) -> bool) {
+    if files.len() > SOME {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let from = now.subsec_nanos() as usize % files.len();
+        files.rotate_left(from);
+    }
+    let rest = files.split_off(SOME.min(files.len()));
+    // Not `any`: each of them is looked at.
+    let left = files.iter().filter(|file| remove(file)).count();
+    if left > 0 {
+        for file in &rest {
+            remove(file);
+        }
+    }
 }
 
 impl Directory {
@@ -247,15 +278,37 @@ impl Directory {
             }
         };
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Lock(lock))
+        Ok(Lock { file: lock, awaited: false })
     }
 
-    fn lock_until(&self, deadline: Instant) -> Result<Lock, OpenError> {
+    /// When something was last added or removed.
+    #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
+    fn changed(&self) -> Option<(i64, u64)> {
+        let stat = rustix::fs::fstat(&self.directory).ok()?;
+        Some((stat.st_mtime as i64, stat.st_mtime_nsec as u64))
+    }
+
+    /// Waits for the lock until then, and longer while others have it in turns: then the directory
+    /// changes.
+    fn lock_until(&self, mut deadline: Instant) -> Result<Lock, OpenError> {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        let last = deadline + patience * TURNS;
+        let mut changed = self.changed();
+        // Longer each time: of many that wait for it, the one that has it must get on.
+        let mut pause = SHORTEST;
         loop {
             match self.try_lock() {
-                Ok(lock) => return Ok(lock),
+                Ok(mut lock) => {
+                    lock.awaited = pause > SHORTEST;
+                    return Ok(lock);
+                }
                 Err(Errno::AGAIN | Errno::INTR) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(1));
+                    std::thread::sleep(pause);
+                    if changed != self.changed() {
+                        changed = self.changed();
+                        deadline = last.min(Instant::now() + patience);
+                    }
+                    pause = (2 * pause).min(LONGEST);
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {
                     return Err(OpenError::Busy(self.path.clone()));
@@ -405,13 +458,12 @@ impl Directory {
         Some((directory, bound))
     }
 
-    /// Removes every socket of this user's that nobody has any more.
+    /// Removes every socket of this user's that nobody has any more, as [`sweep_some`] finds them.
     pub(crate) fn sweep(&self, lock: &Lock) {
         let Ok(entries) = Dir::read_from(&self.directory) else { return };
         let Ok(probe) = packet::probe() else { return };
-        for entry in entries.filter_map(Result::ok) {
-            self.remove_if_stale(entry.file_name(), &probe);
-        }
+        let files = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_owned()));
+        sweep_some(files.collect(), |file| self.remove_if_stale(file, &probe));
         self.sweep_notes(lock);
     }
 
@@ -434,25 +486,28 @@ impl Directory {
         }
     }
 
-    fn remove_if_stale(&self, file: &CStr, probe: &OwnedFd) {
+    /// Whether it was.
+    fn remove_if_stale(&self, file: &CStr, probe: &OwnedFd) -> bool {
         let Ok(stat) = rustix::fs::statat(&self.directory, file, AtFlags::SYMLINK_NOFOLLOW) else {
-            return;
+            return false;
         };
-        let Ok(text) = file.to_str() else { return };
+        let Ok(text) = file.to_str() else { return false };
         // Another user's may be about to be listened on: the lock says nothing of it.
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket
             || stat.st_uid != rustix::process::geteuid().as_raw()
         {
-            return;
+            return false;
         }
         let nobody_has = || {
             let asked = self.address(text).and_then(|at| rustix::net::connect(probe, &at));
             asked == Err(Errno::CONNREFUSED)
         };
         // No node has such a name: what others call so is left over.
-        if text.starts_with('.') || nobody_has() {
+        let stale = text.starts_with('.') || nobody_has();
+        if stale {
             let _ = rustix::fs::unlinkat(&self.directory, file, AtFlags::empty());
         }
+        stale
     }
 
     /// Removes this node's socket, unless its name has another's, those of the dead, and what is

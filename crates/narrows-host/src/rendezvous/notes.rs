@@ -8,7 +8,7 @@ use narrows::link::Name;
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::{self, Errno};
 
-use super::directory::{Directory, Lock};
+use super::directory::{Directory, Lock, sweep_some};
 
 /// What the names of all notes begin with; no node's does.
 pub(crate) const NOTE: &str = ".@";
@@ -59,13 +59,16 @@ impl Directory {
 
     /// Removes the notes of nodes that have no socket here.
     pub(super) fn sweep_notes(&self, _lock: &Lock) {
-        for note in self.notes() {
+        sweep_some(self.notes(), |note| {
             let file = format!("{NOTE}{note}");
-            let Some((node, _)) = self.read_note(&file) else { continue };
+            let Some((node, _)) = self.read_note(&file) else { return false };
             let flags = AtFlags::SYMLINK_NOFOLLOW;
-            if rustix::fs::statat(self.file(), node.as_str(), flags).err() == Some(Errno::NOENT) {
+            let found = rustix::fs::statat(self.file(), node.as_str(), flags);
+            let gone = found.err() == Some(Errno::NOENT);
+            if gone {
                 self.remove_note(&file);
             }
-        }
+            gone
+        });
     }
 }

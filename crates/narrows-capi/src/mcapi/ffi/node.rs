@@ -6,7 +6,7 @@ use super::super::call::Call;
 use super::super::endpoint::MAX_ENDPOINTS;
 use super::super::foreign::Output;
 use super::super::id::{MAX_DOMAIN, MAX_NODE, NodeId};
-use super::super::node::{MAX_CHANNELS, MAX_PEERS};
+use super::super::node::MAX_CHANNELS;
 use super::super::process::{self, Processes};
 use super::super::request::{Done, MAX_REQUESTS};
 use super::super::status::{Outcome, Status};
@@ -68,7 +68,7 @@ pub(super) unsafe extern "C" fn initialize<H: Processes>(
             return Err(Status::Parameter);
         }
         let node = in_range(domain_id, node_id)?;
-        process::initialize::<H>(node)?;
+        let peers = process::initialize::<H>(node)?;
         info.put(Info {
             mcapi_version: 2015,
             organization_id: ORGANIZATION,
@@ -78,7 +78,7 @@ pub(super) unsafe extern "C" fn initialize<H: Processes>(
             number_of_ports: MAX_ENDPOINTS as u32,
             max_requests: MAX_REQUESTS as u32,
             max_channels: u32::from(MAX_CHANNELS),
-            max_links: MAX_PEERS as u32,
+            max_links: peers as u32,
         });
         Ok(())
     });

@@ -12,7 +12,7 @@ use super::super::id::{EndpointId, Handle};
 use super::super::request::Operation;
 use super::super::status::{Outcome, Status};
 use super::Node;
-use super::peer::{End, MAX_PEERS};
+use super::peer::End;
 
 impl<H: Home> Node<H> {
     /// The stack's port of an endpoint that has to be this node's own, and how long a caller that
@@ -155,7 +155,7 @@ impl<H: Home> Node<H> {
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close(inner);
         let place = Place::new(inner, endpoint.tag);
-        for peer in (0..MAX_PEERS as u8).filter(|peer| endpoint.known_to & 1 << peer != 0) {
+        for peer in endpoint.known_to {
             if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {
                 self.say(link, Said::Deleted, &[place.0]);
             }

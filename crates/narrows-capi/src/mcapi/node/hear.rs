@@ -169,14 +169,20 @@ impl<H: Home> Node<H> {
     }
 
     /// Another node asks for an endpoint.
-    fn wanted(&mut self, link: LinkId, peer: u8, request: u32, port: u16) {
+    fn wanted(&mut self, link: LinkId, peer: u16, request: u32, port: u16) {
         if !self.found((link, peer), request, port, true) && self.wanted.len() < MOST_UNSAID {
             self.wanted.push(Wanted { link, request, port });
         }
     }
 
     /// Says where an endpoint is, if it is there. Whether it `counts` as got by that.
-    fn found(&mut self, (link, peer): (LinkId, u8), request: u32, port: u16, counts: bool) -> bool {
+    fn found(
+        &mut self,
+        (link, peer): (LinkId, u16),
+        request: u32,
+        port: u16,
+        counts: bool,
+    ) -> bool {
         let source = self.peers.get(peer).map(|peer| peer.id);
         let id = self.id.endpoint(port & 0xfff);
         let Some((inner, endpoint)) = self.endpoints.own_mut(id) else { return false };
@@ -185,7 +191,7 @@ impl<H: Home> Node<H> {
             endpoint.own_gets += u32::from(source == Some(self.id));
             endpoint.source = source;
         }
-        endpoint.known_to |= 1 << peer;
+        endpoint.known_to.add(peer);
         endpoint.orphaned = false;
         let place = Place::new(inner, endpoint.tag);
         self.say(link, Said::Found, &[request, place.0, counts.into()]);
@@ -215,9 +221,8 @@ impl<H: Home> Node<H> {
             self.meet_new();
         }
         for (_, endpoint) in self.endpoints.iter_mut() {
-            let known = endpoint.known_to & 1 << place != 0;
-            endpoint.known_to &= !(1 << place);
-            endpoint.orphaned |= known && died && endpoint.known_to == 0;
+            let known = endpoint.known_to.remove(place);
+            endpoint.orphaned |= known && died && endpoint.known_to.is_empty();
         }
         self.end_those(Status::Transmission, &mut |operation| match operation {
             // Finalised: the node may come again.

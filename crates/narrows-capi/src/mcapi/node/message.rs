@@ -15,7 +15,7 @@ use super::{CONTROL, Node};
 impl<H: Home> Node<H> {
     /// Where a message goes: the peer's place, address and mark.
     #[inline]
-    pub fn target(&self, to: EndpointId) -> Outcome<(u8, Address, u16)> {
+    pub fn target(&self, to: EndpointId) -> Outcome<(u16, Address, u16)> {
         let remote = self.peers.find(to).ok_or(Status::EndpInvalid)?;
         remote.check()?;
         Ok((remote.peer, remote.address(), remote.place.tag()))

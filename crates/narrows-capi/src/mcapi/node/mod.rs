@@ -38,6 +38,7 @@ use super::endpoint::{Endpoints, MAX_ENDPOINTS};
 use super::home::{Home, On};
 use super::id::{Handle, NodeId, Table};
 use super::lender::Likely;
+use super::places::Places;
 use super::request::{Operation, Requests};
 use super::status::Status;
 use channel::Channel;
@@ -55,7 +56,7 @@ const CONTROL: u16 = 0;
 const PLACEMENT: Placement = Placement::Internal;
 /// Slots of a channel's ring.
 const CHANNEL_SLOTS: u32 = 64;
-/// Answers that wait for room; a peer that lets more gather does not read them.
+/// Answers to a peer that wait for room; one that lets more gather does not read them.
 const MOST_UNSAID: usize = 1024;
 
 /// What is to be said to the node behind a link, and how many pieces of it were.
@@ -120,20 +121,21 @@ pub fn layout(line: u32) -> Option<Layout> {
 }
 
 impl<H: Home> Node<H> {
-    /// Opens a node; `wakes` has what wakes the thread that waits in it. Its handles have the life
+    /// Opens a node that looks so many nanoseconds before it sleeps, and deals with so many others
+    /// at `most`; `wakes` has what wakes the thread that waits in it. Its handles have the life
     /// `first` or later ones, which those of the node before it in the slot do not have.
     pub fn open(
         id: NodeId,
         (slot, first): (u32, u16),
         life: u64,
         wakes: &OnceLock<Bell>,
-        look: u64,
+        (look, most): (u64, usize),
     ) -> Option<Box<Node<H>>> {
         let layout = layout(On::<H>::LINE)?;
         let platform = H::open(&id.name()?, layout, wakes)?;
         let limits = Limits {
             // Ended links keep their place until what came over them was received.
-            links: 2 * MAX_PEERS,
+            links: 2 * most,
             endpoints: MAX_ENDPOINTS + 1,
             flows: 1,
             inbox: INBOX as usize,
@@ -142,7 +144,7 @@ impl<H: Home> Node<H> {
         let mut stack = Stack::new(platform, limits).ok()?;
         stack.open(CONTROL).ok()?;
         stack.set_strategy(Strategy { placement: PLACEMENT, ..Strategy::default() });
-        let (peers, shorts) = (Peers::new()?, Shorts::new()?);
+        let (peers, shorts) = (Peers::new(most)?, Shorts::new()?);
         Some(Box::new(Node {
             id,
             hunting: 0,
@@ -159,7 +161,7 @@ impl<H: Home> Node<H> {
             channels: Table::new(slot, first, Handle::PLACES),
             requests: Requests::new(slot, first),
             unsaid: Vec::with_capacity(64),
-            ended: Vec::with_capacity(2 * MAX_PEERS),
+            ended: Vec::with_capacity(2 * most),
             wanted: Vec::with_capacity(64),
             likely: Likely::none(),
             stack,
@@ -200,11 +202,11 @@ impl<H: Home> Node<H> {
 
     /// Says what was not said yet. A link without room holds up what is for it, and nothing else.
     fn speak(&mut self) {
-        let mut full = 0u64;
+        let mut full = Places::default();
         let mut at = 0;
         while let Some(Unsaid { link, control, said }) = self.unsaid.get(at).copied() {
-            let peer = self.peers.of(link).map_or(0, |place| 1 << place);
-            if full & peer != 0 {
+            let peer = self.peers.of(link);
+            if peer.is_some_and(|peer| full.has(peer)) {
                 at += 1;
                 continue;
             }
@@ -218,8 +220,11 @@ impl<H: Home> Node<H> {
                 }
                 Err(SendError::RingFull) => {
                     let _ = channel.want_room(true);
-                    full |= peer;
-                    if self.unsaid.len() > MOST_UNSAID {
+                    if let Some(peer) = peer {
+                        full.add(peer);
+                    }
+                    let theirs = self.unsaid.iter().filter(|unsaid| unsaid.link == link);
+                    if theirs.count() > MOST_UNSAID {
                         self.stack.link(link).close();
                         return self.lost(link, Lost::Closed);
                     }
@@ -244,7 +249,7 @@ impl<H: Home> Node<H> {
     }
 
     /// The place of the peer behind a link that has come up.
-    pub fn met(&mut self, link: LinkId) -> Option<u8> {
+    pub fn met(&mut self, link: LinkId) -> Option<u16> {
         if let Some(place) = self.peers.of(link) {
             return Some(place);
         }

@@ -1,5 +1,6 @@
 //! The other nodes that a node deals with, and those of their endpoints that it has got.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use narrows::endpoint::Address;
@@ -9,15 +10,16 @@ use super::super::control::{Control, Place};
 use super::super::home::Home;
 use super::super::id::{EndpointId, NodeId};
 use super::super::lender::Lender;
+use super::super::places::Places;
 use super::super::status::{Outcome, Status};
 use super::Node;
 
-/// Nodes that one node can deal with at a time.
-pub(in crate::mcapi) const MAX_PEERS: usize = 64;
+/// Nodes that one node can deal with at a time, at most.
+pub(in crate::mcapi) const MAX_PEERS: usize = 1024;
 /// Channels from one node to one other.
 pub(in crate::mcapi) const MAX_CHANNELS: u16 = 32;
 /// Endpoints of others that a node can have got at a time, a power of two.
-const REMOTES: usize = 1024;
+const REMOTES: usize = 4096;
 
 /// A node that this one has a link to.
 pub(in crate::mcapi) struct Peer {
@@ -47,7 +49,7 @@ pub(in crate::mcapi) enum End {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mcapi) struct Remote {
     pub id: EndpointId,
-    pub peer: u8,
+    pub peer: u16,
     pub link: LinkId,
     pub place: Place,
     /// Gets that were not given back.
@@ -73,9 +75,12 @@ impl Remote {
 
 /// The peers of a node.
 pub(in crate::mcapi) struct Peers<H: Home> {
-    places: Box<[Option<Peer>]>,
-    /// A bit for each place that is taken.
-    taken: u64,
+    /// As many as there were at a time.
+    places: Vec<Option<Peer>>,
+    taken: Places,
+    by_link: HashMap<LinkId, u16>,
+    /// How many there can be at a time.
+    most: usize,
     remotes: Box<[Option<Remote>; REMOTES]>,
     /// Memory in which packets were received: they stay there when the peer is gone.
     pub lenders: Vec<Arc<Lender<H>>>,
@@ -84,11 +89,13 @@ pub(in crate::mcapi) struct Peers<H: Home> {
 }
 
 impl<H: Home> Peers<H> {
-    pub fn new() -> Option<Peers<H>> {
+    pub fn new(most: usize) -> Option<Peers<H>> {
         let remotes = vec![None; REMOTES].into_boxed_slice();
         Some(Peers {
-            places: (0..MAX_PEERS).map(|_| None).collect(),
-            taken: 0,
+            places: Vec::new(),
+            taken: Places::default(),
+            by_link: HashMap::new(),
+            most: most.min(MAX_PEERS),
             // It is as long as the array: the conversion cannot fail, and nothing is dropped here.
             remotes: remotes.try_into().map_err(std::mem::forget).ok()?,
             lenders: Vec::new(),
@@ -98,36 +105,29 @@ impl<H: Home> Peers<H> {
 
     /// The place of the peer that a link leads to.
     #[inline(never)]
-    pub fn of(&self, link: LinkId) -> Option<u8> {
-        let leads = |peer: &Option<Peer>| peer.as_ref().is_some_and(|peer| peer.link == link);
-        self.places.iter().position(leads).map(|at| at as u8)
+    pub fn of(&self, link: LinkId) -> Option<u16> {
+        self.by_link.get(&link).copied()
     }
     #[inline(never)]
-    pub fn get_mut(&mut self, place: u8) -> Option<&mut Peer> {
+    pub fn get_mut(&mut self, place: u16) -> Option<&mut Peer> {
         self.changes += 1;
         self.places.get_mut(usize::from(place))?.as_mut()
     }
     #[inline]
-    pub fn get(&self, place: u8) -> Option<&Peer> {
+    pub fn get(&self, place: u16) -> Option<&Peer> {
         self.places.get(usize::from(place))?.as_ref()
     }
 
     /// The places that are taken now.
     #[inline]
-    pub fn places(&self) -> impl Iterator<Item = u8> + use<H> {
-        let mut left = self.taken;
-        std::iter::from_fn(move || {
-            let place = (left != 0).then(|| left.trailing_zeros() as u8);
-            left &= left.wrapping_sub(1);
-            place
-        })
+    pub fn places(&self) -> impl Iterator<Item = u16> + use<H> {
+        self.taken.clone().into_iter()
     }
 
     /// Whether there are as many as there can be.
     #[inline]
     pub fn are_full(&self) -> bool {
-        const { assert!(MAX_PEERS == u64::BITS as usize) };
-        self.taken == u64::MAX
+        self.by_link.len() >= self.most
     }
     /// Whether a node is one of them.
     pub fn are_linked_with(&self, id: NodeId) -> bool {
@@ -140,10 +140,13 @@ impl<H: Home> Peers<H> {
     }
 
     /// Notes a link to a node. None if there are too many.
-    pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u8> {
+    pub fn insert(&mut self, id: NodeId, link: LinkId) -> Option<u16> {
         self.changes += 1;
-        let free = self.places.iter().position(Option::is_none)?;
-        *self.places.get_mut(free)? = Some(Peer {
+        let free = self.taken.free().filter(|_| !self.are_full())?;
+        if self.places.len() <= usize::from(free) {
+            self.places.push(None);
+        }
+        *self.places.get_mut(usize::from(free))? = Some(Peer {
             id,
             link,
             rings: 0,
@@ -152,17 +155,19 @@ impl<H: Home> Peers<H> {
             heard: Control::NONE,
             pieces: 0,
         });
-        self.taken |= 1 << free;
-        Some(free as u8)
+        self.taken.add(free);
+        self.by_link.insert(link, free);
+        Some(free)
     }
 
     /// Forgets a peer whose link has ended. Its endpoints are as `end` says.
-    pub fn remove(&mut self, place: u8, end: End) {
+    pub fn remove(&mut self, place: u16, end: End) {
         self.changes += 1;
         let Some(peer) = self.places.get_mut(usize::from(place)).and_then(Option::take) else {
             return;
         };
-        self.taken &= !(1 << place);
+        self.taken.remove(place);
+        self.by_link.remove(&peer.link);
         let theirs = |remote: &&mut Remote| remote.link == peer.link && remote.end.is_none();
         for remote in self.remotes.iter_mut().flatten().filter(theirs) {
             remote.end = Some(end);
@@ -225,7 +230,7 @@ impl<H: Home> Peers<H> {
     pub fn got(
         &mut self,
         id: EndpointId,
-        (peer, link): (u8, LinkId),
+        (peer, link): (u16, LinkId),
         place: Place,
         counts: bool,
     ) -> Outcome<()> {

@@ -23,7 +23,7 @@ impl<H: Home> Node<H> {
         }
         let mut at = 0;
         // What could not be done for one cannot be done for those behind it that wait for the same.
-        let mut stuck = Stuck::default();
+        let mut stuck = Stuck::none();
         while let Some(handle) = self.requests.tried.get(at).copied() {
             let done = self.attempt(handle, &mut stuck);
             if done.is_pending() {
@@ -106,7 +106,7 @@ impl<H: Home> Node<H> {
         }
         // The usual case is that nothing else waits.
         let done = match self.requests.tried.first() {
-            Some(first) if *first == request => self.attempt(request, &mut Stuck::default()),
+            Some(first) if *first == request => self.attempt(request, &mut Stuck::none()),
             _ => done,
         };
         // Where there is no room for a node's peer, another may have left since the last look.
@@ -206,13 +206,16 @@ impl<H: Home> Node<H> {
 
 /// What a turn of attempts found that it has to be waited for: a bit for each port of the stack's,
 /// each peer and each channel.
-#[derive(Default)]
-struct Stuck([u64; 32]);
+struct Stuck([u64; Stuck::ALL / 64]);
 
 impl Stuck {
     const PEERS: usize = 512;
-    const CHANNELS: usize = 1024;
+    const CHANNELS: usize = Stuck::PEERS + MAX_PEERS;
+    const ALL: usize = Stuck::CHANNELS + Handle::PLACES;
 
+    fn none() -> Stuck {
+        Stuck([0; Stuck::ALL / 64])
+    }
     fn has(&self, what: usize) -> bool {
         self.0.get(what / 64).is_some_and(|bits| bits & 1 << (what % 64) != 0)
     }
@@ -224,5 +227,4 @@ impl Stuck {
 }
 
 const _: () = assert!(MAX_ENDPOINTS < Stuck::PEERS);
-const _: () = assert!(Stuck::PEERS + MAX_PEERS <= Stuck::CHANNELS);
-const _: () = assert!(Stuck::CHANNELS + Handle::PLACES <= 32 * 64);
+const _: () = assert!(Stuck::ALL.is_multiple_of(64));

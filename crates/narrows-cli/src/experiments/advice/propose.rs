@@ -10,6 +10,8 @@ use narrows::strategy::{Placement, Strategy, Transfer};
 /// flow beside what it has; and others of the same kind.
 const OTHERS: usize = 2;
 const SAME: usize = 4;
+/// Ways that differ from what it has in one thing.
+const NEAR: usize = 16;
 
 /// The transfers and the placements.
 const TRANSFERS: [Transfer; 4] =
@@ -20,6 +22,18 @@ const PLACEMENTS: [Placement; 2] = [Placement::Internal, Placement::External];
 pub(crate) fn same_kind(one: &Strategy, other: &Strategy) -> bool {
     let of = |by: &Strategy| (kind(by), by.transfer, by.placement);
     of(one) == of(other)
+}
+
+/// In how many things two strategies differ.
+fn differences(one: &Strategy, other: &Strategy) -> usize {
+    let same = [
+        one.notification == other.notification,
+        one.transfer == other.transfer,
+        one.placement == other.placement,
+        one.acknowledgement == other.acknowledgement,
+        one.granularity == other.granularity,
+    ];
+    same.into_iter().filter(|same| !same).count()
 }
 
 /// The flows that have one strategy: those that are alike, such as the sessions of one flow.
@@ -91,7 +105,8 @@ impl<'a> Proposer<'a> {
     }
 
     /// What differs from an assignment in one group of flows: of each other notification, transfer
-    /// and placement the best by the model, and the best of the same kind.
+    /// and placement the best by the model, the best of the same kind, and what differs in one
+    /// thing.
     pub fn beside(&self, best: &[Strategy]) -> Vec<Assignment> {
         let Question { machine, subjects, least, .. } = *self.question;
         let mut all = Vec::new();
@@ -137,6 +152,7 @@ impl<'a> Proposer<'a> {
                 add(OTHERS, &|by| by.placement == placement && by.transfer == has.transfer);
             }
             add(SAME, &|by| same_kind(by, &has));
+            add(NEAR, &|by| differences(by, &has) == 1);
         }
         all
     }
