@@ -11,7 +11,7 @@ use narrows::strategy::{Placement, Strategy, Transfer};
 const OTHERS: usize = 2;
 const SAME: usize = 4;
 /// Ways that differ from what it has in one thing.
-const NEAR: usize = 16;
+const NEAR: usize = 24;
 
 /// The transfers and the placements.
 const TRANSFERS: [Transfer; 4] =
@@ -24,16 +24,16 @@ pub(crate) fn same_kind(one: &Strategy, other: &Strategy) -> bool {
     of(one) == of(other)
 }
 
-/// In how many things two strategies differ.
-fn differences(one: &Strategy, other: &Strategy) -> usize {
+/// Whether two strategies differ in one thing, where a transfer and how many requests go in one
+/// message are one: what gathers well differs by transfer.
+fn are_near(one: &Strategy, other: &Strategy) -> bool {
     let same = [
         one.notification == other.notification,
-        one.transfer == other.transfer,
+        (one.transfer, one.granularity) == (other.transfer, other.granularity),
         one.placement == other.placement,
         one.acknowledgement == other.acknowledgement,
-        one.granularity == other.granularity,
     ];
-    same.into_iter().filter(|same| !same).count()
+    same.into_iter().filter(|same| !same).count() == 1
 }
 
 /// The flows that have one strategy: those that are alike, such as the sessions of one flow.
@@ -152,7 +152,7 @@ impl<'a> Proposer<'a> {
                 add(OTHERS, &|by| by.placement == placement && by.transfer == has.transfer);
             }
             add(SAME, &|by| same_kind(by, &has));
-            add(NEAR, &|by| differences(by, &has) == 1);
+            add(NEAR, &|by| are_near(by, &has));
         }
         all
     }
