@@ -8,7 +8,7 @@ const WORD: usize = u64::BITS as usize;
 const WORDS: usize = MAX_PEERS / WORD;
 
 /// Some of the places below [`MAX_PEERS`]. To go through it takes as long as it has places.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Places {
     /// A bit for each word that is not zero.
     some: u16,
@@ -53,38 +53,19 @@ impl Places {
     pub fn is_empty(&self) -> bool {
         self.some == 0
     }
-}
 
-/// The places, the lowest first.
-impl IntoIterator for Places {
-    type Item = u16;
-    type IntoIter = Iter;
-
+    /// The first place that is there and not below this one.
     #[inline]
-    fn into_iter(self) -> Iter {
-        Iter(self)
-    }
-}
-
-/// What is left to go through.
-pub(super) struct Iter(Places);
-
-impl Iterator for Iter {
-    type Item = u16;
-
-    #[inline]
-    fn next(&mut self) -> Option<u16> {
-        if self.0.some == 0 {
-            return None;
+    pub fn from(&self, place: u16) -> Option<u16> {
+        let (at, bit) = (usize::from(place) / WORD, usize::from(place) % WORD);
+        let here = self.words.get(at)? & u64::MAX << bit;
+        if here != 0 {
+            return Some((at * WORD) as u16 + here.trailing_zeros() as u16);
         }
-        let word = self.0.some.trailing_zeros() as usize;
-        let bits = self.0.words.get_mut(word)?;
-        let place = (word * WORD) as u16 + bits.trailing_zeros() as u16;
-        *bits &= bits.wrapping_sub(1);
-        if *bits == 0 {
-            self.0.some &= self.0.some.wrapping_sub(1);
-        }
-        Some(place)
+        // Behind the last word there is none.
+        let behind = self.some & u16::MAX.checked_shl(at as u32 + 1).unwrap_or(0);
+        let word = self.words.get(behind.trailing_zeros() as usize)?;
+        Some((behind.trailing_zeros() as usize * WORD) as u16 + word.trailing_zeros() as u16)
     }
 }
 
@@ -110,9 +91,13 @@ mod tests {
         for place in (0..MAX_PEERS as u16).filter(|place| ![63, 64, 1023].contains(place)) {
             assert!(set.remove(place));
         }
-        assert_eq!(set.clone().into_iter().collect::<Vec<_>>(), [63, 64, 1023]);
+        let all = |set: &Places| {
+            std::iter::successors(set.from(0), |place| set.from(place + 1)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&set), [63, 64, 1023]);
+        assert_eq!((set.from(65), set.from(1024)), (Some(1023), None));
         assert!(!set.is_empty());
-        assert_eq!(Places::default().into_iter().count(), 0);
+        assert!(all(&Places::default()).is_empty());
         // A place that no peer has.
         set.add(u16::MAX);
         assert!(!set.remove(u16::MAX));

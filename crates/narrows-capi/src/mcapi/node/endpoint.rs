@@ -155,7 +155,9 @@ impl<H: Home> Node<H> {
         let Some(endpoint) = self.endpoints.remove(inner) else { return Ok(()) };
         let _ = self.stack.close(inner);
         let place = Place::new(inner, endpoint.tag);
-        for peer in endpoint.known_to {
+        let mut next = endpoint.known_to.from(0);
+        while let Some(peer) = next {
+            next = endpoint.known_to.from(peer + 1);
             if let Some(link) = self.peers.get(peer).map(|peer| peer.link) {
                 self.say(link, Said::Deleted, &[place.0]);
             }

@@ -30,7 +30,9 @@ impl<H: Home> Node<H> {
         if self.stack.take_news() {
             self.meet();
         }
-        for place in self.peers.places() {
+        let mut next = self.peers.from(0);
+        while let Some(place) = next {
+            next = self.peers.from(place + 1);
             if let Some(link) = self.peers.get(place).map(|peer| peer.link)
                 && self.stack.channel(control_of(link)).is_ready()
             {

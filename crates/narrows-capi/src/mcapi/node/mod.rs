@@ -269,7 +269,9 @@ impl<H: Home> Node<H> {
     /// Notes which links have ended, and which have come up.
     #[inline(never)]
     pub fn meet(&mut self) {
-        for place in self.peers.places() {
+        let mut next = self.peers.from(0);
+        while let Some(place) = next {
+            next = self.peers.from(place + 1);
             let Some(link) = self.peers.get(place).map(|peer| peer.link) else { continue };
             if let Err(LinkError::Gone(reason)) = self.stack.link(link).check() {
                 // What it said before.

@@ -118,10 +118,10 @@ impl<H: Home> Peers<H> {
         self.places.get(usize::from(place))?.as_ref()
     }
 
-    /// The places that are taken now.
+    /// The first place that is taken, from this one on.
     #[inline]
-    pub fn places(&self) -> impl Iterator<Item = u16> + use<H> {
-        self.taken.clone().into_iter()
+    pub fn from(&self, place: u16) -> Option<u16> {
+        self.taken.from(place)
     }
 
     /// Whether there are as many as there can be.
