@@ -185,7 +185,7 @@ in_each_language! {
     test: nodes endpoints attributes messages packets scalars channels closing requests threads many errors
         crash aftermath clients senders flooded idle passed version1 writable;
     example: pingpong pipeline sensors;
-    linx_test: calls peers manual handed forked;
+    linx_test: calls peers crowd manual handed forked;
     linx_attacked: victim;
     linx_example: squares;
 }
