@@ -237,7 +237,7 @@ fn beside_others(churn: &Value) {
     assert!(number(churn, "link_ups") > 0, "{churn}");
     assert_eq!(churn["broken"], Value::Array(Vec::new()));
     for (count, figures) in [("trips", "trips_us"), ("waits", "late_us")] {
-        assert!(number(churn, count) > 10, "{churn}");
+        assert!(number(churn, count) > 0, "{churn}");
         let figure = |key: &str| churn[figures][key].as_f64().unwrap();
         assert!(figure("median") <= figure("p999") && figure("p999") <= figure("max"), "{churn}");
     }
