@@ -47,7 +47,9 @@ static void *client(void *argument)
 static void crowd(unsigned first)
 {
     pthread_t threads[EACH];
-    unsigned numbers[EACH], i, count = clients - first < EACH ? clients - first : EACH;
+    unsigned numbers[EACH], i, count = clients - first;
+    if (count > EACH)
+        count = EACH;
     for (i = 0; i < count; i++) {
         numbers[i] = first + i;
         CHECK(pthread_create(&threads[i], NULL, client, &numbers[i]) == 0);
