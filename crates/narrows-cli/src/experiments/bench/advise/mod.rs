@@ -121,12 +121,14 @@ fn compare(
         let best = tries.best(&fit, &judge)?.into_iter().chain([chosen.clone()]);
         let best = best.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));
         let best = best.as_ref().unwrap_or(&chosen);
+        let paced = least == Least::Load && chosen.is_paced();
+        let little = if paced { Judge::LITTLE } else { 0.0 };
         rows.push(CaseRow {
             case: number,
             platform: chip.name.clone(),
             least,
             holds: judge.holds(&chosen),
-            equal: false,
+            equal: judge.value(&chosen) - judge.value(best) <= little,
             chosen: CaseRow::names(&chosen),
             value: judge.value(&chosen),
             best: CaseRow::names(best),

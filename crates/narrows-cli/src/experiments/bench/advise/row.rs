@@ -1,7 +1,7 @@
 //! How near to the best the choices are.
 
 use crate::base::table::{Align, Table};
-use crate::experiments::advice::Trial;
+use crate::experiments::advice::{Judge, Trial};
 use crate::rig::plan::Least;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub(super) struct CaseRow {
     pub least: Least,
     /// Whether what was chosen kept to everything.
     pub holds: bool,
-    /// Whether trials cannot tell it from the best.
+    /// Whether trials cannot tell it from the best, or the difference is one that nobody minds.
     pub equal: bool,
     pub chosen: String,
     pub value: f64,
@@ -53,7 +53,8 @@ pub(super) struct PlatformRow {
     pub platform: String,
     pub objective: &'static str,
     pub workloads: usize,
-    /// Of them, those in which the choice is within 2 % (load) or 10 % (p99) of the best.
+    /// Of them, those in which the choice is within 2 % or a little (load), or 10 % (p99), of the
+    /// best.
     pub within_percent: f64,
     /// What was tried for a choice, and all that there is, in the mean.
     pub tried: f64,
@@ -96,10 +97,11 @@ impl PlatformRow {
 pub(super) fn notes(rows: &[CaseRow], seed: u64) -> Vec<String> {
     let near = rows.iter().filter(|row| row.is_near()).count();
     let mut notes = vec![format!(
-        "{near} of {} choices are within {:.0} % (load) or {:.0} % (p99) of the best that all trials \
-         found; each again by --seed {seed} --case N.",
+        "{near} of {} choices are within {:.0} % or {} % of a core (load), or {:.0} % (p99), of the \
+         best that all trials found; each again by --seed {seed} --case N.",
         rows.len(),
         100.0 * LOAD,
+        Judge::LITTLE,
         100.0 * LATENCY
     )];
     let mut far: Vec<&CaseRow> = rows.iter().filter(|row| !row.is_near()).collect();
