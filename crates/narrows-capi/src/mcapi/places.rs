@@ -1,7 +1,7 @@
 //! Sets of the places that peers have at a node.
 
-use super::node::MAX_PEERS;
-
+/// Nodes that one node can deal with at a time, at most.
+pub(super) const MAX_PEERS: usize = 1024;
 /// Bits of a word.
 const WORD: usize = u64::BITS as usize;
 /// Words of a set.

@@ -2,10 +2,14 @@
 //! is in, since the endpoint may be on one of them, and be this thread's own.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use super::shared::Shared;
 use super::sync::{Mutex, lasting};
 use crate::memory::fork::{self, Maker};
+
+/// Between two looks whether another thread still serves a node that ends.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// The nodes, each with the process that made it.
 static NODES: Mutex<Vec<(Maker, Weak<Shared>)>> = lasting(Vec::new());
@@ -36,7 +40,8 @@ pub(super) fn remove(node: &Arc<Shared>) {
         });
     });
     while served && Arc::strong_count(node) > 1 {
-        std::thread::yield_now();
+        // Not by yielding alone: the other thread may have a lower priority and this one's core.
+        std::thread::sleep(PAUSE);
     }
 }
 

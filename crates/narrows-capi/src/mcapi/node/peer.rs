@@ -10,12 +10,10 @@ use super::super::control::{Control, Place};
 use super::super::home::Home;
 use super::super::id::{EndpointId, NodeId};
 use super::super::lender::Lender;
-use super::super::places::Places;
+use super::super::places::{MAX_PEERS, Places};
 use super::super::status::{Outcome, Status};
 use super::Node;
 
-/// Nodes that one node can deal with at a time, at most.
-pub(in crate::mcapi) const MAX_PEERS: usize = 1024;
 /// Channels from one node to one other.
 pub(in crate::mcapi) const MAX_CHANNELS: u16 = 32;
 /// Endpoints of others that a node can have got at a time, a power of two.

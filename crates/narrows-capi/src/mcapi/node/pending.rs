@@ -5,10 +5,10 @@ use super::super::control::Said;
 use super::super::endpoint::{Direction, MAX_ENDPOINTS};
 use super::super::home::Home;
 use super::super::id::Handle;
+use super::super::places::MAX_PEERS;
 use super::super::request::{Done, Operation};
 use super::super::status::{Outcome, Status};
 use super::Node;
-use super::peer::MAX_PEERS;
 
 /// What a node's turns begin with, and what a call counts that did not go the short way alone:
 /// channels take that once for as many calls as a ring has slots, at least.
