@@ -90,6 +90,8 @@ fn compare(
     let both = [chosen.assignment.clone(), best.assignment.clone()];
     let again = tried(&both, AGAIN)?;
     let [chosen, best] = again.as_slice() else { return Ok(None) };
+    // If they are one, they differ by what else the machine did.
+    let best = if chosen.assignment == best.assignment { chosen } else { best };
     Ok(Some(CaseRow {
         case: number,
         platform: HOST.to_owned(),
