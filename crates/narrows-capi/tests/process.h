@@ -5,6 +5,7 @@
 #ifndef PROCESS_H
 #define PROCESS_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -33,6 +34,20 @@ static inline pid_t start(side_t side)
         _exit(0);
     }
     return pid;
+}
+
+/* Runs so many threads, each with a number of its own, the first with this one, until they end. */
+static inline void in_threads(void *(*run)(void *), unsigned first, unsigned count)
+{
+    pthread_t threads[64];
+    unsigned numbers[64], i;
+    CHECK(count <= 64);
+    for (i = 0; i < count; i++) {
+        numbers[i] = first + i;
+        CHECK(pthread_create(&threads[i], NULL, run, &numbers[i]) == 0);
+    }
+    for (i = 0; i < count; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
 /* Kills a process that has to be alive: one that has failed has not been killed. */

@@ -387,15 +387,7 @@ static void *member(void *argument)
 
 static void crowd(void)
 {
-    pthread_t threads[CROWD];
-    mcapi_node_t nodes[CROWD];
-    unsigned i;
-    for (i = 0; i < CROWD; i++) {
-        nodes[i] = 1 + i;
-        CHECK(pthread_create(&threads[i], NULL, member, &nodes[i]) == 0);
-    }
-    for (i = 0; i < CROWD; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
+    in_threads(member, 1, CROWD);
 }
 
 /* What is one too many is refused and changes nothing; what is released makes room. */

@@ -21,15 +21,7 @@ static void answer(mcapi_endpoint_t own)
 /* A crowd's nodes are threads of one process, each bound to its own. */
 static void crowd(int number, void *(*member)(void *))
 {
-    pthread_t threads[EACH];
-    mcapi_node_t nodes[EACH];
-    unsigned i;
-    for (i = 0; i < EACH; i++) {
-        nodes[i] = FIRST + (unsigned)number * EACH + i;
-        CHECK(pthread_create(&threads[i], NULL, member, &nodes[i]) == 0);
-    }
-    for (i = 0; i < EACH; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
+    in_threads(member, FIRST + (unsigned)number * EACH, EACH);
 }
 
 /* Is there until it gets a message. */

@@ -57,15 +57,7 @@ static void *ring_node(void *argument)
 
 static void ring(void)
 {
-    pthread_t threads[NODES];
-    mcapi_node_t numbers[NODES];
-    unsigned i;
-    for (i = 0; i < NODES; i++) {
-        numbers[i] = i;
-        start_thread(&threads[i], ring_node, &numbers[i]);
-    }
-    for (i = 0; i < NODES; i++)
-        join(threads[i]);
+    in_threads(ring_node, 0, NODES);
 }
 
 /* A pipe of packets and one of scalars between two nodes of one process. */
