@@ -1,33 +1,60 @@
 //! Work that is the same for many things, on all cores.
 
+use std::convert::Infallible;
 use std::num::NonZero;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 
 /// What `work` makes of each of `all`, in their order, by as many threads as there are cores.
 pub fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    if cores.min(all.len()) < 2 {
-        return all.iter().map(work).collect();
-    }
-    let (next, made) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let take = || {
+    let mut made: Vec<Option<R>> = all.iter().map(|_| None).collect();
+    let Ok(()) = share(all, cores(), work, |at, one| {
+        made[at] = Some(one);
+        Ok::<_, Infallible>(())
+    });
+    made.into_iter().flatten().collect()
+}
+
+/// How many threads can run at a time.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Has so many threads do `work` for each of `all`. `take` is given what is made as it comes, with
+/// the place of what it was made of.
+///
+/// # Errors
+/// What `take` fails with: nothing new is begun then.
+pub fn share<T: Sync, R: Send, E>(
+    all: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> R + Sync,
+    mut take: impl FnMut(usize, R) -> Result<(), E>,
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let go = |say: Sender<(usize, R)>| {
         loop {
             // Relaxed: it only counts, and nothing else is read by it.
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(one) = all.get(at) else { return };
-            let result = work(one);
-            made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, result));
+            // A thread that listens no longer has failed and says so.
+            if say.send((at, work(one))).is_err() {
+                return;
+            }
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..cores.min(all.len()) {
-            scope.spawn(take);
+        let (say, said) = channel();
+        for _ in 0..threads.min(all.len()) {
+            let say = say.clone();
+            scope.spawn(|| go(say));
         }
-    });
-    let mut made = made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    made.sort_by_key(|(at, _)| *at);
-    made.into_iter().map(|(_, result)| result).collect()
+        drop(say);
+        for (at, made) in said {
+            take(at, made)?;
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use crate::base::output;
 use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
+use crate::base::threads;
 use crate::experiments::run::catch_signals;
 use crate::rig::sim;
 use file::Sweep;
@@ -34,8 +35,7 @@ use journal::Journal;
 use rows::{Columns, Row};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Goes through a sweep and prints what came of it.
 ///
@@ -51,8 +51,7 @@ pub fn run(global: &Global, args: &Args) -> Result<(), Failure> {
     let mut journal = Journal::open(&path, columns, &grid)?;
     let kept = journal.points.len();
     let stop = catch_signals()?;
-    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok());
-    let threads = threads.map_or(1, NonZero::get);
+    let threads = args.threads.map_or_else(threads::cores, NonZero::get);
     let failed = simulate(global, &grid, &mut journal, threads, &stop)?;
     journal.close(args.json_lines.as_deref())?;
     let ended = ended(&grid, &journal, failed);
@@ -82,9 +81,6 @@ fn fingerprint(global: &Global, sweep: &Sweep) -> String {
     print.to_string()
 }
 
-/// What a thread says of a point: its rows, or why there are none. Neither where it was stopped.
-type Said = (usize, Result<Option<Vec<Row>>, Failure>);
-
 /// Simulates the points that are missing. Those that failed, in the order of the grid.
 fn simulate(
     global: &Global,
@@ -97,45 +93,31 @@ fn simulate(
         (0..grid.points).filter(|point| !journal.points.contains_key(point)).collect();
     let progress = Progress::new(grid.points as u64, global.json);
     progress.reach(journal.points.len() as u64);
-    let (columns, next) = (journal.columns.clone(), AtomicUsize::new(0));
-    let work = |say: Sender<Said>| {
-        while let Some(number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let simulated = grid.point(*number).and_then(|point| {
-                let figures = point::simulate(global, &point, stop)?;
-                let rows = |all: Vec<point::Figures>| {
-                    all.iter().map(|one| columns.row(&point, one)).collect()
-                };
-                Ok(figures.map(rows))
-            });
-            // A thread that listens no longer has failed and says so.
-            if say.send((*number, simulated)).is_err() {
-                return;
-            }
+    let columns = journal.columns.clone();
+    let work = |number: &usize| -> Result<Option<Vec<Row>>, Failure> {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
         }
+        let point = grid.point(*number)?;
+        let figures = point::simulate(global, &point, stop)?;
+        let rows =
+            |all: Vec<point::Figures>| all.iter().map(|one| columns.row(&point, one)).collect();
+        Ok(figures.map(rows))
     };
     let mut failed = Vec::new();
-    std::thread::scope(|scope| {
-        let (say, said) = channel::<Said>();
-        for _ in 0..threads.min(missing.len()) {
-            let say = say.clone();
-            scope.spawn(|| work(say));
-        }
-        drop(say);
-        for (number, simulated) in said {
-            match simulated {
-                Ok(None) => {}
-                Ok(Some(rows)) => {
-                    progress.say(&text::of(&journal.columns, rows.first()));
-                    journal.add(number, rows)?;
-                }
-                Err(failure) => failed.push((number, failure)),
+    threads::share(&missing, threads, work, |at, simulated| {
+        let number = missing[at];
+        match simulated {
+            // It was stopped.
+            Ok(None) => {}
+            Ok(Some(rows)) => {
+                progress.say(&text::of(&journal.columns, rows.first()));
+                journal.add(number, rows)?;
             }
-            progress.reach((journal.points.len() + failed.len()) as u64);
+            Err(failure) => failed.push((number, failure)),
         }
-        Ok(())
+        progress.reach((journal.points.len() + failed.len()) as u64);
+        Ok::<_, Failure>(())
     })?;
     failed.sort_by_key(|(number, _)| *number);
     Ok(failed)

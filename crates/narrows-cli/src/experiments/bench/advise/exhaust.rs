@@ -103,11 +103,10 @@ impl<'a> Tries<'a> {
             Least::Load => FAR[0],
             Least::Latency => FAR[1],
         };
-        let mut most = holding.first().map_or(0.0, |least| judge.value(least) * far);
         while let Some(least) = holding.first() {
-            most = most.max(judge.value(least));
-            let far = holding.iter().position(|one| judge.value(one) > most);
-            let rest = holding.split_off(far.unwrap_or(holding.len()));
+            let most = judge.value(least) * far;
+            let near = holding.partition_point(|one| judge.value(one) <= most);
+            let rest = holding.split_off(near);
             let near: Vec<_> = holding.iter().map(|one| one.assignment.clone()).collect();
             let whole = self.many(&near)?.into_iter().filter(|one| judge.holds(one));
             let best = whole.min_by(|a, b| judge.value(a).total_cmp(&judge.value(b)));

@@ -13,7 +13,7 @@ pub struct Advise {
     /// What workloads are drawn by; 1 without
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     pub seed: Option<u64>,
-    /// Only this workload, with all that was tried for it
+    /// Only this workload
     #[arg(long, value_name = "N", conflicts_with = "cases", value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub case: Option<u32>,
     /// Where; without, all chips that come with the program

@@ -45,8 +45,6 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         Some(case) => vec![case],
         None => (0..args.cases.unwrap_or(if here { host::CASES } else { CASES })).collect(),
     };
-    let names = args.place.platform().map_or(CHIPS.to_vec(), |name| vec![name]);
-    let progress = Progress::new((names.len() * numbers.len()) as u64, global.json);
     if here {
         let progress = Progress::new(numbers.len() as u64, global.json);
         let seeds: Vec<_> = numbers.iter().map(|one| (*one, number_seed(seed, *one))).collect();
@@ -55,6 +53,8 @@ pub(super) fn run(asked: &Asked<'_>, args: &Advise) -> Result<(), Failure> {
         let platforms = PlatformRow::of(HOST, &rows);
         return said(global, Here::look(&Root::default()), platforms, &rows, seed);
     }
+    let names = args.place.platform().map_or(CHIPS.to_vec(), |name| vec![name]);
+    let progress = Progress::new((names.len() * numbers.len()) as u64, global.json);
     let mut platforms = Vec::new();
     let mut cases = Vec::new();
     let mut done = 0;
