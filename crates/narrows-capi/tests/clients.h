@@ -12,6 +12,9 @@
 enum { EACH = 16, MOST = 128 };
 /* Questions of each client behind the first. */
 enum { ROUNDS = 10 };
+/* Clients from which on the two peers whose memory is made whole count little, and what each may
+   cost the server then, in KiB. */
+enum { MANY = 100, RESIDENT = 300 };
 /* Seconds that all of it may take. */
 enum { LIMIT = 4 * PATIENCE };
 
@@ -89,10 +92,12 @@ static inline unsigned long resident(void)
 static inline void serve_clients(void (*answer)(unsigned count))
 {
     unsigned long before = resident();
+    unsigned long each;
     double began = now();
     answer(clients);
-    printf("%u clients met in %.2f s, %lu KiB resident for each\n", clients, now() - began,
-           (resident() - before) / clients);
+    each = (resident() - before) / clients;
+    printf("%u clients met in %.2f s, %lu KiB resident for each\n", clients, now() - began, each);
+    CHECK(clients < MANY || each <= RESIDENT);
     while (__atomic_load_n(&meeting->answered, __ATOMIC_SEQ_CST) < clients)
         usleep(1000);
     __atomic_store_n(&meeting->go, 1, __ATOMIC_SEQ_CST);

@@ -44,16 +44,18 @@ impl Mapping {
     }
 
     /// Has the pages of a range made before they are used, as far as it is inside, and says where
-    /// the next begins; none if there is none, or the system cannot.
+    /// what is behind it begins; none if nothing is, or the system cannot.
     pub(crate) fn fill(&self, from: u32, len: u32) -> Option<u32> {
-        let len = len.min(self.len.checked_sub(from)?);
-        let start = self.range(from, len as usize).ok()?;
+        let end = from + len.min(self.len.checked_sub(from)?);
+        let page = from - from % rustix::param::page_size() as u32;
+        let len = end - page;
+        let start = self.range(page, len as usize).ok()?;
         // SAFETY: the range is inside the mapping; making its pages changes no byte of them.
         let made = unsafe {
             rustix::mm::madvise(start.as_ptr().cast(), len as usize, Advice::LinuxPopulateWrite)
         };
         made.ok()?;
-        Some(from + len).filter(|next| *next < self.len)
+        Some(end).filter(|next| *next < self.len)
     }
 
     /// Notes that a thread sleeps on words of it from now on.

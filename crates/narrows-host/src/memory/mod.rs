@@ -56,7 +56,7 @@ pub struct Region(Arc<Mapping>, Caches);
 impl Region {
     /// Makes a region of this layout, formatted and sealed, and the descriptor to send to the peer.
     pub(crate) fn new(layout: &Layout) -> io::Result<(Region, OwnedFd)> {
-        Region::sealed(layout.size(), |region| layout.format(region).ok())
+        Region::sealed(layout.size(), |region| layout.format_zeroed(region).ok())
     }
 
     /// Makes a region that is laid out as this header of a peer's says, formatted and sealed, and a
@@ -64,7 +64,7 @@ impl Region {
     pub(crate) fn of_header(header: &[u8; HEADER], size: u32) -> io::Result<(Region, OwnedFd)> {
         Region::sealed(size, |region| {
             region.write(0, header).ok()?;
-            Layout::read(region, LINE).ok()?.format(region).ok()
+            Layout::read(region, LINE).ok()?.format_zeroed(region).ok()
         })
     }
 
@@ -85,9 +85,9 @@ impl Region {
         rustix::fs::ftruncate(&memory, u64::from(size))?;
         let writable = ProtFlags::READ | ProtFlags::WRITE;
         let region = Region(Mapping::new(memory.as_fd(), size, writable)?, Caches::new());
-        // What every message needs; the rest is made when there is time, or as it is used.
-        region.fill(0);
         format(&region).ok_or(io::Errno::INVAL)?;
+        // What every message needs; the rest is made when there is time, or as it is used.
+        region.fill(0, false);
         // After the one writable mapping and before anybody else has the descriptor.
         rustix::fs::fcntl_add_seals(&memory, seals())?;
         Ok((region, memory))
@@ -98,17 +98,23 @@ impl Region {
         self.0.range(offset, len)
     }
 
-    /// Has one slice of the pages made, and says where the next begins, if there is one.
-    pub(crate) fn fill(&self, from: u32) -> Option<u32> {
-        self.0.fill(from, SLICE)
-    }
-
-    /// Bytes from the beginning that every link uses soon: what comes before the blocks, and a
-    /// slice of these.
-    pub(crate) fn first_used(&self) -> u32 {
-        let layout = Layout::read(self, LINE).ok();
-        let blocks = layout.and_then(|layout| layout.places().next());
-        blocks.map_or(0, |(offset, _)| offset + SLICE)
+    /// Has a slice of the pages made, and says where the next begins, if there is one: of the whole
+    /// region, or of what every link uses soon, which is all before the channels, and a slice of
+    /// the blocks.
+    pub(crate) fn fill(&self, from: u32, whole: bool) -> Option<u32> {
+        if whole {
+            return self.0.fill(from, SLICE);
+        }
+        let layout = Layout::read(self, LINE).ok()?;
+        let [header, control, slots, returns, ..] = layout.parts().map(|(_, bytes)| bytes);
+        let channels = header + control + slots + returns;
+        let (blocks, _) = layout.places().next()?;
+        if from >= channels {
+            self.0.fill(blocks.max(from), SLICE);
+            return None;
+        }
+        let next = self.0.fill(from, SLICE.min(channels - from))?;
+        Some(if next < channels { next } else { blocks })
     }
 
     /// The same region once more.

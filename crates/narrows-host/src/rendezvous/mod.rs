@@ -288,7 +288,7 @@ impl Rendezvous {
     pub(crate) fn fill(&mut self) {
         let few = self.connections.len() <= FEW;
         if let Some((_, region, from)) = self.filling.front_mut() {
-            match region.fill(*from).filter(|next| few || *next < region.first_used()) {
+            match region.fill(*from, few) {
                 Some(next) => *from = next,
                 None => drop(self.filling.pop_front()),
             }

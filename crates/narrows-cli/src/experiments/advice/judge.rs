@@ -1,6 +1,7 @@
 //! Which of what was tried is best.
 
 use super::Trial;
+use crate::base::statistics::{deviation, median};
 use crate::formats::strategy::{NOTIFICATIONS, kind};
 use crate::rig::plan::Least;
 use narrows::strategy::{Acknowledgement, Placement, Strategy, Transfer};
@@ -10,6 +11,8 @@ const LOAD: f64 = 0.01;
 const LATENCY: f64 = 0.05;
 /// Percent of a core that nobody minds.
 const LITTLE: f64 = 0.03;
+/// The part of the responses that may be late where repeats differ by what else a machine does.
+const LATE: f64 = 0.01;
 /// Resamplings that say how sure an order is, and what they are drawn by.
 const SAMPLES: usize = 1000;
 const SEED: u64 = 1;
@@ -62,9 +65,13 @@ impl Judge {
     }
 
     /// Whether a trial kept to everything that it has to. On a machine that does other things as
-    /// well, one response of a hundred may be late.
+    /// well, one response of a hundred may be late in the median of the rounds: what stops a core
+    /// for a while spoils the round of any strategy.
     pub fn holds(&self, trial: &Trial) -> bool {
-        let late = if trial.noisy { trial.late * 100 > trial.received } else { trial.late > 0 };
+        let late = match trial.noisy {
+            true => median(&mut trial.lateness.clone()).is_some_and(|part| part > LATE),
+            false => trial.late > 0,
+        };
         trial.refused.is_none() && !late && trial.load() <= self.load + LITTLE
     }
 
@@ -106,7 +113,8 @@ impl Judge {
         let mut order: Vec<usize> = (0..trials.len()).collect();
         let key = |at: &usize| {
             let trial = &trials[*at];
-            (!self.holds(trial), trial.refused.is_some(), trial.late)
+            let holds = self.holds(trial);
+            (!holds, trial.refused.is_some(), if holds { 0 } else { trial.late })
         };
         order.sort_by(|a, b| {
             let values = || self.value(&trials[*a]).total_cmp(&self.value(&trials[*b]));
@@ -182,5 +190,5 @@ pub(super) fn complexity(by: &Strategy) -> u32 {
 /// turns.
 fn error(one: &[f64], other: &[f64]) -> f64 {
     let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
-    2.0 * crate::base::statistics::deviation(&apart) / (apart.len().max(2) as f64 - 1.0).sqrt()
+    2.0 * deviation(&apart) / (apart.len().max(2) as f64 - 1.0).sqrt()
 }

@@ -81,8 +81,18 @@ fn on_a_noisy_machine_what_repeats_differ_by_is_no_difference_and_one_in_a_hundr
     // The same differences in every round are one.
     let more = noisy(trial("copy/interrupt", &[1.2, 2.2, 3.2], 90.0));
     assert_eq!(best(&LOAD, &[slow, more]), "copy/poll=5ms/external");
-    assert!(LOAD.holds(&Trial { late: 1, ..quick.clone() }));
-    assert!(!LOAD.holds(&Trial { late: 2, ..quick }));
+    let late = |lateness: &[f64]| Trial {
+        late: lateness.iter().map(|part| (part * 100.0) as u64).sum(),
+        lateness: lateness.to_vec(),
+        ..quick.clone()
+    };
+    assert!(LOAD.holds(&late(&[0.01, 0.01, 0.01])));
+    assert!(!LOAD.holds(&late(&[0.02, 0.02, 0.0])));
+    // What stops a core in one round would have stopped it under any strategy.
+    assert!(LOAD.holds(&late(&[0.0, 1.0, 0.0])));
+    let disturbed = Trial { efforts: vec![0.5, 1.5, 2.5], ..late(&[0.0, 1.0, 0.0]) };
+    let whole = noisy(trial("copy/poll=5ms", &[1.0, 2.0, 3.0], 9000.0));
+    assert_eq!(best(&LOAD, &[whole, disturbed]), "copy/interrupt/external");
 }
 
 #[test]

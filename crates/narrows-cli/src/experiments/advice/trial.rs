@@ -57,6 +57,8 @@ pub(crate) struct Trial {
     /// What simulating it took, in calls.
     pub work: f64,
     pub late: u64,
+    /// The part that came late or never, of each repeat.
+    pub lateness: Vec<f64>,
     /// Why a flow could not travel like this.
     pub refused: Option<String>,
     /// Whether repeats differ by what else a machine does.
@@ -77,6 +79,7 @@ impl Trial {
             received: 0,
             work: 0.0,
             late: 0,
+            lateness: Vec::new(),
             refused: None,
             noisy,
             endless: false,
@@ -104,6 +107,7 @@ impl Trial {
         let load = outcome.load();
         self.work += calls(workload, outcome);
         let (mut calls, mut latency) = (0, 0.0);
+        let before = (self.received, self.late);
         for ((flow, fared), all) in workload.flows.iter().zip(&outcome.flows).zip(all) {
             let figures = match fared {
                 Fared::Ran(figures, _) => figures,
@@ -125,6 +129,8 @@ impl Trial {
             0 => load[0],
             calls => load[0] / 100.0 * outcome.wall.as_secs_f64() * 1e6 / calls as f64,
         };
+        let [received, late] = [self.received - before.0, self.late - before.1];
+        self.lateness.push(late as f64 / received.max(late).max(1) as f64);
         self.loads.push(load);
         self.efforts.push(effort);
         self.latencies.push(latency);

@@ -17,6 +17,37 @@ impl Layout {
     /// # Errors
     /// The region is smaller than the layout.
     pub fn format<M: OwnMemory>(&self, own: &M) -> Result<(), OutOfRange> {
+        self.write_header(own)?;
+        self.core_in(own)?.store(0, 0);
+        self.want_in(own)?.store(0, 0);
+        for ring in self.rings() {
+            self.armed_in(own, ring)?.store(0, 0);
+            let credit = self.credit_in(own, ring)?;
+            credit.store(0, 0);
+            credit.store(1, 0);
+            self.taken_in(own, ring)?.store(0, 0);
+            self.clear_slots(own, ring)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Layout::format`], of memory that is all zero: what is to be zero is left untouched, so
+    /// that a page of a ring is made when the ring is used.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn format_zeroed<M: OwnMemory>(&self, own: &M) -> Result<(), OutOfRange> {
+        self.write_header(own)?;
+        for ring in self.rings() {
+            let first = self.start(ring).wrapping_add(1);
+            if first.wrapping_neg() < self.slots_of(ring) {
+                self.clear_slots(own, ring)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_header<M: OwnMemory>(&self, own: &M) -> Result<(), OutOfRange> {
         if own.size() < self.size {
             return Err(OutOfRange);
         }
@@ -42,19 +73,15 @@ impl Layout {
             header.store(at + 2, class.count);
             header.store(at + 3, self.lots.offsets[i]);
         }
-        self.core_in(own)?.store(0, 0);
-        self.want_in(own)?.store(0, 0);
         self.urgent_in(own)?.store(0, self.start);
-        self.format_ring(own, Ring::Messages)?;
-        (0..self.channels).try_for_each(|number| self.format_ring(own, Ring::Channel(number)))
+        Ok(())
     }
 
-    fn format_ring<M: OwnMemory>(&self, own: &M, ring: Ring) -> Result<(), OutOfRange> {
-        self.armed_in(own, ring)?.store(0, 0);
-        let credit = self.credit_in(own, ring)?;
-        credit.store(0, 0);
-        credit.store(1, 0);
-        self.taken_in(own, ring)?.store(0, 0);
+    pub(in crate::memory) fn rings(&self) -> impl Iterator<Item = Ring> + use<> {
+        core::iter::once(Ring::Messages).chain((0..self.channels).map(Ring::Channel))
+    }
+
+    fn clear_slots<M: OwnMemory>(&self, own: &M, ring: Ring) -> Result<(), OutOfRange> {
         let slots = self.slots_in(own, ring)?;
         for slot in 0..self.slots_of(ring) {
             // A slot that was never written must not look like the one waited for: the number

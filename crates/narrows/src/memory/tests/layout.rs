@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::{Heap, class, formatted};
 use crate::memory::{Block, Class, Corrupt, Layout, LayoutError, MAX_CLASSES, Ring};
+use crate::platform::Words as _;
 use crate::strategy::Placement;
 
 fn placement() -> impl Strategy<Value = Placement> {
@@ -47,6 +48,31 @@ proptest! {
     #[test]
     fn what_is_formatted_is_read_back(layout in layouts()) {
         prop_assert_eq!(Layout::read(&formatted(&layout), layout.line()), Ok(layout));
+    }
+
+    #[test]
+    fn zeroed_memory_is_empty_rings_and_most_of_it_stays_untouched(
+        layout in layouts(),
+        before_the_wrap in prop::option::of(0..40u32),
+    ) {
+        let start = before_the_wrap.map_or(layout.start(Ring::Messages), u32::wrapping_neg);
+        let layout = layout.starting_at(start);
+        let region = Heap::new(layout.size());
+        (0..layout.size()).step_by(4).for_each(|offset| region.poke(offset, 0));
+        layout.format_zeroed(&region).expect("it fits");
+        prop_assert_eq!(Layout::read(&region, layout.line()), Ok(layout));
+        for ring in layout.rings() {
+            let slots = layout.slots_in(&region, ring).expect("it has slots");
+            let mut stored = false;
+            for n in 1..=layout.slots_of(ring) {
+                let number = layout.start(ring).wrapping_add(n);
+                let slot = number.wrapping_sub(1) % layout.slots_of(ring);
+                let word = slots.load(slot * layout.line() / 4);
+                prop_assert_ne!(word, number);
+                stored |= word != 0;
+            }
+            prop_assert!(!stored || layout.start(ring).wrapping_add(layout.slots_of(ring)) < layout.slots_of(ring));
+        }
     }
 
     #[test]
