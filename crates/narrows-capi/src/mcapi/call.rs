@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::attribute::INFINITE;
+use super::helper::TURN;
 use super::id::{EndpointId, Handle};
 use super::node::Node;
 use super::request::{Done, Operation};
@@ -18,8 +19,9 @@ pub(super) const MILLISECOND: u64 = 1_000_000;
 const LEARNT_WITHIN: u32 = 1000;
 
 /// The longest that a thread which waits leaves the process's other nodes to themselves, in
-/// nanoseconds.
-const LONGEST_TURN: u64 = 20 * MILLISECOND;
+/// nanoseconds. The helper drives them as often, so a thread that has waited long leaves them to it:
+/// of many threads that wait, each would drive all others.
+const LONGEST_TURN: u64 = TURN.as_nanos() as u64;
 
 /// A node that a call has locked.
 pub(super) struct Call<H: Processes>(Locked<H>);
@@ -194,12 +196,14 @@ impl<H: Processes> Call<H> {
             let left = until - now;
             let waited = now.saturating_sub(start);
             let look = leads && waited < look;
-            let drives = leads && !look && nodes::<H>() > 1;
+            let turn = (waited / 4).clamp(MILLISECOND, LONGEST_TURN);
+            let helped = turn == LONGEST_TURN && H::process().helper.runs();
+            let drives = leads && !look && !helped && nodes::<H>() > 1;
             let left = match () {
                 () if look => left.min(GLANCE),
                 () if drives => {
                     drive_others(Some(slot));
-                    left.min((waited / 4).clamp(MILLISECOND, LONGEST_TURN))
+                    left.min(turn)
                 }
                 () => left,
             };

@@ -9,7 +9,7 @@ use narrows_host::system::in_background;
 use parking_lot::{Condvar, Mutex};
 
 /// How long nodes are left to themselves.
-const TURN: Duration = Duration::from_millis(20);
+pub(super) const TURN: Duration = Duration::from_millis(20);
 /// The variable of the environment that leaves the thread out.
 const VARIABLE: &str = "NARROWS_MCAPI_HELPER";
 
@@ -44,6 +44,11 @@ impl Helper {
         };
         *thread = Some(in_background("narrows-mcapi", work)?);
         Ok(())
+    }
+
+    /// Whether there is a thread.
+    pub(super) fn runs(&self) -> bool {
+        self.thread.lock().is_some()
     }
 
     /// Ends the thread.

@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 /* Milliseconds within which something comes that has to come, and after which nothing is taken to. */
+#ifndef SOON
 #define SOON 30000u
+#endif
 #define BRIEFLY 30u
 
 enum { ONE = 1, TWO = 2, THREE = 3, LAST = 99 };

@@ -20,8 +20,9 @@ use super::waits::Waits;
 use super::{Counter, Error, Stack};
 use crate::{Host, Node};
 
-/// How often it is looked who has the names that are hunted.
-const NAMES: Duration = Duration::from_millis(10);
+/// Between two looks at who has the names that are hunted, at first and at most: each time twice as
+/// long, because a look reads the whole directory, which many that hunt may do at once.
+const NAMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(160)];
 
 pub(super) struct Core {
     pub name: Name,
@@ -37,6 +38,8 @@ pub(super) struct Core {
     pub hunting: bool,
     /// When it is looked for what endpoints hunt, if they hunt anything.
     pub names_due: Option<Instant>,
+    /// How long after that it is looked again.
+    names_pause: Duration,
     /// Frames that were taken the short way since what else there is to do was looked at.
     pub hasty: u32,
     /// Whether frames that were taken may wait for others to be used first.
@@ -83,6 +86,7 @@ impl Core {
             look: Adaptive::default(),
             hunting: false,
             names_due: None,
+            names_pause: NAMES[0],
             hasty: 0,
             held: false,
             marks: 0,
@@ -157,6 +161,7 @@ impl Core {
         hunted.map_err(|(why, _)| why)?;
         self.hunting = true;
         self.names_due = Some(Instant(0));
+        self.names_pause = NAMES[0];
         self.see_to_the_rest();
         self.around.waits.stir();
         Ok(())
@@ -179,7 +184,8 @@ impl Core {
             }
             seen.push(name);
         }
-        self.names_due = self.handler.is_hunting().then(|| now + NAMES);
+        self.names_due = self.handler.is_hunting().then(|| now + self.names_pause);
+        self.names_pause = NAMES[1].min(2 * self.names_pause);
     }
 
     /// Begins to look for an endpoint by its address, if there may be one: what looks for it, for

@@ -24,6 +24,9 @@ use crate::rendezvous::notes::{LONGEST, NOTE};
 const KEEP: Duration = Duration::from_secs(5);
 /// How long a node that was seen to live is taken to.
 const LIVES: Duration = Duration::from_secs(1);
+/// How long a name is taken to be in one place alone, as long as its note is there: to read the
+/// directory takes the longer the more hunt, and each hunt asks again and again.
+const ALONE: Duration = Duration::from_secs(10);
 /// Every endpoint's address is at least this; those of links are below.
 pub(super) const FIRST: u32 = 1 << 31;
 /// What names begin with that stand for others: for addresses, and for names that are none of the
@@ -51,6 +54,8 @@ pub(super) struct Registry {
     /// When it is looked next whether the notes are there.
     pub due: Moment,
     seen: Vec<(Name, Instant)>,
+    /// The one note of a name.
+    alone: Vec<(Name, String, Instant)>,
 }
 
 fn random() -> Result<u32, Error> {
@@ -119,6 +124,7 @@ impl Registry {
             own: Vec::new(),
             due: Moment(0),
             seen: Vec::new(),
+            alone: Vec::new(),
         })
     }
 
@@ -184,16 +190,22 @@ impl Registry {
     /// A node that has an endpoint that is hunted by this name: the one of that name rather than
     /// another, one that lives rather than one that is gone.
     pub fn node_of(&mut self, name: &Name) -> Option<Name> {
-        let files = self.files(|_, key| key == name.as_str());
-        let mut nodes: Vec<Name> =
-            files.filter_map(|file| Some(self.directory.read_note(&file)?.0)).collect();
-        nodes.sort_by_key(|node| (node != name, node.as_str().to_owned()));
-        nodes.dedup();
-        match nodes[..] {
-            [] => None,
-            [only] => Some(only),
-            _ => nodes.into_iter().find(|node| self.lives(node)),
+        self.alone.retain(|(.., since)| since.elapsed() < ALONE);
+        let alone = self.alone.iter().find(|(found, ..)| found == name);
+        if let Some((node, _)) = alone.and_then(|(_, file, _)| self.directory.read_note(file)) {
+            return Some(node);
         }
+        let files = self.files(|_, key| key == name.as_str());
+        let mut nodes: Vec<(Name, String)> =
+            files.filter_map(|file| Some((self.directory.read_note(&file)?.0, file))).collect();
+        nodes.sort_by_key(|(node, _)| (node != name, node.as_str().to_owned()));
+        nodes.dedup_by_key(|(node, _)| *node);
+        if let [(node, file)] = &mut nodes[..] {
+            self.alone.retain(|(found, ..)| found != name);
+            self.alone.push((*name, std::mem::take(file), Instant::now()));
+            return Some(*node);
+        }
+        nodes.into_iter().map(|(node, _)| node).find(|node| self.lives(node))
     }
 
     /// Makes notes again that are gone, now and then.

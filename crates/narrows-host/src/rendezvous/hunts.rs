@@ -118,8 +118,13 @@ impl Rendezvous {
         }
         let socket = match self.directory.connect(name.as_str()) {
             Ok(socket) => socket,
-            // Absent, dead, or too busy to be greeted.
-            Err(Errno::NOENT | Errno::CONNREFUSED | Errno::AGAIN | Errno::INTR) => return Ok(()),
+            // Absent or dead.
+            Err(Errno::NOENT | Errno::CONNREFUSED | Errno::INTR) => return Ok(()),
+            // Others wait to be greeted already, as many as can.
+            Err(Errno::AGAIN) => {
+                self.put_off(name);
+                return Ok(());
+            }
             Err(Errno::ACCESS) if self.directory.is_young(name.as_str()) => return Ok(()),
             Err(Errno::ACCESS | Errno::PERM) => return Err(HuntError::Forbidden),
             Err(Errno::PROTOTYPE) => return Err(HuntError::Incompatible),
