@@ -196,6 +196,7 @@ pub mod endpoint;
 pub mod link;
 pub mod linx;
 pub mod memory;
+pub mod mqx;
 mod name;
 pub mod notify;
 pub mod platform;
