@@ -8,3 +8,4 @@ mod load;
 mod local;
 mod net;
 mod routes;
+mod wire;
