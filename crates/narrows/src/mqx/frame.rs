@@ -9,7 +9,7 @@ use crate::link::route::{HOPS, Lie};
 pub const LONGEST: usize = MESSAGE + 2 * HOPS;
 /// Bytes of each kind of frame before its credit.
 const HELLO: usize = 8;
-const MESSAGE: usize = 24;
+const MESSAGE: usize = 28;
 const CREDIT: usize = 4;
 /// Bytes of the header of a further part of a message.
 pub(super) const PART: usize = 8;
@@ -72,7 +72,7 @@ pub enum Frame {
         /// The processor that sent it.
         origin: u8,
         /// That processor's life.
-        life: u32,
+        life: u64,
         /// The message's number among those from its origin to its target's processor.
         number: u32,
         /// Hops it has made when it arrives.
@@ -117,7 +117,7 @@ impl Frame {
                 let flags = if soon { SOON } else { 0 } | if again { AGAIN } else { 0 };
                 to[12..16].copy_from_slice(&[origin, hops, flags, 0]);
                 to[16..20].copy_from_slice(&number.to_le_bytes());
-                to[20..24].copy_from_slice(&life.to_le_bytes());
+                to[20..28].copy_from_slice(&life.to_le_bytes());
                 MESSAGE
             }
             Frame::Part { offset } => {
@@ -167,7 +167,8 @@ impl Frame {
                     control,
                 };
                 let (soon, again) = (flags & SOON != 0, flags & AGAIN != 0);
-                let (number, life, taken) = (word(16), word(20), half(2));
+                let (number, life, taken) =
+                    (word(16), u64::from(word(24)) << 32 | u64::from(word(20)), half(2));
                 let frame =
                     Frame::Message { header, origin, life, number, hops, soon, again, taken };
                 (frame, MESSAGE)
@@ -205,7 +206,7 @@ mod tests {
         let message = |soon, again| Frame::Message {
             header,
             origin: 1,
-            life: u32::MAX,
+            life: u64::MAX - 9,
             number: 0x0908_0706,
             hops: 2,
             soon,

@@ -101,7 +101,7 @@ impl Limits {
 /// with.
 pub struct Processor<S: Supply, N> {
     number: u8,
-    life: u32,
+    life: u64,
     limits: Limits,
     pools: Pools<S>,
     queues: S::Slice<Option<Queue<N>>>,
@@ -154,13 +154,13 @@ impl From<NoStorage> for NoProcessor {
 
 impl<S: Supply, N: Clone> Processor<S, N> {
     /// A processor with its routes (`_msg_create_component`). Its `life` tells it from those that
-    /// had its number before: less than 2³¹ more than theirs.
+    /// had its number before: a higher number, such as the time.
     ///
     /// # Errors
     /// See [`NoProcessor`].
     pub fn new(
         mut supply: S,
-        (number, life): (u8, u32),
+        (number, life): (u8, u64),
         table: Table,
         limits: Limits,
     ) -> Result<Self, NoProcessor> {

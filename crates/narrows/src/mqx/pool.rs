@@ -60,7 +60,7 @@ pub(super) struct Trip {
     /// The processor that sent it.
     pub origin: u8,
     /// That processor's life.
-    pub life: u32,
+    pub life: u64,
     /// Its number among those of its origin for its target's processor, once it has one.
     pub number: Option<u32>,
     /// The hops it has made.

@@ -185,7 +185,7 @@ fn whatever_comes_the_link_goes_on_or_ends_and_no_buffer_is_lost() {
                 let last = lane.frames.back_mut().expect("just sent");
                 let at = random.below(last.len());
                 // A node is trusted with whose the messages are that it passes on.
-                if at != 12 && !(20..24).contains(&at) {
+                if at != 12 && !(20..28).contains(&at) {
                     last[at] = random.below(256) as u8;
                 }
             }

@@ -48,7 +48,7 @@ impl Supply for Heap {
 
 pub type Node = Processor<Heap, u32>;
 
-pub fn node(number: u8, life: u32, table: Table, limits: Limits) -> Node {
+pub fn node(number: u8, life: u64, table: Table, limits: Limits) -> Node {
     Processor::new(Heap::default(), (number, life), table, limits).expect("storage")
 }
 
@@ -125,7 +125,7 @@ impl Net {
     }
 
     /// A processor of this number, with its queue.
-    pub fn born(&self, number: u8, life: u32) -> Node {
+    pub fn born(&self, number: u8, life: u64) -> Node {
         let mut neighbours = Vec::new();
         for &(a, b) in &self.adjacent {
             neighbours.extend((a == number).then_some(b).or((b == number).then_some(a)));

@@ -17,7 +17,7 @@ fn frames() -> [(&'static str, Frame); 4] {
     let message = Frame::Message {
         header,
         origin: 0x99,
-        life: 0xaabb_ccdd,
+        life: 0x0102_0304_aabb_ccdd,
         number: 0xeeff_0102,
         hops: 2,
         soon: true,
@@ -33,14 +33,14 @@ fn frames() -> [(&'static str, Frame); 4] {
 }
 
 /// What the page's field has in one of these frames.
-fn value(frame: &str, what: &str) -> u32 {
+fn value(frame: &str, what: &str) -> u64 {
     if let Some((_, value)) = what.split_once(": ") {
-        return number(value);
+        return number(value).into();
     }
     match (frame, what) {
         (_, "zero") => 0,
         ("HELLO", "processor") => 7,
-        ("HELLO", "hop limit") => CLASSES as u32,
+        ("HELLO", "hop limit") => CLASSES as u64,
         ("HELLO", "longest") => 0x0908_0706,
         ("MESSAGE", "urgency") => 9 + 16,
         ("MESSAGE", "taken") => 0xabcd,
@@ -51,7 +51,7 @@ fn value(frame: &str, what: &str) -> u32 {
         ("MESSAGE", "hops") => 2,
         ("MESSAGE", "marks") => 1 + 2,
         ("MESSAGE", "number") => 0xeeff_0102,
-        ("MESSAGE", "life") => 0xaabb_ccdd,
+        ("MESSAGE", "life") => 0x0102_0304_aabb_ccdd,
         ("PART", "offset") => 0x0a0b_0c0d,
         ("CREDIT", "taken") => 0xdcba,
         _ => panic!("WIRE.md has a field {what:?} of {frame} that this test does not know"),
@@ -75,7 +75,7 @@ fn frames_lie_as_the_page_says() {
                 continue;
             }
             let field = &bytes[at..at + number(&row[1]) as usize];
-            let read = field.iter().rev().fold(0, |read, byte| read << 8 | u32::from(*byte));
+            let read = field.iter().rev().fold(0, |read, byte| read << 8 | u64::from(*byte));
             assert_eq!(read, value(name, &row[3]), "{row:?}");
             at += field.len();
         }

@@ -20,7 +20,7 @@ pub enum Once {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seen {
     /// The origin's life, if anything came from it.
-    life: Option<u32>,
+    life: Option<u64>,
     /// The newest number.
     newest: u32,
     /// Of each number of the window whether it came, at the number's place.
@@ -31,13 +31,13 @@ impl Seen {
     /// Nothing has come.
     pub const NOTHING: Seen = Seen { life: None, newest: 0, came: [0; WINDOW as usize / 64] };
 
-    /// Notes that a message came, by its number and its origin's life. Of two lives the one that is
-    /// ahead by less than half of all numbers is the later.
-    pub fn note(&mut self, life: u32, number: u32) -> Once {
-        match self.life.map(|last| life.wrapping_sub(last) as i32) {
-            Some(0) => {}
-            Some(..0) => return Once::Past,
-            _ => *self = Seen { life: Some(life), newest: number, ..Seen::NOTHING },
+    /// Notes that a message came, by its number and its origin's life.
+    pub fn note(&mut self, life: u64, number: u32) -> Once {
+        if self.life > Some(life) {
+            return Once::Past;
+        }
+        if self.life < Some(life) {
+            *self = Seen { life: Some(life), newest: number, ..Seen::NOTHING };
         }
         let ahead = number.wrapping_sub(self.newest) as i32;
         if ahead > 0 {
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn a_new_life_begins_anew_and_the_past_does_not_come_back() {
         let mut seen = Seen::NOTHING;
-        assert_eq!(seen.note(u32::MAX, 7), Once::First);
+        assert_eq!(seen.note(0, 7), Once::First);
         assert_eq!(seen.note(3, 7), Once::First);
-        assert_eq!(seen.note(u32::MAX, 8), Once::Past);
+        assert_eq!(seen.note(2, 8), Once::Past);
         assert_eq!(seen.note(3, 7), Once::Again);
         // In a new life a first message that was overtaken is new too.
         assert_eq!(seen.note(4, 100), Once::First);
