@@ -42,6 +42,7 @@ pub use header::{Control, Header};
 pub use id::{Message, PoolId, QueueId, Task};
 pub use ipc::{Ended, Left};
 pub use pool::Supply;
+pub use send::Broadcast;
 
 use crate::link::route::{HOPS, LINKS, Relay, Seen, Slot, Table};
 use crate::platform::NoStorage;
