@@ -184,7 +184,6 @@ fn main() -> ExitCode {
         ("a ring that is cut", Box::new(move || across(ring, &[&[2], &[3], &[]], 1, whole))),
     ];
     if !is("--short") {
-        relays.push(("a ring of three, twice", Box::new(move || around(3, 2, 2, whole))));
         relays.push(("a ring of four", Box::new(move || around(4, 2, 1, whole))));
     }
     for (name, make) in relays {

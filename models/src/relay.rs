@@ -284,7 +284,8 @@ impl Model for Relaying {
     }
 
     fn actions(&self, s: &State, steps: &mut Vec<Step>) {
-        if s.wrong.is_some() {
+        // With cuts a message may still come once more.
+        if s.wrong.is_some() || (self.cuts == 0 && self.is_done(s)) {
             return;
         }
         for place in 0..s.nodes.len() {

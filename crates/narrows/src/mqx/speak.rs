@@ -1,4 +1,4 @@
-//! What goes over a link: messages, cut to frames, and with each frame what the neighbour is to know.
+//! What goes over a link: messages, cut to frames, and with each what the neighbour is to know.
 
 use super::frame::{Frame, LONGEST, PART};
 use super::ipc::{Ended, Left, State};

@@ -107,6 +107,21 @@ fn full_lines_rings_and_meshes_go_on_and_lose_nothing() {
 }
 
 #[test]
+fn counters_that_have_wrapped_round_count_on() {
+    let limits = Limits { processors: 9, quota: 2, hops: 2, outgoing: 4, ..Limits::default() };
+    let mut net = Net::new(&row(2), limits, (512, 2));
+    for n in 0..70_000_u32 {
+        let message = net.message(1, 2, &n.to_le_bytes()).expect("one is free");
+        net.of(1).send(message).expect("room");
+        for (wire, side) in [(0, 0), (0, 1), (0, 0)] {
+            net.serve(wire, side).expect("a good neighbour");
+        }
+        assert_eq!(net.text(2), Some(n.to_le_bytes().to_vec()));
+    }
+    assert_eq!(net.lost(), 0);
+}
+
+#[test]
 fn a_processor_that_receives_nothing_stops_nobody_else() {
     let limits = Limits { processors: 9, quota: 1, delivered: 4, ..Limits::default() };
     let mut net = Net::new(&ring(4), limits, (64, 1));

@@ -265,6 +265,20 @@ fn a_message_longer_than_the_next_node_takes_is_refused_or_counted() {
 }
 
 #[test]
+fn a_pool_of_one_message_is_free_again_as_soon_as_the_neighbour_has_it() {
+    let mut net = Net::new(&row(3), limits(), (512, 100));
+    let pool = net.of(1).create_pool(64, 1, 0, 1).expect("memory");
+    // Nothing comes back that could bring the word along.
+    for n in 0..10 {
+        let message = net.of(1).alloc(pool).expect("it was freed");
+        net.of(1).header_mut(message).expect("new").target = QueueId::new(3, QUEUE);
+        net.of(1).send(message).expect("room");
+        net.run();
+        assert_eq!(net.of(3).count(TASK, QueueId::new(3, QUEUE)), Ok(n + 1));
+    }
+}
+
+#[test]
 fn a_link_that_is_down_or_unknown_says_so() {
     let mut net = Net::new(&row(2), limits(), (512, 100));
     let (mut side, _other) = line::<Vec<u8>>(512, 4);

@@ -370,3 +370,83 @@ impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
         Some(Orphan { token, class, urgency, sent })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    fn relay(places: usize, quota: u16) -> Relay<u8, Vec<Slot<u8>>> {
+        let mut relay = Relay::new(vec![Slot::FREE; places], 3, quota);
+        relay.join(0);
+        (1..=3).for_each(|class| relay.allow(0, class, 100).expect("more than before"));
+        relay
+    }
+
+    #[test]
+    fn classes_take_turns_and_the_urgent_come_first() {
+        let mut relay = relay(20, 1);
+        for n in 0..4 {
+            for class in 0..3 {
+                relay.push(0, class, 0, 10 * n + class).expect("a place");
+            }
+        }
+        relay.push(0, 1, 5, 99).expect("a place");
+        let order: Vec<u8> = core::iter::from_fn(|| relay.begin(0)).collect();
+        assert_eq!(order[0], 99);
+        for (n, three) in order[1..].chunks(3).enumerate() {
+            let mut three = three.to_vec();
+            three.sort_unstable();
+            assert_eq!(three, [0, 1, 2].map(|class| 10 * n as u8 + class));
+        }
+        assert_eq!(relay.push(0, 3, 0, 1), Err(1), "the last class goes nowhere");
+    }
+
+    #[test]
+    fn without_credit_of_its_class_a_message_waits_and_no_other_does() {
+        let mut relay = relay(4, 1);
+        relay.join(0);
+        relay.push(0, 0, 9, 0).expect("a place");
+        relay.push(0, 1, 0, 1).expect("a place");
+        assert_eq!(relay.next(0), None);
+        relay.allow(0, 2, 1).expect("more than before");
+        assert_eq!((relay.begin(0), relay.begin(0)), (Some(1), None));
+        assert_eq!(relay.allow(0, 2, 0), Err(Lie::Grant));
+        assert_eq!(relay.allow(0, 1, u16::MAX / 2 + 1), Err(Lie::Grant));
+        assert_eq!(relay.taken(0, 1), Ok(Some(1)));
+        assert_eq!(relay.taken(0, 2), Err(Lie::Taken));
+    }
+
+    #[test]
+    fn what_a_link_leaves_behind_comes_back_and_its_places_are_used_again() {
+        let mut relay = relay(3, 2);
+        for _ in 0..5 {
+            (0..3).for_each(|n| relay.push(0, n % 2, 0, n).expect("a place"));
+            assert_eq!(relay.push(0, 0, 0, 9), Err(9));
+            let first = relay.begin(0).expect("credit");
+            let all: Vec<_> = core::iter::from_fn(|| relay.orphan(0)).collect();
+            assert_eq!(all.iter().filter(|orphan| orphan.sent).count(), 1);
+            assert_eq!((all[0].token, all[0].sent, all.len()), (first, true, 3));
+        }
+    }
+
+    #[test]
+    fn credit_of_a_new_link_leaves_out_what_the_last_one_still_holds() {
+        let mut relay = relay(3, 2);
+        relay.told(0);
+        relay.take(0, 1).expect("credit");
+        assert!(!relay.is_low(0, 1));
+        relay.take(0, 1).expect("credit");
+        assert!(relay.is_low(0, 1));
+        assert_eq!(relay.take(0, 1), Err(Lie::Credit));
+        assert_eq!(relay.take(0, 0), Err(Lie::Credit));
+        assert_eq!(relay.take(0, 4), Err(Lie::Credit));
+        relay.join(0);
+        assert_eq!((relay.may(0, 1), relay.may(0, 2)), (0, 2));
+        relay.free(0, 1);
+        assert_eq!(relay.may(0, 1), 1);
+        assert!(relay.owes(0));
+    }
+}
