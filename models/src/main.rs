@@ -2,6 +2,7 @@
 
 mod graph;
 mod meeting;
+mod relay;
 mod switching;
 
 use std::fmt::Debug;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 
 use graph::{Graph, Wrong};
 use meeting::{Broken, Meeting, Step};
+use relay::Relaying;
 use stateright::{Checker, Model};
 use switching::Switching;
 
@@ -66,6 +68,44 @@ fn switching(slots: usize, calls: u8, broken: switching::Broken) -> (usize, Opti
     )
 }
 
+fn relaying(make: impl Fn() -> Relaying) -> (usize, Option<String>) {
+    search(make, |model, state| model.is_done(state), |step| matches!(step, relay::Step::Cut(_)))
+}
+
+/// Nodes from 1 on in a ring that all send `each` messages to the node `far` further on, all the
+/// same way round.
+fn around(count: u8, far: u8, each: usize, broken: relay::Broken) -> Relaying {
+    let next = |n: u8, far| (n - 1 + far) % count + 1;
+    Relaying {
+        adjacent: (1..=count).map(|n| (n, next(n, 1))).collect(),
+        around: true,
+        sends: (1..=count).map(|n| vec![next(n, far); each]).collect(),
+        hops: far,
+        quota: 1,
+        cuts: 0,
+        broken,
+    }
+}
+
+/// Nodes that are adjacent as said, and what each sends, while links are cut so often.
+fn across(adjacent: &[(u8, u8)], sends: &[&[u8]], cuts: u8, broken: relay::Broken) -> Relaying {
+    Relaying {
+        adjacent: adjacent.to_vec(),
+        around: false,
+        sends: sends.iter().map(|to| to.to_vec()).collect(),
+        hops: 3,
+        quota: 1,
+        cuts,
+        broken,
+    }
+}
+
+/// Node 1 sends by way of node 2 to the three behind that.
+fn star(to: &[u8], broken: relay::Broken) -> Relaying {
+    let star = across(&[(1, 2), (2, 3), (2, 4), (2, 5)], &[to, &[], &[], &[], &[]], 0, broken);
+    Relaying { hops: 2, quota: 3, ..star }
+}
+
 fn main() -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let is = |flag: &str| asked.iter().any(|a| a == flag);
@@ -87,6 +127,21 @@ fn main() -> ExitCode {
         use switching::Broken::{Account, Agree, Close, Drain, Question};
         for broken in [Drain, Agree, Question, Close, Account] {
             let (states, found) = switching(2, 2, broken);
+            println!(
+                "without {broken:?}: {states} states, {}",
+                found.as_deref().unwrap_or("NOT SEEN")
+            );
+            wrong |= found.is_none();
+        }
+        use relay::Broken::{Classes, Orphan, Owes, Seen, Soon};
+        for (broken, make) in [
+            (Classes, (|b| around(3, 2, 2, b)) as fn(relay::Broken) -> Relaying),
+            (Owes, |b| across(&[(1, 2), (2, 3)], &[&[3, 3], &[], &[]], 0, b)),
+            (Soon, |b| star(&[3, 4, 5, 3], b)),
+            (Seen, |b| across(&[(1, 2), (2, 3), (3, 1)], &[&[2], &[], &[]], 1, b)),
+            (Orphan, |b| across(&[(1, 2), (2, 3), (3, 1)], &[&[2], &[], &[]], 1, b)),
+        ] {
+            let (states, found) = relaying(|| make(broken));
             println!(
                 "without {broken:?}: {states} states, {}",
                 found.as_deref().unwrap_or("NOT SEEN")
@@ -116,6 +171,24 @@ fn main() -> ExitCode {
             "switching, rings of {slots}, {calls} calls: {states} states, {}",
             found.as_deref().unwrap_or("good")
         );
+        wrong |= found.is_some();
+    }
+    let whole = relay::Broken::Nothing;
+    let (line, ring): (&[_], &[_]) = (&[(1, 2), (2, 3)], &[(1, 2), (2, 3), (3, 1)]);
+    type Relays = Vec<(&'static str, Box<dyn Fn() -> Relaying>)>;
+    let mut relays: Relays = vec![
+        ("a line, both ways", Box::new(move || across(line, &[&[3, 3], &[], &[1, 1]], 0, whole))),
+        ("a ring of three", Box::new(move || around(3, 2, 1, whole))),
+        ("a star", Box::new(move || star(&[3, 4, 5, 3], whole))),
+        ("a line that is cut", Box::new(move || across(line, &[&[3], &[], &[1]], 1, whole))),
+        ("a ring that is cut", Box::new(move || across(ring, &[&[2], &[3], &[]], 1, whole))),
+    ];
+    if !is("--short") {
+        relays.push(("a ring of four", Box::new(move || around(4, 2, 1, whole))));
+    }
+    for (name, make) in relays {
+        let (states, found) = relaying(make);
+        println!("relaying, {name}: {states} states, {}", found.as_deref().unwrap_or("good"));
         wrong |= found.is_some();
     }
     if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS }

@@ -6,6 +6,7 @@
 mod board;
 mod halves;
 mod nodes;
+mod queues;
 mod tune;
 
 use core::panic::PanicInfo;
@@ -22,8 +23,9 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     }
 }
 
-/// Has two memories, two nodes and the tuner at work. 0 if all went well, otherwise the step that
-/// did not: 1 for the memories, [`nodes::Step`] from there on, [`TUNER`] for the tuner.
+/// Has two memories, two nodes, the tuner and two processors with queues at work. 0 if all went
+/// well, otherwise the step that did not: 1 for the memories, [`nodes::Step`] from there on,
+/// [`TUNER`] for the tuner, [`QUEUES`] for the processors.
 // SAFETY: no other symbol of this name exists in the library, and the program it is linked with
 // calls it, in one thread, and defines none.
 #[allow(unsafe_code)]
@@ -36,11 +38,16 @@ pub extern "C" fn narrows_core_only() -> u32 {
     if nodes::exchange(&mut step).is_none() {
         return step as u32;
     }
-    if tune::choose().is_none() { TUNER } else { 0 }
+    if tune::choose().is_none() {
+        return TUNER;
+    }
+    if queues::exchange().is_none() { QUEUES } else { 0 }
 }
 
 /// The step of the tuner.
 const TUNER: u32 = 20;
+/// The step of the processors.
+const QUEUES: u32 = 21;
 
 /// A layout for lines of the board's length, which leaves a region half empty.
 fn layout() -> Option<Layout> {

@@ -95,6 +95,7 @@ mod error;
 mod host;
 pub mod linx;
 mod memory;
+pub mod mqx;
 mod options;
 mod peer;
 mod rendezvous;

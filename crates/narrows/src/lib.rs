@@ -43,9 +43,10 @@
 //! 6. [`memory`]: regions, layout, pool, ring.
 //! 7. [`platform`]: what the stack asks of the machine below it.
 //!
-//! Beside the endpoint stands [`linx`], which has signals, hunts and paths instead of ports and
-//! calls. Beside the way lie [`strategy`], what can be chosen for a flow, and [`span`], the names
-//! of the stretches that are measured. The bytes in shared memory are specified in `docs/WIRE.md`,
+//! Beside the endpoint stand [`linx`], which has signals, hunts and paths instead of ports and
+//! calls, and [`mqx`], which has queues, pools and ways over several links. Beside the way lie
+//! [`strategy`], what can be chosen for a flow, and [`span`], the names of the stretches that are
+//! measured. The bytes in shared memory are specified in `docs/WIRE.md`,
 //! the reasons for all this in `docs/DESIGN.md`.
 //!
 //! # Promises
@@ -186,6 +187,26 @@
 //!   against a peer. (`whichever_call_fails_what_was_asked_ends_in_time_and_nothing_stays`,
 //!   `a_peer_whose_region_is_too_large_for_this_process_is_an_error_and_not_its_end`,
 //!   `a_region_larger_than_files_may_be_is_an_error_and_kills_nobody`)
+//!
+//! ## Over several hops
+//!
+//! - **P22** Processors whose buffers are all full go on, whatever the routes are, and a processor
+//!   that receives nothing stops nobody else.
+//!   (`full_lines_rings_and_meshes_go_on_and_lose_nothing`,
+//!   `routes_that_lead_round_and_round_end_at_the_hop_limit`,
+//!   `a_processor_that_receives_nothing_stops_nobody_else`,
+//!   `lines_rings_and_meshes_under_full_load_lose_nothing_and_end`)
+//! - **P23** No message comes twice in one life of its receiver. One that does not come, though the
+//!   processors that had it live, is counted where it was dropped.
+//!   (`with_another_way_left_nothing_is_lost_or_doubled_while_links_come_and_go`,
+//!   `without_another_way_all_that_is_lost_is_counted_and_nothing_doubled`,
+//!   `processors_that_start_anew_get_nothing_twice_in_one_life`,
+//!   `while_links_end_and_come_back_nothing_is_lost_or_doubled`)
+//! - **P24** Whatever a neighbour sends, the worst that happens to its processor is the end of that
+//!   one link; every buffer is free again. But whose the messages are that it passes on, and their
+//!   numbers, are believed.
+//!   (`whatever_comes_the_link_goes_on_or_ends_and_no_buffer_is_lost`,
+//!   `a_message_that_a_driver_may_still_read_is_kept_whatever_the_neighbour_says`)
 #![no_std]
 
 #[cfg(feature = "_conformance")]
@@ -196,6 +217,7 @@ pub mod endpoint;
 pub mod link;
 pub mod linx;
 pub mod memory;
+pub mod mqx;
 mod name;
 pub mod notify;
 pub mod platform;

@@ -2,6 +2,7 @@
 
 mod inbox;
 mod places;
+pub mod route;
 mod table;
 
 pub use crate::name::{Name, NameError};
