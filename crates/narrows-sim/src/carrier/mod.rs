@@ -11,7 +11,7 @@
 //! | 1 | writes a command and the frame's header to the port | |
 //! | 2 | | is interrupted, reads them; once it has a buffer and a controller, it answers |
 //! | 3 | starts its controller | |
-//! | 4 | is interrupted by its controller: the buffer is free | is interrupted by its own: the frame is there |
+//! | 4 | is interrupted by its controller: the buffer is free | so is this: the frame is there |
 //!
 //! Step 3 depends on the [mode](DmaMode). In bursts, packets of half a FIFO follow each other: the
 //! sender looks at the half-full flag before each but the first, and the receiver is interrupted

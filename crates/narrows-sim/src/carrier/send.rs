@@ -138,8 +138,8 @@ impl Wire {
         true
     }
 
-    /// Writes the command of the frame that is to be sent, unless one is on its way to this end: the
-    /// port is the other's until that is there.
+    /// Writes the command of the frame that is to be sent, unless one is on its way to this end:
+    /// the port is the other's until that is there.
     fn asks(&self, cpu: &Cpu) -> bool {
         let command = {
             let mut state = self.state.borrow_mut();

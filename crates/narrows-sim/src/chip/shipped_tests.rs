@@ -179,7 +179,7 @@ fn quatro67_adds_up_to_what_it_is_set_from() {
         for (mode, published) in held {
             let pieces = chip.service(mode).unwrap();
             let own = us(pieces.request) + us(pieces.start) + us(pieces.finish) + entry;
-            let looks = us(pieces.accept) + entry + 0.25;
+            let looks = us(pieces.accept) + entry + 1.5;
             assert!((send + own + looks - published).abs() < 0.001, "{mode:?}");
             assert!((us(pieces.deliver) + send - us(pieces.finish)).abs() < 0.001, "{mode:?}");
         }

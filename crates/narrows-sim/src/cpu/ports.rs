@@ -46,7 +46,7 @@ struct Wired {
     controllers: [[Controller; 2]; 2],
     /// The flag of what each end receives that interrupts it, and its interrupt process.
     armed: [Option<(Flag, usize)>; 2],
-    /// The interrupt process of each end that waits until what it has sent is less than half a FIFO.
+    /// The interrupt process of each end that waits until half of what it sends to is free.
     room: [Option<usize>; 2],
     /// The processes that may wait for a change.
     workers: Vec<usize>,
@@ -200,7 +200,7 @@ impl Cpu {
         });
     }
 
-    /// Has an interrupt process be triggered once what an end has sent is less than half a FIFO, or,
+    /// Has an interrupt process be triggered once half of the FIFO that an end sends to is free, or,
     /// where no line says so, after a while.
     pub(crate) fn port_wait_room(&self, port: usize, end: usize, who: Pid, after: Option<Time>) {
         match after {

@@ -74,7 +74,7 @@ impl Controller {
     }
 }
 
-/// The controllers of a core that nobody has claimed, and the interrupt processes that wait for one.
+/// The controllers of a core that nobody has claimed, and who waits for one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool {
     free: u32,

@@ -17,7 +17,7 @@ pub fn row(chip: &Chip) -> Value {
     let Chip { name, about, buses, memories, cores, engines, link, ports, model } = chip;
     let memory = |at: usize| memories[at].name.as_str();
     let Ports { ports, dmas, service } = ports;
-    // What the service takes is in cycles of the core that does it; that of the first core is shown.
+    // What the service takes is in cycles of the core that does it: the first one's are shown.
     let clock = cores.first().map_or(Frequency(1), |core| core.clock);
     let service = service.iter().map(|(mode, one)| service_row(*mode, *one, clock));
     json!({
