@@ -200,7 +200,7 @@ impl Cpu {
         });
     }
 
-    /// Has an interrupt process be triggered once half of the FIFO that an end sends to is free, or,
+    /// Has an interrupt process be triggered once half of the FIFO that an end sends to is free:
     /// where no line says so, after a while.
     pub(crate) fn port_wait_room(&self, port: usize, end: usize, who: Pid, after: Option<Time>) {
         match after {
