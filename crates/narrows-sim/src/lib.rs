@@ -46,6 +46,7 @@
 //! forget caches. What is drawn follows from [`Settings::seed`](engine::Settings::seed), so that a
 //! run is repeated by its numbers.
 
+pub mod carrier;
 pub mod chip;
 pub mod cpu;
 pub mod engine;

@@ -26,6 +26,9 @@ fn every_driver_passes_on_a_chip_without_coherent_caches() {
 fn every_driver_passes_on_the_shipped_chips() {
     for (name, _) in SHIPPED {
         let mut chip = Chip::shipped(name).expect("a possible chip");
+        if !chip.is_linked() {
+            continue;
+        }
         chip.link.channels = 2;
         let external = |class: &Class| class.placement == Placement::External;
         chip.link.classes.retain(external);

@@ -12,7 +12,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[link]",
         "[lnik]",
-        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link or model",
+        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link, port, dma, ipc or model",
     ),
     (
         "[link]",

@@ -6,9 +6,11 @@
 mod call;
 mod check;
 mod clock;
+mod link;
 #[cfg(test)]
 mod mistake_tests;
 mod parse;
+mod port;
 mod read;
 mod shipped;
 #[cfg(test)]
@@ -19,14 +21,14 @@ mod tests;
 mod units;
 
 pub use call::Call;
+pub use link::Link;
+pub use port::{Dma, DmaMode, Port, PortKind, Ports, Rate, Service};
 pub use shipped::{SHIPPED, shipped};
 pub use system::{CallCost, System};
 
 use crate::file::{Mistake, Text};
 use crate::time::{Cost, Frequency, Time};
-use narrows::memory::{Class, Layout, LayoutError};
 use narrows::span::Span;
-use narrows::strategy::Placement;
 use std::path::Path;
 
 /// A chip.
@@ -46,6 +48,8 @@ pub struct Chip {
     pub engines: Vec<Engine>,
     /// Where links between cores lie.
     pub link: Link,
+    /// Ports between cores, and what serves them.
+    pub ports: Ports,
     /// How near the model of what strategies cost comes to this chip, where that was measured.
     pub model: Vec<Within>,
 }
@@ -278,26 +282,6 @@ pub struct Engine {
     pub refill: Cost,
 }
 
-/// Where links between cores lie, and what they are made of.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// The memory of rings and control words, by its place in [`Chip::memories`]. Reached past
-    /// caches.
-    pub control: usize,
-    /// The memory of blocks in internal memory.
-    pub internal: usize,
-    /// The memory of blocks in external memory.
-    pub external: usize,
-    /// Descriptor slots of a ring.
-    pub slots: u32,
-    /// Channels of a link in each direction.
-    pub channels: u16,
-    /// Descriptor slots of a channel's ring.
-    pub channel_slots: u32,
-    /// Block sizes.
-    pub classes: Vec<Class>,
-}
-
 impl Chip {
     /// Reads a platform file. The chip's name is that of the file, without its ending.
     ///
@@ -332,23 +316,6 @@ impl Chip {
     #[must_use]
     pub fn shipped(name: &str) -> Option<Chip> {
         Chip::parse(name, shipped(name)?).ok()
-    }
-}
-
-impl Link {
-    /// The layout of each node's region, with lines of this many bytes.
-    pub(crate) fn layout(&self, line: u32) -> Result<Layout, LayoutError> {
-        let layout = Layout::new(line, self.slots, &self.classes)?;
-        layout.with_channels(self.channels, self.channel_slots)
-    }
-
-    /// The memory for blocks of a placement.
-    #[must_use]
-    pub fn memory(&self, placement: Placement) -> usize {
-        match placement {
-            Placement::Internal => self.internal,
-            _ => self.external,
-        }
     }
 }
 

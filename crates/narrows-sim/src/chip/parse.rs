@@ -2,7 +2,7 @@
 
 use super::{
     Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve, SpanCost,
-    Stream, System, Timer, Within, check, system,
+    Stream, System, Timer, Within, check, port, system,
 };
 use crate::file::{Mistake, Table, Text, Value, listed};
 use crate::time::{Cost, Frequency};
@@ -16,7 +16,8 @@ const MOST_BURST: u32 = 256;
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
 
-pub(super) const TOP: [&str; 7] = ["about", "bus", "memory", "core", "engine", "link", "model"];
+pub(super) const TOP: [&str; 10] =
+    ["about", "bus", "memory", "core", "engine", "link", "port", "dma", "ipc", "model"];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];
@@ -92,14 +93,19 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
     let memories = memories.iter().map(|table| memory(table, &bus_names, &buses));
     let cores = cores.iter().map(|table| core(table, &memory_names));
     let engines = engines.iter().map(|table| engine(table, &core_names));
-    let link_table = top.subtable("link", &LINK)?;
+    let ports = port::read(&top, &core_names, &memory_names)?;
+    let link_table = match top.find("link") {
+        None if !ports.ports.is_empty() => None,
+        _ => Some(top.subtable("link", &LINK)?),
+    };
     let chip = Chip {
         name: source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         about: about(&top)?,
         memories: memories.collect::<Result<_, _>>()?,
         cores: cores.collect::<Result<_, _>>()?,
         engines: engines.collect::<Result<_, _>>()?,
-        link: link(&link_table, &memory_names)?,
+        link: link_table.as_ref().map_or(Ok(Link::NONE), |table| link(table, &memory_names))?,
+        ports,
         model: top
             .tables("model", NOTIFICATIONS.len(), &MODEL)?
             .iter()
@@ -107,7 +113,7 @@ pub(super) fn chip(source: Text<'_>) -> Result<Chip, Mistake> {
             .collect::<Result<_, _>>()?,
         buses,
     };
-    check::link(&chip, &link_table)?;
+    link_table.map_or(Ok(()), |table| check::link(&chip, &table))?;
     Ok(chip)
 }
 
@@ -122,7 +128,7 @@ fn about(top: &Table<'_>) -> Result<String, Mistake> {
 }
 
 /// The names of tables, none of which is one of `others`.
-fn names(tables: &[Table<'_>], others: &[String]) -> Result<Vec<String>, Mistake> {
+pub(super) fn names(tables: &[Table<'_>], others: &[String]) -> Result<Vec<String>, Mistake> {
     let mut all: Vec<String> = Vec::new();
     for table in tables {
         let name = table.name()?;

@@ -1,11 +1,13 @@
 //! The platform files that come with the program.
 
 /// Each one's name and text.
-pub const SHIPPED: [(&str, &str); 4] = [
+pub const SHIPPED: [(&str, &str); 6] = [
     ("davinci", include_str!("../../platforms/davinci.toml")),
     ("generic-amp", include_str!("../../platforms/generic-amp.toml")),
     ("nios2-dual", include_str!("../../platforms/nios2-dual.toml")),
     ("nios2-quad", include_str!("../../platforms/nios2-quad.toml")),
+    ("pci44", include_str!("../../platforms/pci44.toml")),
+    ("quatro67", include_str!("../../platforms/quatro67.toml")),
 ];
 
 /// The text of the one of this name.

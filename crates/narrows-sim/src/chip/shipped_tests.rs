@@ -18,7 +18,9 @@ fn shipped_files_are_chips() {
     for chip in every_shipped() {
         assert_eq!(Chip::shipped(&chip.name).as_ref(), Some(&chip));
         assert!(chip.cores.len() >= 2, "{}", chip.name);
-        assert!(chip.cores.iter().all(|core| !core.spans.is_empty()), "{}", chip.name);
+        assert_eq!(chip.is_linked(), chip.ports.ports.is_empty(), "{}", chip.name);
+        let spans = chip.cores.iter().all(|core| !core.spans.is_empty());
+        assert_eq!(spans, chip.is_linked(), "{}", chip.name);
     }
     assert_eq!(Chip::shipped("none"), None);
 }
@@ -61,6 +63,10 @@ fn figures_that_are_quoted_are_inputs() {
         "S0.timer",
         "S0.voip.workload",
         "S1.notification",
+        "S2.table1",
+        "S2.table2",
+        "S2.table3",
+        "S2.table4",
         "S4.collision",
         "S4.log.128",
         "S4.instrument",
@@ -73,7 +79,7 @@ fn figures_that_are_quoted_are_inputs() {
         let quoted = words.filter(|word| {
             let id = word.trim_end_matches('.');
             let source = id.split('.').next().unwrap_or_default();
-            matches!(source, "S0" | "S1" | "S4") && id.contains('.')
+            matches!(source, "S0" | "S1" | "S2" | "S4") && id.contains('.')
         });
         for word in quoted {
             let id = word.trim_end_matches('.');
@@ -155,6 +161,35 @@ fn the_quad_is_the_dual_with_other_caches() {
             ..core.clone()
         };
         assert_eq!(&like, first);
+    }
+}
+
+/// The SRA cycle of one processor, what a message holds its sender for, and the rates of a DMA, by
+/// the arithmetic in the head of the file.
+#[test]
+fn quatro67_adds_up_to_what_it_is_set_from() {
+    let chip = Chip::shipped("quatro67").unwrap();
+    for (core, dma) in chip.cores.iter().zip(&chip.ports.dmas) {
+        let us = |cost: Cost| cost.at(core.clock).micros();
+        let call = |call| us(core.system.call(call).takes);
+        let (send, receive) = (call(Call::Send), call(Call::Receive));
+        assert_eq!(2.0 * (send + receive + us(core.system.switch)), 49.0);
+        let entry = us(core.interrupt.entry);
+        let held = [(DmaMode::Burst, 70.0), (DmaMode::ReadWrite, 68.0), (DmaMode::Frame, 84.0)];
+        for (mode, published) in held {
+            let pieces = chip.service(mode).unwrap();
+            let own = us(pieces.request) + us(pieces.start) + us(pieces.finish) + entry;
+            let looks = us(pieces.accept) + entry + 1.5;
+            assert!((send + own + looks - published).abs() < 0.001, "{mode:?}");
+            assert!((us(pieces.deliver) + send - us(pieces.finish)).abs() < 0.001, "{mode:?}");
+        }
+        let burst = chip.service(DmaMode::Burst).unwrap();
+        assert_eq!(us(burst.packet) + entry, (121.0 - 70.0) / 3.0);
+        let rates = dma.rates.iter().flat_map(|rate| [rate.read, rate.write]);
+        let published = [100.0, 100.0, 38.5, 52.6, 40.0, 52.6];
+        for (cost, published) in rates.zip(published) {
+            assert!((4.0 / us(cost) / published - 1.0).abs() < 0.001, "{published}");
+        }
     }
 }
 

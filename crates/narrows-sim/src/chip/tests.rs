@@ -222,7 +222,7 @@ fn section<'a>(page: &'a str, heading: &str) -> &'a str {
 fn every_key_is_described_in_the_section_of_its_table() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/PLATFORMS.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let all: [(&str, &[&str]); 16] = [
+    let all: [(&str, &[&str]); 20] = [
         ("## The chip", &parse::TOP),
         ("## `[[bus]]`", &parse::BUS),
         ("## `[[memory]]`", &parse::MEMORY),
@@ -238,6 +238,10 @@ fn every_key_is_described_in_the_section_of_its_table() {
         ("## `[[engine]]`", &parse::ENGINE),
         ("## `[link]`", &parse::LINK),
         ("## `[link]`", &parse::CLASS),
+        ("## `[[port]]`", &port::PORT),
+        ("## `[[dma]]`", &port::DMA),
+        ("## `[[dma]]`", &port::RATE),
+        ("## `[ipc]`", &port::SERVICE),
         ("## `[[model]]`", &parse::MODEL),
     ];
     for (heading, keys) in all {

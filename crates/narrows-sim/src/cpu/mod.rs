@@ -5,6 +5,7 @@ mod cached;
 mod chain;
 mod engine;
 mod mutex;
+mod ports;
 mod rates;
 mod region;
 mod rendezvous;
@@ -13,6 +14,7 @@ mod wait;
 
 pub use chain::{Piece, Place};
 pub(crate) use engine::{run as run_engine, service as service_engine};
+pub(crate) use ports::{Side, work, workers};
 pub use region::{PeerRegion, Region, RegionWords};
 pub use rendezvous::{Bell, NodeName};
 pub use stretch::{Hands, Stretch, StretchWords};
@@ -31,6 +33,7 @@ use narrows::platform::{
     EngineError, Event, HuntError, Instant, NoStorage, Platform, Wait, Watch, Woken,
 };
 use narrows::span::{Edge, Span};
+use ports::Ports;
 use rates::{Rates, Route};
 use rendezvous::Registry;
 use std::cell::{Cell, RefCell};
@@ -46,6 +49,7 @@ pub(crate) struct Machine {
     streams: bool,
     registry: RefCell<Registry>,
     jobs: RefCell<Jobs>,
+    ports: RefCell<Ports>,
     pub kernel: RefCell<Kernel>,
     /// Processes that were spawned and have not begun.
     pub born: RefCell<Vec<(Door, Body<'static>)>>,
@@ -60,8 +64,10 @@ impl Machine {
         });
         // Engines only move bytes.
         let engines = chip.engines.iter().map(Rates::engine);
-        let rates = cores.chain(engines).collect();
-        let mut state = State::new(chip, settings);
+        let workers = workers(chip);
+        let of_ports = workers.iter().map(|_| Rates::default());
+        let rates = cores.chain(engines).chain(of_ports).collect();
+        let mut state = State::new(chip, settings, workers.len());
         for (core, facts) in chip.cores.iter().enumerate() {
             state.cores[core].entry =
                 facts.interrupt.entry.at(facts.clock) + chip.words(facts, facts.system.entry_words);
@@ -78,6 +84,7 @@ impl Machine {
             routes,
             registry: RefCell::new(Registry::new(ends)),
             jobs: RefCell::new(Jobs::new(chip)),
+            ports: RefCell::new(Ports::new(chip)),
             kernel: RefCell::default(),
             born: RefCell::default(),
         }

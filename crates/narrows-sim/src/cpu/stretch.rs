@@ -18,6 +18,11 @@ impl Hands {
         self.0.borrow_mut().push(cpu.clone());
     }
 
+    /// Whether none was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
     /// The one that runs.
     ///
     /// # Panics

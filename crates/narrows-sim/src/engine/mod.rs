@@ -8,6 +8,7 @@ use crate::events::state::{BELL, ENGINE, INTERRUPT, LINES, Progress, TICK};
 pub use crate::events::{
     Bells, CoreUse, Counts, Death, Faults, Lies, Mode, Outcome, Pid, Settings, Stuck, Swap, Upkeep,
 };
+use crate::part::fifo::Flag;
 use crate::rtos::Os;
 use crate::time::Time;
 use std::rc::Rc;
@@ -41,7 +42,25 @@ impl<'a> Simulation<'a> {
             let body = move |cpu: Cpu| cpu::run_engine(&cpu, i);
             new.add(core, engine.name.clone(), (0, true), Frame::default(), body);
         }
+        let first = chip.cores.len() + chip.engines.len();
+        for (i, worker) in cpu::workers(chip).into_iter().enumerate() {
+            let name = format!("part {i} of ports");
+            let body = move |cpu: Cpu| cpu::work(&cpu, worker);
+            let process = new.add(first + i, name, (0, true), Frame::default(), body);
+            new.machine.works_for(process, worker);
+        }
         new
+    }
+
+    /// The chip.
+    #[must_use]
+    pub fn chip(&self) -> &Chip {
+        &self.machine.chip
+    }
+
+    /// Has an end of a port be interrupted once when something has come to it.
+    pub(crate) fn arm(&self, port: usize, end: usize, interrupt: Pid) {
+        self.machine.arm(port, end, Flag::Some, interrupt.0);
     }
 
     fn service(&mut self, core: usize, line: usize, name: String, body: fn(&Cpu)) {

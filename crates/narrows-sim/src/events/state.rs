@@ -180,7 +180,8 @@ pub(crate) struct State {
 const STILL: u32 = 1_000_000;
 
 impl State {
-    pub fn new(chip: &Chip, settings: &Settings) -> State {
+    /// A chip at rest, with so many parts beside cores and engines that take time of their own.
+    pub fn new(chip: &Chip, settings: &Settings, parts: usize) -> State {
         let cores = chip.cores.iter().map(|core| Core {
             switch: core.system.switch.at(core.clock) + chip.words(core, core.system.switch_words),
             hook: core.system.call(Call::SwapHook).takes.at(core.clock),
@@ -190,14 +191,15 @@ impl State {
             ..Core::default()
         });
         // An engine moves bytes as a core would that does nothing else.
-        let engines = chip.engines.iter().map(|_| Core::default());
+        let others = chip.engines.len() + parts;
+        let others = (0..others).map(|_| Core::default());
         let masters = chip.cores.len() + chip.engines.len();
         State {
             now: Time::ZERO,
             queue: Queue::default(),
             mode: settings.mode,
             processes: Vec::new(),
-            cores: cores.chain(engines).collect(),
+            cores: cores.chain(others).collect(),
             buses: chip.buses.iter().map(|bus| Bus::new(bus, masters)).collect(),
             memories: chip.memories.iter().map(|memory| vec![0; memory.size as usize]).collect(),
             ways: chip.memories.iter().map(|memory| memory.bus).collect(),

@@ -1,3 +1,6 @@
 //! Parts of a chip that hold something.
 
 pub(crate) mod cache;
+pub(crate) mod dma;
+pub(crate) mod fifo;
+pub(crate) mod port;

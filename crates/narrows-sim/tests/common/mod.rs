@@ -7,7 +7,8 @@ pub mod rig;
 use narrows::memory::Class;
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
-    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, System, Timer,
+    Arbitration, Bus, Cache, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Ports, System,
+    Timer,
 };
 use narrows_sim::time::{Cost, Frequency};
 
@@ -122,6 +123,7 @@ pub fn chip() -> Chip {
                 class(Placement::External, 65536, 16),
             ],
         },
+        ports: Ports::default(),
         model: Vec::new(),
     }
 }

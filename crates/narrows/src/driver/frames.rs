@@ -108,6 +108,13 @@ pub trait Frames {
         at: usize,
     ) -> Result<(), NotThere>;
 
+    /// Whether something that [`Frames::read`] began to copy is not in its buffer yet: so where a
+    /// copy engine takes it there. Asked once everything has been read, before the bytes are used
+    /// or the frame is released, and again until it is false.
+    fn brings(&mut self) -> bool {
+        false
+    }
+
     /// Ends receiving: the frame's place is the sender's again, which the driver tells it in its
     /// own way. Nothing, if no frame was being received.
     fn release(&mut self);

@@ -4,7 +4,7 @@
 use super::file::{Setting, Sweep};
 use crate::base::failure::Failure;
 use crate::base::input;
-use crate::formats::platform::Written;
+use crate::formats::platform::{Written, linked};
 use narrows_sim::chip::Chip;
 use narrows_sim::file::{At, Mistake, Table, Text, Value};
 use std::ops::Range;
@@ -66,12 +66,13 @@ impl<'a> Places<'a> {
             done = place.end;
         }
         text.push_str(&self.platform.text[done..]);
-        Chip::parse(&self.platform.path, &text).map_err(|mistake| {
+        let chip = Chip::parse(&self.platform.path, &text).map_err(|mistake| {
             let at = mistake.byte;
             let blamed = new.iter().find(|(_, place)| (place.start..=place.end).contains(&at));
             let blamed = blamed.map(|(setting, _)| *setting);
             self.explain(sweep, values, mistake, blamed)
-        })
+        })?;
+        linked(chip)
     }
 
     fn explain(

@@ -94,12 +94,18 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
         facts.push(format!("  read {}", cost(step.read)));
         facts.push(format!("  write {}", cost(step.write)));
     }
+    let homes: Vec<&str> =
+        chip.cores.iter().filter(|core| core.home == at).map(|core| core.name.as_str()).collect();
+    if !chip.is_linked() {
+        let dmas = chip.ports.dmas.iter().filter(|dma| dma.messages == at);
+        let cores = dmas.filter_map(|dma| chip.cores.get(dma.core));
+        facts.extend(cores.map(|core| format!("messages of {}", core.name)));
+        return Part { name: memory.name.clone(), facts };
+    }
     let link = &chip.link;
     let blocks = [(link.internal, "internal blocks"), (link.external, "external blocks")];
     let roles = [(link.control, "rings")].into_iter().chain(blocks);
     facts.extend(roles.filter(|(of, _)| *of == at).map(|(_, role)| role.to_owned()));
-    let homes: Vec<&str> =
-        chip.cores.iter().filter(|core| core.home == at).map(|core| core.name.as_str()).collect();
     if homes.len() == chip.cores.len() {
         facts.push("code of all cores".to_owned());
     } else if !homes.is_empty() {
@@ -109,6 +115,14 @@ fn memory(chip: &Chip, at: usize, memory: &Memory) -> Part {
 }
 
 fn link(chip: &Chip) -> String {
+    if !chip.is_linked() {
+        let ports = chip.ports.ports.iter().map(|port| {
+            let [one, other] = port.between.map(|core| chip.cores[core].name.as_str());
+            format!("{} between {one} and {other}", port.name)
+        });
+        let ports: Vec<String> = ports.collect();
+        return format!("ports: {}", ports.join(", "));
+    }
     let mut words = format!("{} slots", chip.link.slots);
     for (at, memory) in chip.memories.iter().enumerate() {
         let classes = chip.link.classes.iter();

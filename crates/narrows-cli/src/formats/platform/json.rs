@@ -5,8 +5,8 @@
 
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
-    Arbitration, Bus, Cache, CallCost, Chip, Copying, Core, Engine, Interrupt, Link, Memory, Serve,
-    SpanCost, Stream, System, Timer, Within,
+    Arbitration, Bus, Cache, CallCost, Chip, Copying, Core, Dma, DmaMode, Engine, Interrupt, Link,
+    Memory, Port, PortKind, Ports, Rate, Serve, Service, SpanCost, Stream, System, Timer, Within,
 };
 use narrows_sim::rtos::Call;
 use narrows_sim::time::{Cost, Frequency};
@@ -14,8 +14,12 @@ use serde_json::{Map, Value, json};
 
 /// The row of a chip.
 pub fn row(chip: &Chip) -> Value {
-    let Chip { name, about, buses, memories, cores, engines, link, model } = chip;
+    let Chip { name, about, buses, memories, cores, engines, link, ports, model } = chip;
     let memory = |at: usize| memories[at].name.as_str();
+    let Ports { ports, dmas, service } = ports;
+    // What the service takes is in cycles of the core that does it: the first one's are shown.
+    let clock = cores.first().map_or(Frequency(1), |core| core.clock);
+    let service = service.iter().map(|(mode, one)| service_row(*mode, *one, clock));
     json!({
         "platform": name,
         "about": about,
@@ -23,7 +27,10 @@ pub fn row(chip: &Chip) -> Value {
         "memories": memories.iter().map(|one| memory_row(chip, one)).collect::<Vec<_>>(),
         "cores": cores.iter().map(|one| core_row(one, memory(one.home))).collect::<Vec<_>>(),
         "engines": engines.iter().map(|one| engine_row(chip, one)).collect::<Vec<_>>(),
-        "link": link_row(link, memory),
+        "link": chip.is_linked().then(|| link_row(link, memory)),
+        "ports": ports.iter().map(|one| port_row(chip, one)).collect::<Vec<_>>(),
+        "dmas": dmas.iter().map(|one| dma_row(chip, one)).collect::<Vec<_>>(),
+        "ipc": service.collect::<Vec<_>>(),
         "model": model.iter().map(within_row).collect::<Vec<_>>(),
     })
 }
@@ -62,6 +69,59 @@ fn link_row<'a>(link: &Link, memory: impl Fn(usize) -> &'a str) -> Value {
         "channels": channels,
         "channel_slots": channel_slots,
         "classes": classes.collect::<Vec<_>>(),
+    })
+}
+
+fn port_row(chip: &Chip, port: &Port) -> Value {
+    let Port { name, kind, between, words, access } = port;
+    let cores = between.map(|core| &chip.cores[core]);
+    let (kind, word, turn) = match kind {
+        PortKind::Fifo => ("fifo", None, None),
+        PortKind::Comm { word, turn } => ("comm", Some(*word), Some(*turn)),
+    };
+    json!({
+        "name": name,
+        "kind": kind,
+        "between": cores.map(|core| core.name.as_str()),
+        "words": words,
+        "access_ns": cores.map(|core| ns(*access, core.clock)),
+        "word_ns": word.map(|cost| ns(cost, cores[0].clock)),
+        "turn_ns": turn.map(|cost| ns(cost, cores[0].clock)),
+    })
+}
+
+fn dma_row(chip: &Chip, dma: &Dma) -> Value {
+    let Dma { core, controllers, interrupts, frames, event, edge, messages, rates } = dma;
+    let core = &chip.cores[*core];
+    let memory = |at: usize| chip.memories[at].name.as_str();
+    let rates = rates.iter().map(|Rate { memory: of, read, write }| {
+        let [read, write] = [read, write].map(|cost| ns(*cost, core.clock));
+        json!({ "memory": memory(*of), "read_ns": read, "write_ns": write })
+    });
+    json!({
+        "core": core.name,
+        "controllers": controllers,
+        "interrupts": interrupts,
+        "frames": frames,
+        "event_ns": ns(*event, core.clock),
+        "trigger": if *edge { "edge" } else { "level" },
+        "messages": memory(*messages),
+        "rates": rates.collect::<Vec<_>>(),
+    })
+}
+
+fn service_row(mode: DmaMode, service: Service, clock: Frequency) -> Value {
+    let Service { request, accept, start, packet, arrive, finish, deliver } = service;
+    let ns = |cost: Cost| ns(cost, clock);
+    json!({
+        "mode": mode.name(),
+        "request_ns": ns(request),
+        "accept_ns": ns(accept),
+        "start_ns": ns(start),
+        "packet_ns": ns(packet),
+        "arrive_ns": ns(arrive),
+        "finish_ns": ns(finish),
+        "deliver_ns": ns(deliver),
     })
 }
 

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub fn run(global: &Global, args: &Platform) -> Result<(), Failure> {
     match args {
         Platform::List => {
-            let chips = SHIPPED.map(|(name, _)| load(name));
+            let chips = SHIPPED.map(|(name, _)| load_any(name));
             let chips: Vec<Chip> = chips.into_iter().collect::<Result<_, _>>()?;
             print(global, "platform list", &chips, &list(&chips))
         }
@@ -40,7 +40,7 @@ pub fn run(global: &Global, args: &Platform) -> Result<(), Failure> {
             print(global, "platform check", &[chip], &words)
         }
         Platform::Show(args) => {
-            let chip = load(&args.platform)?;
+            let chip = load_any(&args.platform)?;
             let drawing = drawing::of(&chip);
             if let Some(path) = &args.svg {
                 output::write_file(path, svg::draw(&drawing).as_bytes())?;
@@ -75,12 +75,34 @@ impl Written {
     }
 }
 
-/// The chip that a name of a shipped platform or the path of a file stands for.
+/// The chip that a name of a shipped platform or the path of a file stands for, with links between
+/// its cores.
+///
+/// # Errors
+/// [`Kind::Workload`] with file, line and column of the first mistake, or for a chip whose cores
+/// have no memory in common.
+pub fn load(name_or_file: &str) -> Result<Chip, Failure> {
+    linked(load_any(name_or_file)?)
+}
+
+/// As [`load`], whether there are links between its cores or not.
 ///
 /// # Errors
 /// [`Kind::Workload`] with file, line and column of the first mistake.
-pub fn load(name_or_file: &str) -> Result<Chip, Failure> {
+pub fn load_any(name_or_file: &str) -> Result<Chip, Failure> {
     find(name_or_file, Path::new(""))?.parse()
+}
+
+/// The chip, if there are links between its cores.
+///
+/// # Errors
+/// [`Kind::Workload`] if there are none.
+pub fn linked(chip: Chip) -> Result<Chip, Failure> {
+    if chip.is_linked() {
+        return Ok(chip);
+    }
+    let text = format!("the cores of {} share no memory: name a platform with links", chip.name);
+    Err(Failure::new(Kind::Workload, text))
 }
 
 /// The text of the platform that is shipped under a name, or of a file. Paths are relative to

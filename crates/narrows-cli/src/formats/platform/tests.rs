@@ -5,7 +5,7 @@ use narrows_sim::chip::Stream;
 use narrows_sim::time::{Cost, Frequency, Time};
 
 fn chip(name: &str) -> Chip {
-    load(name).unwrap()
+    load_any(name).unwrap()
 }
 
 /// A chip with more and longer of everything than fits side by side.
@@ -154,4 +154,12 @@ fn a_name_is_a_shipped_one_or_a_file() {
     assert!(message(file).contains("it is not UTF-8 text"));
     std::fs::write(&path, vec![b' '; crate::base::input::MAX_FILE as usize + 1]).unwrap();
     assert!(message(file).contains("it is larger than"));
+}
+
+#[test]
+fn what_runs_the_stack_refuses_a_board_whose_cores_share_no_memory() {
+    for name in ["pci44", "quatro67"] {
+        let said = load(name).unwrap_err().to_string();
+        assert!(said.contains(name) && said.contains("share no memory"), "{said}");
+    }
 }
