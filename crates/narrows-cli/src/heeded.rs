@@ -125,7 +125,7 @@ impl Given {
                 Some(Beside::Host) => Given::always(&name, &Heeded::ALL),
                 None => Given::always(&name, &[Json]),
             },
-            Which::Sim(_) => Given::always(&name, &[Json]),
+            Which::Sim(_) | Which::Sra(_) => Given::always(&name, &[Json]),
             Which::T0(_)
             | Which::T1(_)
             | Which::T2(_)

@@ -9,6 +9,7 @@
 pub mod callee;
 pub(crate) mod costs;
 pub(crate) mod crowd;
+pub(crate) mod ipc;
 pub mod limit;
 pub(crate) mod linx;
 pub(crate) mod mcapi;

@@ -5,6 +5,7 @@ use super::against::flags::Against;
 pub use super::args::{Axes, Fixed, Rounds, Sizes};
 use super::choice::{self, Word};
 use super::linx::flags::{Burst, Linx, Nodes};
+use super::sra::flags::Sra;
 use crate::base::number::number;
 use crate::base::offered::offered;
 use crate::base::options::{PageFile, Place};
@@ -130,6 +131,14 @@ Examples:
   narrows bench advise --on davinci --cases 20
   narrows bench advise --on generic-amp --case 7")]
     Advise(Advise),
+    /// Messages and their acknowledgements between processors with ports and no shared memory
+    #[command(after_help = "\
+Examples:
+  narrows bench sra
+  narrows bench sra --bytes 4092 --mode burst,rw --hops 2
+  narrows bench sra --mode frame --with frames,dedicated,on-chip
+  narrows bench sra --on pci44")]
+    Sra(Sra),
     /// LINX: a request and its reply, ten times a second
     #[command(after_help = "\
 Examples:
@@ -319,6 +328,7 @@ impl Which {
             Which::Sim(_) => "sim",
             Which::Tune(_) => "tune",
             Which::Advise(_) => "advise",
+            Which::Sra(_) => "sra",
             Which::T0(_) => "t0",
             Which::T1(_) => "t1",
             Which::T2(_) => "t2",
@@ -364,6 +374,7 @@ impl Which {
                 Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }
             }
             Which::Tune(args) => (&args.fixed).into(),
+            Which::Sra(args) => Common { bytes: args.sizes.bytes.clone(), ..Common::default() },
             Which::Advise(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::T0(args) | Which::T1(args) | Which::T3(args) => linx(args),
             Which::T2(args) => linx(&args.linx),

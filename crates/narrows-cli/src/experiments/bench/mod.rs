@@ -27,6 +27,7 @@ mod simulator;
 mod sizes;
 mod soak;
 mod spans;
+pub(crate) mod sra;
 mod storm;
 mod task;
 mod throughput;
@@ -75,6 +76,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<(), Failure> {
             }
         }
         Which::Advise(args) => return advise::run(&asked, args),
+        Which::Sra(args) => return sra::run(&asked, args),
         Which::T0(args) => return linx::run(&asked, which.name(), Case::Latency, args),
         Which::T1(args) => return linx::run(&asked, which.name(), Case::Interference, args),
         Which::T2(args) => return linx::run(&asked, which.name(), Case::Burst, &args.linx()),

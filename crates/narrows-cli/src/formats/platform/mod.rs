@@ -101,7 +101,7 @@ pub fn linked(chip: Chip) -> Result<Chip, Failure> {
     if chip.is_linked() {
         return Ok(chip);
     }
-    let text = format!("the cores of {} share no memory: name a platform with links", chip.name);
+    let text = format!("the cores of {} share no memory: run narrows bench sra on it", chip.name);
     Err(Failure::new(Kind::Workload, text))
 }
 
