@@ -19,8 +19,8 @@ pub(super) const MILLISECOND: u64 = 1_000_000;
 const LEARNT_WITHIN: u32 = 1000;
 
 /// The longest that a thread which waits leaves the process's other nodes to themselves, in
-/// nanoseconds. The helper drives them as often, so a thread that has waited long leaves them to it:
-/// of many threads that wait, each would drive all others.
+/// nanoseconds. The helper drives them as often, so a thread that has waited long leaves them to
+/// it: of many threads that wait, each would drive all others.
 const LONGEST_TURN: u64 = TURN.as_nanos() as u64;
 
 /// A node that a call has locked.
