@@ -127,6 +127,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-bench-sim",
         "-bench-sizes",
         "-bench-soak",
+        "-bench-sra",
         "-bench-storm",
         "-bench-t0",
         "-bench-t1",
