@@ -6,8 +6,8 @@ use narrows::strategy::Placement;
 /// Where links between cores lie, and what they are made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// The memory of rings and control words, by its place in [`Chip::memories`]. Reached past
-    /// caches.
+    /// The memory of rings and control words, by its place in
+    /// [`Chip::memories`](super::Chip::memories). Reached past caches.
     pub control: usize,
     /// The memory of blocks in internal memory.
     pub internal: usize,

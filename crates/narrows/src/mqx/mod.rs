@@ -63,7 +63,7 @@ pub struct Limits {
     pub processors: u8,
     /// Bytes of the longest message that comes over a link.
     pub longest: u32,
-    /// Hops of a message, at most [`HOPS`](crate::link::route::HOPS): the same on all processors.
+    /// Hops of a message, at most [`HOPS`]: the same on all processors.
     pub hops: u8,
     /// Messages on their way that a link has room for, for each number of hops that they have made:
     /// 1 to 1024.
