@@ -44,10 +44,10 @@ pub use ipc::{Ended, Left};
 pub use pool::Supply;
 pub use send::Broadcast;
 
-use crate::link::route::{HOPS, LINKS, Relay, Seen, Slot, Table};
+use crate::link::route::{HOPS, LINKS, NONE, Relay, Seen, Slot, Table};
 use crate::platform::NoStorage;
 use ipc::Link;
-use pool::{NONE, Pools};
+use pool::Pools;
 use queue::Queue;
 
 /// How large a processor's tables are, and what it agrees with its neighbours.

@@ -4,10 +4,8 @@ use core::ops::DerefMut;
 
 use super::{Header, Message, MessageError, PoolError, PoolId, QueueId};
 use crate::driver::NotThere;
+use crate::link::route::{InRow, NONE};
 use crate::platform::NoStorage;
-
-/// No block.
-pub(super) const NONE: u16 = u16::MAX;
 
 /// Where a processor's memory comes from: its tables and its messages.
 pub trait Supply {
@@ -84,6 +82,16 @@ pub(super) struct Block<B> {
     pub trip: Trip,
     /// The block behind it, in a queue or among the free.
     pub next: u16,
+}
+
+impl<B> InRow for Block<B> {
+    fn next(&mut self) -> &mut u16 {
+        &mut self.next
+    }
+
+    fn urgency(&self) -> u8 {
+        self.header.control.bits().unwrap_or(0)
+    }
 }
 
 #[derive(Clone, Copy)]

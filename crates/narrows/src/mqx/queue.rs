@@ -1,7 +1,8 @@
 //! Queues: messages in the order of their urgency, and of equals the one that came first.
 
-use super::pool::{Block, NONE, Place};
+use super::pool::{Block, Place};
 use super::{QueueError, Task};
+use crate::link::route::{NONE, Row};
 
 /// Whose a queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +15,7 @@ pub(super) enum Owner {
 pub(super) struct Queue<N> {
     pub owner: Owner,
     limit: u16,
-    first: u16,
-    last: u16,
+    row: Row,
     pub count: u16,
     pub notification: Option<N>,
     /// Messages of which the owner was not told.
@@ -26,7 +26,7 @@ impl<N> Queue<N> {
     /// A queue that takes `limit` messages, or as many as there are if that is 0.
     pub fn new(owner: Owner, limit: u16, notification: Option<N>) -> Queue<N> {
         let limit = if limit == 0 { NONE } else { limit };
-        Queue { owner, limit, first: NONE, last: NONE, count: 0, notification, untold: 0 }
+        Queue { owner, limit, row: Row::EMPTY, count: 0, notification, untold: 0 }
     }
 
     pub fn is_full(&self) -> bool {
@@ -40,60 +40,37 @@ impl<N> Queue<N> {
 
     /// Puts a block in its place.
     pub fn push<B>(&mut self, own: u16, blocks: &mut [Block<B>], at: u16) {
-        let bits = |blocks: &[Block<B>], at: u16| blocks[usize::from(at)].header.control.bits();
-        let urgency = bits(blocks, at);
-        let mut before = NONE;
-        // Most are as urgent as the last.
-        if self.last != NONE && bits(blocks, self.last) >= urgency {
-            before = self.last;
-        } else {
-            let mut look = self.first;
-            while look != NONE && bits(blocks, look) >= urgency {
-                (before, look) = (look, blocks[usize::from(look)].next);
-            }
-        }
-        let next = match before {
-            NONE => core::mem::replace(&mut self.first, at),
-            before => core::mem::replace(&mut blocks[usize::from(before)].next, at),
-        };
-        if next == NONE {
-            self.last = at;
-        }
-        let block = &mut blocks[usize::from(at)];
-        (block.next, block.place) = (next, Place::Queued(own));
+        self.row.insert(blocks, at);
+        blocks[usize::from(at)].place = Place::Queued(own);
         self.count += 1;
         self.untold += u16::from(self.notification.is_some());
     }
 
     /// Takes the first block, which is a task's then.
     pub fn pop<B>(&mut self, blocks: &mut [Block<B>]) -> Option<u16> {
-        let at = self.first;
-        let block = blocks.get_mut(usize::from(at))?;
-        self.first = core::mem::replace(&mut block.next, NONE);
-        block.place = Place::Held;
-        if self.first == NONE {
-            self.last = NONE;
-        }
+        let at = self.row.pop(blocks)?;
+        blocks[usize::from(at)].place = Place::Held;
         self.count -= 1;
         Some(at)
     }
 
     /// The first block.
     pub fn first(&self) -> Option<u16> {
-        (self.first != NONE).then_some(self.first)
+        self.row.first()
     }
 
     /// Whether its messages hang together: as many as it counts, in order, each in this queue.
     pub fn is_sound<B>(&self, own: u16, blocks: &[Block<B>]) -> bool {
-        let (mut at, mut last, mut urgency) = (self.first, NONE, Some(u8::MAX));
+        let mut at = self.row.first().unwrap_or(NONE);
+        let (mut last, mut urgency) = (None, Some(u8::MAX));
         for _ in 0..self.count {
             let Some(block) = blocks.get(usize::from(at)) else { return false };
             let bits = block.header.control.bits();
             if block.place != Place::Queued(own) || bits > urgency {
                 return false;
             }
-            (last, at, urgency) = (at, block.next, bits);
+            (last, at, urgency) = (Some(at), block.next, bits);
         }
-        at == NONE && last == self.last
+        at == NONE && last == self.row.last()
     }
 }

@@ -1,6 +1,6 @@
 //! Sending: to a queue here the message itself, to another processor by the relay.
 
-use super::pool::Place;
+use super::pool::{Place, Trip};
 use super::{Control, Message, PoolId, Processor, QueueId, SendError, Supply, index};
 
 /// How a broadcast ended.
@@ -49,11 +49,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         self.relay.push(link, 0, urgency, at).map_err(|_| SendError::Full)?;
         let block = &mut self.pools.blocks[index(at)];
         block.place = Place::Away;
-        block.trip = super::pool::Trip {
-            origin: self.number,
-            life: self.life,
-            ..super::pool::Trip::default()
-        };
+        block.trip = Trip { origin: self.number, life: self.life, ..Trip::default() };
         self.outgoing += 1;
         self.counts.sent += 1;
         Ok(())

@@ -6,10 +6,12 @@
 //! bytes drives them.
 
 mod relay;
+mod row;
 mod seen;
 mod table;
 
 pub use relay::{Lie, Orphan, Relay, Slot};
+pub(crate) use row::{InRow, NONE, Row};
 pub use seen::{Once, Seen};
 pub use table::{NoPlace, Range, Table};
 

@@ -13,10 +13,7 @@
 use core::fmt;
 use core::ops::DerefMut;
 
-use super::{HOPS, LINKS};
-
-/// No place.
-const NONE: u16 = u16::MAX;
+use super::{HOPS, InRow, LINKS, NONE, Row};
 
 /// What the node at the other end said or did that cannot be: its link has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +50,16 @@ impl<T> Slot<T> {
     pub const FREE: Slot<T> = Slot { message: None, next: NONE };
 }
 
+impl<T> InRow for Slot<T> {
+    fn next(&mut self) -> &mut u16 {
+        &mut self.next
+    }
+
+    fn urgency(&self) -> u8 {
+        self.message.as_ref().map_or(0, |message| message.urgency)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Message<T> {
     token: T,
@@ -72,15 +79,6 @@ pub struct Orphan<T> {
     /// Whether it was sent, so that the next node may have it.
     pub sent: bool,
 }
-
-/// Messages in a row, by their places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Row {
-    first: u16,
-    last: u16,
-}
-
-const EMPTY: Row = Row { first: NONE, last: NONE };
 
 /// What a node keeps for one link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -106,8 +104,8 @@ struct Lane {
 
 impl Lane {
     const NEW: Lane = Lane {
-        waiting: [EMPTY; HOPS],
-        sent: EMPTY,
+        waiting: [Row::EMPTY; HOPS],
+        sent: Row::EMPTY,
         taken: 0,
         used: [0; HOPS + 1],
         allowed: [0; HOPS + 1],
@@ -172,37 +170,10 @@ impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
         if class >= self.hops || place == NONE {
             return Err(token);
         }
-        self.free = self.slots[usize::from(place)].next;
-        let message = Some(Message { token, class, urgency });
-        let row = self.lanes[link].waiting[usize::from(class)];
-        let urgency_at = |slots: &S, at: u16| {
-            slots[usize::from(at)].message.as_ref().map_or(0, |message| message.urgency)
-        };
-        // Most are as urgent as the last.
-        let mut before = NONE;
-        if row.last != NONE && urgency_at(&self.slots, row.last) >= urgency {
-            before = row.last;
-        } else {
-            let mut at = row.first;
-            while at != NONE && urgency_at(&self.slots, at) >= urgency {
-                (before, at) = (at, self.slots[usize::from(at)].next);
-            }
-        }
-        let next = match before {
-            NONE => row.first,
-            before => self.slots[usize::from(before)].next,
-        };
-        self.slots[usize::from(place)] = Slot { message, next };
-        if before != NONE {
-            self.slots[usize::from(before)].next = place;
-        }
-        let row = &mut self.lanes[link].waiting[usize::from(class)];
-        if before == NONE {
-            row.first = place;
-        }
-        if next == NONE {
-            row.last = place;
-        }
+        let slot = &mut self.slots[usize::from(place)];
+        self.free = slot.next;
+        slot.message = Some(Message { token, class, urgency });
+        self.lanes[link].waiting[usize::from(class)].insert(&mut self.slots, place);
         Ok(())
     }
 
@@ -213,14 +184,14 @@ impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
         let mut best: Option<(u8, u8)> = None;
         for n in 1..=self.hops {
             let class = (lane.turn + n) % self.hops;
-            let first = lane.waiting[usize::from(class)].first;
             let next = usize::from(class) + 1;
-            if first == NONE || lane.used[next] == lane.allowed[next] {
+            let Some(first) = lane.waiting[usize::from(class)].first() else { continue };
+            if lane.used[next] == lane.allowed[next] {
                 continue;
             }
-            let Some(message) = &self.slots[usize::from(first)].message else { continue };
-            if best.is_none_or(|(urgency, _)| message.urgency > urgency) {
-                best = Some((message.urgency, class));
+            let urgency = self.slots[usize::from(first)].urgency();
+            if best.is_none_or(|(most, _)| urgency > most) {
+                best = Some((urgency, class));
             }
         }
         best.map(|(_, class)| class)
@@ -233,29 +204,19 @@ impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
 
     /// The message that goes next, if one can. It is on its way with [`Relay::begin`].
     pub fn next(&self, link: usize) -> Option<T> {
-        let first = self.lanes[link].waiting[usize::from(self.next_class(link)?)].first;
+        let first = self.lanes[link].waiting[usize::from(self.next_class(link)?)].first()?;
         Some(self.slots[usize::from(first)].message.as_ref()?.token)
     }
 
     /// Takes the message that goes next off those that wait: it is being sent.
     pub fn begin(&mut self, link: usize) -> Option<T> {
         let class = self.next_class(link)?;
-        let place = self.lanes[link].waiting[usize::from(class)].first;
-        let next = core::mem::replace(&mut self.slots[usize::from(place)].next, NONE);
         let lane = &mut self.lanes[link];
-        let row = &mut lane.waiting[usize::from(class)];
-        row.first = next;
-        if next == NONE {
-            row.last = NONE;
-        }
+        let place = lane.waiting[usize::from(class)].pop(&mut self.slots)?;
+        lane.sent.append(&mut self.slots, place);
         let used = &mut lane.used[usize::from(class) + 1];
         *used = used.wrapping_add(1);
         lane.turn = class;
-        let last = core::mem::replace(&mut lane.sent.last, place);
-        match last {
-            NONE => lane.sent.first = place,
-            last => self.slots[usize::from(last)].next = place,
-        }
         Some(self.slots[usize::from(place)].message.as_ref()?.token)
     }
 
@@ -280,12 +241,8 @@ impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
 
     /// Takes the first message of a row, and frees its place.
     fn pop(slots: &mut S, free: &mut u16, row: &mut Row) -> Option<Message<T>> {
-        let place = row.first;
-        let slot = slots.get_mut(usize::from(place))?;
-        row.first = slot.next;
-        if row.first == NONE {
-            row.last = NONE;
-        }
+        let place = row.pop(slots)?;
+        let slot = &mut slots[usize::from(place)];
         slot.next = core::mem::replace(free, place);
         slot.message.take()
     }
@@ -362,7 +319,7 @@ impl<T: Copy, S: DerefMut<Target = [Slot<T>]>> Relay<T, S> {
             Some(message) => (message, true),
             None => {
                 let lane = &mut self.lanes[link];
-                let row = lane.waiting.iter_mut().find(|row| row.first != NONE)?;
+                let row = lane.waiting.iter_mut().find(|row| row.first().is_some())?;
                 (Self::pop(&mut self.slots, &mut self.free, row)?, false)
             }
         };
