@@ -3,7 +3,7 @@
 use super::command::{Command, MOST_HEADER, MOST_PAYLOAD};
 use super::receive::Came;
 use super::send::Out;
-use crate::chip::{Dma, DmaMode, PortKind, Service};
+use crate::chip::{Chip, Dma, DmaMode, PortKind, Service};
 use crate::cpu::{Cpu, Hands, Side, Stretch};
 use crate::engine::{Pid, Simulation};
 use crate::part::dma::Part;
@@ -39,7 +39,7 @@ pub(super) struct Wire {
     pub polls: bool,
     /// Words of half a FIFO.
     pub half: usize,
-    frames: usize,
+    mtu: usize,
     pub service: Service,
     /// The interrupt processes of the port, and of its controllers.
     pub receives: Cell<Pid>,
@@ -67,6 +67,17 @@ pub(super) struct State {
     pub closing: bool,
 }
 
+/// The longest frame, in bytes, that a core sends over a port of a chip.
+#[must_use]
+pub fn mtu(chip: &Chip, port: usize, core: usize, mode: DmaMode) -> usize {
+    let words = chip.ports.ports.get(port).map_or(0, |port| port.words as usize);
+    let frames = chip.dma(core).map_or(0, |dma| dma.frames as usize);
+    match mode {
+        DmaMode::Frame => MOST_PAYLOAD.min(frames * (words / 2) * 4),
+        DmaMode::Burst | DmaMode::ReadWrite => MOST_PAYLOAD,
+    }
+}
+
 /// Makes both ends of a port of the simulation's chip carry frames, driven in that mode. The
 /// processes that use an end are to be added to its hands. `None` if the chip has no such port, or
 /// its DMA cannot be driven so.
@@ -85,8 +96,7 @@ pub fn lay<'a>(
     let mut ends = Vec::new();
     for ((end, hands), told) in (0..).zip(hands).zip(told) {
         let core = facts.between[end];
-        let Dma { interrupts, frames, .. } = chip.dma(core)?;
-        let ports = chip.ports.ports.iter().filter(|port| port.between.contains(&core)).count();
+        let Dma { interrupts, .. } = chip.dma(core)?;
         let wire = Rc::new(Wire {
             hands: hands.clone(),
             port,
@@ -94,9 +104,9 @@ pub fn lay<'a>(
             core,
             mode,
             dedicated: chip.is_dedicated(port),
-            polls: (*interrupts as usize) < 2 * ports,
+            polls: *interrupts < 2 * chip.ports_of(core),
             half: facts.words as usize / 2,
-            frames: *frames as usize,
+            mtu: mtu(&chip, port, core, mode),
             service,
             receives: Cell::new(Pid(0)),
             moves: Cell::new(Pid(0)),
@@ -281,10 +291,7 @@ impl Frames for End {
     type Buffer = Stretch;
 
     fn mtu(&self) -> usize {
-        match self.wire.mode {
-            DmaMode::Frame => MOST_PAYLOAD.min(self.wire.frames * self.wire.half * 4),
-            _ => MOST_PAYLOAD,
-        }
+        self.wire.mtu
     }
 
     fn try_send(

@@ -168,9 +168,14 @@ impl Chip {
         let Some(port) = self.ports.ports.get(port) else { return false };
         port.kind == PortKind::Fifo
             && port.between.iter().all(|core| {
-                let own = self.ports.ports.iter().filter(|port| port.between.contains(core));
-                self.dma(*core).is_some_and(|dma| dma.controllers as usize >= 2 * own.count())
+                self.dma(*core).is_some_and(|dma| dma.controllers >= 2 * self.ports_of(*core))
             })
+    }
+
+    /// How many ports a core is at.
+    #[must_use]
+    pub fn ports_of(&self, core: usize) -> u32 {
+        self.ports.ports.iter().filter(|port| port.between.contains(&core)).count() as u32
     }
 }
 

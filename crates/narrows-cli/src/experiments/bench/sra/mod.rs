@@ -16,6 +16,7 @@ use crate::formats::platform;
 use crate::rig::sim;
 use cycle::{Asked, Held, cycle, held};
 use flags::{Sra, Variant};
+use narrows_sim::carrier::mtu;
 use narrows_sim::chip::{Chip, DmaMode};
 use serde::Serialize;
 
@@ -25,8 +26,6 @@ const SIZES: [usize; 3] = [24, 1024, 4092];
 const FRAMES: u32 = 32;
 /// The shortest message, in bytes: the task that it is for.
 const HEAD: usize = 4;
-/// The longest message, in bytes.
-const LONGEST: usize = 32 << 10;
 
 /// One size of messages by one way to drive DMA.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -76,28 +75,17 @@ pub fn row(chip: &Chip, asked: Asked) -> Result<Row, Failure> {
 
 /// The board with what it might have beside what it has.
 pub fn with(mut chip: Chip, variant: Variant) -> Chip {
-    let ports = chip.ports.ports.clone();
+    let own: Vec<u32> = (0..chip.cores.len()).map(|core| chip.ports_of(core)).collect();
     let homes: Vec<usize> = chip.cores.iter().map(|core| core.home).collect();
     for dma in &mut chip.ports.dmas {
-        let own = ports.iter().filter(|port| port.between.contains(&dma.core)).count() as u32;
         match variant {
-            Variant::Dedicated => dma.controllers = 2 * own,
+            Variant::Dedicated => dma.controllers = 2 * own[dma.core],
             Variant::OnChip => dma.messages = homes[dma.core],
             Variant::Frames => dma.frames = FRAMES,
-            Variant::Interrupts => dma.interrupts = 2 * own,
+            Variant::Interrupts => dma.interrupts = 2 * own[dma.core],
         }
     }
     chip
-}
-
-/// Bytes of the longest message of a mode.
-fn longest(chip: &Chip, mode: DmaMode) -> usize {
-    let frames = chip.dma(0).map_or(1, |dma| dma.frames as usize);
-    let words = chip.ports.ports.first().map_or(0, |port| port.words as usize);
-    match mode {
-        DmaMode::Frame => LONGEST.min(frames * words / 2 * 4),
-        DmaMode::Burst | DmaMode::ReadWrite => LONGEST,
-    }
 }
 
 /// Measures and prints.
@@ -126,7 +114,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
     let sizes = &bench.args.bytes;
     let mut trials = Vec::new();
     for mode in modes {
-        let most = longest(&chip, mode);
+        let most = mtu(&chip, 0, 0, mode);
         match sizes.iter().find(|bytes| **bytes > most || **bytes < HEAD) {
             Some(bytes) => {
                 let name = mode.name();
