@@ -197,8 +197,10 @@ impl<H: Processes> Call<H> {
             let waited = now.saturating_sub(start);
             let look = leads && waited < look;
             let turn = (waited / 4).clamp(MILLISECOND, LONGEST_TURN);
-            let helped = turn == LONGEST_TURN && H::process().helper.runs();
-            let drives = leads && !look && !helped && nodes::<H>() > 1;
+            let drives = leads
+                && !look
+                && nodes::<H>() > 1
+                && (turn < LONGEST_TURN || !H::process().helper.runs());
             let left = match () {
                 () if look => left.min(GLANCE),
                 () if drives => {

@@ -47,6 +47,7 @@ impl Helper {
     }
 
     /// Whether there is a thread.
+    #[cold]
     pub(super) fn runs(&self) -> bool {
         self.thread.lock().is_some()
     }
