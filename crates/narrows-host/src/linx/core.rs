@@ -172,7 +172,13 @@ impl Core {
     pub fn look_at_names(&mut self) {
         let now = self.around.node.platform().now();
         self.registry.keep(now);
-        if self.names_due.is_none_or(|due| due > now) {
+        let Some(due) = self.names_due else { return };
+        if !self.handler.is_hunting() {
+            // All that was hunted is found: nobody is to be woken for it later.
+            self.names_due = None;
+            return;
+        }
+        if due > now {
             return;
         }
         let mut seen: Vec<Name> = Vec::new();
@@ -184,7 +190,7 @@ impl Core {
             }
             seen.push(name);
         }
-        self.names_due = self.handler.is_hunting().then(|| now + self.names_pause);
+        self.names_due = Some(now + self.names_pause);
         self.names_pause = NAMES[1].min(2 * self.names_pause);
     }
 
