@@ -305,7 +305,7 @@ static void many(void)
 
 static void *waits(void *linx)
 {
-    union LINX_SIGNAL *sig;
+    union LINX_SIGNAL *sig = (union LINX_SIGNAL *)&ready;
     open_gate(&ready);
     FAILS(EBADF, linx_receive((LINX *)linx, &sig, any) == -1);
     CHECK(sig == LINX_NIL);
@@ -328,6 +328,9 @@ static void closed(void)
         CHECK(linx_close(linx) == 0);
         for (at = 0; at < 3; at++)
             CHECK(pthread_join(threads[at], NULL) == 0);
+        /* As a thread that is late. */
+        open_gate(&ready);
+        waits(linx);
     }
 }
 

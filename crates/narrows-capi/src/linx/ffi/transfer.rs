@@ -137,11 +137,14 @@ unsafe fn receive(
     sig_sel: *const u32,
     from: u32,
 ) -> c_int {
-    let received = find(linx).and_then(|handle| {
-        // SAFETY: as was promised.
-        let (variable, select) = unsafe { (Variable::new(sig)?, filter(sig_sel)?) };
-        let select = if from == 0 { select } else { select.from(Spid(from)) };
+    // SAFETY: as was promised.
+    let received = unsafe { Variable::new(sig) }.and_then(|variable| {
+        // Whatever goes wrong, a closed endpoint among it: nothing was received.
         variable.put(0);
+        let handle = find(linx)?;
+        // SAFETY: as was promised.
+        let select = unsafe { filter(sig_sel) }?;
+        let select = if from == 0 { select } else { select.from(Spid(from)) };
         let Some(signal) = handle.endpoint.receive(&select, within) else {
             // Another thread may have closed it.
             return if handle.endpoint.is_closed() { Err(Errno(libc::EBADF)) } else { Ok(0) };
