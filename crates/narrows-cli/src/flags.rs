@@ -12,6 +12,7 @@ use crate::experiments::run::flags::Run;
 use crate::experiments::{calibrate, sweep};
 use crate::formats::platform::flags as platform;
 use crate::rig::callee::flags::Callee;
+use crate::services::bridge::flags::BridgeFlags;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -81,6 +82,8 @@ pub enum Command {
     Papers(Papers),
     /// Run programs written to MCAPI on the cores of a simulated chip
     Mcapi(Mcapi),
+    /// Link nodes of this machine with those of another, over TCP
+    Bridge(BridgeFlags),
     /// Write the manual pages
     Man(Man),
     /// Print the completions of a shell

@@ -93,6 +93,7 @@ impl Given {
             Command::Compare(_) => Given::always("compare", &[Json]),
             Command::Papers(_) => Given::always("papers", &[Json]),
             Command::Mcapi(_) => Given::always("mcapi", &[Json]),
+            Command::Bridge(_) => Given::always("bridge", &[]),
             Command::Man(_) => Given::always("man", &[]),
             Command::Completions(_) => Given::always("completions", &[]),
         }

@@ -3,7 +3,7 @@
 //! It has floors, and each names only those below it, from the ground up: [`base`] is how the
 //! command fails and prints, [`formats`] what users write down, [`rig`] two linked places and what
 //! is measured between them, [`experiments`] what is carried out on a rig, [`answers`] what follows
-//! from it. [`flags`] gathers what the rooms can be asked for, [`heeded`] refuses what would do
+//! from it, and [`services`] what runs beside programs of users. [`flags`] gathers what the rooms can be asked for, [`heeded`] refuses what would do
 //! nothing, and `main` hands the rest to them.
 //! `ci/imports` keeps the floors, and the ranks of the rooms of each.
 #![deny(unsafe_code)]
@@ -16,3 +16,4 @@ pub mod formats;
 pub mod heeded;
 pub mod manual;
 pub mod rig;
+pub mod services;

@@ -14,6 +14,7 @@ use narrows_cli::experiments::{bench, calibrate, mcapi, papers, run, sweep};
 use narrows_cli::flags::{Command, Flags, Inner, Process};
 use narrows_cli::formats::platform;
 use narrows_cli::rig::callee;
+use narrows_cli::services::bridge;
 use narrows_cli::{heeded, manual};
 use narrows_host::Carrier;
 use std::ffi::OsString;
@@ -88,6 +89,7 @@ fn dispatch(flags: &Flags) -> Result<(), Failure> {
         Command::Compare(args) => compare::run(&flags.global, args),
         Command::Papers(args) => papers::run(&flags.global, args),
         Command::Mcapi(args) => mcapi::run(&flags.global, args),
+        Command::Bridge(args) => bridge::run(args),
         Command::Man(args) => manual::man(args),
         Command::Completions(args) => manual::completions(args),
         Command::Bench(args) => bench::run(&flags.global, args),

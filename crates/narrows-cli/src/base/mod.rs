@@ -1,7 +1,7 @@
 //! What every room stands on: how the command fails, reads, prints and reports.
 //!
 //! Whatever goes wrong becomes a [`failure::Failure`]: one sentence and one exit code. [`options`]
-//! are those of every command, [`number`] reads their numbers, [`offered`] says what shells
+//! are those of every command, [`signals`] the wish to end it, [`number`] reads their numbers, [`offered`] says what shells
 //! complete them by, and [`shipped`] are the files that come with the program. [`statistics`] and
 //! [`report`] turn measurements into rows, [`table`] and [`output`] put them on a screen or in a
 //! file, and [`page`] has words and charts of them; a [`machine`] is what a report was made on,
@@ -22,6 +22,7 @@ pub mod page;
 pub mod progress;
 pub mod report;
 pub mod shipped;
+pub mod signals;
 pub mod statistics;
 pub mod table;
 pub mod threads;

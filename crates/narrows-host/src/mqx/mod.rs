@@ -4,7 +4,7 @@
 //! A [`Processor`] is a node and a thread, which receives what comes and passes on what is for
 //! others. Threads use it through a [`Task`] each. The calls are those of [`narrows::mqx`], where a
 //! message is a [`Message`] with its bytes, which is freed when it is dropped, and where a receive
-//! waits.
+//! waits. A message for a processor to which no link leads any more waits for one for five seconds.
 //!
 //! ```
 //! use std::time::Duration;

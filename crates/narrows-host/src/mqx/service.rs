@@ -1,6 +1,6 @@
 //! The thread of a processor: finds its neighbours, receives what comes, and passes on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use narrows::mqx::Left;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,6 +13,8 @@ use crate::Node;
 
 /// How often the links are gone round before others have their turn.
 const ROUNDS: usize = 16;
+/// How long messages wait for a link where none leads to their processor.
+const STRANDED: Duration = Duration::from_secs(5);
 /// How soon a neighbour that was not found is hunted again.
 const AGAIN: Duration = Duration::from_millis(20);
 
@@ -23,6 +25,7 @@ pub(super) fn doorbell(node: &Node) -> io::Result<OwnedFd> {
 
 /// Serves until the processor is closed.
 pub(super) fn run(shared: &Shared, doorbell: &OwnedFd) {
+    let mut since = None;
     loop {
         let mut inner = shared.lock();
         let Some(node) = &mut inner.node else { return };
@@ -32,13 +35,18 @@ pub(super) fn run(shared: &Shared, doorbell: &OwnedFd) {
         shared.bell.hear();
         let found = inner.hunt();
         let more = inner.settle(true);
+        let stranded = inner.core.is_stranded();
+        since = since.filter(|_| stranded).or_else(|| stranded.then(Instant::now));
+        if since.is_some_and(|since| since.elapsed() > STRANDED) {
+            inner.core.abandon();
+        }
         let Some(node) = &mut inner.node else { return };
         let sleeps = !node.arm() && !more;
         shared.leave(inner);
         if sleeps {
             let mut two =
                 [PollFd::new(doorbell, PollFlags::IN), PollFd::new(&shared.bell, PollFlags::IN)];
-            let again = Timespec::try_from(AGAIN).ok().filter(|_| !found);
+            let again = Timespec::try_from(AGAIN).ok().filter(|_| !found || stranded);
             let _ = poll(&mut two, again.as_ref());
         }
     }

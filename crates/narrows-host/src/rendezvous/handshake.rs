@@ -119,14 +119,17 @@ impl Rendezvous {
             (Stage::Greeted { .. }, Received::Hello(hello, memory, bell)) => {
                 self.complete(key, &hello, memory, bell);
             }
-            (Stage::Greeted { name, .. }, received) => {
-                let name = *name;
+            (Stage::Greeted { name, stream, .. }, received) => {
+                let (name, framed) = (*name, stream.is_some());
                 self.remove(key, None);
                 match received {
+                    Received::Refused(Some(Refusal::Framed)) if !framed => self.frame(&name),
                     Received::Refused(Some(Refusal::Forbidden)) => {
                         self.fail(&name, HuntError::Forbidden);
                     }
-                    Received::Refused(Some(Refusal::Incompatible | Refusal::Malformed) | None)
+                    Received::Refused(
+                        Some(Refusal::Incompatible | Refusal::Malformed | Refusal::Framed) | None,
+                    )
                     | Received::Bad(Refusal::Incompatible | Refusal::Malformed) => {
                         self.fail(&name, HuntError::Incompatible);
                     }

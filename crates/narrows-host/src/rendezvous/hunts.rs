@@ -29,6 +29,8 @@ pub(super) struct Hunt {
     /// Not looked for again before, and how long it rested the last time.
     pub next: Instant,
     pub rest: Duration,
+    /// Whether frames have to carry the link, whatever this node's carrier is.
+    pub framed: bool,
 }
 
 impl Rendezvous {
@@ -50,6 +52,7 @@ impl Rendezvous {
             life: None,
             next: now,
             rest: Duration::ZERO,
+            framed: false,
         };
         self.hunts.push(hunt);
         self.adjust();
@@ -83,6 +86,13 @@ impl Rendezvous {
             if let Err(error) = self.look_for(&name) {
                 self.fail(&name, error);
             }
+        }
+    }
+
+    /// Greets a node again at the next tick, with a stream: nothing else reaches it.
+    pub(super) fn frame(&mut self, name: &Name) {
+        for hunt in self.hunts.iter_mut().filter(|h| h.name == *name) {
+            hunt.framed = true;
         }
     }
 
@@ -139,10 +149,9 @@ impl Rendezvous {
         listen_to(&self.sets.rendezvous, socket.as_fd(), u64::from(key), false)
             .map_err(hunt_error)?;
         let (own, memory, bell) = self.offer(key, &self.me.layout).map_err(hunt_error)?;
-        let stream = match self.me.carrier {
-            Carrier::Memory => None,
-            Carrier::Stream => Some(Stream::pair().map_err(hunt_error)?),
-        };
+        let framed = self.hunts.iter().any(|h| h.name == *name && h.framed);
+        let framed = framed || self.me.carrier == Carrier::Stream;
+        let stream = framed.then(Stream::pair).transpose().map_err(hunt_error)?;
         let (stream, theirs) = stream.unzip();
         if let Some(stream) = &stream {
             carrier::introduce(stream, &own).map_err(hunt_error)?;

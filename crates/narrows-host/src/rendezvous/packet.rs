@@ -51,6 +51,21 @@ pub(crate) enum Refusal {
     Malformed = 3,
     /// Not now: there is a link, or the other direction wins, or descriptors ran out.
     Again = 4,
+    /// Greet again, with a stream: frames alone reach the node of this name.
+    Framed = 5,
+}
+
+impl Refusal {
+    fn of(code: Option<u32>) -> Option<Refusal> {
+        match code? {
+            1 => Some(Refusal::Forbidden),
+            2 => Some(Refusal::Incompatible),
+            3 => Some(Refusal::Malformed),
+            4 => Some(Refusal::Again),
+            5 => Some(Refusal::Framed),
+            _ => None,
+        }
+    }
 }
 
 /// Why a node ends a link in order.
@@ -60,6 +75,53 @@ pub(crate) enum Farewell {
     Closed = 0,
     /// There is no place for it.
     Full = 1,
+}
+
+/// What a packet says, without the descriptors that go with a greeting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A greeting.
+    Hello(Hello),
+    /// A refusal; none if its code is unknown.
+    Refused(Option<Refusal>),
+    /// The end of a link.
+    Bye(Farewell),
+}
+
+impl Said {
+    #[cfg(feature = "bridge")]
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self {
+            Said::Hello(hello) => hello.encode().into(),
+            Said::Refused(why) => short(REFUSE, why.map_or(0, |why| why as u32)).into(),
+            Said::Bye(why) => short(BYE, *why as u32).into(),
+        }
+    }
+
+    /// What an untrusted packet says.
+    ///
+    /// # Errors
+    /// What it deserves to be answered.
+    pub(crate) fn decode(packet: &[u8]) -> Result<Said, Refusal> {
+        if word(packet, 0) != Some(MAGIC) {
+            return Err(Refusal::Malformed);
+        }
+        if !word(packet, 4).is_some_and(speaks_ours) {
+            return Err(Refusal::Incompatible);
+        }
+        let short = packet.len() == SHORT_BYTES;
+        match word(packet, 8) {
+            Some(HELLO) if packet.len() == HELLO_BYTES => {
+                Hello::decode(packet).map(Said::Hello).ok_or(Refusal::Malformed)
+            }
+            Some(REFUSE) if short => Ok(Said::Refused(Refusal::of(word(packet, 12)))),
+            Some(BYE) if short => Ok(Said::Bye(match word(packet, 12) {
+                Some(1) => Farewell::Full,
+                _ => Farewell::Closed,
+            })),
+            _ => Err(Refusal::Malformed),
+        }
+    }
 }
 
 /// What came over a socket.
@@ -199,12 +261,10 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
     let Some(packet) = packet.get(..message.bytes) else {
         return Received::Bad(Refusal::Malformed);
     };
-    if word(packet, 0) != Some(MAGIC) {
-        return Received::Bad(Refusal::Malformed);
-    }
-    if !word(packet, 4).is_some_and(speaks_ours) {
-        return Received::Bad(Refusal::Incompatible);
-    }
+    let said = match Said::decode(packet) {
+        Ok(said) => said,
+        Err(why) => return Received::Bad(why),
+    };
     if message.flags.contains(ReturnFlags::TRUNC) {
         return Received::Bad(Refusal::Malformed);
     }
@@ -212,31 +272,15 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> Received {
         // No descriptor was left here to receive them with.
         return Received::Bad(Refusal::Again);
     }
-    let short = packet.len() == SHORT_BYTES && descriptors.is_empty();
-    match word(packet, 8) {
-        Some(HELLO) if packet.len() == HELLO_BYTES => greeting(packet, descriptors),
-        Some(REFUSE) if short => Received::Refused(match word(packet, 12) {
-            Some(1) => Some(Refusal::Forbidden),
-            Some(2) => Some(Refusal::Incompatible),
-            Some(3) => Some(Refusal::Malformed),
-            Some(4) => Some(Refusal::Again),
-            _ => None,
-        }),
-        Some(BYE) if short => Received::Bye(match word(packet, 12) {
-            Some(1) => Farewell::Full,
-            _ => Farewell::Closed,
-        }),
-        _ => Received::Bad(Refusal::Malformed),
-    }
-}
-
-fn greeting(packet: &[u8], descriptors: Vec<Foreign>) -> Received {
-    let Ok([memory, bell]) = <[Foreign; 2]>::try_from(descriptors) else {
-        return Received::Bad(Refusal::Malformed);
-    };
-    match Hello::decode(packet) {
-        Some(hello) => Received::Hello(hello, memory, bell),
-        None => Received::Bad(Refusal::Malformed),
+    let bare = descriptors.is_empty();
+    match said {
+        Said::Hello(hello) => match <[Foreign; 2]>::try_from(descriptors) {
+            Ok([memory, bell]) => Received::Hello(hello, memory, bell),
+            Err(_) => Received::Bad(Refusal::Malformed),
+        },
+        Said::Refused(why) if bare => Received::Refused(why),
+        Said::Bye(why) if bare => Received::Bye(why),
+        Said::Refused(_) | Said::Bye(_) => Received::Bad(Refusal::Malformed),
     }
 }
 

@@ -15,8 +15,14 @@ impl Rig for Threads {
 
     fn run(&self, caller: Side<'_, Host>, callee: Side<'_, Host>) {
         let directory = tempfile::tempdir().expect("a temporary directory");
+        self.run_in(directory.path(), caller, callee);
+    }
+}
+
+impl Threads {
+    /// The same, where the nodes are given this directory.
+    pub fn run_in(&self, path: &Path, caller: Side<'_, Host>, callee: Side<'_, Host>) {
         std::thread::scope(|scope| {
-            let path = directory.path();
             let other = scope.spawn(move || {
                 let mut node = self.0(path, "callee");
                 let deadline = Instant::now() + PATIENCE;

@@ -13,7 +13,9 @@ pub struct Counts {
     pub forwarded: u64,
     /// Sent another way, because their link ended before the neighbour said that it has them.
     pub rerouted: u64,
-    /// Dropped: no link leads to the target's processor.
+    /// Waited for a link, because none was up that leads to their processor.
+    pub stranded: u64,
+    /// Dropped: no link leads to the target's processor, or none came up in time.
     pub no_route: u64,
     /// Dropped: as many hops made as are allowed.
     pub hop_limit: u64,

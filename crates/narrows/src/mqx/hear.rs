@@ -63,6 +63,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
                     return Err(Broken::Processor);
                 }
                 (known.state, known.longest) = (State::Up, longest);
+                self.regain();
             }
             _ if known.state != State::Up => return Err(Broken::Begin),
             Frame::Message { taken, .. } | Frame::Credit { taken } => {
@@ -136,7 +137,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         if target.processor() != self.number {
             let urgency = block.header.control.bits().unwrap_or(0);
             match self.pass(at, urgency) {
-                Ok(()) => self.counts.forwarded += 1,
+                Ok(went) => self.counts.forwarded += u64::from(went),
                 Err(count) => self.lose(at, count),
             }
             return;

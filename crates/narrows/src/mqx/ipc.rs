@@ -9,6 +9,10 @@ use core::fmt;
 use super::frame::Broken;
 use super::{Counts, Processor, Supply, index};
 use crate::driver::Frames;
+use crate::link::route::Row;
+
+/// The count of those that had the same fate.
+type Count = fn(&mut Counts) -> &mut u64;
 
 /// What is left to be done for a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +115,8 @@ impl<S: Supply, N: Clone> Processor<S, N> {
     }
 
     /// A link has ended, and its driver reads no message any more. What the neighbour is not known
-    /// to have goes another way, or is dropped and counted if there is none.
+    /// to have goes another way, or waits for a link to come up if there is none: see
+    /// [`Processor::abandon`].
     pub fn disconnect(&mut self, link: usize) {
         let Some(known) = self.links.get_mut(link) else { return };
         let ended = core::mem::replace(known, Link::DOWN);
@@ -122,11 +127,35 @@ impl<S: Supply, N: Clone> Processor<S, N> {
             let at = orphan.token;
             let trip = &mut self.pools.blocks[index(at)].trip;
             trip.again |= orphan.sent;
-            self.counts.rerouted += 1;
-            if let Err(count) = self.pass(at, orphan.urgency) {
-                self.counts.rerouted -= 1;
-                self.outgoing -= u16::from(orphan.class == 0);
-                self.lose(at, count);
+            match self.pass(at, orphan.urgency) {
+                Ok(went) => self.counts.rerouted += u64::from(went),
+                Err(count) => self.lose(at, count),
+            }
+        }
+    }
+
+    /// Whether messages wait for a link to come up.
+    pub fn is_stranded(&self) -> bool {
+        self.stranded.first().is_some()
+    }
+
+    /// Drops and counts those messages. They have places that others need: a processor must not
+    /// keep them for ever.
+    pub fn abandon(&mut self) {
+        while let Some(at) = self.stranded.pop(&mut self.pools.blocks) {
+            self.lose(at, no_route);
+        }
+    }
+
+    /// A link came up: it may lead where messages want to go that wait.
+    pub(super) fn regain(&mut self) {
+        let mut waiting = core::mem::replace(&mut self.stranded, Row::EMPTY);
+        while let Some(at) = waiting.pop(&mut self.pools.blocks) {
+            let block = &self.pools.blocks[index(at)];
+            let (came, urgency) = (block.trip.came, block.header.control.bits().unwrap_or(0));
+            match self.pass(at, urgency) {
+                Ok(went) => self.counts.forwarded += u64::from(went && came.is_some()),
+                Err(count) => self.lose(at, count),
             }
         }
     }
@@ -174,25 +203,34 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         done
     }
 
-    /// Has a message wait for the link that leads to its processor. Fails with what counts it.
-    pub(super) fn pass(&mut self, at: u16, urgency: u8) -> Result<(), fn(&mut Counts) -> &mut u64> {
+    /// Has a message wait for the link that leads to its processor. False if none is up: it waits
+    /// for that first. Fails with what counts it.
+    pub(super) fn pass(&mut self, at: u16, urgency: u8) -> Result<bool, Count> {
         let block = &self.pools.blocks[index(at)];
         let trip = block.trip;
         if trip.hops >= self.relay.hops() {
             return Err(|counts| &mut counts.hop_limit);
         }
         let to = block.header.target.processor();
-        let link = self.choose(to, trip.came.map(usize::from));
-        let link = link.ok_or(no_route as fn(&mut Counts) -> &mut u64)?;
+        let came = trip.came.map(usize::from);
+        let Some(link) = self.choose(to, came) else {
+            self.table.choose(to, came, |_| true).ok_or(no_route as Count)?;
+            self.counts.stranded += 1;
+            self.stranded.insert(&mut self.pools.blocks, at);
+            return Ok(false);
+        };
         if block.header.size > self.links[link].longest {
             return Err(|counts| &mut counts.too_long);
         }
-        self.relay.push(link, trip.hops, urgency, at).map_err(|_| no_route as _)
+        self.relay.push(link, trip.hops, urgency, at).map_err(|_| no_route as Count)?;
+        Ok(true)
     }
 
-    /// Drops a message, and counts it.
+    /// Drops a message that was to go on or had just come, and counts it.
     pub(super) fn lose(&mut self, at: u16, count: impl FnOnce(&mut Counts) -> &mut u64) {
         *count(&mut self.counts) += 1;
+        let own = self.pools.blocks[index(at)].trip.came.is_none();
+        self.outgoing -= u16::from(own);
         self.put(at);
     }
 }

@@ -44,7 +44,7 @@ pub use ipc::{Ended, Left};
 pub use pool::Supply;
 pub use send::Broadcast;
 
-use crate::link::route::{HOPS, LINKS, NONE, Relay, Seen, Slot, Table};
+use crate::link::route::{HOPS, LINKS, NONE, Relay, Row, Seen, Slot, Table};
 use crate::platform::NoStorage;
 use ipc::Link;
 use pool::Pools;
@@ -110,6 +110,8 @@ pub struct Processor<S: Supply, N> {
     table: Table,
     relay: Relay<u16, S::Slice<Slot<u16>>>,
     links: [Link; LINKS],
+    /// Messages for which no link is up.
+    stranded: Row,
     /// The IPC service's pool.
     service: PoolId,
     /// Messages of that pool that were delivered and not freed since.
@@ -195,6 +197,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
             table,
             relay: Relay::new(slots, limits.hops, limits.quota),
             links: [Link::DOWN; LINKS],
+            stranded: Row::EMPTY,
             delivered: 0,
             outgoing: 0,
             numbers,

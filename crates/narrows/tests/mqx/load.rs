@@ -218,7 +218,7 @@ fn without_another_way_all_that_is_lost_is_counted_and_nothing_doubled() {
             lost += missing;
         }
     }
-    assert!(lost > 100, "{lost}: it was no test");
+    assert!(lost > 10, "{lost}: it was no test");
 }
 
 #[test]

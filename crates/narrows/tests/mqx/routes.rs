@@ -128,12 +128,14 @@ fn what_can_go_nowhere_is_an_error_or_is_counted() {
     }
     net.run();
     assert_eq!(net.of(3).counts().queue_full, 2);
-    // The wire behind the next node is cut: the node counts what it drops.
+    // The wire behind the next node is cut: the node keeps what comes until it is told not to.
     net.cut(1);
     let message = net.message(1, 3, b"x").expect("one is free");
     net.of(1).send(message).expect("room");
     net.run();
-    assert_eq!(net.of(2).counts().no_route, 1);
+    assert_eq!((net.of(2).counts().stranded, net.of(2).counts().no_route), (1, 0));
+    net.of(2).abandon();
+    assert_eq!((net.of(2).is_stranded(), net.of(2).counts().no_route), (false, 1));
     net.cut(0);
     let message = net.message(1, 2, b"x").expect("one is free");
     assert_eq!(net.of(1).send(message), Err(SendError::NoRoute));
@@ -141,11 +143,39 @@ fn what_can_go_nowhere_is_an_error_or_is_counted() {
     net.mend(0);
     net.mend(1);
     net.run();
+    // The sender had not heard that the next node took its message, and sent it again.
+    assert_eq!(net.text(3), Some(b"x".to_vec()));
     for _ in 0..300 {
         let message = net.message(1, 3, b"y").expect("one is free");
         net.of(1).send(message).expect("room");
         net.run();
         assert_eq!(net.text(3), Some(b"y".to_vec()));
+    }
+}
+
+#[test]
+fn what_has_no_way_left_waits_for_one_by_urgency_and_is_lost_only_when_it_is_abandoned() {
+    for (wire, at) in [(0, 1), (1, 2)] {
+        let mut net = Net::new(&row(3), limits(), (512, 100));
+        for number in 0..6_u8 {
+            let message = net.message(1, 3, &[number]).expect("one is free");
+            net.of(1).send_priority(message, if number == 4 { 9 } else { 0 }).expect("room");
+            if wire == 0 && number == 2 {
+                // Some are under way, and perhaps there.
+                net.run();
+            }
+        }
+        net.cut(wire);
+        net.run();
+        // The next node has credit for some; the others wait for it at the sender.
+        assert!(net.of(at).counts().stranded >= 3, "wire {wire}");
+        net.mend(wire);
+        net.run();
+        let mut came: Vec<_> = std::iter::from_fn(|| net.text(3)).map(|text| text[0]).collect();
+        came.sort_unstable();
+        assert_eq!(came, [0, 1, 2, 3, 4, 5], "wire {wire}");
+        assert!(!net.of(at).is_stranded());
+        assert_eq!(net.lost(), 0);
     }
 }
 
@@ -157,6 +187,8 @@ fn what_waits_at_its_sender_for_a_link_that_ends_is_freed_and_counted() {
         net.of(1).send(message).expect("room");
     }
     net.cut(0);
+    assert_eq!((net.of(1).counts().stranded, net.of(1).counts().no_route), (5, 0));
+    net.of(1).abandon();
     assert_eq!(net.of(1).counts().no_route, 5);
     assert_eq!((0..40).filter(|_| net.message(1, 2, b"x").is_some()).count(), 32);
 }

@@ -31,6 +31,7 @@ use crate::base::output;
 use crate::base::page::PageOut;
 use crate::base::progress::Progress;
 use crate::base::report::{DecisionRow, Report, RunReport, RunRow};
+use crate::base::signals::catch_signals;
 use crate::experiments::run::flags::Run;
 use crate::formats::platform;
 use crate::formats::strategy::Policy;
@@ -46,8 +47,6 @@ use page::Distribution;
 use returned::Returned;
 use round::{Plan, millis};
 use row::Made;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -334,21 +333,6 @@ fn options(global: &Global, traffic: &Traffic<'_>) -> Options {
 pub(crate) fn longest(workload: &Workload) -> usize {
     let all = (0..workload.flows.len()).flat_map(|flow| workload.longest(flow));
     all.max().unwrap_or(0)
-}
-
-/// A flag that Ctrl-C and its like set. A second one ends the process at once.
-pub(crate) fn catch_signals() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let code = i32::from(Kind::Stopped.code());
-        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| {
-                let sentence = format!("the system refuses to tell of Ctrl-C: {error}");
-                Failure::new(Kind::Internal, sentence)
-            })?;
-    }
-    Ok(stop)
 }
 
 /// What to know when reading the figures.

@@ -17,9 +17,9 @@ use super::round::{Outcome, bury, live};
 use crate::base::failure::{Failure, Kind};
 use crate::base::options::Cores;
 use crate::base::progress::Progress;
+use crate::base::signals::catch_signals;
 use crate::experiments::bench::task::Asked;
 use crate::experiments::bench::traffic::{Counts, Profile, STARTER, Trouble, chips};
-use crate::experiments::run::catch_signals;
 use crate::rig::sim;
 
 /// The name of the node that dies.

@@ -23,6 +23,7 @@ use crate::base::options::Global;
 use crate::base::output;
 use crate::base::progress::Progress;
 use crate::base::report::Report;
+use crate::base::signals::catch_signals;
 use crate::base::statistics::Summary;
 use crate::base::table::{Align, Table, number, wrap};
 use crate::experiments::bench::task::Asked;
@@ -30,7 +31,6 @@ use crate::experiments::bench::traffic::member::named;
 use crate::experiments::bench::traffic::{
     self, Cell, PATIENCE, Part, Partner, Phase, Profile, Record, Role, STARTER, Sheet,
 };
-use crate::experiments::run::catch_signals;
 use crate::rig::peer;
 use account::{First, Side, Tally, compare};
 
