@@ -7,6 +7,9 @@
 #[path = "../../crates/narrows/tests/common/mod.rs"]
 #[allow(missing_docs)]
 mod common;
+#[path = "../../crates/narrows/tests/mqx/net.rs"]
+#[allow(missing_docs, dead_code)]
+mod net;
 
 pub mod control;
 pub mod descriptor;
@@ -14,6 +17,7 @@ pub mod frames;
 mod input;
 pub mod link;
 pub mod platform;
+pub mod queues;
 pub mod rendezvous;
 pub mod strategy;
 mod victim;
@@ -23,12 +27,13 @@ pub mod workload;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("control", control::run),
     ("descriptor", descriptor::run),
     ("frames", frames::run),
     ("link", link::run),
     ("platform", platform::run),
+    ("queues", queues::run),
     ("rendezvous", rendezvous::run),
     ("strategy", strategy::run),
     ("workload", workload::run),
