@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::process::{Peer, Random, Role};
+use common::process::{Peer, Random, Role, rounds};
 use common::{Over, PATIENCE};
 use narrows_host::Carrier;
 use narrows_host::mqx::{
@@ -262,7 +262,7 @@ fn while_links_end_and_come_back_nothing_is_lost_or_doubled() {
                 cuts
             });
             let _over = Over(&over);
-            load(&all, 1500, 8, false);
+            load(&all, 1500 * rounds() as u32, 8, false);
             over.store(true, Ordering::Relaxed);
             cutter.join().expect("links come back")
         });

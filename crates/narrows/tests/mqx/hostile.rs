@@ -4,7 +4,7 @@ use narrows::link::route::Lie;
 use narrows::mqx::{Broken, Control, Ended, Frame, Header, LONGEST, Limits, QueueId};
 
 use super::common::frames::{Line, line};
-use super::net::{Net, QUEUE, Random, TASK, row};
+use super::net::{Net, QUEUE, Random, TASK, cases, row};
 
 const HOPS: u8 = 3;
 
@@ -163,9 +163,8 @@ fn a_message_that_a_driver_may_still_read_is_kept_whatever_the_neighbour_says() 
 
 #[test]
 fn whatever_comes_the_link_goes_on_or_ends_and_no_buffer_is_lost() {
-    let cases = std::env::var("NARROWS_CASES").ok().and_then(|text| text.parse().ok());
     let mut ended = 0;
-    for seed in 0..cases.unwrap_or(2000) {
+    for seed in 0..cases(2000) {
         let mut random = Random(seed);
         let (mut net, mut two, three) = scene();
         send(&three, HELLO, &[random.below(4) as u16; 3], &[]);

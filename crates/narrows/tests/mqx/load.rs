@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use narrows::mqx::{Limits, SendError};
 
-use super::net::{Net, QUEUE, Random, mesh, ring, row};
+use super::net::{Net, QUEUE, Random, cases, mesh, ring, row};
 
 /// What was sent and what came.
 #[derive(Default)]
@@ -196,10 +196,10 @@ fn tear(adjacent: &[(u8, u8)], count: u8, most: usize, deaths: bool, seed: u64) 
 #[test]
 fn with_another_way_left_nothing_is_lost_or_doubled_while_links_come_and_go() {
     let (mut rerouted, mut doubled) = (0, 0);
-    for seed in 0..10 {
+    for seed in 0..cases(10) {
         let (net, account) = tear(&ring(4), 4, 1, false, seed);
         assert_eq!((account.came(), net.lost()), (account.sent, 0), "seed {seed}");
-        assert!(account.sent > 1000, "{}", account.sent);
+        assert!(account.sent > 500, "{}", account.sent);
         rerouted += net.nodes.iter().map(|node| node.counts().rerouted).sum::<u64>();
         doubled += net.nodes.iter().map(|node| node.counts().doubled).sum::<u64>();
     }
@@ -207,14 +207,17 @@ fn with_another_way_left_nothing_is_lost_or_doubled_while_links_come_and_go() {
 }
 
 #[test]
-fn without_another_way_all_that_is_lost_is_counted_and_nothing_doubled() {
+fn without_another_way_messages_wait_and_are_lost_only_by_going_round_too_often() {
     let mut lost = 0;
-    for seed in 0..10 {
-        for (adjacent, count) in [(row(4), 4), (ring(4), 4), (mesh(4), 4)] {
-            let (net, account) = tear(&adjacent, count, 3, false, seed);
+    for seed in 0..cases(10) {
+        let (net, account) = tear(&row(4), 4, 3, false, seed);
+        assert_eq!((account.came(), net.lost()), (account.sent, 0), "seed {seed}");
+        for adjacent in [ring(4), mesh(4)] {
+            let (net, account) = tear(&adjacent, 4, 3, false, seed);
             let missing = account.sent - account.came();
-            assert!(missing <= net.lost(), "seed {seed}: {missing} of {} counted", net.lost());
-            assert!(account.came() > account.sent / 10);
+            let round: u64 = net.nodes.iter().map(|node| node.counts().hop_limit).sum();
+            assert!(missing <= round, "seed {seed}: {missing} of {round} counted");
+            assert_eq!(net.lost(), round, "seed {seed}");
             lost += missing;
         }
     }
@@ -223,7 +226,7 @@ fn without_another_way_all_that_is_lost_is_counted_and_nothing_doubled() {
 
 #[test]
 fn processors_that_start_anew_get_nothing_twice_in_one_life() {
-    for seed in 0..10 {
+    for seed in 0..cases(10) {
         let (mut net, account) = tear(&mesh(4), 4, 2, true, seed);
         assert!(account.came() > 20, "{} of {}", account.came(), account.sent);
         for (from, to) in pairs(4) {

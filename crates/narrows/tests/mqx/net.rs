@@ -62,6 +62,11 @@ impl Random {
     }
 }
 
+/// How many cases to try: as `NARROWS_CASES` says, or as usual.
+pub fn cases(usual: u64) -> u64 {
+    std::env::var("NARROWS_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
 /// One end of a wire: a processor's place, and its link.
 type End = (usize, usize);
 
