@@ -69,17 +69,14 @@ impl Drop for StandIn {
     }
 }
 
-/// A place among those that are counted, until it is dropped.
-struct Place<'a>(&'a AtomicUsize);
-
-impl Place<'_> {
-    fn among(count: &AtomicUsize, most: usize) -> Option<Place<'_>> {
-        let taken = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-            (count < most).then_some(count + 1)
-        });
-        taken.ok().map(|_| Place(count))
-    }
+/// Takes one of so many places. Whether one was free.
+fn take(taken: &AtomicUsize, most: usize) -> bool {
+    let one_more = |taken: usize| (taken < most).then_some(taken + 1);
+    taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
 }
+
+/// A place that was taken, until it is dropped.
+struct Place<'a>(&'a AtomicUsize);
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
@@ -118,9 +115,9 @@ pub(super) fn serve(
 
 /// Has one that came answered by a thread. False if there is none for it.
 fn answer(shared: &Arc<Shared>, act: impl FnOnce(&Shared) + Send + 'static) -> bool {
-    let Some(place) = Place::among(&shared.threads, THREADS) else { return false };
-    // Given back by the thread.
-    std::mem::forget(place);
+    if !take(&shared.threads, THREADS) {
+        return false;
+    }
     let served = Arc::clone(shared);
     let thread = thread::Builder::new().name("narrows-bridge".into());
     let started = thread.spawn(move || {
@@ -190,7 +187,7 @@ fn from_here(shared: &Shared, local: OwnedFd, target: Name, address: SocketAddr)
     let (line, first) = match first {
         Ok(answered) => answered,
         Err(ended) => {
-            (shared.tell)(&Event::Unreached(who, Why::of(&ended)));
+            (shared.tell)(&Event::Unreached(who, Why::from(&ended)));
             return refuse(match ended {
                 Ended::Key => Refusal::Forbidden,
                 Ended::Garbage => Refusal::Incompatible,
@@ -206,9 +203,10 @@ fn from_here(shared: &Shared, local: OwnedFd, target: Name, address: SocketAddr)
 
 /// Another bridge says whom it looks for.
 fn from_there(shared: &Shared, socket: TcpStream, other: SocketAddr) {
-    let Some(stranger) = Place::among(&shared.strangers, STRANGERS) else {
+    if !take(&shared.strangers, STRANGERS) {
         return refused(shared, other, Why::Full);
-    };
+    }
+    let stranger = Place(&shared.strangers);
     let until = Instant::now() + ANSWER;
     let opened = Line::accept(socket, shared.keys.as_ref(), until)
         .and_then(|mut line| line.receive(until).map(|first| (line, first)));
@@ -216,7 +214,7 @@ fn from_there(shared: &Shared, socket: TcpStream, other: SocketAddr) {
     let (mut line, first) = match opened {
         Ok((line, (Kind::Open, body))) => (line, Open::decode(&body)),
         Ok(_) => return refused(shared, other, Why::Garbage),
-        Err(ended) => return refused(shared, other, Why::of(&ended)),
+        Err(ended) => return refused(shared, other, Why::from(&ended)),
     };
     let (why, answer) = match first {
         Err(NotOpen::Garbage) => return refused(shared, other, Why::Garbage),

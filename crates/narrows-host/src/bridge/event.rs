@@ -68,23 +68,18 @@ pub enum Why {
     Full,
 }
 
-impl Event {
-    pub(super) fn up(who: &Who) -> Event {
-        Event::Up(*who)
-    }
-
-    pub(super) fn over(who: &Who, over: &Over) -> Event {
-        let why = match over {
+impl From<&Over> for Why {
+    fn from(over: &Over) -> Why {
+        match over {
             Over::Here => Why::Here,
             Over::Stopped => Why::Stopped,
-            Over::Line(ended) => Why::of(ended),
-        };
-        Event::Over(*who, why)
+            Over::Line(ended) => ended.into(),
+        }
     }
 }
 
-impl Why {
-    pub(super) fn of(ended: &Ended) -> Why {
+impl From<&Ended> for Why {
+    fn from(ended: &Ended) -> Why {
         match ended {
             Ended::Gone(error) if error.kind() == ErrorKind::UnexpectedEof => Why::There,
             Ended::Gone(error) => Why::Gone(error.to_string()),

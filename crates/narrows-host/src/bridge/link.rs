@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::Shared;
-use super::event::{Event, Who};
+use super::event::{Event, Who, Why};
 use super::line::{Ended, Kind, LONGEST, Line};
 use crate::bells::Bell;
 use crate::rendezvous::packet::{self, Received, Said};
@@ -79,7 +79,7 @@ impl<'a> Link<'a> {
         self.finish();
         if self.up {
             self.shared.links.fetch_sub(1, Ordering::Relaxed);
-            (self.shared.tell)(&Event::over(&self.who, &over));
+            (self.shared.tell)(&Event::Over(self.who, Why::from(&over)));
         }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Link<'a> {
         if !self.up {
             self.up = true;
             self.shared.links.fetch_add(1, Ordering::Relaxed);
-            (self.shared.tell)(&Event::up(&self.who));
+            (self.shared.tell)(&Event::Up(self.who));
         }
     }
 
