@@ -7,6 +7,8 @@
 
 #[path = "linx/attacker.rs"]
 mod attacker;
+#[path = "mqx/neighbour.rs"]
+mod neighbour;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -122,6 +124,11 @@ fn mqx_test(name: &str, language: &Language) {
     test(&format!("../mqx/{name}"), language);
 }
 
+fn mqx_beside(name: &str, language: &Language) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mqx").join(name);
+    run_beside(&source.with_extension("c"), language, neighbour::run);
+}
+
 fn mqx_example(name: &str, language: &Language) {
     example(&format!("../mqx/{name}"), language);
 }
@@ -197,6 +204,7 @@ in_each_language! {
     linx_attacked: victim;
     linx_example: squares;
     mqx_test: pools queues sends processors reborn;
+    mqx_beside: mixed;
     mqx_example: hops;
 }
 
@@ -218,6 +226,6 @@ fn every_program_is_run() {
             }
         }
     }
-    let kinds = ["", "test", "example", "linx", "mqx", "attacked"];
+    let kinds = ["", "test", "example", "linx", "mqx", "attacked", "beside"];
     assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }
