@@ -1,7 +1,7 @@
-//! The C interface from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and of the folders of
-//! `examples` is compiled as C11 and linked with the static library, and compiled as C++17 and linked
-//! with the shared one, warnings as errors; and run, in a directory of its own. A program says itself
-//! what is wrong.
+//! The C interface from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and of the folders
+//! of `examples` is compiled as C11 and linked with the static library, and compiled as C++17 and
+//! linked with the shared one, warnings as errors; and run, in a directory of its own. A program
+//! says itself what is wrong.
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 

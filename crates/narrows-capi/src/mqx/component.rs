@@ -43,8 +43,8 @@ struct Known {
     task: u32,
 }
 
-/// `MSGQ_NOTIFICATION_FPTR`.
-pub type Function = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `MSGQ_NOTIFICATION_FPTR`. Whoever has one called promises that it is for the data given with it.
+pub type Function = Option<extern "C" fn(*mut c_void)>;
 /// A function of C's that is told of messages, and what it is given.
 pub(super) type Notified = (Function, usize);
 

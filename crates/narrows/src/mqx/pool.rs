@@ -24,7 +24,7 @@ pub trait Supply {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Memory of so many bytes, if there is any. It is given back when it is dropped: with its pool.
+    /// Memory of so many bytes, if there is any. It is dropped with its pool.
     fn make(&mut self, bytes: usize) -> Option<Self::Buffer>;
 
     /// Copies the first bytes of one message to another: what a broadcast needs, and nothing else.

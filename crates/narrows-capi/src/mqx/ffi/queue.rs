@@ -14,10 +14,7 @@ use crate::mqx::{component, settings, task};
 fn notification(function: Function, data: *mut c_void) -> (Notified, Option<Notification>) {
     let data = data as usize;
     let run = function.map(|function| -> Notification {
-        Arc::new(move || {
-            // SAFETY: it is a function for this data, as was promised.
-            task::notify(|| unsafe { function(data as *mut c_void) });
-        })
+        Arc::new(move || task::notify(|| function(data as *mut c_void)))
     });
     ((function, data), run)
 }
