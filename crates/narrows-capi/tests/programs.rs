@@ -1,5 +1,5 @@
-//! The C interface from C: each program of `tests/c`, `tests/linx`, `examples/mcapi` and
-//! `examples/linx` is compiled as C11 and linked with the static library, and compiled as C++17 and
+//! The C interface from C: each program of `tests/c`, `tests/linx`, `tests/mqx` and of the folders
+//! of `examples` is compiled as C11 and linked with the static library, and compiled as C++17 and
 //! linked with the shared one, warnings as errors; and run, in a directory of its own. A program
 //! says itself what is wrong.
 //!
@@ -7,6 +7,8 @@
 
 #[path = "linx/attacker.rs"]
 mod attacker;
+#[path = "mqx/neighbour.rs"]
+mod neighbour;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -118,6 +120,19 @@ fn linx_test(name: &str, language: &Language) {
     test(&format!("../linx/{name}"), language);
 }
 
+fn mqx_test(name: &str, language: &Language) {
+    test(&format!("../mqx/{name}"), language);
+}
+
+fn mqx_beside(name: &str, language: &Language) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mqx").join(name);
+    run_beside(&source.with_extension("c"), language, neighbour::run);
+}
+
+fn mqx_example(name: &str, language: &Language) {
+    example(&format!("../mqx/{name}"), language);
+}
+
 fn linx_attacked(name: &str, language: &Language) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linx").join(name);
     run_beside(&source.with_extension("c"), language, attacker::run);
@@ -188,6 +203,9 @@ in_each_language! {
     linx_test: calls peers crowd manual handed forked;
     linx_attacked: victim;
     linx_example: squares;
+    mqx_test: pools queues sends processors reborn;
+    mqx_beside: mixed;
+    mqx_example: hops;
 }
 
 #[test]
@@ -195,7 +213,10 @@ fn every_program_is_run() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let words: Vec<_> = ALL.split(|c: char| !c.is_alphanumeric()).collect();
     let mut count = 0;
-    for directory in ["tests/c", "tests/linx", "../../examples/mcapi", "../../examples/linx"] {
+    let examples = ["mcapi", "linx", "mqx"].map(|kind| format!("../../examples/{kind}"));
+    for directory in
+        ["c", "linx", "mqx"].map(|kind| format!("tests/{kind}")).iter().chain(&examples)
+    {
         for file in std::fs::read_dir(own.join(directory)).expect("a directory") {
             let path = file.expect("a file").path();
             if path.extension().is_some_and(|extension| extension == "c") {
@@ -205,6 +226,6 @@ fn every_program_is_run() {
             }
         }
     }
-    let kinds = ["", "test", "example", "linx", "attacked"];
+    let kinds = ["", "test", "example", "linx", "mqx", "attacked", "beside"];
     assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }

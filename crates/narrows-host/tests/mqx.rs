@@ -12,7 +12,8 @@ use common::process::{Peer, Random, Role, rounds};
 use common::{Over, PATIENCE};
 use narrows_host::Carrier;
 use narrows_host::mqx::{
-    Counts, Limits, Message, NotLinked, Processor, QueueError, QueueId, SendError, Task,
+    Counts, HEAD, Limits, Message, MessageError, NotLinked, PoolError, Processor, QueueError,
+    QueueId, SendError, Task,
 };
 
 const SOON: Option<Duration> = Some(PATIENCE);
@@ -164,6 +165,49 @@ fn a_receive_waits_as_long_as_it_says_and_is_woken_by_what_comes() {
     assert_eq!(one.available(pool), Some(0));
     task.close(system).expect("anybody may");
     assert_eq!(one.available(pool), Some(1));
+}
+
+#[test]
+fn a_message_keeps_its_place_and_what_is_in_front_of_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let one = open(1, &[], directory.path(), Carrier::Memory);
+    let (task, other) = (one.task(), one.task());
+    let pool = one.create_pool(10, 1, 0, 1).expect("memory");
+    let queue = task.open(8, 0).expect("free");
+    let mut sent = task.alloc(pool).expect("one");
+    sent.header.target = queue;
+    sent[0] = 7;
+    let whole = sent.whole();
+    assert_eq!(whole.len(), HEAD + 10);
+    whole[0] = 9;
+    let (place, name) = (whole.as_ptr() as usize, sent.name());
+    assert_eq!(task.held(name), Ok(()));
+    task.send(sent).expect("room");
+
+    assert_eq!(task.held(name), Err(MessageError::Queued));
+    assert_eq!(one.destroy_pool(pool), Err(PoolError::InUse));
+    assert_eq!((task.owner(queue), other.number()), (Ok(Some(task.number())), task.number() + 1));
+    assert_eq!(other.look(queue, |_, _| ()), Err(QueueError::NotOwner));
+    let seen =
+        task.look(queue, |header, whole| (header.size, whole.as_ptr() as usize, whole[HEAD]));
+    assert_eq!(seen, Ok(Some((10, place, 7))));
+    let mut received = task.poll(queue).expect("open").expect("one");
+    assert_eq!((received.whole().as_ptr() as usize, received.whole()[0]), (place, 9));
+    drop(received);
+    assert_eq!(task.held(name), Err(MessageError::Invalid));
+    assert_eq!(one.destroy_pool(pool), Ok(()));
+    assert_eq!(task.alloc(pool).err(), Some(PoolError::Unknown));
+    assert_eq!(one.available_system(), 4);
+
+    // A task that ends leaves no queue behind, but those of others.
+    let system = task.open_system(9, 0, None).expect("free");
+    send(&other, queue, 1, 10);
+    assert_eq!((task.owner(system), one.available_system()), (Ok(None), 3));
+    other.end();
+    assert_eq!(task.count(queue), Ok(1));
+    task.end();
+    assert_eq!(task.count(queue), Err(QueueError::NotOpen));
+    assert_eq!((task.count(system), one.available_system()), (Ok(0), 4));
 }
 
 /// Each processor sends so many messages to each other, at most `ahead` of them unanswered; a

@@ -36,6 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod memory;
 mod service;
 mod task;
 mod way;
@@ -46,23 +47,22 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use narrows::driver::NotThere;
 use narrows::link::LinkId;
-use narrows::link::Name;
+use narrows::link::Name as NodeName;
 use narrows::link::route::Table;
-use narrows::mqx::Supply;
-use narrows::platform::NoStorage;
 
+pub use memory::HEAD;
 pub use narrows::mqx::{
     Broadcast, Control, Counts, Header, Limits, MessageError, NoProcessor, PoolError, PoolId,
     QueueError, QueueId, SendError,
 };
-pub use task::{Message, Task};
+pub use task::{Message, Name, Task};
 
 use crate::bells::Bell;
 use crate::error::OpenError;
 use crate::options::Options;
 use crate::{Node, system};
+use memory::Heap;
 
 /// What the owner of a queue is told with: run for each message that comes, by the thread that
 /// brought it, which holds nothing meanwhile.
@@ -72,32 +72,6 @@ pub type Notification = Arc<dyn Fn() + Send + Sync>;
 pub const TICK: Duration = Duration::from_millis(5);
 
 type Core = narrows::mqx::Processor<Heap, Notification>;
-
-/// Memory of the heap. While a task has a message, its bytes are with the task.
-struct Heap;
-
-impl Supply for Heap {
-    type Slice<T> = Box<[T]>;
-    type Buffer = Box<[u8]>;
-    fn storage<T>(
-        &mut self,
-        len: usize,
-        make: impl FnMut(usize) -> T,
-    ) -> Result<Box<[T]>, NoStorage> {
-        Ok((0..len).map(make).collect())
-    }
-    fn make(&mut self, bytes: usize) -> Option<Box<[u8]>> {
-        let mut memory = Vec::new();
-        memory.try_reserve_exact(bytes).ok()?;
-        memory.resize(bytes, 0);
-        Some(memory.into_boxed_slice())
-    }
-    fn copy(&mut self, from: &Box<[u8]>, to: &mut Box<[u8]>, bytes: usize) -> Result<(), NotThere> {
-        let part = from.get(..bytes).ok_or(NotThere)?;
-        to.get_mut(..bytes).ok_or(NotThere)?.copy_from_slice(part);
-        Ok(())
-    }
-}
 
 /// Why a processor did not open. Nothing is left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +114,7 @@ impl std::error::Error for NotLinked {}
 /// A link of a processor.
 struct Neighbour {
     number: u8,
-    name: Name,
+    name: NodeName,
     link: Option<LinkId>,
 }
 
@@ -370,9 +344,22 @@ impl Processor {
         self.shared.lock().core.create_system_pool(bytes, initial, grow, limit)
     }
 
+    /// Ends a pool: see [`narrows::mqx::Processor::destroy_pool`].
+    ///
+    /// # Errors
+    /// See [`PoolError`].
+    pub fn destroy_pool(&self, pool: PoolId) -> Result<(), PoolError> {
+        self.shared.lock().core.destroy_pool(pool)
+    }
+
     /// Messages of a pool that are free.
     pub fn available(&self, pool: PoolId) -> Option<u16> {
         self.shared.lock().core.available(pool)
+    }
+
+    /// Messages of all system pools that are free.
+    pub fn available_system(&self) -> u32 {
+        self.shared.lock().core.available_system()
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use narrows::mqx::{self, Broadcast, Header};
 
+use super::memory::Memory;
 use super::{
     Inner, MessageError, Notification, PoolError, PoolId, QueueError, QueueId, SendError, Shared,
     TICK,
@@ -18,13 +19,16 @@ pub struct Task {
     task: mqx::Task,
 }
 
+/// What names a message, whoever has it, until it is freed.
+pub use narrows::mqx::Message as Name;
+
 /// A message that a task has. Its bytes are as many as its header says, or as there are. It is
 /// freed when it is dropped (`_msg_free`).
 pub struct Message {
     /// Size, target, source and urgency.
     pub header: Header,
     /// Its memory; nothing once it was sent.
-    bytes: Option<Box<[u8]>>,
+    bytes: Option<Memory>,
     name: mqx::Message,
     shared: Arc<Shared>,
 }
@@ -32,16 +36,30 @@ pub struct Message {
 impl Deref for Message {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        let bytes = self.bytes.as_deref().unwrap_or_default();
+        let bytes = self.bytes.as_ref().map(Memory::bytes).unwrap_or_default();
         bytes.get(..self.header.size as usize).unwrap_or(bytes)
     }
 }
 
 impl DerefMut for Message {
     fn deref_mut(&mut self) -> &mut [u8] {
-        let bytes = self.bytes.as_deref_mut().unwrap_or_default();
+        let bytes = self.bytes.as_mut().map(Memory::bytes_mut).unwrap_or_default();
         let size = bytes.len().min(self.header.size as usize);
         bytes.get_mut(..size).unwrap_or_default()
+    }
+}
+
+impl Message {
+    /// All its memory, with the [`HEAD`](super::HEAD) bytes in front of it, which are whoever's
+    /// that has it and go nowhere. It stays where it is while the message is in this process.
+    pub fn whole(&mut self) -> &mut [u8] {
+        self.bytes.as_mut().map(Memory::whole).unwrap_or_default()
+    }
+
+    /// What it is known by when others have it.
+    #[must_use]
+    pub fn name(&self) -> Name {
+        self.name
     }
 }
 
@@ -71,7 +89,7 @@ impl Inner {
     }
 
     /// Puts them back.
-    fn put(&mut self, name: mqx::Message, bytes: Box<[u8]>, header: Header) {
+    fn put(&mut self, name: mqx::Message, bytes: Memory, header: Header) {
         if let Ok(buffer) = self.core.buffer(name) {
             *buffer = bytes;
         }
@@ -232,12 +250,66 @@ impl Task {
     /// # Errors
     /// See [`QueueError`].
     pub fn peek(&self, queue: QueueId) -> Result<Option<(Header, Vec<u8>)>, QueueError> {
-        let inner = self.shared.lock();
+        let mut inner = self.shared.lock();
         let first = inner.core.peek(queue)?;
-        Ok(first.map(|(bytes, header)| {
+        Ok(first.map(|(memory, header)| {
+            let bytes = memory.bytes();
             let size = bytes.len().min(header.size as usize);
             (header, bytes.get(..size).unwrap_or_default().to_vec())
         }))
+    }
+
+    /// Looks at the first message of a queue of this task or a system queue, as
+    /// [`Message::whole`] shows it. It stays in the queue. Nothing else happens to the processor
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// See [`QueueError`].
+    pub fn look<R>(
+        &self,
+        queue: QueueId,
+        act: impl FnOnce(&Header, &mut [u8]) -> R,
+    ) -> Result<Option<R>, QueueError> {
+        let mut inner = self.shared.lock();
+        if inner.core.owner(queue)?.is_some_and(|owner| owner != self.task) {
+            return Err(QueueError::NotOwner);
+        }
+        let first = inner.core.peek(queue)?;
+        Ok(first.map(|(memory, header)| act(&header, memory.whole())))
+    }
+
+    /// Its number on its processor.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.task.0
+    }
+
+    /// The number of the task whose queue it is, if it is no system queue (`_msgq_get_owner`).
+    ///
+    /// # Errors
+    /// [`QueueError::NotOpen`].
+    pub fn owner(&self, queue: QueueId) -> Result<Option<u32>, QueueError> {
+        Ok(self.shared.lock().core.owner(queue)?.map(|task| task.0))
+    }
+
+    /// Whether a message of this name is with a task.
+    ///
+    /// # Errors
+    /// It was freed, or sent: see [`MessageError`].
+    pub fn held(&self, name: Name) -> Result<(), MessageError> {
+        self.shared.lock().core.header(name).map(|_| ())
+    }
+
+    /// Closes all queues of this task, as when it ends.
+    pub fn end(&self) {
+        self.shared.with(|inner| {
+            for number in 1..=u8::MAX {
+                let queue = inner.core.id(0, number);
+                if inner.core.owner(queue) == Ok(Some(self.task)) {
+                    let _ = inner.core.close(self.task, queue);
+                }
+            }
+        });
     }
 
     /// Messages in a queue, or in all of this task's with [`QueueId::ANY`] (`_msgq_get_count`).
@@ -264,7 +336,7 @@ impl Task {
 
 impl Inner {
     /// The bytes of a message that is still the caller's.
-    fn buffer_of(&mut self, name: mqx::Message) -> Option<Box<[u8]>> {
+    fn buffer_of(&mut self, name: mqx::Message) -> Option<Memory> {
         self.core.buffer(name).ok().map(std::mem::take)
     }
 }

@@ -4,6 +4,7 @@ use narrows::driver::{Frames, NoFrame, NotSent, NotThere};
 use narrows::endpoint::{Address, Lent, Port, Select, SendError, What};
 use narrows::link::LinkId;
 
+use super::memory::Memory;
 use crate::Node;
 
 /// The port of the nodes of processors.
@@ -31,7 +32,7 @@ impl<'a> Way<'a> {
 }
 
 impl Frames for Way<'_> {
-    type Buffer = Box<[u8]>;
+    type Buffer = Memory;
 
     fn mtu(&self) -> usize {
         MTU
@@ -40,13 +41,13 @@ impl Frames for Way<'_> {
     fn try_send(
         &mut self,
         header: &[u8],
-        payload: Option<(&Box<[u8]>, usize, usize)>,
+        payload: Option<(&Memory, usize, usize)>,
     ) -> Result<(), NotSent> {
         self.frame.clear();
         self.frame.extend_from_slice(header);
         if let Some((buffer, at, len)) = payload {
             let end = at.checked_add(len).ok_or(NotSent::TooLong)?;
-            self.frame.extend_from_slice(buffer.get(at..end).ok_or(NotSent::TooLong)?);
+            self.frame.extend_from_slice(buffer.bytes().get(at..end).ok_or(NotSent::TooLong)?);
         }
         if self.frame.len() > MTU {
             return Err(NotSent::TooLong);
@@ -83,12 +84,12 @@ impl Frames for Way<'_> {
         &mut self,
         from: usize,
         len: usize,
-        buffer: &mut Box<[u8]>,
+        buffer: &mut Memory,
         at: usize,
     ) -> Result<(), NotThere> {
         let lent = self.lent.as_ref().ok_or(NotThere)?;
         let end = at.checked_add(len).ok_or(NotThere)?;
-        let to = buffer.get_mut(at..end).ok_or(NotThere)?;
+        let to = buffer.bytes_mut().get_mut(at..end).ok_or(NotThere)?;
         self.node.read(lent, from, to).map_err(|_| NotThere)
     }
 

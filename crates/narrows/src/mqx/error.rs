@@ -23,27 +23,27 @@ macro_rules! says {
     };
 }
 
-/// Why there is no pool, or no message of it. Nothing was changed.
+/// Why there is no pool, or no message of it, or why it stays. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolError {
     /// No place for a pool is left.
     OutOfPools,
     /// No memory for its messages.
     NoMemory,
-    /// Its messages would have no byte.
-    TooSmall,
     /// There is no such pool, or it is not for the application.
     Unknown,
     /// All its messages are in use, and it cannot grow: try again when one was freed.
     Empty,
+    /// Not all its messages are free: try again when they are.
+    InUse,
 }
 
 says! { PoolError:
     OutOfPools, "MSGPOOL_OUT_OF_POOLS", "the processor has no place for another pool";
     NoMemory, "MQX_OUT_OF_MEMORY", "there is no memory for the messages of the pool";
-    TooSmall, "MSGPOOL_MESSAGE_SIZE_TOO_SMALL", "messages of a pool need at least one byte";
     Unknown, "MSGPOOL_INVALID_POOL_ID", "there is no such pool of the application's";
     Empty, "MSGPOOL_OUT_OF_MESSAGES", "all messages of the pool are in use: free one and try again";
+    InUse, "MSGPOOL_ALL_MESSAGES_NOT_FREE", "messages of the pool are in use: free them first";
 }
 
 /// Why a message cannot be used.

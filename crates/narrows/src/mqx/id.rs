@@ -40,9 +40,12 @@ impl fmt::Display for QueueId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Task(pub u32);
 
-/// A pool of messages.
+/// A pool of messages, until it is destroyed. Then it names nothing, and so does every copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PoolId(pub(super) u16);
+pub struct PoolId {
+    pub(super) at: u16,
+    pub(super) life: u32,
+}
 
 /// A message, until it is freed. Then it names nothing, and so does every copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -245,6 +245,18 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         self.pools.create(bytes, (initial, grow, limit), true).map(|_| ())
     }
 
+    /// Ends a pool that [`Processor::create_pool`] made (`_msgpool_destroy`). All its messages must
+    /// be free: none with a task, in a queue or on its way. Its place and its memory are free then.
+    ///
+    /// # Errors
+    /// [`PoolError::Unknown`] or [`PoolError::InUse`].
+    pub fn destroy_pool(&mut self, pool: PoolId) -> Result<(), PoolError> {
+        if pool == self.service {
+            return Err(PoolError::Unknown);
+        }
+        self.pools.destroy(pool)
+    }
+
     /// Takes a message of a pool (`_msg_alloc`). Its header says its size and nothing else.
     ///
     /// # Errors
@@ -282,6 +294,11 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         self.pools.free(pool)
     }
 
+    /// Messages of all system pools that are free.
+    pub fn available_system(&self) -> u32 {
+        self.pools.free_in_system()
+    }
+
     /// The header of a message that the caller has.
     ///
     /// # Errors
@@ -315,7 +332,7 @@ impl<S: Supply, N: Clone> Processor<S, N> {
         let block = &mut self.pools.blocks[usize::from(at)];
         match block.trip.came.take() {
             Some(link) => self.relay.free(usize::from(link), block.trip.hops),
-            None if block.pool == self.service.0 => self.delivered -= 1,
+            None if block.pool == self.service.at => self.delivered -= 1,
             None => {}
         }
         self.pools.put(at);

@@ -24,7 +24,7 @@ pub trait Supply {
         make: impl FnMut(usize) -> T,
     ) -> Result<Self::Slice<T>, NoStorage>;
 
-    /// Memory of so many bytes, if there is any. It is kept for good.
+    /// Memory of so many bytes, if there is any. It is dropped with its pool.
     fn make(&mut self, bytes: usize) -> Option<Self::Buffer>;
 
     /// Copies the first bytes of one message to another: what a broadcast needs, and nothing else.
@@ -96,6 +96,7 @@ impl<B> InRow for Block<B> {
 
 #[derive(Clone, Copy)]
 struct Pool {
+    life: u32,
     system: bool,
     bytes: u32,
     grow: u16,
@@ -110,8 +111,12 @@ pub(super) struct Pools<S: Supply> {
     pub blocks: S::Slice<Block<S::Buffer>>,
     pools: S::Slice<Option<Pool>>,
     supply: S,
-    /// Blocks that belong to a pool.
+    /// Blocks that belong to a pool, or did.
     made: u16,
+    /// The first of those that did.
+    spare: u16,
+    /// Pools so far.
+    lives: u32,
 }
 
 const BLANK: Header = Header {
@@ -135,7 +140,7 @@ impl<S: Supply> Pools<S> {
         };
         let blocks = supply.storage(usize::from(blocks.min(NONE - 1)), block)?;
         let pools = supply.storage(usize::from(pools.max(1)), |_| None)?;
-        Ok(Pools { blocks, pools, supply, made: 0 })
+        Ok(Pools { blocks, pools, supply, made: 0, spare: NONE, lives: 0 })
     }
 
     /// Makes a pool of `initial` messages of so many bytes, which grows by `grow` when it is empty,
@@ -146,45 +151,69 @@ impl<S: Supply> Pools<S> {
         (initial, grow, limit): (u16, u16, u16),
         system: bool,
     ) -> Result<PoolId, PoolError> {
-        if bytes == 0 {
-            return Err(PoolError::TooSmall);
-        }
         let limit = if limit == 0 { NONE } else { limit.max(initial) };
         let at = self.pools.iter().position(Option::is_none).ok_or(PoolError::OutOfPools)?;
-        let id = PoolId(at as u16);
-        self.pools[at] = Some(Pool { system, bytes, grow, limit, made: 0, first: NONE, free: 0 });
+        let id = PoolId { at: at as u16, life: self.lives };
+        self.lives = self.lives.wrapping_add(1);
+        let (life, made, first, free) = (id.life, 0, NONE, 0);
+        self.pools[at] = Some(Pool { life, system, bytes, grow, limit, made, first, free });
         if self.grow(id, initial) < initial {
-            // What was made stays with the pool, which nobody can use; its place does as well.
-            if let Some(pool) = self.pools[at].as_mut().filter(|pool| pool.made > 0) {
-                (pool.system, pool.limit, pool.first) = (false, 0, NONE);
-            } else {
-                self.pools[at] = None;
-            }
+            self.dissolve(id.at);
             return Err(PoolError::NoMemory);
         }
         Ok(id)
     }
 
+    /// Ends a pool, all of whose messages are free, and gives its memory back.
+    pub fn destroy(&mut self, id: PoolId) -> Result<(), PoolError> {
+        let pool = self.known(id).ok_or(PoolError::Unknown)?;
+        if pool.free < pool.made {
+            return Err(PoolError::InUse);
+        }
+        self.dissolve(id.at);
+        Ok(())
+    }
+
+    /// Ends a pool and frees its blocks for others.
+    fn dissolve(&mut self, at: u16) {
+        let made = self.blocks.iter_mut().take(usize::from(self.made));
+        for (n, block) in (0..).zip(made).filter(|(_, block)| block.pool == at) {
+            // Its life goes on: names of its last one stay names of nothing.
+            (block.buffer, block.pool) = (None, NONE);
+            block.next = core::mem::replace(&mut self.spare, n);
+        }
+        self.pools[usize::from(at)] = None;
+    }
+
+    /// The pool of an id, if it has not ended.
+    fn known(&self, id: PoolId) -> Option<&Pool> {
+        let pool = self.pools.get(usize::from(id.at))?.as_ref();
+        pool.filter(|pool| pool.life == id.life)
+    }
+
     /// Makes so many messages more. Returns how many there was memory for.
     fn grow(&mut self, id: PoolId, more: u16) -> u16 {
-        let Some(Some(pool)) = self.pools.get_mut(usize::from(id.0)) else { return 0 };
+        let Some(Some(pool)) = self.pools.get_mut(usize::from(id.at)) else { return 0 };
         for n in 0..more.min(pool.limit.saturating_sub(pool.made)) {
-            let place = self.made;
+            let place = if self.spare == NONE { self.made } else { self.spare };
             let block = self.blocks.get_mut(usize::from(place));
             let made =
                 block.and_then(|block| Some((self.supply.make(pool.bytes as usize)?, block)));
             let Some((buffer, block)) = made else { return n };
+            match self.spare {
+                NONE => self.made += 1,
+                _ => self.spare = block.next,
+            }
             *block = Block {
                 buffer: Some(buffer),
                 room: pool.bytes,
-                pool: id.0,
-                life: 0,
+                pool: id.at,
+                life: block.life,
                 place: Place::Free,
                 header: BLANK,
                 trip: Trip::default(),
                 next: core::mem::replace(&mut pool.first, place),
             };
-            self.made += 1;
             (pool.made, pool.free) = (pool.made + 1, pool.free + 1);
         }
         more
@@ -192,12 +221,11 @@ impl<S: Supply> Pools<S> {
 
     /// Takes a message of a pool, which grows if it has to.
     pub fn take(&mut self, id: PoolId) -> Result<u16, PoolError> {
-        let pool = |pools: &S::Slice<Option<Pool>>| pools.get(usize::from(id.0)).copied().flatten();
-        let known = pool(&self.pools).ok_or(PoolError::Unknown)?;
+        let known = *self.known(id).ok_or(PoolError::Unknown)?;
         if known.first == NONE {
             self.grow(id, known.grow);
         }
-        let pool = self.pools[usize::from(id.0)].as_mut().ok_or(PoolError::Unknown)?;
+        let pool = self.pools[usize::from(id.at)].as_mut().ok_or(PoolError::Unknown)?;
         let block = self.blocks.get_mut(usize::from(pool.first)).ok_or(PoolError::Empty)?;
         let taken = core::mem::replace(&mut pool.first, block.next);
         pool.free -= 1;
@@ -217,7 +245,7 @@ impl<S: Supply> Pools<S> {
                 .filter_map(|(n, pool)| Some((n, (*pool)?)))
                 .filter(|(_, pool)| pool.system && pool.bytes >= least);
             let (at, found) = fitting.min_by_key(|(_, pool)| pool.bytes).ok_or(PoolError::Empty)?;
-            match self.take(PoolId(at as u16)) {
+            match self.take(PoolId { at: at as u16, life: found.life }) {
                 Err(PoolError::Empty) => least = found.bytes.saturating_add(1),
                 taken => return taken,
             }
@@ -237,7 +265,13 @@ impl<S: Supply> Pools<S> {
 
     /// Messages of a pool that are free now.
     pub fn free(&self, id: PoolId) -> Option<u16> {
-        Some(self.pools.get(usize::from(id.0))?.as_ref()?.free)
+        Some(self.known(id)?.free)
+    }
+
+    /// Messages of all system pools that are free now.
+    pub fn free_in_system(&self) -> u32 {
+        let pools = self.pools.iter().flatten().filter(|pool| pool.system);
+        pools.map(|pool| u32::from(pool.free)).sum()
     }
 
     /// Whether less than half of the messages of a block's pool are free.

@@ -147,11 +147,26 @@ impl<S: Supply, N: Clone> Processor<S, N> {
     ///
     /// # Errors
     /// [`QueueError::NotOpen`].
-    pub fn peek(&self, id: QueueId) -> Result<Option<(&S::Buffer, super::Header)>, QueueError> {
+    pub fn peek(
+        &mut self,
+        id: QueueId,
+    ) -> Result<Option<(&mut S::Buffer, super::Header)>, QueueError> {
         let at = self.place(id).ok_or(QueueError::NotOpen)?;
         let first = self.queues[at].as_ref().and_then(Queue::first);
-        let block = first.map(|first| &self.pools.blocks[index(first)]);
-        Ok(block.and_then(|block| Some((block.buffer.as_ref()?, block.header))))
+        let block = first.map(|first| &mut self.pools.blocks[index(first)]);
+        Ok(block.and_then(|block| Some((block.buffer.as_mut()?, block.header))))
+    }
+
+    /// The task whose queue it is, if it is no system queue (`_msgq_get_owner`).
+    ///
+    /// # Errors
+    /// [`QueueError::NotOpen`].
+    pub fn owner(&self, id: QueueId) -> Result<Option<Task>, QueueError> {
+        let at = self.place(id).ok_or(QueueError::NotOpen)?;
+        match self.queues[at].as_ref().ok_or(QueueError::NotOpen)?.owner {
+            Owner::Task(task) => Ok(Some(task)),
+            Owner::System => Ok(None),
+        }
     }
 
     /// Messages in a queue, or in all of a task's if the id is [`QueueId::ANY`]

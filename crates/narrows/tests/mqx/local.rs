@@ -67,10 +67,53 @@ fn a_pool_grows_up_to_its_limit_and_takes_back_what_is_freed() {
     let fixed = node.create_pool(10, 1, 0, 0).expect("memory");
     node.alloc(fixed).expect("one");
     assert_eq!(node.alloc(fixed), Err(PoolError::Empty));
-    assert_eq!(node.create_pool(0, 1, 0, 0), Err(PoolError::TooSmall));
     assert_eq!(node.create_pool(1, 1000, 0, 0), Err(PoolError::NoMemory));
+    assert!(node.create_pool(1, 20, 0, 0).is_ok(), "what was made for the failed one is back");
     while node.create_pool(1, 0, 0, 0).is_ok() {}
     assert_eq!(node.create_system_pool(1, 0, 0, 0), Err(PoolError::OutOfPools));
+}
+
+#[test]
+fn a_pool_is_destroyed_when_all_its_messages_are_free() {
+    let mut node = alone();
+    let pool = node.create_pool(10, 30, 0, 0).expect("memory");
+    let queue = node.open(TASK, 0, 0).expect("free");
+    let message = node.alloc(pool).expect("one");
+    assert_eq!(node.destroy_pool(pool), Err(PoolError::InUse), "a task has one");
+    node.header_mut(message).expect("new").target = queue;
+    node.send(message).expect("room");
+    assert_eq!(node.destroy_pool(pool), Err(PoolError::InUse), "one is in a queue");
+    let received = node.receive(TASK, queue).expect("open").expect("one");
+    node.free(received).expect("received");
+    assert_eq!(node.destroy_pool(pool), Ok(()));
+
+    assert_eq!(node.destroy_pool(pool), Err(PoolError::Unknown));
+    assert_eq!(node.alloc(pool), Err(PoolError::Unknown));
+    assert_eq!(node.available(pool), None);
+    // Its place and its blocks are another's, which neither its id nor its messages name.
+    let next = node.create_pool(20, 30, 0, 0).expect("memory");
+    assert_eq!(node.alloc(pool), Err(PoolError::Unknown));
+    assert_eq!(node.destroy_pool(pool), Err(PoolError::Unknown));
+    let all: Vec<_> = std::iter::from_fn(|| node.alloc(next).ok()).collect();
+    assert_eq!(all.len(), 30);
+    assert!(all.iter().all(|new| *new != message));
+    assert_eq!(node.free(message), Err(MessageError::Invalid));
+    assert_eq!(node.buffer(all[0]).expect("new").len(), 20);
+    assert_eq!(node.destroy_pool(next), Err(PoolError::InUse));
+}
+
+#[test]
+fn a_pool_of_messages_without_bytes_is_one() {
+    let mut node = alone();
+    let pool = node.create_pool(0, 1, 0, 0).expect("no memory is needed");
+    let queue = node.open(TASK, 0, 0).expect("free");
+    let message = node.alloc(pool).expect("one");
+    let header = node.header_mut(message).expect("new");
+    (header.target, header.size) = (queue, 1);
+    assert_eq!(node.send(message), Err(SendError::Size));
+    node.header_mut(message).expect("new").size = 0;
+    node.send(message).expect("room");
+    assert_eq!(node.receive(TASK, queue).map(|got| got.is_some()), Ok(true));
 }
 
 #[test]
@@ -87,7 +130,9 @@ fn the_smallest_system_pool_that_has_one_gives_it() {
     }
     assert_eq!(rooms, [50, 100]);
     assert_eq!(node.alloc_system(20), Err(PoolError::Empty));
+    assert_eq!(node.available_system(), 1);
     assert!(node.alloc_system(10).is_ok());
+    assert_eq!(node.available_system(), 0);
 }
 
 #[test]
@@ -139,6 +184,9 @@ fn a_queue_is_its_tasks_and_a_system_queue_is_everybodys() {
     assert_eq!(node.close(other, queue), Err(QueueError::NotOwner));
     assert_eq!(node.receive(one, system), Err(QueueError::NotOwner));
     assert_eq!(node.receive(other, QueueId::ANY), Err(QueueError::NotOpen));
+    assert_eq!(node.owner(queue), Ok(Some(one)));
+    assert_eq!(node.owner(system), Ok(None));
+    assert_eq!(node.owner(QueueId::new(3, 10)), Err(QueueError::NotOpen));
 
     for to in [queue, system, system] {
         let message = marked(&mut node, to, to.queue());

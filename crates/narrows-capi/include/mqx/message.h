@@ -1,0 +1,2 @@
+/* What MQX calls mqx_message.h. */
+#include "../mqx_message.h"

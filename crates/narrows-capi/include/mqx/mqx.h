@@ -1,0 +1,2 @@
+/* So that a program needs this folder alone. */
+#include "../mqx.h"
