@@ -142,6 +142,8 @@ static inline void finish(pid_t pid)
 {
     int status;
     CHECK(waitpid(pid, &status, 0) == pid);
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "a process was ended by signal %d\n", WTERMSIG(status));
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
