@@ -107,6 +107,31 @@ pub fn held(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
     Ok(Held { sender: sender.get(), receiver: receiver.get() })
 }
 
+/// What the calls alone take, where the receiver comes when the message is there.
+///
+/// # Errors
+/// As [`cycle`].
+pub fn calls(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
+    let (sender, receiver) = (Cell::default(), Cell::default());
+    let send = |service: &Service, os: &Os| {
+        let Some(message) = service.alloc(asked.bytes, asked.last()) else { return };
+        let begin = os.cpu().time();
+        service.send(os, message);
+        sender.set(os.cpu().time().since(begin));
+    };
+    let receive = |service: &Service, os: &Os| {
+        os.cpu().pause(QUIET);
+        let begin = os.cpu().time();
+        let received = service.receive(os);
+        receiver.set(os.cpu().time().since(begin));
+        if let Some(message) = received {
+            service.free(message);
+        }
+    };
+    run(chip, asked, send, receive)?;
+    Ok(Held { sender: sender.get(), receiver: receiver.get() })
+}
+
 /// Runs a task on the first processor and another so many transfers away.
 fn run(
     chip: &Chip,
