@@ -126,6 +126,7 @@ impl Given {
                 Some(Beside::Host) => Given::always(&name, &Heeded::ALL),
                 None => Given::always(&name, &[Json]),
             },
+            Which::Sra(args) if args.on == HOST => Given::always(&name, &[Carrier, Json]),
             Which::Sim(_) | Which::Sra(_) => Given::always(&name, &[Json]),
             Which::T0(_)
             | Which::T1(_)

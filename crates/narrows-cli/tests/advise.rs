@@ -185,3 +185,48 @@ fn a_flow_keeps_its_own_strategy_where_another_has_its_name_with_a_number() {
         written.lines().filter_map(|line| line.strip_prefix("static = ")).collect();
     assert_eq!(named, [format!("\"{}\"", said(0)), format!("\"{}\"", said(1))]);
 }
+
+#[test]
+fn tasks_that_talk_are_put_together_and_that_is_simulated() {
+    let board = ["advise", "workloads/tasks/sensor.toml", "--on", "quatro67"];
+    let report = stdout(&narrows(&[&board[..], &["--json"]].concat()));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["placement"].as_str().unwrap()).collect();
+    assert_eq!(names, ["clustered", "spread"]);
+    for row in rows {
+        documented("A row of `advise` of tasks", row);
+        documented("A row of `advise` of tasks", &row["processors"][0]);
+        assert_eq!(row["processors"].as_array().unwrap().len(), 4);
+    }
+    let held = |row: &Value| row["simulated_messages_percent"].as_f64().unwrap();
+    assert!(held(&rows[0]) < held(&rows[1]), "{report}");
+    let text = stdout(&narrows(&board));
+    assert!(text.contains("That saves"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn tasks_are_refused_where_they_cannot_be_placed() {
+    let directory = tempfile::tempdir().unwrap();
+    let tasks = |load: &str| {
+        format!(
+            "[[task]]\nname = 'a'\nload = {load}\n[[task]]\nname = 'b'\nload = {load}\n\
+             [[traffic]]\nfrom = 'a'\nto = 'b'\nbytes = 24\nper_second = 10\n"
+        )
+    };
+    let path = file(directory.path(), &tasks("'60%'"));
+    let refused = |more: &[&str], code: i32, said: &str| {
+        let output = narrows(&[&["advise", path.as_str()][..], more].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {error}");
+        assert!(error.contains(said), "{more:?}\nfound    {error}\nexpected {said}");
+    };
+    refused(&[], 2, "a workload of tasks is placed on a board whose processors have ports");
+    refused(&["--on", "davinci"], 2, "its cores share memory");
+    let with = |flag: &'static str, value: &'static str| ["--on", "quatro67", flag, value];
+    refused(&with("--dsps", "2"), 2, "--dsps is for workloads of flows");
+    refused(&with("--objective", "latency"), 2, "--objective is for workloads of flows");
+    refused(&with("--load", "50"), 3, "a processor of quatro67 cannot carry a and b within 50.0 %");
+    assert!(narrows(&["advise", &path, "--on", "quatro67"]).status.success());
+}

@@ -18,7 +18,8 @@ fn two_runs_give_the_same_bytes() {
     assert_eq!(first, stdout(&narrows(&["papers", "--json"])));
     let ids = ids(&first);
     assert!(ids.contains(&"S0.voip.workload.order.arm_percent".to_owned()), "{ids:?}");
-    let known = |id: &String| ["S0.", "S1.", "S4."].iter().any(|source| id.starts_with(source));
+    let known =
+        |id: &String| ["S0.", "S1.", "S2.", "S4."].iter().any(|source| id.starts_with(source));
     assert!(ids.iter().all(known), "{ids:?}");
 }
 
@@ -60,4 +61,25 @@ fn a_source_is_asked_for_by_name() {
     let output = narrows(&["papers", "--source", "S9"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("S0"), "{output:?}");
+}
+
+#[test]
+fn s2_has_its_tables_and_says_where_it_contradicts_itself() {
+    let report = stdout(&narrows(&["papers", "--source", "S2", "--json"]));
+    let ids = ids(&report);
+    for id in
+        ["S2.table1.rw.two", "S2.table2.order.long", "S2.table3.send.one", "S2.table4.sdram.read"]
+    {
+        assert!(ids.iter().any(|one| one == id), "{ids:?}");
+    }
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["machine"]["platform"], "quatro67");
+    // What misses is shown as a miss, and is no failure of the command.
+    let missed = report["results"].as_array().unwrap().iter();
+    let missed =
+        missed.filter(|row| row["within"] == false).any(|row| row["id"] == "S2.table2.rw.two");
+    assert!(missed, "{report}");
+    let text = stdout(&narrows(&["papers", "--source", "S2"]));
+    assert!(text.contains("S2 contradicts itself once"), "{text}");
+    assert!(text.contains("If the Quatro67 had frames"), "{text}");
 }

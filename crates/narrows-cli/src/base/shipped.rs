@@ -6,11 +6,12 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// Where they are in the sources, and what is in each.
-const FILES: [(&str, &[u8]); 7] = [
+const FILES: [(&str, &[u8]); 8] = [
     ("workloads/voice.toml", include_bytes!("../../shipped/workloads/voice.toml")),
     ("workloads/gateway.toml", include_bytes!("../../shipped/workloads/gateway.toml")),
     ("workloads/mixed.toml", include_bytes!("../../shipped/workloads/mixed.toml")),
     ("workloads/speech.wav", include_bytes!("../../shipped/workloads/speech.wav")),
+    ("workloads/tasks/sensor.toml", include_bytes!("../../shipped/workloads/tasks/sensor.toml")),
     ("sweeps/chips.toml", include_bytes!("../../shipped/sweeps/chips.toml")),
     ("sweeps/memory.toml", include_bytes!("../../shipped/sweeps/memory.toml")),
     ("sweeps/voice.toml", include_bytes!("../../shipped/sweeps/voice.toml")),
@@ -21,6 +22,7 @@ pub fn names(folder: &str) -> impl Iterator<Item = &'static str> {
     let stem = move |path: &'static str| {
         path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".toml")
     };
+    let stem = move |path| stem(path).filter(|stem| !stem.contains('/'));
     FILES.iter().filter_map(move |(path, _)| stem(path))
 }
 
@@ -93,9 +95,13 @@ mod tests {
     fn every_file_that_is_shipped_is_found() {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("shipped");
         let mut count = 0;
-        for folder in ["workloads", "sweeps"] {
+        for folder in ["workloads", "workloads/tasks", "sweeps"] {
             for file in std::fs::read_dir(shipped.join(folder)).expect("a folder") {
-                let path = Path::new(folder).join(file.expect("a file").file_name());
+                let file = file.expect("a file");
+                if file.path().is_dir() {
+                    continue;
+                }
+                let path = Path::new(folder).join(file.file_name());
                 assert!(find(&path).is_some(), "{}", path.display());
                 count += 1;
             }

@@ -1,10 +1,11 @@
 //! What users write down, and how it is read and checked: the names of strategies, [`workload`]s,
-//! [`platform`]s, audio files, and the [`functions`] that workloads name.
+//! [`platform`]s, audio files, the [`functions`] that workloads name, and files of [`tasks`].
 
 pub mod functions;
 pub mod linx;
 pub mod platform;
 pub mod strategy;
+pub mod tasks;
 pub mod values;
 pub mod wav;
 pub mod workload;

@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use narrows::driver::{Frames as _, NotSent};
+use narrows::link::route::Table;
 use narrows::platform::{Memory as _, OwnMemory as _};
 use narrows_sim::carrier::{End, Told, lay};
-use narrows_sim::chip::{Chip, DmaMode};
+use narrows_sim::chip::{Chip, DmaMode, Net, number};
 use narrows_sim::cpu::{Cpu, Hands, Stretch};
 use narrows_sim::engine::{Pid, Simulation};
 use narrows_sim::rtos::{Call, Os};
@@ -37,7 +38,7 @@ pub(crate) struct Message {
 pub(crate) struct Task {
     /// Its processor.
     pub core: u16,
-    /// Which of the two there.
+    /// Which of those there.
     pub number: u16,
 }
 
@@ -69,54 +70,61 @@ pub(crate) struct Service {
     memory: usize,
     longest: u32,
     hands: Hands,
-    /// The tasks of this processor, by their numbers.
-    tasks: [Cell<Option<Pid>>; 2],
+    /// The processes of this processor's tasks, by their numbers.
+    tasks: RefCell<Vec<Option<Pid>>>,
     pool: RefCell<Vec<u32>>,
-    /// To the processor before and to the one behind.
-    ways: [Way; 2],
+    /// To the neighbours, in the order of the table's links.
+    ways: Vec<Way>,
+    table: Table,
+    /// Messages that were for a processor further on.
+    passed: Cell<u64>,
     /// Something has happened that was not seen to.
     again: Cell<bool>,
 }
 
-/// The services of the first so many processors, with messages of at most so many bytes. `None` if
-/// a pool does not fit into its memory.
-pub(crate) fn services(chip: &Chip, processors: usize, longest: usize) -> Option<Vec<Rc<Service>>> {
+/// The services of the processors of a net, with messages of at most so many bytes. `None` if a
+/// pool does not fit into its memory.
+pub(crate) fn services(chip: &Chip, net: &Net, longest: usize) -> Option<Vec<Rc<Service>>> {
     let longest = u32::try_from(longest.max(4).next_multiple_of(4)).ok()?;
     let service = |core: usize| {
         let memory = chip.dma(core)?.messages;
         let fits = u64::from(longest) * u64::from(POOL) <= chip.memories[memory].size.into();
-        fits.then(|| Rc::new(Service::new(core, memory, longest)))
+        fits.then(|| Rc::new(Service::new(core, memory, longest, net)))
     };
-    (0..processors).map(service).collect()
+    (0..net.nodes).map(service).collect()
 }
 
-/// Gives each processor a way to the next. `None` if there is no port between two of them, or their
-/// DMA cannot be driven so.
+/// Gives neighbours of a net ways to each other. `None` if there is no port between two of them, or
+/// their DMA cannot be driven so.
 pub(crate) fn connect(
     simulation: &mut Simulation<'_>,
     chip: &Chip,
     mode: DmaMode,
     all: &[Rc<Service>],
+    net: &Net,
 ) -> Option<()> {
-    for pair in all.windows(2) {
-        let [one, next] = pair else { continue };
-        let mut ports = chip.ports.ports.iter();
-        let port = ports.position(|port| port.between == [one.core, next.core])?;
+    for link in &net.links {
+        let port = chip.ports.ports.iter().position(|port| {
+            let [one, other] = port.between;
+            port.between == *link || [other, one] == *link
+        })?;
+        let [one, next] = chip.ports.ports[port].between;
+        let (one, next) = (all.get(one)?, all.get(next)?);
         let told = |service: &Rc<Service>| {
             let service = Rc::clone(service);
             Box::new(move |os: &Os| service.progress(os)) as Told<'static>
         };
         let hands = [&one.hands, &next.hands];
         let [here, there] = lay(simulation, port, mode, hands, [told(one), told(next)])?;
-        one.ways[1].end.replace(Some(here));
-        next.ways[0].end.replace(Some(there));
+        one.way_to(net, next.core)?.end.replace(Some(here));
+        next.way_to(net, one.core)?.end.replace(Some(there));
     }
     Some(())
 }
 
 impl Service {
-    fn new(core: usize, memory: usize, longest: u32) -> Service {
-        let way = || Way {
+    fn new(core: usize, memory: usize, longest: u32, net: &Net) -> Service {
+        let way = |_: usize| Way {
             end: RefCell::default(),
             queue: RefCell::default(),
             sending: Cell::default(),
@@ -127,18 +135,27 @@ impl Service {
             memory,
             longest,
             hands: Hands::default(),
-            tasks: Default::default(),
+            tasks: RefCell::default(),
             pool: RefCell::new((0..POOL).collect()),
-            ways: [way(), way()],
+            ways: net.neighbours(core).into_iter().map(way).collect(),
+            table: net.table(core),
+            passed: Cell::default(),
             again: Cell::default(),
         }
     }
 
     /// The process of a task of this processor.
     pub fn has(&self, number: u16, process: Pid) {
-        if let Some(task) = self.tasks.get(usize::from(number)) {
-            task.set(Some(process));
+        let (mut tasks, at) = (self.tasks.borrow_mut(), usize::from(number));
+        if tasks.len() <= at {
+            tasks.resize(at + 1, None);
         }
+        tasks[at] = Some(process);
+    }
+
+    /// Messages that came here and were for a processor further on.
+    pub fn passed(&self) -> u64 {
+        self.passed.get()
     }
 
     /// A task of this processor begins to use the service.
@@ -170,9 +187,9 @@ impl Service {
         if self.pass_on(os, message) {
             return;
         }
-        let way = self.way(message.to);
         self.progress(os);
-        if let Ok(end) = way.end.try_borrow()
+        if let Some(way) = self.way(message.to)
+            && let Ok(end) = way.end.try_borrow()
             && let Some(end) = end.as_ref()
         {
             end.look_for_answer();
@@ -189,8 +206,15 @@ impl Service {
         Some(Message { slot, len: len as usize, to: Task::of(word(8)?) })
     }
 
-    fn way(&self, to: Task) -> &Way {
-        &self.ways[usize::from(usize::from(to.core) > self.core)]
+    /// Over which way a message goes on.
+    fn way(&self, to: Task) -> Option<&Way> {
+        let link = self.table.choose(number(usize::from(to.core)), None, |_| true)?;
+        self.ways.get(link)
+    }
+
+    fn way_to(&self, net: &Net, neighbour: usize) -> Option<&Way> {
+        let at = net.neighbours(self.core).iter().position(|node| *node == neighbour)?;
+        self.ways.get(at)
     }
 
     /// Hands a message to the task that it is for, or puts it into a queue. Whether it was here.
@@ -198,13 +222,16 @@ impl Service {
         if usize::from(message.to.core) != self.core {
             let core = &os.cpu().chip().cores[self.core];
             os.cpu().compute(core.system.call(Call::Send).takes.at(core.clock));
-            self.way(message.to).queue.borrow_mut().push_back(message);
+            match self.way(message.to) {
+                Some(way) => way.queue.borrow_mut().push_back(message),
+                None => self.free(message),
+            }
             return false;
         }
         let [slot, len] = [message.slot, message.len as u32].map(u32::to_le_bytes);
         let signal = os.alloc(MESSAGE, [slot, len, message.to.bytes()].concat());
-        let task = self.tasks.get(usize::from(message.to.number));
-        if let Some(task) = task.and_then(Cell::get) {
+        let task = self.tasks.borrow().get(usize::from(message.to.number)).copied();
+        if let Some(task) = task.flatten() {
             // A task that has ended has no use for it.
             let _ = os.send(signal, task);
         }
@@ -250,7 +277,9 @@ impl Service {
                 message.to = Task::of(to);
             }
             // It goes into another way's queue, if it is for a processor further on.
-            self.again.set(!self.pass_on(os, message));
+            let further = !self.pass_on(os, message);
+            self.passed.set(self.passed.get() + u64::from(further));
+            self.again.set(further);
         }
         let nobody = Task { core: 0, number: 0 };
         if way.coming.get().is_none()

@@ -28,6 +28,7 @@
 
 mod command;
 mod end;
+pub mod raw;
 mod receive;
 mod send;
 

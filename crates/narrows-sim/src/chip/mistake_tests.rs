@@ -12,7 +12,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[link]",
         "[lnik]",
-        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link, port, dma, ipc or model",
+        "43:2: unknown key lnik; expected about, bus, memory, core, engine, link, port, dma, ipc, route or model",
     ),
     (
         "[link]",

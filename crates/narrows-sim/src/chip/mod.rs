@@ -12,6 +12,9 @@ mod mistake_tests;
 mod parse;
 mod port;
 mod read;
+mod route;
+#[cfg(test)]
+mod route_tests;
 mod shipped;
 #[cfg(test)]
 mod shipped_tests;
@@ -23,6 +26,7 @@ mod units;
 pub use call::Call;
 pub use link::Link;
 pub use port::{Dma, DmaMode, Port, PortKind, Ports, Rate, Service};
+pub use route::{Net, ROUTE, Route, number};
 pub use shipped::{SHIPPED, shipped};
 pub use system::{CallCost, System};
 

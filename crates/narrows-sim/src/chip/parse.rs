@@ -16,8 +16,8 @@ const MOST_BURST: u32 = 256;
 const MOST_LINE: u32 = 64;
 const MOST_CODE: u32 = 1 << 20;
 
-pub(super) const TOP: [&str; 10] =
-    ["about", "bus", "memory", "core", "engine", "link", "port", "dma", "ipc", "model"];
+pub(super) const TOP: [&str; 11] =
+    ["about", "bus", "memory", "core", "engine", "link", "port", "dma", "ipc", "route", "model"];
 pub(super) const BUS: [&str; 6] = ["name", "clock", "width", "burst", "overhead", "arbitration"];
 pub(super) const MEMORY: [&str; 9] =
     ["name", "bus", "size", "width", "read", "write", "beat", "cached", "stream"];

@@ -1,6 +1,7 @@
 //! Ports between cores that have no memory in common, the DMA controllers that serve them, and
 //! what the operating system's service for messages between processors takes.
 
+use super::route::{Net, Route};
 use super::{Chip, parse};
 use crate::file::{Mistake, Table, Value, listed};
 use crate::time::Cost;
@@ -24,6 +25,8 @@ pub struct Ports {
     pub dmas: Vec<Dma>,
     /// What the operating system's service takes, of each way to drive a DMA that the chip has.
     pub service: Vec<(DmaMode, Service)>,
+    /// Routes that are written down; see [`Chip::net`].
+    pub routes: Vec<Route>,
 }
 
 /// A port between two cores.
@@ -209,7 +212,10 @@ pub(super) fn read(
             service.push((mode, pieces(&value.table(&SERVICE)?)?));
         }
     }
-    Ok(Ports { ports, dmas, service })
+    let links = ports.iter().map(|port| port.between).collect();
+    let net = Net { nodes: cores.len(), links, routes: Vec::new() };
+    let Net { routes, .. } = net.read(top, "core", cores)?;
+    Ok(Ports { ports, dmas, service, routes })
 }
 
 fn port(table: &Table<'_>, cores: &[String]) -> Result<Port, Mistake> {

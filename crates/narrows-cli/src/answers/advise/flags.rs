@@ -20,12 +20,16 @@ Examples:
   narrows advise workloads/gateway.toml --on davinci --out tuned
   narrows advise workloads/voice.toml --objective latency
   narrows advise workloads/voice.toml --on davinci --json | jq '.results[].strategy'
+  narrows advise workloads/tasks/sensor.toml --on quatro67
 
 A model proposes the best strategies and the best of each other kind
 (docs/MODEL.md). Each proposal is then carried: simulated on a chip, or run
 between two processes here. What is said is what was measured so. Of strategies
 that cannot be told apart the one with the lower latency is chosen, then the one
-with less internal memory, then the simpler one.")]
+with less internal memory, then the simpler one.
+
+Of a workload of tasks it says which of them belong on one processor of a board
+with ports, so that messages hold processors least.")]
 pub struct Advise {
     /// The workload file
     #[arg(value_name = "WORKLOAD.toml", default_value = "workloads/voice.toml",
@@ -42,7 +46,7 @@ pub struct Advise {
     /// Bytes of internal memory, instead of the workload's or all that the platform has
     #[arg(long, value_name = "SIZE", value_parser = size::<u32>(0..=u32::MAX.into()))]
     pub memory: Option<u32>,
-    /// The most that all flows may take of the calling core, in percent
+    /// The most that all flows may take of the calling core, or tasks of a processor, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0, value_parser = percent)]
     pub load: f64,
     /// Cores to call, instead of those that the workload names or one

@@ -1,13 +1,15 @@
 //! `narrows advise`: what each flow of a workload should travel by, tried before it is said.
 //!
 //! `experiments/advice` proposes, tries and judges; `words` says what came of it,
-//! `row` is that for programs, and `file` writes the workload with the strategies.
+//! `row` is that for programs, and `file` writes the workload with the strategies. Of a workload of
+//! tasks instead of flows `tasks` says which belong on one processor.
 
 mod file;
 pub mod flags;
 mod page;
 mod row;
 mod said;
+mod tasks;
 mod words;
 
 use crate::answers::tune::{self, flags::Objective};
@@ -23,7 +25,7 @@ use crate::base::threads;
 use crate::experiments::advice::{Judge, MOST, Question, advise, fits, groups, trial};
 use crate::experiments::run::longest;
 use crate::formats::workload::{self, Offers, Presence, Workload};
-use crate::formats::{platform, strategy};
+use crate::formats::{self, platform, strategy};
 use crate::rig::costs;
 use crate::rig::costs::machine::{Measured, measured};
 use crate::rig::peer::{Options, Peer, cores_of};
@@ -55,6 +57,9 @@ const PROPOSALS: usize = 10;
 /// with.
 pub fn run(global: &Global, args: &Advise) -> Result<(), Failure> {
     let page = PageOut::new(&args.page)?;
+    if let Some(graph) = formats::tasks::read(&args.workload)? {
+        return tasks::run(global, args, &page, &graph);
+    }
     let workload = workload::read(&args.workload)?;
     let chip = (args.on != HOST).then(|| platform::load(&args.on)).transpose()?;
     if let Some(directory) = &args.out {

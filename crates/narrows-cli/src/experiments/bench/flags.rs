@@ -374,7 +374,9 @@ impl Which {
                 Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }
             }
             Which::Tune(args) => (&args.fixed).into(),
-            Which::Sra(args) => Common { bytes: args.sizes.bytes.clone(), ..Common::default() },
+            Which::Sra(Sra { sizes, rounds, .. }) => {
+                Common { bytes: sizes.bytes.clone(), rounds: rounds.rounds, ..Common::default() }
+            }
             Which::Advise(args) => Common { place: args.place.clone(), ..Common::default() },
             Which::T0(args) | Which::T1(args) | Which::T3(args) => linx(args),
             Which::T2(args) => linx(&args.linx),

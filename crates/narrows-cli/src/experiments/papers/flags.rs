@@ -12,6 +12,9 @@ pub enum Source {
     /// The paper that came of it
     #[value(name = "S1")]
     S1,
+    /// The report on messages between DSPs without shared memory, under MQX
+    #[value(name = "S2")]
+    S2,
     /// The thesis on OSEck and LINX on Nios II
     #[value(name = "S4")]
     S4,
@@ -23,6 +26,7 @@ impl Source {
         match self {
             Source::S0 => "S0",
             Source::S1 => "S1",
+            Source::S2 => "S2",
             Source::S4 => "S4",
         }
     }
@@ -34,6 +38,7 @@ impl Source {
 Examples:
   narrows papers
   narrows papers --source S0
+  narrows papers --source S2
   narrows papers --report papers.html
   narrows papers --json | jq '.results[] | select(.within == false).id'")]
 pub struct Papers {

@@ -11,6 +11,7 @@ mod page;
 pub mod pair;
 pub mod row;
 pub mod s0;
+pub mod s2;
 pub mod s4;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::base::report::Report;
 use crate::rig::sim;
 use figures::Experiment;
 use flags::Papers;
+use narrows_sim::chip::Chip;
 use row::Row;
 
 /// `narrows papers`.
@@ -48,13 +50,18 @@ pub fn run(global: &Global, args: &Papers) -> Result<(), Failure> {
         results.push((experiment, measure(experiment)?));
     }
     // Of what the source describes and has no figures of.
-    let notes = match experiments.iter().any(|one| one.id == s0::TWO_DSPS_BESIDE) {
-        true => vec![s0::two_dsps(&s0::chip()?)?],
-        false => Vec::new(),
-    };
+    let has = |id| experiments.iter().any(|one| one.id == id);
+    let mut notes = Vec::new();
+    if has(s0::TWO_DSPS_BESIDE) {
+        notes.push(s0::two_dsps(&s0::chip()?)?);
+    }
+    if has(s2::GAINS_BESIDE) {
+        notes.extend(s2::notes(&s2::chip()?)?);
+    }
     drop(progress);
-    let only_s4 = args.source.iter().all(|one| one.name() == "S4") && !args.source.is_empty();
-    let machine = sim::machine(&if only_s4 { s4::chip()? } else { s0::chip()? });
+    let first = experiments.first().map_or("S0", |one| one.source());
+    let alone = experiments.iter().all(|one| one.source() == first);
+    let machine = sim::machine(&chip_of(if alone { first } else { "S0" })?);
     if global.json {
         let rows = results.iter().flat_map(|(_, rows)| rows.clone()).collect();
         let mut report = Report::new("papers", machine.clone(), rows);
@@ -75,12 +82,26 @@ pub fn measure(experiment: &Experiment) -> Result<Vec<Row>, Failure> {
         let text = format!("{what} for {}: report this defect", experiment.id);
         Failure::new(Kind::Internal, text)
     };
-    let known = s0::EXPERIMENTS.iter().chain(&s4::EXPERIMENTS).find(|(id, _)| *id == experiment.id);
-    let (_, run) = known.ok_or_else(|| defect("there is no experiment"))?;
-    let chip = if experiment.source() == "S4" { s4::chip() } else { s0::chip() };
-    let found = run(&chip?)?;
+    let (_, run) = known()
+        .find(|(id, _)| *id == experiment.id)
+        .ok_or_else(|| defect("there is no experiment"))?;
+    let found = run(&chip_of(experiment.source())?)?;
     if !experiment.figures.iter().all(|figure| found.contains_key(&figure.key)) {
         return Err(defect("a figure is missing"));
     }
     Ok(row::rows(experiment, &found))
+}
+
+/// All experiments, by their names, in the order of the sources.
+fn known() -> impl Iterator<Item = (&'static str, s0::Run)> {
+    s0::EXPERIMENTS.into_iter().chain(s2::EXPERIMENTS).chain(s4::EXPERIMENTS)
+}
+
+/// The chip that most of a source's figures are of.
+fn chip_of(source: &str) -> Result<Chip, Failure> {
+    match source {
+        "S2" => s2::chip(),
+        "S4" => s4::chip(),
+        _ => s0::chip(),
+    }
 }

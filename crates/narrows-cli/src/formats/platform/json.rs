@@ -6,7 +6,8 @@
 use narrows::strategy::Placement;
 use narrows_sim::chip::{
     Arbitration, Bus, Cache, CallCost, Chip, Copying, Core, Dma, DmaMode, Engine, Interrupt, Link,
-    Memory, Port, PortKind, Ports, Rate, Serve, Service, SpanCost, Stream, System, Timer, Within,
+    Memory, Port, PortKind, Ports, Rate, Route, Serve, Service, SpanCost, Stream, System, Timer,
+    Within,
 };
 use narrows_sim::rtos::Call;
 use narrows_sim::time::{Cost, Frequency};
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 pub fn row(chip: &Chip) -> Value {
     let Chip { name, about, buses, memories, cores, engines, link, ports, model } = chip;
     let memory = |at: usize| memories[at].name.as_str();
-    let Ports { ports, dmas, service } = ports;
+    let Ports { ports, dmas, service, routes } = ports;
     // What the service takes is in cycles of the core that does it: the first one's are shown.
     let clock = cores.first().map_or(Frequency(1), |core| core.clock);
     let service = service.iter().map(|(mode, one)| service_row(*mode, *one, clock));
@@ -31,8 +32,16 @@ pub fn row(chip: &Chip) -> Value {
         "ports": ports.iter().map(|one| port_row(chip, one)).collect::<Vec<_>>(),
         "dmas": dmas.iter().map(|one| dma_row(chip, one)).collect::<Vec<_>>(),
         "ipc": service.collect::<Vec<_>>(),
+        "routes": routes.iter().map(|one| route_row(chip, one)).collect::<Vec<_>>(),
         "model": model.iter().map(within_row).collect::<Vec<_>>(),
     })
+}
+
+fn route_row(chip: &Chip, route: &Route) -> Value {
+    let Route { at, to, over } = route;
+    let name = |core: usize| chip.cores[core].name.as_str();
+    let names = |cores: &[usize]| cores.iter().map(|core| name(*core)).collect::<Vec<_>>();
+    json!({ "at": name(*at), "to": names(to), "over": names(over) })
 }
 
 fn within_row(within: &Within) -> Value {

@@ -13,7 +13,7 @@ mod table;
 pub use relay::{Lie, Orphan, Relay, Slot};
 pub(crate) use row::{InRow, NONE, Row};
 pub use seen::{Once, Seen};
-pub use table::{NoPlace, Range, Table};
+pub use table::{NoPlace, RANGES, Range, Table};
 
 /// Links of a node, at most.
 pub const LINKS: usize = 8;

@@ -5,7 +5,7 @@ use core::fmt;
 use super::LINKS;
 
 /// Ranges that are written down, at most.
-const RANGES: usize = 32;
+pub const RANGES: usize = 32;
 /// No way leads there.
 const FAR: u8 = u8::MAX;
 

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use narrows_sim::chip::{Chip, DmaMode};
+use narrows_sim::chip::{Chip, DmaMode, Net};
 use narrows_sim::cpu::Cpu;
 use narrows_sim::engine::{Settings, Simulation};
 use narrows_sim::rtos::Os;
@@ -31,11 +31,25 @@ pub struct Asked {
 /// The task that asks.
 const FIRST: Task = Task { core: 0, number: 0 };
 
-impl Asked {
-    /// The task that answers.
-    fn last(self) -> Task {
-        Task { core: self.hops as u16, number: 1 }
+/// The processors that take part, and the one that is so many transfers from the first: by the
+/// routes that the board's file has, or where it has none, along the line of its processors. `None`
+/// if there is no such processor.
+pub fn way(chip: &Chip, hops: usize) -> Option<(Net, usize)> {
+    if hops == 0 || chip.ports.routes.is_empty() {
+        return (hops < chip.cores.len()).then(|| (Net::line(hops + 1), hops));
     }
+    let net = chip.net();
+    let last = net.away(0, hops)?;
+    Some((net, last))
+}
+
+/// The task that answers.
+fn last(chip: &Chip, asked: Asked) -> Result<(Net, Task), Failure> {
+    let (net, core) = way(chip, asked.hops).ok_or_else(|| {
+        let text = format!("no processor of {} is {} transfers away", chip.name, asked.hops);
+        Failure::new(Kind::Internal, text)
+    })?;
+    Ok((net, Task { core: core as u16, number: 1 }))
 }
 
 /// For how long each processor is held by one message.
@@ -52,11 +66,18 @@ pub struct Held {
 /// # Errors
 /// [`Kind::Internal`] if the simulation cannot go on.
 pub fn cycle(chip: &Chip, asked: Asked) -> Result<Time, Failure> {
+    counted(chip, asked).map(|(took, _)| took)
+}
+
+/// The same, and how many messages each processor has passed on, from the first cycle to the last.
+pub(super) fn counted(chip: &Chip, asked: Asked) -> Result<(Time, Vec<u64>), Failure> {
+    let way = last(chip, asked)?;
+    let to = way.1;
     let took = Cell::new(Time::ZERO);
     let ask = |service: &Service, os: &Os| {
         for round in 0..=BEFORE + 1 {
             let begin = os.cpu().time();
-            let Some(message) = service.alloc(asked.bytes, asked.last()) else { return };
+            let Some(message) = service.alloc(asked.bytes, to) else { return };
             service.send(os, message);
             let Some(answer) = service.receive(os) else { return };
             // The last one ends without the other side's next receive.
@@ -73,8 +94,8 @@ pub fn cycle(chip: &Chip, asked: Asked) -> Result<Time, Failure> {
             service.send(os, message);
         }
     };
-    run(chip, asked, ask, answer)?;
-    Ok(took.get())
+    let passed = run(chip, asked, way, ask, answer)?;
+    Ok((took.get(), passed))
 }
 
 /// For how long one message holds the processors, measured while nothing else happens.
@@ -82,6 +103,8 @@ pub fn cycle(chip: &Chip, asked: Asked) -> Result<Time, Failure> {
 /// # Errors
 /// As [`cycle`].
 pub fn held(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
+    let way = last(chip, asked)?;
+    let to = way.1;
     let (sender, receiver) = (Cell::default(), Cell::default());
     let measured = |cpu: &Cpu, switches: u64, to: &Cell<Time>, what: &mut dyn FnMut()| {
         let begin = cpu.busy();
@@ -93,7 +116,7 @@ pub fn held(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
     };
     let send = |service: &Service, os: &Os| {
         measured(os.cpu(), 1, &sender, &mut || {
-            if let Some(message) = service.alloc(asked.bytes, asked.last()) {
+            if let Some(message) = service.alloc(asked.bytes, to) {
                 service.send(os, message);
             }
         });
@@ -103,35 +126,65 @@ pub fn held(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
             let _ = service.receive(os);
         });
     };
-    run(chip, asked, send, receive)?;
+    run(chip, asked, way, send, receive)?;
     Ok(Held { sender: sender.get(), receiver: receiver.get() })
 }
 
-/// Runs a task on the first processor and another so many transfers away.
+/// What the calls alone take, where the receiver comes when the message is there.
+///
+/// # Errors
+/// As [`cycle`].
+pub fn calls(chip: &Chip, asked: Asked) -> Result<Held, Failure> {
+    let way = last(chip, asked)?;
+    let to = way.1;
+    let (sender, receiver) = (Cell::default(), Cell::default());
+    let send = |service: &Service, os: &Os| {
+        let Some(message) = service.alloc(asked.bytes, to) else { return };
+        let begin = os.cpu().time();
+        service.send(os, message);
+        sender.set(os.cpu().time().since(begin));
+    };
+    let receive = |service: &Service, os: &Os| {
+        os.cpu().pause(QUIET);
+        let begin = os.cpu().time();
+        let received = service.receive(os);
+        receiver.set(os.cpu().time().since(begin));
+        if let Some(message) = received {
+            service.free(message);
+        }
+    };
+    run(chip, asked, way, send, receive)?;
+    Ok(Held { sender: sender.get(), receiver: receiver.get() })
+}
+
+/// Runs a task on the first processor and another so many transfers away. How many messages each
+/// processor has passed on.
 fn run(
     chip: &Chip,
     asked: Asked,
+    (net, to): (Net, Task),
     first: impl Fn(&Service, &Os),
     last: impl Fn(&Service, &Os),
-) -> Result<(), Failure> {
+) -> Result<Vec<u64>, Failure> {
     let internal = |text: String| Failure::new(Kind::Internal, text);
-    let Asked { mode, bytes, hops } = asked;
-    let services = services(chip, hops + 1, bytes);
+    let Asked { mode, bytes, .. } = asked;
+    let services = services(chip, &net, bytes);
     let services = services.ok_or_else(|| internal("messages do not fit into memory".into()))?;
     let mut simulation = Simulation::new(chip, Settings::default());
-    connect(&mut simulation, chip, mode, &services)
+    connect(&mut simulation, chip, mode, &services, &net)
         .ok_or_else(|| internal("the ports are not as they have to be".into()))?;
-    let [one, other] = [&services[0], &services[hops]];
+    let core = usize::from(to.core);
+    let [one, other] = [&services[0], &services[core]];
     let a = simulation.process(0, "A", 10, |cpu| {
         one.serve(&cpu);
         first(one, &cpu.os());
     });
-    let b = simulation.process(hops, "B", 10, |cpu| {
+    let b = simulation.process(core, "B", 10, |cpu| {
         other.serve(&cpu);
         last(other, &cpu.os());
     });
     one.has(FIRST.number, a);
-    other.has(asked.last().number, b);
+    other.has(to.number, b);
     simulation.run().map_err(|stuck| internal(stuck.to_string()))?;
-    Ok(())
+    Ok(services.iter().map(|service| service.passed()).collect())
 }

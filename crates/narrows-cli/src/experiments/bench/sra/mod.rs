@@ -1,11 +1,13 @@
 //! `bench sra`: S2's send, receive, acknowledge cycle between two tasks of processors without
-//! shared memory, on a simulated board. IPC time is half of what the cycle takes more than on one
-//! processor (section 4).
+//! shared memory, on a simulated board, or of processors of this machine. IPC time is half of what
+//! the cycle takes more than on one processor (section 4).
 
 pub mod cycle;
 pub mod flags;
+mod host;
 
 use crate::base::failure::{Failure, Kind};
+use crate::base::options::HOST;
 use crate::base::output;
 use crate::base::page::Page;
 use crate::base::progress::Progress;
@@ -94,6 +96,23 @@ pub fn with(mut chip: Chip, variant: Variant) -> Chip {
 /// The board has no ports, or not what is asked for.
 pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
     let usage = |text: String| Failure::new(Kind::Usage, text);
+    if args.on == HOST {
+        return host::run(bench, args);
+    }
+    for (given, flag) in [
+        (!args.shape.is_empty(), "--shape"),
+        (args.rounds.rounds.is_some(), "--rounds"),
+        (args.routes.is_some(), "--routes"),
+    ] {
+        if given {
+            let why = match flag {
+                "--rounds" => "virtual time is the same in each round",
+                "--routes" => "a board's file has its own [[route]] tables",
+                _ => "a board's file has its own ports",
+            };
+            return Err(usage(format!("{flag} is for --on host: {why}")));
+        }
+    }
     let chip = platform::load_any(&args.on)?;
     if chip.ports.ports.is_empty() {
         let text = format!("--on {}: it has no ports: name quatro67 or pci44", args.on);
@@ -103,6 +122,15 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
         let most = chip.cores.len() - 1;
         return Err(usage(format!("--hops {}: {} has at most {most}", args.hops, args.on)));
     }
+    let Some((net, last)) = cycle::way(&chip, args.hops) else {
+        let text = format!(
+            "--hops {}: by the routes of {} no processor is so many transfers from the first",
+            args.hops, args.on
+        );
+        return Err(usage(text));
+    };
+    let way = net.way(0, last).unwrap_or_default();
+    let way: Vec<String> = way.iter().map(|core| chip.cores[*core].name.clone()).collect();
     let chip = args.with.iter().fold(chip, |chip, variant| with(chip, *variant));
     let there: Vec<DmaMode> = chip.ports.service.iter().map(|(mode, _)| *mode).collect();
     let wanted: Vec<DmaMode> = args.mode.iter().map(|mode| mode.mode()).collect();
@@ -139,6 +167,10 @@ pub(super) fn run(bench: &Bench<'_>, args: &Sra) -> Result<(), Failure> {
     let with: Vec<String> = args.with.iter().map(|variant| variant.name()).collect();
     if !with.is_empty() {
         report.notes.push(format!("the board has also: {}", with.join(", ")));
+    }
+    if !chip.ports.routes.is_empty() {
+        let first = &chip.cores[0].name;
+        report.notes.push(format!("by the file's routes {first} sends over {}", way.join(", ")));
     }
     if bench.global.json {
         report.print()?;

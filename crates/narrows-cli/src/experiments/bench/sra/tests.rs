@@ -1,6 +1,7 @@
 //! What S2 says of its cycle, on its boards.
 
 use super::*;
+use narrows_sim::chip::Route;
 
 fn board(name: &str) -> Chip {
     platform::load_any(name).unwrap()
@@ -61,4 +62,26 @@ fn two_interrupts_for_a_port_free_the_sender_from_looking() {
         assert!(then.sender_held_us < now.sender_held_us - 10.0, "{now:?}, {then:?}");
         assert!(then.receiver_held_us < now.receiver_held_us + 0.5, "{now:?}, {then:?}");
     }
+}
+
+#[test]
+fn a_route_of_the_file_is_taken_and_the_core_between_passes_its_messages_on() {
+    let plain = board("quatro67");
+    let mut chip = plain.clone();
+    chip.ports.routes.push(Route { at: 0, to: vec![2], over: vec![1] });
+    let asked = |hops| Asked { mode: Burst, bytes: 1024, hops };
+    assert_eq!(cycle::way(&chip, 2).map(|(_, last)| last), Some(2));
+    assert!(cycle::way(&chip, 3).is_none(), "no route is so long");
+    // The answers go straight back, as no route says otherwise.
+    let (there, passed) = cycle::counted(&chip, asked(2)).unwrap();
+    assert!(passed[1] > 2, "{passed:?}");
+    assert_eq!([passed[0], passed[2], passed[3]], [0; 3], "{passed:?}");
+    let [one, both] = [1, 2].map(|hops| cycle(&plain, asked(hops)).unwrap());
+    assert!(one < there && there < both, "{one:?}, {there:?}, {both:?}");
+    chip.ports.routes.push(Route { at: 2, to: vec![0], over: vec![1] });
+    let (same, twice) = cycle::counted(&chip, asked(2)).unwrap();
+    assert_eq!(twice[1], 2 * passed[1]);
+    // A service with more ports has more to look at.
+    let more = same.micros() / both.micros();
+    assert!((1.0..1.01).contains(&more), "{same:?}, {both:?}");
 }
