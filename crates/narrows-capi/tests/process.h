@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Seconds after which a process of a test is stuck. */
-#define PATIENCE 60
+#define PATIENCE 150
 
 typedef void (*side_t)(void);
 
