@@ -5,6 +5,8 @@
 //!
 //! `CASE=name cargo test -p narrows-capi --test programs c11::channels` runs one case of a program.
 
+#[path = "c/across.rs"]
+mod across;
 #[path = "linx/attacker.rs"]
 mod attacker;
 #[path = "mqx/neighbour.rs"]
@@ -13,7 +15,7 @@ mod neighbour;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Seconds that a program may run. Each of its processes ends itself after a minute.
+/// Seconds that a program may run. Each of its processes ends itself long before.
 const LIMIT: &str = "300";
 
 /// A language, with the compiler for it and the library to link with.
@@ -89,8 +91,9 @@ fn run(source: &Path, language: &Language) -> String {
     run_beside(source, language, |_| ())
 }
 
-/// As [`run`], and does something beside it with the directory that its nodes are in.
-fn run_beside(source: &Path, language: &Language, beside: impl FnOnce(&Path)) -> String {
+/// As [`run`], and does something beside it with the directory that its nodes are in. What that
+/// returns is kept until the program has ended.
+fn run_beside<T>(source: &Path, language: &Language, beside: impl FnOnce(&Path) -> T) -> String {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let program = directory.path().join("program");
     compile(source, language, &program);
@@ -104,7 +107,7 @@ fn run_beside(source: &Path, language: &Language, beside: impl FnOnce(&Path)) ->
         .stderr(Stdio::piped())
         .spawn()
         .expect("timeout, of Debian's package coreutils, can be started");
-    beside(&meeting);
+    let _beside = beside(&meeting);
     let ran = ran.wait_with_output().expect("it was started");
     assert!(ran.status.success(), "{}:\n{}", source.display(), said(&ran));
     print!("{}", said(&ran));
@@ -114,6 +117,11 @@ fn run_beside(source: &Path, language: &Language, beside: impl FnOnce(&Path)) ->
 fn test(name: &str, language: &Language) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
     run(&source.with_extension("c"), language);
+}
+
+fn bridged(name: &str, language: &Language) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
+    run_beside(&source.with_extension("c"), language, across::run);
 }
 
 fn linx_test(name: &str, language: &Language) {
@@ -199,6 +207,7 @@ macro_rules! in_each_language {
 in_each_language! {
     test: nodes endpoints attributes messages packets scalars channels closing requests threads many errors
         crash aftermath clients senders flooded idle passed version1 writable;
+    bridged: distant;
     example: pingpong pipeline sensors;
     linx_test: calls peers crowd manual handed forked;
     linx_attacked: victim;
@@ -226,6 +235,6 @@ fn every_program_is_run() {
             }
         }
     }
-    let kinds = ["", "test", "example", "linx", "mqx", "attacked", "beside"];
+    let kinds = ["", "test", "example", "linx", "mqx", "attacked", "beside", "bridged"];
     assert_eq!(count, words.iter().filter(|word| !kinds.contains(word)).count());
 }

@@ -8,7 +8,7 @@ use narrows_host::mqx::{Limits, Processor, QueueId};
 const QUEUE: u8 = 8;
 const END: u32 = 1_000_000;
 /// The program ends by itself before this.
-const PATIENCE: Option<Duration> = Some(Duration::from_secs(90));
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(200));
 
 pub fn run(directory: &Path) {
     let open = |host: narrows_host::Options| host.directory(directory);

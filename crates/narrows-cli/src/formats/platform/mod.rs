@@ -101,7 +101,10 @@ pub fn linked(chip: Chip) -> Result<Chip, Failure> {
     if chip.is_linked() {
         return Ok(chip);
     }
-    let text = format!("the cores of {} share no memory: run narrows bench sra on it", chip.name);
+    let text = format!(
+        "the cores of {} share no memory: run narrows bench sra on it, or narrows advise of tasks",
+        chip.name
+    );
     Err(Failure::new(Kind::Workload, text))
 }
 
