@@ -1,11 +1,11 @@
 //! What the command `narrows` is made of.
 //!
 //! It has floors, and each names only those below it, from the ground up: [`base`] is how the
-//! command fails and prints, [`formats`] what users write down, [`rig`] two linked places and what
-//! is measured between them, [`experiments`] what is carried out on a rig, [`answers`] what follows
-//! from it, and [`services`] what runs beside programs of users. [`flags`] gathers what the rooms can be asked for, [`heeded`] refuses what would do
-//! nothing, and `main` hands the rest to them.
-//! `ci/imports` keeps the floors, and the ranks of the rooms of each.
+//! command fails and prints, [`formats`] what users write down, [`rig`] two linked places and
+//! what is measured between them, [`experiments`] what is carried out on a rig, [`answers`]
+//! what follows from it, and [`services`] what runs beside programs of users. [`flags`] gathers
+//! what the rooms can be asked for, [`heeded`] refuses what would do nothing, and `main` hands
+//! the rest to them. `ci/imports` keeps the floors, and the ranks of the rooms of each.
 #![deny(unsafe_code)]
 
 pub mod answers;

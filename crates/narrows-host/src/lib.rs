@@ -70,8 +70,8 @@
 //!   `a_forked_process_adds_as_its_parent_does`)
 //! - Nodes in process, network, mount and user namespaces of their own meet if they see one
 //!   directory. (`nodes_in_namespaces_of_their_own_meet_talk_and_part`)
-//! - A bridge links nodes of two machines or network namespaces, encrypted, and lets in whose key is
-//!   trusted and no others; a connection that breaks anywhere is a peer that died.
+//! - A bridge links nodes of two machines or network namespaces, encrypted, and lets in whose key
+//!   is trusted and no others; a connection that breaks anywhere is a peer that died.
 //!   (`nodes_in_two_network_namespaces_talk_lose_each_other_with_the_wire_and_meet_again`,
 //!   `an_end_with_a_wrong_key_is_told_so_and_so_is_the_other`,
 //!   `a_connection_that_ends_in_a_frame_is_a_peer_that_died_and_nothing_of_the_frame_comes`)

@@ -197,9 +197,9 @@
 //!   `a_processor_that_receives_nothing_stops_nobody_else`,
 //!   `lines_rings_and_meshes_under_full_load_lose_nothing_and_end`)
 //! - **P23** No message comes twice in one life of its receiver. One that does not come, though the
-//!   processors that had it live, is counted where it was dropped.
+//!   processors that had it live, is counted where it was dropped; if a link comes back, it comes.
 //!   (`with_another_way_left_nothing_is_lost_or_doubled_while_links_come_and_go`,
-//!   `without_another_way_all_that_is_lost_is_counted_and_nothing_doubled`,
+//!   `without_another_way_messages_wait_and_are_lost_only_by_going_round_too_often`,
 //!   `processors_that_start_anew_get_nothing_twice_in_one_life`,
 //!   `while_links_end_and_come_back_nothing_is_lost_or_doubled`)
 //! - **P24** Whatever a neighbour sends, the worst that happens to its processor is the end of that

@@ -270,8 +270,8 @@ impl Line {
         }
     }
 
-    /// Says that nothing more will be sent, and waits until the other end says so too: a socket that
-    /// is closed while something comes takes back what it sent.
+    /// Says that nothing more will be sent, and waits until the other end says so too: a socket
+    /// that is closed while something comes takes back what it sent.
     pub(super) fn part(&mut self, until: Instant) {
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();

@@ -1,9 +1,10 @@
 //! Links with nodes of other machines, or of other network namespaces: over TCP, from one *bridge*
 //! to another.
 //!
-//! A bridge stands for a node that is elsewhere: whoever hunts its name here links with the stand-in
-//! over frames, and the bridge at the other end links with the node itself. Neither node knows, and
-//! neither program changes. A link that breaks is one whose peer has died; a hunt makes a new one.
+//! A bridge stands for a node that is elsewhere: whoever hunts its name here links with the
+//! stand-in over frames, and the bridge at the other end links with the node itself. Neither node
+//! knows, and neither program changes. A link that breaks is one whose peer has died; a hunt makes
+//! a new one.
 //!
 //! TCP leaves the machine, so both ends have [`Keys`], unless they are told to do without.
 //!

@@ -24,6 +24,14 @@ use crate::{Host, Node};
 /// long, because a look reads the whole directory, which many that hunt may do at once.
 const NAMES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(160)];
 
+/// Each name once: many may wait for one.
+pub(super) fn distinct(names: impl Iterator<Item = Name>) -> Vec<Name> {
+    let mut names: Vec<Name> = names.collect();
+    names.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+    names.dedup();
+    names
+}
+
 pub(super) struct Core {
     pub name: Name,
     /// Before the node: its directory is removed when it is empty.
@@ -181,14 +189,10 @@ impl Core {
         if due > now {
             return;
         }
-        let mut seen: Vec<Name> = Vec::new();
-        while let Some(name) = self.handler.sought(seen.len()) {
-            if !seen.contains(&name) {
-                let at = self.registry.node_of(&name).filter(|node| *node != self.name);
-                self.handler.lead(&mut self.around, &name, at);
-                self.hunting = true;
-            }
-            seen.push(name);
+        for name in distinct(self.handler.sought()) {
+            let at = self.registry.node_of(&name).filter(|node| *node != self.name);
+            self.handler.lead(&mut self.around, &name, at);
+            self.hunting = true;
         }
         self.names_due = Some(now + self.names_pause);
         self.names_pause = NAMES[1].min(2 * self.names_pause);

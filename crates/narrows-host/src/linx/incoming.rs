@@ -7,7 +7,7 @@ use narrows::linx::{Misled, Spid, Taken};
 use narrows::strategy::Strategy;
 
 use super::Stack;
-use super::core::Core;
+use super::core::{Core, distinct};
 use super::driver::{FRAMES, Frame};
 use super::quick::HASTY;
 use super::signal::{NUMBER, Signal};
@@ -270,17 +270,11 @@ impl Core {
     /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
     pub fn see_to_the_rest(&mut self) {
         self.look_at_names();
-        let mut nth = 0;
-        while self.hunting {
-            let Some(name) = self.handler.wanted(nth) else {
-                self.hunting = nth > 0;
-                break;
-            };
-            nth += 1;
-            // It needs no link to itself.
-            if name == self.name {
-                continue;
-            }
+        let wanted = if self.hunting { distinct(self.handler.wanted()) } else { Vec::new() };
+        self.hunting = !wanted.is_empty();
+        let own = self.name;
+        // It needs no link to itself.
+        for name in wanted.into_iter().filter(|name| *name != own) {
             // A name that cannot be linked to now may be later: the hunt goes on.
             if let Ok(Some(link)) = self.around.node.try_hunt(&name) {
                 self.unit_of(link);

@@ -78,14 +78,13 @@ impl<P: Platform, B> Handler<P, B> {
         Ok(())
     }
 
-    /// With links that are made when asked for: the `nth` name that a node has to be linked for, if
-    /// there are so many.
-    #[must_use]
-    pub fn wanted(&self, nth: usize) -> Option<Name> {
+    /// With links that are made when asked for: the names that a node has to be linked for, each as
+    /// often as it is hunted.
+    pub fn wanted(&self) -> impl Iterator<Item = Name> {
         let waiting = self.hunts.iter().flatten().filter(|hunt| hunt.asked.is_none());
         let own = waiting.filter(|hunt| hunt.is_own());
         let names = own.filter_map(|hunt| Some(self.through(hunt)?.0));
-        names.filter(|name| self.unit_named(name, true).is_none()).nth(nth)
+        names.filter(|name| self.unit_named(name, true).is_none())
     }
 
     /// Whether endpoints of this node hunt something that is not found yet.
@@ -94,11 +93,10 @@ impl<P: Platform, B> Handler<P, B> {
         self.hunts.iter().flatten().any(Hunt::is_own)
     }
 
-    /// The `nth` name without links that an endpoint of this node hunts, if there are so many.
-    #[must_use]
-    pub fn sought(&self, nth: usize) -> Option<Name> {
+    /// The names without links that endpoints of this node hunt, each as often as it is hunted.
+    pub fn sought(&self) -> impl Iterator<Item = Name> {
         let own = self.hunts.iter().flatten().filter(|hunt| hunt.is_own());
-        own.filter_map(|hunt| hunt.path.plain()).nth(nth)
+        own.filter_map(|hunt| hunt.path.plain())
     }
 
     /// Has a name without links looked for at this node from now on, or at the node of that name:

@@ -197,7 +197,7 @@ fn a_name_is_looked_for_where_one_is_led_and_nowhere_else_any_more() {
     net.hunt(0, hunter, "server").expect("room");
     let handler = |net: &Net| {
         let handler = &net.nodes[0].handler;
-        (handler.is_hunting(), handler.sought(0), handler.wanted(0))
+        (handler.is_hunting(), handler.sought().next(), handler.wanted().next())
     };
     assert_eq!(handler(&net), (true, Some(name("server")), Some(name("server"))));
     let lead = |net: &mut Net, node: &str| {

@@ -33,7 +33,7 @@ pub struct BridgeFlags {
     /// The key of another end that this one links with
     #[arg(long, value_name = "KEY", requires = "key")]
     pub trust: Vec<PublicKey>,
-    /// Do without keys: whoever reaches the address is let in, and whoever is on the way reads along
+    /// Do without keys: whoever reaches the address is let in, and whoever is on the way can read
     #[arg(long, conflicts_with = "key")]
     pub plain: bool,
     /// Make a key for this end, print what the other end has to trust, and stop
