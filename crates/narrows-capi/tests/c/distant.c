@@ -14,8 +14,9 @@ static void move_to(const char *place)
 }
 
 /* A message each way. */
-static void talk(mcapi_endpoint_t own, mcapi_endpoint_t there, unsigned value)
+static void talk(mcapi_node_t other, unsigned value)
 {
+    mcapi_endpoint_t own = create(1), there = get(other, 1);
     mcapi_status_t status;
     unsigned got = 0;
     size_t size;
@@ -30,7 +31,7 @@ static void one(void)
 {
     move_to("here");
     initialize(1);
-    talk(create(1), get(2, 1), 1);
+    talk(2, 1);
     post(HERE);
     await(BOTH);
     finalize();
@@ -40,7 +41,7 @@ static void other(void)
 {
     move_to("there");
     initialize(2);
-    talk(create(1), get(1, 1), 2);
+    talk(1, 2);
     await(HERE);
     post(BOTH);
     finalize();
