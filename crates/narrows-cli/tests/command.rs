@@ -139,6 +139,7 @@ fn the_manual_is_on_the_screen_or_in_files() {
         "-bench-throughput",
         "-bench-tune",
         "-bench",
+        "-bridge",
         "-calibrate",
         "-compare",
         "-completions",
