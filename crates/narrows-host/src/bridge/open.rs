@@ -83,7 +83,7 @@ mod tests {
         let body = open.encode();
         assert_eq!(Open::decode(&body), Ok(open.clone()));
         for cut in 0..body.len() {
-            assert_eq!(Open::decode(&body[..cut]), Err(NotOpen::Garbage), "{cut} bytes");
+            assert!(Open::decode(&body[..cut]).is_err(), "{cut} bytes");
         }
         let mut other = body.clone();
         other[4] = 2;
