@@ -24,7 +24,7 @@
 //!
 //! let mut dsp = Options::new("dsp").directory(there.path()).node()?;
 //! let mut gpp = Options::new("gpp").directory(here.path()).node()?;
-//! let link = gpp.hunt("dsp", Some(Duration::from_secs(5)))?;
+//! let link = gpp.hunt(&"dsp".parse()?, Some(Duration::from_secs(5)))?;
 //! # let _ = (link, &mut dsp);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
