@@ -267,10 +267,9 @@ impl Core {
         self.lost(at);
     }
 
-    /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
-    pub fn see_to_the_rest(&mut self) {
-        self.look_at_names();
-        let wanted = if self.hunting { distinct(self.handler.wanted()) } else { Vec::new() };
+    #[cold]
+    fn link_what_is_hunted(&mut self) {
+        let wanted = distinct(self.handler.wanted());
         self.hunting = !wanted.is_empty();
         let own = self.name;
         // It needs no link to itself.
@@ -279,6 +278,14 @@ impl Core {
             if let Ok(Some(link)) = self.around.node.try_hunt(&name) {
                 self.unit_of(link);
             }
+        }
+    }
+
+    /// What is due besides frames: links that are hunted, words that had no room, heartbeats.
+    pub fn see_to_the_rest(&mut self) {
+        self.look_at_names();
+        if self.hunting {
+            self.link_what_is_hunted();
         }
         let timed = self.around.settings.heartbeat.or(self.around.settings.patience).is_some();
         for at in 0..self.around.units.len() as u16 {
