@@ -45,7 +45,8 @@ pub(super) struct Held {
 }
 
 impl Net {
-    /// Opens the processors of a net, and waits until all links are up.
+    /// Opens the processors of a net, and waits until each has its links: before, it would pass
+    /// messages on by another way.
     ///
     /// # Errors
     /// The machine refuses one, or a link is not up in time.
@@ -57,7 +58,7 @@ impl Net {
         };
         let processors: Vec<Processor> =
             (0..net.nodes).map(open).collect::<Result<_, _>>().map_err(|error| refused(&error))?;
-        for [one, other] in &net.links {
+        for (one, other) in net.links.iter().flat_map(|[one, other]| [(one, other), (other, one)]) {
             let linked = processors[*one].wait_for(number(*other), Some(PATIENCE));
             linked.map_err(|error| Failure::new(Kind::Deadline, error.to_string()))?;
         }
